@@ -1,0 +1,6 @@
+#ifndef QUAKE_CZLIB_SHIM_H
+#define QUAKE_CZLIB_SHIM_H
+
+#include <zlib.h>  // the library itself
+
+#endif

@@ -1,0 +1,91 @@
+/// The columns of `quake.quake`, in the order of the table: the one list from which the decoders,
+/// the binary COPY, the merge statement, the history reader and the JSON output are made.
+///
+/// A test compares it with the database's catalogue.
+public enum QuakeColumn: Int, CaseIterable, Sendable {
+  case code, net, netCode, source, type, status
+  case magnitude, magnitudeType, place, time, updated
+  case longitude, latitude, depth
+  case title, url, detail
+  case felt, cdi, mmi, alert, tsunami, sig
+  case nst, dmin, rms, gap
+  case ids, sources, types
+  case asOf, validated, withdrawnAt, supersededBy
+
+  /// How a value of the column is stored, here and in PostgreSQL.
+  public enum Kind: Sendable {
+    /// UTF-8 text without NUL (`text`).
+    case text
+    /// An IEEE 754 double (`double precision`).
+    case float8
+    /// A 32-bit integer (`integer`).
+    case int4
+    /// A 16-bit integer (`smallint`).
+    case int2
+    /// An instant with microsecond resolution (`timestamp with time zone`).
+    case timestamp
+    /// True or false (`boolean`).
+    case bool
+  }
+
+  /// The column's name in SQL and in JSON.
+  public var name: String {
+    switch self {
+    case .code: "code"
+    case .net: "net"
+    case .netCode: "net_code"
+    case .source: "source"
+    case .type: "type"
+    case .status: "status"
+    case .magnitude: "magnitude"
+    case .magnitudeType: "magnitude_type"
+    case .place: "place"
+    case .time: "time"
+    case .updated: "updated"
+    case .longitude: "longitude"
+    case .latitude: "latitude"
+    case .depth: "depth"
+    case .title: "title"
+    case .url: "url"
+    case .detail: "detail"
+    case .felt: "felt"
+    case .cdi: "cdi"
+    case .mmi: "mmi"
+    case .alert: "alert"
+    case .tsunami: "tsunami"
+    case .sig: "sig"
+    case .nst: "nst"
+    case .dmin: "dmin"
+    case .rms: "rms"
+    case .gap: "gap"
+    case .ids: "ids"
+    case .sources: "sources"
+    case .types: "types"
+    case .asOf: "as_of"
+    case .validated: "validated"
+    case .withdrawnAt: "withdrawn_at"
+    case .supersededBy: "superseded_by"
+    }
+  }
+
+  /// How the column's values are stored.
+  public var kind: Kind {
+    switch self {
+    case .magnitude, .longitude, .latitude, .depth, .cdi, .mmi, .dmin, .rms, .gap: .float8
+    case .felt, .sig, .nst: .int4
+    case .tsunami: .int2
+    case .time, .updated, .asOf, .withdrawnAt: .timestamp
+    case .validated: .bool
+    default: .text
+    }
+  }
+
+  /// The column called `name` in SQL and JSON, or nil.
+  public init?(name: some StringProtocol) {
+    guard let column = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = column
+  }
+
+  /// The columns a feed can fill. The rest are state of our own, which a feed never overwrites.
+  public static let feed: [QuakeColumn] = allCases.filter { $0.rawValue < QuakeColumn.asOf.rawValue }
+}

@@ -1,0 +1,120 @@
+/// One event as a row: a value, or none, for each `QuakeColumn`.
+///
+/// Text lies as UTF-8 in one buffer of the record, not in a `String` for each field: a million
+/// events pass through one record, cleared and filled again, without an allocation.
+public struct QuakeRecord: Sendable {
+  /// A number's bits, an instant's microseconds, or where in `bytes` a text begins (high half) and
+  /// how long it is (low half); one for each column.
+  private var values: [UInt64]
+  /// One bit for each column that has a value.
+  private var present: UInt64 = 0
+  private var bytes: [UInt8] = []
+
+  /// A record without a value in any column.
+  public init() {
+    values = Array(repeating: 0, count: QuakeColumn.allCases.count)
+  }
+
+  /// Takes the values of all columns away; keeps the memory.
+  public mutating func removeAll() {
+    present = 0
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Whether the column has a value.
+  public func has(_ column: QuakeColumn) -> Bool {
+    present & (1 << UInt64(column.rawValue)) != 0
+  }
+
+  /// Takes the column's value away.
+  public mutating func setNull(_ column: QuakeColumn) {
+    present &= ~(1 << UInt64(column.rawValue))
+  }
+
+  private mutating func store(_ column: QuakeColumn, _ value: UInt64) {
+    values[column.rawValue] = value
+    present |= 1 << UInt64(column.rawValue)
+  }
+
+  /// Sets a text column from UTF-8 that the caller has validated and that holds no NUL.
+  public mutating func set(_ column: QuakeColumn, utf8: UnsafeRawBufferPointer) {
+    assert(column.kind == .text)
+    store(column, UInt64(bytes.count) << 32 | UInt64(utf8.count))
+    bytes.append(contentsOf: utf8)
+  }
+
+  /// Sets a text column.
+  public mutating func set(_ column: QuakeColumn, _ text: String) {
+    var text = text
+    text.withUTF8 { set(column, utf8: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Sets a `float8` column.
+  public mutating func set(_ column: QuakeColumn, _ value: Double) {
+    assert(column.kind == .float8)
+    store(column, value.bitPattern)
+  }
+
+  /// Sets an `int4` or `int2` column; the caller has checked the range.
+  public mutating func set(_ column: QuakeColumn, integer value: Int) {
+    assert(column.kind == .int4 || column.kind == .int2)
+    store(column, UInt64(bitPattern: Int64(value)))
+  }
+
+  /// Sets a `timestamp` column.
+  public mutating func set(_ column: QuakeColumn, _ value: Timestamp) {
+    assert(column.kind == .timestamp)
+    store(column, UInt64(bitPattern: value.microseconds))
+  }
+
+  /// Sets a `bool` column.
+  public mutating func set(_ column: QuakeColumn, _ value: Bool) {
+    assert(column.kind == .bool)
+    store(column, value ? 1 : 0)
+  }
+
+  /// The text of a text column as a `String`, or nil.
+  public func text(_ column: QuakeColumn) -> String? {
+    withUTF8(column) { $0.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  /// The bytes of a text column, or nil, for the time of the call.
+  public func withUTF8<Value, Failure: Error>(
+    _ column: QuakeColumn, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    guard has(column) else { return try body(nil) }
+    let value = values[column.rawValue]
+    let start = Int(value >> 32)
+    let count = Int(value & 0xFFFF_FFFF)
+    var result: Result<Value, Failure>?
+    bytes.withUnsafeBytes { all in
+      do throws(Failure) {
+        result = .success(try body(UnsafeRawBufferPointer(rebasing: all[start..<(start + count)])))
+      } catch {
+        result = .failure(error)
+      }
+    }
+    guard let result else { preconditionFailure("withUnsafeBytes always calls its body") }
+    return try result.get()
+  }
+
+  /// The value of a `float8` column, or nil.
+  public func double(_ column: QuakeColumn) -> Double? {
+    has(column) ? Double(bitPattern: values[column.rawValue]) : nil
+  }
+
+  /// The value of an `int4` or `int2` column, or nil.
+  public func integer(_ column: QuakeColumn) -> Int? {
+    has(column) ? Int(Int64(bitPattern: values[column.rawValue])) : nil
+  }
+
+  /// The value of a `timestamp` column, or nil.
+  public func timestamp(_ column: QuakeColumn) -> Timestamp? {
+    has(column) ? Timestamp(microseconds: Int64(bitPattern: values[column.rawValue])) : nil
+  }
+
+  /// The value of a `bool` column, or nil.
+  public func bool(_ column: QuakeColumn) -> Bool? {
+    has(column) ? values[column.rawValue] != 0 : nil
+  }
+}
