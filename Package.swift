@@ -32,7 +32,9 @@ let package = Package(
     .target(name: "CSimdjson", dependencies: ["CSimdjsonLibrary"]),
 
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
-    .target(name: "QuakeModel", swiftSettings: strict),
+    .target(
+      name: "QuakeModel", swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("m")]),  // the standard library's floating point calls it
     .target(
       name: "QuakeFeed", dependencies: ["QuakeModel", "CLibcurl", "CSimdjson", "CZlib"],
       swiftSettings: strict),
