@@ -1,7 +1,42 @@
 #ifndef QUAKE_CLIBPQ_SHIM_H
 #define QUAKE_CLIBPQ_SHIM_H
 
-#include <libpq-fe.h>  // the client library itself
-#include <pg_config.h>  // PG_VERSION_NUM, so that a message can name the client's version
+#include <libpq-fe.h>   // the client library itself
+#include <pg_config.h>  // PG_VERSION_NUM, to know what this libpq offers
+
+// PQsetChunkedRowsMode came with libpq 17; before it rows stream one at a time. A macro that may be
+// missing cannot be asked for from Swift.
+static inline int quake_pq_stream_rows(PGconn *connection, int rows) {
+#if PG_VERSION_NUM >= 170000
+  return PQsetChunkedRowsMode(connection, rows);
+#else
+  (void)rows;
+  return PQsetSingleRowMode(connection);
+#endif
+}
+
+// The results that a streaming query brings row by row; PGRES_TUPLES_CHUNK is unknown before 17.
+static inline int quake_pq_is_partial(ExecStatusType status) {
+#if PG_VERSION_NUM >= 170000
+  if (status == PGRES_TUPLES_CHUNK) return 1;
+#endif
+  return status == PGRES_SINGLE_TUPLE;
+}
+
+// The field codes of PQresultErrorField are character macros, which Swift imports as Int32 or not at
+// all, depending on how they are spelled.
+enum {
+  quake_pq_sqlstate = PG_DIAG_SQLSTATE,
+  quake_pq_message = PG_DIAG_MESSAGE_PRIMARY,
+  quake_pq_detail = PG_DIAG_MESSAGE_DETAIL,
+  quake_pq_hint = PG_DIAG_MESSAGE_HINT,
+  quake_pq_position = PG_DIAG_STATEMENT_POSITION,
+  quake_pq_internal_position = PG_DIAG_INTERNAL_POSITION,
+  quake_pq_context = PG_DIAG_CONTEXT,
+  quake_pq_schema = PG_DIAG_SCHEMA_NAME,
+  quake_pq_table = PG_DIAG_TABLE_NAME,
+  quake_pq_column = PG_DIAG_COLUMN_NAME,
+  quake_pq_constraint = PG_DIAG_CONSTRAINT_NAME
+};
 
 #endif

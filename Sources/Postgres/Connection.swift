@@ -1,0 +1,405 @@
+internal import CLibpq
+internal import Glibc
+
+/// One connection to a PostgreSQL server, used by one thread.
+///
+/// Not safe for concurrent use and therefore not `Sendable`: whoever made it owns it. Calls block;
+/// what waits for the server waits in `poll(2)`, so that a deadline and a wake descriptor count.
+public final class Connection {
+  private let connection: OpaquePointer
+  /// How long the server may take to answer any one statement; nil: as long as it likes. When it has
+  /// passed the connection is of no further use.
+  public var answerTimeout: Duration?
+  private var prepared: [SQL: String] = [:]
+
+  /// The form in which values are returned.
+  public enum Format: Int32, Sendable {
+    /// PostgreSQL's text representation.
+    case text = 0
+    /// The type's binary representation, big-endian.
+    case binary = 1
+  }
+
+  /// Connects.
+  ///
+  /// - Parameters:
+  ///   - settings: Where to.
+  ///   - wake: A descriptor that becomes readable when the caller wants to give up.
+  /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
+  public init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
+    try settings.check()
+    let parameters = settings.parameters
+    guard
+      let connection = withCStrings(parameters.map { $0.keyword }, { keywords in
+        withCStrings(parameters.map { $0.value }) { values in
+          PQconnectStartParams(keywords, values, 1)
+        }
+      })
+    else {
+      throw PostgresError(connection: nil, doing: "could not connect to the database")
+    }
+    self.connection = connection
+    do throws(PostgresError) {
+      try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
+    } catch {
+      PQfinish(connection)
+      throw error
+    }
+    // Notices (a table that exists already, ...) are for psql's users; ours get errors.
+    PQsetNoticeReceiver(connection, { _, _ in }, nil)
+  }
+
+  deinit {
+    PQfinish(connection)
+  }
+
+  private static func finishConnecting(
+    _ connection: OpaquePointer, timeout: Duration, wake: Int32?
+  ) throws(PostgresError) {
+    let doing = "could not connect to the database"
+    guard PQstatus(connection) != CONNECTION_BAD else {
+      throw PostgresError(connection: connection, doing: doing)
+    }
+    // A conninfo may name several hosts; each gets the whole time.
+    var host = ""
+    var deadline = Deadline(in: timeout)
+    var wanted = Int16(POLLOUT)
+    while true {
+      let current = PQhost(connection).map { String(cString: $0) } ?? ""
+      if current != host {
+        host = current
+        deadline = Deadline(in: timeout)
+      }
+      switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
+      case .ready: break
+      case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
+      case .timedOut:
+        throw PostgresError(
+          kind: .timeout, message: "\(doing): no answer from host \"\(host)\"",
+          hint: "Check that the server runs there and that the network lets connections through.")
+      }
+      switch PQconnectPoll(connection) {
+      case PGRES_POLLING_READING: wanted = Int16(POLLIN)
+      case PGRES_POLLING_WRITING: wanted = Int16(POLLOUT)
+      case PGRES_POLLING_OK: return
+      default: throw PostgresError(connection: connection, doing: doing)
+      }
+    }
+  }
+
+  // MARK: - Waiting
+
+  /// How a wait ended.
+  public enum WaitOutcome: Sendable {
+    /// There is something to read (or room to write).
+    case ready
+    /// The deadline passed.
+    case timedOut
+    /// The wake descriptor became readable.
+    case woken
+  }
+
+  private static func wait(
+    _ socket: Int32, for events: Int16, until deadline: Deadline?, wake: Int32?
+  ) -> WaitOutcome {
+    var descriptors = [pollfd(fd: socket, events: events, revents: 0)]
+    if let wake { descriptors.append(pollfd(fd: wake, events: Int16(POLLIN), revents: 0)) }
+    while true {
+      let count = poll(&descriptors, nfds_t(descriptors.count), deadline?.pollTimeout ?? -1)
+      if count > 0 {
+        return wake != nil && descriptors[1].revents != 0 ? .woken : .ready
+      }
+      if count == 0 { return .timedOut }
+      // Interrupted by a signal whose handler did not write to the wake descriptor: go on.
+    }
+  }
+
+  /// Waits until the server has sent something, as it does for a notification.
+  public func wait(until deadline: Deadline, wake: Int32? = nil) -> WaitOutcome {
+    Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: wake)
+  }
+
+  /// Takes the notifications that have arrived; never blocks.
+  ///
+  /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
+  public func takeNotifications() throws(PostgresError) -> [Notification] {
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    var notifications: [Notification] = []
+    while let notification = PQnotifies(connection) {
+      notifications.append(
+        Notification(
+          channel: String(cString: notification.pointee.relname),
+          payload: String(cString: notification.pointee.extra),
+          processID: notification.pointee.be_pid))
+      PQfreemem(notification)
+    }
+    return notifications
+  }
+
+  // MARK: - Statements
+
+  /// Runs one statement and returns its result.
+  ///
+  /// - Parameters:
+  ///   - statement: The statement, with `$1`, `$2`, ... for the parameters.
+  ///   - parameters: Their values.
+  ///   - format: The form of the result's values.
+  @discardableResult
+  public func execute(
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+  ) throws(PostgresError) -> QueryResult {
+    let sent = withCStrings(parameters.map(\.textForm)) { values in
+      PQsendQueryParams(
+        connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
+    }
+    guard sent == 1 else { throw lost() }
+    return try lastResult(statement.text)
+  }
+
+  /// Runs one statement that is prepared at its first use and kept with the connection.
+  @discardableResult
+  public func executePrepared(
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+  ) throws(PostgresError) -> QueryResult {
+    let name: String
+    if let known = prepared[statement] {
+      name = known
+    } else {
+      name = "quake_\(prepared.count + 1)"
+      guard PQsendPrepare(connection, name, statement.text, 0, nil) == 1 else { throw lost() }
+      _ = try lastResult(statement.text)
+      prepared[statement] = name
+    }
+    let sent = withCStrings(parameters.map(\.textForm)) { values in
+      PQsendQueryPrepared(
+        connection, name, Int32(parameters.count), values, nil, nil, format.rawValue)
+    }
+    guard sent == 1 else { throw lost() }
+    return try lastResult(statement.text)
+  }
+
+  /// Runs a script of any number of statements; stops at the first error. Outside a transaction block
+  /// the whole script is one transaction.
+  public func executeScript(_ script: SQL) throws(PostgresError) {
+    guard PQsendQuery(connection, script.text) == 1 else { throw lost() }
+    _ = try lastResult(script.text)
+  }
+
+  /// Runs a query and hands its rows over in small results as they come, so that memory does not
+  /// depend on how many there are. The connection can do nothing else meanwhile.
+  ///
+  /// When `body` throws, the query is cancelled and the connection stays usable.
+  public func stream<Failure: Error>(
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
+    _ body: (borrowing QueryResult) throws(Failure) -> Void
+  ) throws {
+    let sent = withCStrings(parameters.map(\.textForm)) { values in
+      PQsendQueryParams(
+        connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
+    }
+    guard sent == 1 else { throw lost() }
+    guard quake_pq_stream_rows(connection, 256) == 1 else { throw lost() }
+    var failure: (any Error)?
+    while let result = try nextResult() {
+      let status = PQresultStatus(result)
+      if quake_pq_is_partial(status) != 0 {
+        let rows = QueryResult(owning: result)
+        guard failure == nil else { continue }
+        do throws(Failure) {
+          try body(rows)
+        } catch {
+          failure = error
+          try? cancelHandle?.cancel()
+        }
+      } else if status == PGRES_TUPLES_OK {
+        PQclear(result)
+      } else {
+        let error = PostgresError(
+          result: result, connection: connection, statement: statement.text)
+        PQclear(result)
+        if failure == nil { failure = error }
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func lost() -> PostgresError {
+    PostgresError(connection: connection, doing: "lost the connection to the database")
+  }
+
+  /// The next result of the statement under way, or nil at its end.
+  private func nextResult() throws(PostgresError) -> OpaquePointer? {
+    if PQisBusy(connection) != 0 {
+      let deadline = answerTimeout.map { Deadline(in: $0) }
+      repeat {
+        guard
+          Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: nil) == .ready
+        else {
+          throw PostgresError(
+            kind: .timeout, message: "no answer from the database",
+            hint: "The server or the network to it has stopped.")
+        }
+        guard PQconsumeInput(connection) == 1 else { throw lost() }
+      } while PQisBusy(connection) != 0
+    }
+    return PQgetResult(connection)
+  }
+
+  /// Reads results to the end of the statement; the last one, or the first error.
+  private func lastResult(_ statement: String) throws(PostgresError) -> QueryResult {
+    var last: OpaquePointer?
+    var failure: PostgresError?
+    while let result = try nextResult() {
+      switch PQresultStatus(result) {
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+        PQclear(last)
+        last = result
+        continue
+      case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+        // Left in this state the connection would wait for data for ever.
+        PQclear(last)
+        last = nil
+        PQputCopyEnd(connection, "COPY is run by copyIn")
+      default:
+        if failure == nil {
+          failure = PostgresError(result: result, connection: connection, statement: statement)
+        }
+      }
+      PQclear(result)
+    }
+    if let failure {
+      PQclear(last)
+      throw failure
+    }
+    guard let last else { throw lost() }
+    return QueryResult(owning: last)
+  }
+
+  // MARK: - COPY
+
+  /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that `body` writes. When `body` throws,
+  /// the COPY is aborted, nothing of it stays, and the error goes on to the caller.
+  ///
+  /// - Returns: How many rows the server took.
+  @discardableResult
+  public func copyIn(
+    _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
+  ) throws -> Int {
+    guard PQsendQuery(connection, statement.text) == 1 else { throw lost() }
+    guard let start = try nextResult() else { throw lost() }
+    guard PQresultStatus(start) == PGRES_COPY_IN else {
+      PQclear(start)
+      _ = try lastResult(statement.text)
+      throw PostgresError(kind: .server, message: "the statement is not a COPY from the client")
+    }
+    PQclear(start)
+    var writer = CopyWriter(connection: self)
+    do {
+      try body(&writer)
+      try writer.finish()
+    } catch {
+      PQputCopyEnd(connection, "aborted by the client")
+      do throws(PostgresError) {
+        _ = try lastResult(statement.text)
+      } catch let verdict {
+        // The server's own complaint is the cause if sending failed because of it.
+        if error is PostgresError { throw verdict }
+      }
+      throw error
+    }
+    guard PQputCopyEnd(connection, nil) == 1 else { throw lost() }
+    return try lastResult(statement.text).affectedRows
+  }
+
+  func putCopyData(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
+    guard let base = bytes.bindMemory(to: CChar.self).baseAddress else { return }
+    guard PQputCopyData(connection, base, Int32(bytes.count)) == 1 else { throw lost() }
+  }
+
+  // MARK: - Transactions
+
+  /// How a transaction sees others.
+  public enum Isolation: Sendable {
+    /// Each statement sees what was committed before it.
+    case readCommitted
+    /// All statements see what was committed before the first.
+    case repeatableRead
+  }
+
+  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+  ///
+  /// When the connection is lost during the commit, whether it took place is not known; the error
+  /// says so.
+  public func transaction<Value>(
+    _ isolation: Isolation = .readCommitted, readOnly: Bool = false, _ body: () throws -> Value
+  ) throws -> Value {
+    switch (isolation, readOnly) {
+    case (.readCommitted, false): try execute("begin isolation level read committed read write")
+    case (.readCommitted, true): try execute("begin isolation level read committed read only")
+    case (.repeatableRead, false): try execute("begin isolation level repeatable read read write")
+    case (.repeatableRead, true): try execute("begin isolation level repeatable read read only")
+    }
+    let value: Value
+    do {
+      value = try body()
+    } catch {
+      // If this fails too the connection is gone, and with it the transaction.
+      _ = try? execute("rollback")
+      throw error
+    }
+    do throws(PostgresError) {
+      try execute("commit")
+    } catch {
+      var error = error
+      if error.kind != .server {
+        error.detail =
+          (error.detail.map { $0 + " " } ?? "")
+          + "Whether the transaction was committed is not known."
+      } else {
+        _ = try? execute("rollback")
+      }
+      throw error
+    }
+    return value
+  }
+
+  // MARK: - About the connection
+
+  /// A handle that cancels the running statement from another thread.
+  public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }
+
+  /// The server's version number, such as 150018.
+  public var serverVersion: Int { Int(PQserverVersion(connection)) }
+
+  /// Process id of the server process, as in `pg_stat_activity`.
+  public var serverProcessID: Int32 { PQbackendPID(connection) }
+
+  /// Database and host, for messages: `database "quake" on host "db.example.org"`.
+  public var label: String {
+    let database = PQdb(connection).map { String(cString: $0) } ?? ""
+    let host = PQhost(connection).map { String(cString: $0) } ?? ""
+    return "database \"\(database)\" on host \"\(host)\""
+  }
+}
+
+/// Calls `body` with an array of C strings, nil for nil, ended by a null pointer.
+private func withCStrings<Value>(
+  _ strings: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+) -> Value {
+  var storage: [UInt8] = []
+  var offsets: [Int?] = []
+  for string in strings {
+    offsets.append(string.map { _ in storage.count })
+    if let string {
+      storage.append(contentsOf: string.utf8)
+      storage.append(0)
+    }
+  }
+  return storage.withUnsafeBytes { bytes in
+    let pointers: [UnsafePointer<CChar>?] =
+      offsets.map { offset in
+        offset.flatMap { bytes.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+      } + [nil]
+    return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+  }
+}

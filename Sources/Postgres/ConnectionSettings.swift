@@ -1,0 +1,47 @@
+internal import CLibpq
+
+/// Where and how to connect, as libpq understands it: a URL, or `keyword=value` pairs, or nothing at
+/// all (then libpq's own environment and files decide).
+public struct ConnectionSettings: Sendable {
+  /// URL or `keyword=value` pairs; may hold a password and is therefore never shown.
+  private let conninfo: String
+  /// The `application_name`, unless the conninfo or `PGAPPNAME` gives one.
+  public var applicationName: String
+  /// How long a host may take to accept, where the conninfo does not say (`connect_timeout`).
+  public var connectTimeout: Duration = .seconds(10)
+
+  /// Takes what a user gave; it is checked when connecting.
+  public init(_ conninfo: String, applicationName: String) {
+    self.conninfo = conninfo
+    self.applicationName = applicationName
+  }
+
+  /// Keywords and values for libpq. What stands after `dbname` overrides the user's, what stands
+  /// before it does not. A silent server is found within 15 s: a probe after 5 s, then each 3 s, and
+  /// sent data must be acknowledged within 15 s.
+  var parameters: [(keyword: String, value: String)] {
+    [
+      ("fallback_application_name", applicationName),
+      ("keepalives", "1"), ("keepalives_idle", "5"), ("keepalives_interval", "3"),
+      ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
+      ("dbname", conninfo),
+      ("client_encoding", "UTF8"),
+    ]
+  }
+
+  /// Checks the conninfo's form without connecting.
+  public func check() throws(PostgresError) {
+    guard conninfo.contains("=") || conninfo.contains("://") else { return }
+    var message: UnsafeMutablePointer<CChar>?
+    guard let options = PQconninfoParse(conninfo, &message) else {
+      let text = message.map { String(cString: $0) } ?? "out of memory"
+      PQfreemem(message)
+      throw PostgresError(
+        kind: .connection,
+        message: "invalid connection string: "
+          + String(text.split(separator: "\n").first ?? "it could not be parsed"),
+        hint: "Give a URL such as postgresql://user@host:5432/quake, or host=... dbname=... pairs.")
+    }
+    PQconninfoFree(options)
+  }
+}

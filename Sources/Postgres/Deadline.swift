@@ -1,0 +1,35 @@
+internal import Glibc
+
+/// A moment on the clock that no one sets back, by which something must have happened.
+public struct Deadline: Comparable, Sendable {
+  /// Milliseconds on `CLOCK_MONOTONIC`.
+  private let milliseconds: Int64
+
+  /// The moment `duration` from now.
+  public init(in duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    let offset = seconds.multipliedReportingOverflow(by: 1000)
+    milliseconds =
+      offset.overflow
+      ? Int64.max : Self.now &+ offset.partialValue &+ attoseconds / 1_000_000_000_000_000
+  }
+
+  /// The earlier deadline is the smaller.
+  public static func < (left: Deadline, right: Deadline) -> Bool {
+    left.milliseconds < right.milliseconds
+  }
+
+  /// Whether the moment has come.
+  public var hasPassed: Bool { Self.now >= milliseconds }
+
+  /// What `poll(2)` wants: milliseconds left, at least 0.
+  public var pollTimeout: Int32 {
+    Int32(clamping: max(0, milliseconds - Self.now))
+  }
+
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}

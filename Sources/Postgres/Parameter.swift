@@ -1,0 +1,35 @@
+/// A value given to a statement for `$1`, `$2`, ...; the server converts it to the parameter's type.
+public enum Parameter: Sendable {
+  /// SQL null.
+  case null
+  /// Text, or any type in its text form. Must not contain NUL.
+  case text(String)
+  /// An integer of any width.
+  case integer(Int64)
+  /// A double, passed so that the same double arrives.
+  case double(Double)
+  /// A boolean.
+  case bool(Bool)
+
+  /// Text, or null.
+  public static func text(_ value: String?) -> Parameter {
+    value.map { Parameter.text($0) } ?? .null
+  }
+
+  /// An integer, or null.
+  public static func integer(_ value: Int64?) -> Parameter {
+    value.map { Parameter.integer($0) } ?? .null
+  }
+
+  /// The value in PostgreSQL's text form; nil for null.
+  var textForm: String? {
+    switch self {
+    case .null: nil
+    case .text(let value): value
+    case .integer(let value): String(value)
+    case .double(let value):
+      value.isNaN ? "NaN" : value.isInfinite ? (value < 0 ? "-Infinity" : "Infinity") : "\(value)"
+    case .bool(let value): value ? "t" : "f"
+    }
+  }
+}

@@ -1,0 +1,125 @@
+internal import CLibpq
+
+/// What went wrong between this program and PostgreSQL, in the server's own parts.
+///
+/// Values of parameters are not in it; the server's message may name one, as it does for a violated
+/// unique constraint.
+public struct PostgresError: Error, Sendable {
+  /// Where an error comes from.
+  public enum Kind: Sendable {
+    /// No connection could be made, or it was lost.
+    case connection
+    /// The server did not answer in the time it was given.
+    case timeout
+    /// The server refused or failed a statement; `sqlState` says which way.
+    case server
+    /// The caller asked to stop.
+    case interrupted
+  }
+
+  /// Where the error comes from.
+  public var kind: Kind
+  /// Five characters of SQLSTATE; empty where the server has not spoken.
+  public var sqlState: String
+  /// What failed, in a few words, lower case, without a full stop.
+  public var message: String
+  /// More about it, in sentences.
+  public var detail: String?
+  /// What to do about it, in sentences.
+  public var hint: String?
+  /// The functions it happened in.
+  public var context: String?
+  /// The constraint that was violated, where one was.
+  public var constraint: String?
+  /// The table it is about, with its schema, where there is one.
+  public var table: String?
+  /// Where in the statement, in characters from 1, where the server says so.
+  public var position: Int?
+  /// The line of the statement that `position` is in, from 1.
+  public var line: Int?
+
+  /// An error of the given parts.
+  public init(
+    kind: Kind, sqlState: String = "", message: String, detail: String? = nil, hint: String? = nil
+  ) {
+    self.kind = kind
+    self.sqlState = sqlState
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+
+  /// Whether trying again later may help: the connection is gone, or the server is starting, stopping
+  /// or out of resources.
+  public var isTransient: Bool {
+    switch kind {
+    case .connection, .timeout: true
+    case .interrupted: false
+    case .server:
+      ["57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01", "55P03"].contains(sqlState)
+        || sqlState.hasPrefix("08")
+    }
+  }
+}
+
+extension PostgresError: CustomStringConvertible {
+  /// The message, and what else is known of it, on lines of their own.
+  public var description: String {
+    var text = message
+    if !sqlState.isEmpty { text += " (SQLSTATE \(sqlState))" }
+    if let line { text += ", line \(line)" }
+    if let detail { text += "\ndetail: \(detail)" }
+    if let hint { text += "\nhint: \(hint)" }
+    return text
+  }
+}
+
+extension PostgresError {
+  /// The error a result carries.
+  init(result: OpaquePointer, connection: OpaquePointer, statement: String) {
+    func field(_ code: Int) -> String? {
+      PQresultErrorField(result, Int32(code)).map { String(cString: $0) }
+    }
+    let sqlState = field(quake_pq_sqlstate) ?? ""
+    let lost = PQstatus(connection) != CONNECTION_OK
+    self.init(
+      kind: lost ? .connection : .server,
+      sqlState: sqlState,
+      message: field(quake_pq_message)
+        ?? Self.firstLine(String(cString: PQresultErrorMessage(result))),
+      detail: field(quake_pq_detail),
+      hint: field(quake_pq_hint))
+    context = field(quake_pq_context)
+    constraint = field(quake_pq_constraint)
+    if let name = field(quake_pq_table) {
+      table = field(quake_pq_schema).map { "\($0).\(name)" } ?? name
+    }
+    if let text = field(quake_pq_position), let position = Int(text) {
+      self.position = position
+      line = 1 + statement.unicodeScalars.prefix(max(0, position - 1)).count { $0 == "\n" }
+    }
+  }
+
+  /// The error a connection is in.
+  init(connection: OpaquePointer?, doing: String) {
+    let text = connection.map { String(cString: PQerrorMessage($0)) } ?? "out of memory"
+    self.init(
+      kind: .connection, message: "\(doing): \(Self.firstLine(text))",
+      detail: Self.otherLines(text))
+  }
+
+  private static func lines(_ text: String) -> [String] {
+    text.split(separator: "\n").map { line in
+      String(line.drop { $0 == " " || $0 == "\t" })
+    }.filter { !$0.isEmpty }
+  }
+
+  private static func firstLine(_ text: String) -> String {
+    lines(text).first ?? "the server closed the connection without a word"
+  }
+
+  private static func otherLines(_ text: String) -> String? {
+    let rest = lines(text).dropFirst()
+    return rest.isEmpty ? nil : rest.joined(separator: " ")
+  }
+}
