@@ -1,1 +1,11 @@
-public enum Stub {}
+/// The migrations as the binaries carry them, in order.
+///
+/// SwiftPM makes each symbol from the file's name and puts `_` in place of a digit that begins it. A
+/// test compares this list with the folder.
+public enum EmbeddedMigrations {
+  /// A migration's file name and its bytes.
+  public static let files: [(name: String, bytes: [UInt8])] = [
+    ("0001_quake.sql", PackageResources._001_quake_sql),
+    ("0002_history.sql", PackageResources._002_history_sql),
+  ]
+}

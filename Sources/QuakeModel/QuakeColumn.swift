@@ -28,8 +28,8 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     case bool
   }
 
-  /// The column's name in SQL and in JSON.
-  public var name: String {
+  /// The column's name in SQL and in JSON, for the JSON writer.
+  var key: StaticString {
     switch self {
     case .code: "code"
     case .net: "net"
@@ -67,6 +67,9 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     case .supersededBy: "superseded_by"
     }
   }
+
+  /// The column's name in SQL and in JSON.
+  public var name: String { "\(key)" }
 
   /// How the column's values are stored.
   public var kind: Kind {

@@ -1,0 +1,68 @@
+extension JSONWriter {
+  /// Writes an event as an object with a member for each column, null where it has no value.
+  public mutating func quake(_ record: QuakeRecord) {
+    object { json in
+      for column in QuakeColumn.allCases {
+        json.key(column.key)
+        json.value(of: column, in: record)
+      }
+    }
+  }
+
+  /// Writes the value a record has in a column.
+  public mutating func value(of column: QuakeColumn, in record: QuakeRecord) {
+    guard record.has(column) else { return null() }
+    switch column.kind {
+    case .text: record.withUTF8(column) { string(utf8: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
+    case .float8: double(record.double(column) ?? .nan)
+    case .int4, .int2: integer(record.integer(column) ?? 0)
+    case .timestamp: if let value = record.timestamp(column) { timestamp(value) }
+    case .bool: bool(record.bool(column) ?? false)
+    }
+  }
+
+  /// Writes a change in its public form: token, position, op, code, changed, old, new, transaction.
+  public mutating func change(_ change: Change) {
+    object { json in
+      json.key("token")
+      json.string(change.transaction.token.description)
+      json.key("position")
+      json.integer(Int(change.position))
+      json.key("op")
+      json.string(change.op.rawValue)
+      json.key("code")
+      json.string(change.code)
+      json.key("changed")
+      json.array { array in
+        for name in change.changed { array.string(name) }
+      }
+      json.key("old")
+      if let old = change.old { json.quake(old) } else { json.null() }
+      json.key("new")
+      if let new = change.new { json.quake(new) } else { json.null() }
+      json.key("transaction")
+      json.transaction(change.transaction)
+    }
+  }
+
+  private mutating func transaction(_ transaction: ChangeTransaction) {
+    object { json in
+      json.key("author")
+      json.string(transaction.author)
+      json.key("context")
+      json.string(transaction.context)
+      json.key("application")
+      json.string(transaction.application)
+      json.key("user")
+      json.string(transaction.user)
+      json.key("pid")
+      json.integer(transaction.processID)
+      json.key("client")
+      json.string(transaction.client)
+      json.key("at")
+      json.timestamp(transaction.at)
+      json.key("import")
+      if let id = transaction.importID { json.integer(Int(id)) } else { json.null() }
+    }
+  }
+}

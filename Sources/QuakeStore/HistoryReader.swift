@@ -1,0 +1,170 @@
+public import Postgres
+public import QuakeModel
+
+/// Reads the history after a token, in commit order, a page at a time.
+///
+/// Between two pages it holds no transaction and no more than its place: however large the backlog, or
+/// a single transaction in it, memory is bounded. Committed history does not change, so pages read by
+/// separate statements fit together.
+public struct HistoryReader {
+  private let connection: Connection
+  /// The newest transaction that has been handed over whole.
+  public private(set) var token: ChangeToken
+  /// The transaction being handed over, the id of its last version handed over and that one's
+  /// position.
+  private var partial: (transaction: ChangeTransaction, version: Int64, position: Int64)?
+
+  /// A reader that begins after `token`.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
+  public init(connection: Connection, after token: ChangeToken) throws {
+    self.connection = connection
+    self.token = token
+    try verify()
+  }
+
+  /// A reader that goes on where `other` stopped, over a new connection.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the server's history is not the one `other` has read.
+  public init(connection: Connection, continuing other: HistoryReader) throws {
+    self.connection = connection
+    self.token = other.token
+    self.partial = other.partial
+    try verify()
+    if let partial { try Self.verify(partial.transaction.token, over: connection) }
+  }
+
+  private func verify() throws {
+    try Self.verify(token, over: connection)
+  }
+
+  private static func verify(_ token: ChangeToken, over connection: Connection) throws {
+    do throws(PostgresError) {
+      try connection.execute("select quake.token_number($1)", [.text(token.description)])
+    } catch {
+      let problem: StoreError.TokenProblem
+      switch error.sqlState {
+      case "QK001": problem = .malformed
+      case "QK003": problem = .diverged
+      case "QK004": problem = .future
+      default: throw error
+      }
+      throw StoreError(
+        .token(problem), error.message, detail: error.detail, hint: error.hint)
+    }
+  }
+
+  /// The newest token of a store; `beginning` if nothing has ever changed.
+  public static func latestToken(over connection: Connection) throws -> ChangeToken {
+    let result = try connection.executePrepared("select quake.latest_token()")
+    guard let token = result.text(0, 0).flatMap({ ChangeToken($0) }) else {
+      throw StoreError(.inconsistent, "the store's newest token is not of the form of a token")
+    }
+    return token
+  }
+
+  /// Reads one page and hands over its changes.
+  ///
+  /// - Parameter body: Gets each change, in commit order. When it throws, the page counts as read up
+  ///   to the change before.
+  /// - Returns: Whether the end of the history was reached.
+  public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+    let from = partial?.transaction.token.number ?? token.number + 1
+    let page = try connection.executePrepared(
+      Self.page, [.integer(from), .integer(partial?.version ?? 0)], format: .binary)
+    for row in 0..<page.rowCount {
+      try handOver(page, row: row, body)
+    }
+    return page.rowCount < Self.pageSize
+  }
+
+  private mutating func handOver(
+    _ page: borrowing QueryResult, row: Int, _ body: (Change) throws -> Void
+  ) throws {
+    guard let number = page.binaryInteger(row, 0), let version = page.binaryInteger(row, 12) else {
+      throw StoreError(.inconsistent, "the history returned a row without a token")
+    }
+    let transaction: ChangeTransaction
+    let position: Int64
+    if let partial, partial.transaction.token.number == number {
+      guard version > partial.version else { throw Self.outOfOrder(number) }
+      transaction = partial.transaction
+      position = partial.position + 1
+    } else {
+      // The rows come in order because they are read through two indexes; were they not, a reader
+      // must stop rather than hand them over.
+      guard number > token.number, partial == nil else { throw Self.outOfOrder(number) }
+      transaction = try Self.transaction(page, row: row, number: number)
+      position = 0
+    }
+    guard let op = page.text(row, 13).flatMap({ ChangeOperation(rawValue: $0) }) else {
+      throw StoreError(.inconsistent, "the history holds an operation that is not known")
+    }
+    let values = page.record(row, firstColumn: 15)
+    let previous =
+      op == .update
+      ? page.record(row, firstColumn: 15 + QuakeColumn.allCases.count) : nil
+    try body(
+      Change(
+        transaction: transaction, position: position, op: op, code: values.text(.code),
+        changed: page.binaryTextArray(row, 14) ?? [],
+        old: op == .delete ? values : previous,
+        new: op == .insert || op == .update ? values : nil))
+    if position + 1 == transaction.changeCount {
+      token = transaction.token
+      partial = nil
+    } else {
+      partial = (transaction, version, position)
+    }
+  }
+
+  private static func outOfOrder(_ number: Int64) -> StoreError {
+    StoreError(
+      .inconsistent, "the history returned transaction \(number) out of order",
+      hint: "Please report this.")
+  }
+
+  private static func transaction(
+    _ page: borrowing QueryResult, row: Int, number: Int64
+  ) throws -> ChangeTransaction {
+    guard let nonce = page.text(row, 1), let token = ChangeToken(number: number, nonce: nonce),
+      let at = page.binaryTimestamp(row, 8), let count = page.binaryInteger(row, 10)
+    else {
+      throw StoreError(.inconsistent, "the history holds an incomplete transaction \(number)")
+    }
+    return ChangeTransaction(
+      token: token, author: page.text(row, 2), context: page.text(row, 3),
+      application: page.text(row, 4), user: page.text(row, 5) ?? "",
+      processID: Int(page.binaryInteger(row, 6) ?? 0), client: page.text(row, 7),
+      at: Timestamp(microseconds: at), importID: page.binaryInteger(row, 9), changeCount: count)
+  }
+
+  /// Rows in a page: about a megabyte with long texts.
+  static let pageSize = 500
+
+  /// One statement, one round trip. The transactions come through their primary key, each one's
+  /// versions through theirs, which is what keeps 1,000 small transactions as quick as one large one;
+  /// the limits are constants so that the planner knows. The transaction the last page ended in is
+  /// read again, hence one more of them than rows.
+  private static let page = SQL(
+    trusted: """
+      select t.token, t.nonce, t.author, t.context, t.application_name, t.database_user,
+             t.process_id, host(t.client_address), t.at, t.import_id,
+             t.inserted + t.updated + t.deleted + t.truncated, t.transaction_id,
+             v.id, v.op, v.changed,
+             \(QuakeColumn.allCases.map { "v.\($0.name)" }.joined(separator: ", ")),
+             \(QuakeColumn.allCases.map { "p.\($0.name)" }.joined(separator: ", "))
+        from (select * from quake.change_transaction
+               where token >= $1 order by token limit \(pageSize + 1)) t
+       cross join lateral (
+         select * from quake.quake_version v
+          where v.transaction_id = t.transaction_id
+            and v.id > case when t.token = $1 then $2::bigint else 0 end
+          order by v.id limit \(pageSize)) v
+        left join lateral (
+         select * from quake.quake_version p
+          where v.op = 'update' and p.code = v.code and p.id < v.id
+          order by p.id desc limit 1) p on true
+       limit \(pageSize)
+      """)
+}

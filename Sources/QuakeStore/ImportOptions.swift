@@ -1,0 +1,98 @@
+public import QuakeModel
+
+/// What happens to an event that the store already has, with other contents.
+public enum MergePolicy: String, CaseIterable, Sendable {
+  /// The incoming one wins, unless the stored one is of a newer snapshot.
+  case incoming
+  /// The incoming one wins, however old it is.
+  case always
+  /// The stored one stays.
+  case store
+  /// The import fails, and nothing of it stays.
+  case error
+}
+
+/// How an import is done, and what its row in `quake.import` says of it.
+public struct ImportOptions: Sendable {
+  /// The URL (without a password), path or `-` that is read.
+  public var source: String
+  /// Short name of the feed.
+  public var feed: String
+  /// Name and version of the program.
+  public var program: String
+  /// Author of the change in the history.
+  public var author: String
+  /// Context of the change in the history; by default the feed's name.
+  public var context: String?
+  /// Status of the HTTP answer.
+  public var httpStatus: Int?
+  /// ETag of the HTTP answer.
+  public var etag: String?
+  /// Last-Modified of the HTTP answer, as it was given.
+  public var lastModified: String?
+  /// When the snapshot was generated, if it does not say so itself; nil: now.
+  public var generated: Timestamp?
+  /// Commit after each so many records; nil: all or nothing.
+  public var commitEvery: Int?
+  /// What happens to events that the store already has.
+  public var policy = MergePolicy.incoming
+  /// Do everything, then roll it back.
+  public var dryRun = false
+
+  /// Options for an import of `source`.
+  public init(source: String, feed: String, program: String, author: String) {
+    self.source = source
+    self.feed = feed
+    self.program = program
+    self.author = author
+  }
+}
+
+/// What an import did. `seen` is the sum of `inserted`, `updated`, `unchanged`, `rejected` and
+/// `duplicate`.
+public struct ImportReport: Sendable {
+  /// The import's row; nil after a dry run.
+  public var id: Int64?
+  /// Records in the feed.
+  public var seen: Int64 = 0
+  /// Events that were new.
+  public var inserted: Int64 = 0
+  /// Events whose contents differed.
+  public var updated: Int64 = 0
+  /// Events left untouched.
+  public var unchanged: Int64 = 0
+  /// Records that could not be taken.
+  public var rejected: Int64 = 0
+  /// Records whose code came again later in the feed.
+  public var duplicate: Int64 = 0
+  /// Of the unchanged, those whose row is of a newer snapshot.
+  public var stale: Int64 = 0
+  /// Bytes of the body after decompression.
+  public var bytes: Int64 = 0
+  /// Time spent on receiving, decoding and staging.
+  public var receiveDuration: Duration = .zero
+  /// Time spent on merging.
+  public var mergeDuration: Duration = .zero
+  /// The (last) transaction that it changed events in; nil: it changed none.
+  public var token: ChangeToken?
+  /// When the snapshot was generated.
+  public var generated: Timestamp?
+  /// The first record that was rejected.
+  public var firstReject: ImportReject?
+
+  /// A report of nothing done.
+  public init() {}
+
+  mutating func add(_ batch: ImportReport) {
+    seen += batch.seen
+    inserted += batch.inserted
+    updated += batch.updated
+    unchanged += batch.unchanged
+    rejected += batch.rejected
+    duplicate += batch.duplicate
+    stale += batch.stale
+    mergeDuration += batch.mergeDuration
+    receiveDuration += batch.receiveDuration
+    if firstReject == nil { firstReject = batch.firstReject }
+  }
+}

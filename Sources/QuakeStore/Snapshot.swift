@@ -1,0 +1,29 @@
+public import Postgres
+public import QuakeModel
+
+/// The list of events as it is now, together with the token from which changes to it can be followed:
+/// no gap and no repeat.
+public enum Snapshot {
+  /// Reads the list in one REPEATABLE READ transaction.
+  ///
+  /// - Parameters:
+  ///   - begin: Gets the token first.
+  ///   - body: Gets each event, newest origin time first.
+  public static func read(
+    over connection: Connection, begin: (ChangeToken) throws -> Void,
+    _ body: (QuakeRecord) throws -> Void
+  ) throws {
+    try connection.transaction(.repeatableRead, readOnly: true) {
+      try begin(try HistoryReader.latestToken(over: connection))
+      try connection.stream(list) { rows in
+        for row in 0..<rows.rowCount { try body(rows.record(row, firstColumn: 0)) }
+      }
+    }
+  }
+
+  private static let list = SQL(
+    trusted: """
+      select \(QuakeColumn.allCases.map(\.name).joined(separator: ", "))
+        from quake.quake order by time desc, code
+      """)
+}
