@@ -31,6 +31,9 @@ let package = Package(
     // A small C interface in front of simdjson, which is C++.
     .target(name: "CSimdjson", dependencies: ["CSimdjsonLibrary"]),
 
+    // Two calls of glibc's that its Swift module leaves out.
+    .target(name: "CIdleMemory"),
+
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(
       name: "QuakeModel", swiftSettings: strict,
@@ -59,7 +62,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "quake-watch",
-      dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
+      dependencies: ["CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
