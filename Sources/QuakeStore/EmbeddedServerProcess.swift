@@ -43,7 +43,9 @@ extension EmbeddedServer {
     /// Whether the server is replaying its log: then it has a process that says so in its title.
     static func isRecovering(_ folder: Folder) -> Bool {
       all(in: folder).contains { process in
-        Files.text("/proc/\(process.pid)/cmdline")?.contains(" startup") == true
+        guard let title = Files.text("/proc/\(process.pid)/cmdline") else { return false }
+        // A backend that is just being connected to ends in that word, too.
+        return title.contains(" startup") && !title.contains("[local]")
       }
     }
   }

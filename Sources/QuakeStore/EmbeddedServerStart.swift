@@ -41,14 +41,16 @@ extension EmbeddedServer {
   ) throws(EmbeddedServerError) {
     var wait = StartWait(timeout: options.startTimeout)
     var child: pid_t?
+    var mustBeAlone = false
     while !Postmaster.isAcceptingConnections(folder) {
       if let pid = child {
         if Self.hasEnded(pid) {
           child = nil
-          try judgeFailure(wait)
+          mustBeAlone = try judgeFailure() == .othersUseTheData
         }
-      } else if Postmaster.current(folder) == nil {
-        Postmaster.clearRemains(folder)
+      } else if Postmaster.current(folder) == nil,
+        !mustBeAlone || ServerProcess.all(in: folder).isEmpty
+      {
         child = try launch(binaries)
       }
       // Otherwise a postmaster is already there, left in the middle of starting by a program that
@@ -63,18 +65,28 @@ extension EmbeddedServer {
     }
   }
 
-  /// Runs `postgres` in a session of its own, with nothing of ours but a place for its first words.
-  private func launch(_ binaries: Binaries) throws(EmbeddedServerError) -> pid_t {
+  /// Runs `postgres` in a session of its own, with nothing of ours but a file for its first words;
+  /// `nil` if one is on its way already.
+  ///
+  /// That file is locked, and the lock goes over to the postmaster, which lets it go when it opens
+  /// its log: by then it has its pid file. So nobody, after a program that was killed right after
+  /// the launch, clears away the socket that its postmaster is about to make.
+  private func launch(_ binaries: Binaries) throws(EmbeddedServerError) -> pid_t? {
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(nothing) }
     let words = open(
-      folder.startLog, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      folder.startLog, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard nothing >= 0, words >= 0 else {
       throw EmbeddedServerError(
         .unavailable, "could not open file \"\(folder.startLog)\": \(Files.reason(errno))")
     }
     defer { close(words) }
+    guard flock(words, LOCK_EX | LOCK_NB) == 0, Postmaster.current(folder) == nil else {
+      return nil
+    }
+    ftruncate(words, 0)
     if account.isSwitched { _ = fchown(words, account.user, account.group) }
+    Postmaster.clearRemains(folder)
     let command = account.command(
       binaries.postgres,
       ["-D", folder.data] + Configuration.arguments(folder, options.settings))
@@ -94,21 +106,22 @@ extension EmbeddedServer {
     return waited == pid || (waited < 0 && errno == ECHILD)
   }
 
-  /// After our postmaster has ended before it was ready: returns if it makes sense to try again.
-  private func judgeFailure(_ wait: StartWait) throws(EmbeddedServerError) {
+  /// Why to try again after a postmaster that ended before it was ready.
+  private enum Retry {
+    /// Backends of a postmaster that was killed notice that when they next look up from their work.
+    /// PostgreSQL rightly refuses to start beside them.
+    case othersUseTheData
+    /// Somebody started it by hand at the same moment.
+    case anotherIsThere
+  }
+
+  /// After our postmaster has ended before it was ready: throws if there is no sense in trying
+  /// again.
+  private func judgeFailure() throws(EmbeddedServerError) -> Retry {
     let words = Files.read(folder.startLog, last: 16 << 10) ?? []
     let text = String(decoding: words, as: UTF8.self)
-    // Backends of a postmaster that was killed notice that when they next look up from their work.
-    // PostgreSQL rightly refuses to start beside them.
-    if text.contains("pre-existing shared memory block") {
-      guard wait.isOver else { return }
-      let pids = ServerProcess.all(in: folder).map { String($0.pid) }.joined(separator: ", ")
-      throw EmbeddedServerError(
-        .tryLater, "processes of a crashed server still use the data in \"\(folder.data)\"",
-        detail: "Process ids: \(pids).", hint: "Wait until they end, or end them.")
-    }
-    // Somebody started it by hand, or a program killed just after its launch had begun to.
-    if Postmaster.current(folder) != nil { return }
+    if text.contains("pre-existing shared memory block") { return .othersUseTheData }
+    if Postmaster.current(folder) != nil { return .anotherIsThere }
     var detail = Files.lastLines(words)
     if text.contains("redirecting log output") {
       detail = Files.lastLines(Files.read(folder.currentLogFile, last: 4 << 10) ?? [])
@@ -124,6 +137,13 @@ extension EmbeddedServer {
         .unavailable, "embedded server runs but does not answer",
         detail: "Process \(postmaster.pid), socket \"\(folder.socketPath)\".",
         hint: "Stop it (quake-admin server stop), then try again.")
+    }
+    let others = ServerProcess.all(in: folder)
+    if Postmaster.current(folder) == nil, !others.isEmpty {
+      return EmbeddedServerError(
+        .tryLater, "processes of a crashed server still use the data in \"\(folder.data)\"",
+        detail: "Process ids: \(others.map { String($0.pid) }.joined(separator: ", ")).",
+        hint: "Wait until they end, or end them.")
     }
     return EmbeddedServerError(
       .tryLater, "embedded server did not get ready within \(options.startTimeout)",
