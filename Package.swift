@@ -66,6 +66,9 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
+
+    .testTarget(
+      name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -1,0 +1,84 @@
+import Glibc
+
+extension EmbeddedServer {
+  /// Small files and folders, by plain system calls. Nothing here follows a symbolic link in the
+  /// last place: as root it works in a folder that belongs to an account with fewer rights.
+  enum Files {
+    /// A file's contents if it can be read, else `nil`. For small files.
+    static func read(_ path: String, last limit: Int? = nil) -> [UInt8]? {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+      guard descriptor >= 0 else { return nil }
+      defer { close(descriptor) }
+      if let limit, lseek(descriptor, off_t(-limit), SEEK_END) < 0 {
+        lseek(descriptor, 0, SEEK_SET)  // shorter than that
+      }
+      var bytes: [UInt8] = []
+      let complete = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+        while true {
+          let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+          if count < 0, errno == EINTR { continue }
+          if count <= 0 { return count == 0 }
+          bytes.append(contentsOf: buffer.prefix(count))
+        }
+      }
+      return complete ? bytes : nil
+    }
+
+    /// A file's contents as text.
+    static func text(_ path: String) -> String? {
+      read(path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Writes to a file that exists, over its contents or at their end, and flushes it to disk.
+    /// Returns an error number or 0.
+    static func write(_ text: String, to path: String, appending: Bool = false) -> Int32 {
+      let how = appending ? O_APPEND : O_TRUNC
+      let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | how)
+      guard descriptor >= 0 else { return errno }
+      defer { close(descriptor) }
+      var bytes = Array(text.utf8)[...]
+      while !bytes.isEmpty {
+        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        if count < 0 { return errno }
+        bytes = bytes.dropFirst(count)
+      }
+      return fsync(descriptor) == 0 ? 0 : errno
+    }
+
+    /// The names in a folder; none if it cannot be read.
+    static func names(in path: String) -> [String] {
+      guard let stream = opendir(path) else { return [] }
+      defer { closedir(stream) }
+      var names: [String] = []
+      while let entry = readdir(stream) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+          pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { names.append(name) }
+      }
+      return names
+    }
+
+    /// Flushes a folder's own entries (a rename in it, say) to disk.
+    static func flushFolder(_ path: String) {
+      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard descriptor >= 0 else { return }
+      fsync(descriptor)
+      close(descriptor)
+    }
+
+    /// What the system calls an error number.
+    static func reason(_ code: Int32) -> String {
+      String(cString: strerror(code))
+    }
+
+    /// The last lines of a program's output, for an error's detail.
+    static func lastLines(_ bytes: [UInt8], count: Int = 12) -> String {
+      String(decoding: bytes, as: UTF8.self)
+        .split(separator: "\n", omittingEmptySubsequences: true)
+        .suffix(count)
+        .joined(separator: "\n")
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import Glibc
+
+extension EmbeddedServer {
+  /// Where the server's things are, and the making of the folders with the right owner and mode.
+  struct Folder: Sendable {
+    /// The port is only part of the socket's name.
+    static let port = 5432
+    /// `sockaddr_un.sun_path` has 108 bytes, the last of them 0.
+    static let longestSocketPath = 107
+
+    /// The folder that holds the others.
+    let home: String
+    /// PostgreSQL's data folder.
+    let data: String
+    /// The folder of the unix socket: in `home`, or, where its path would be too long for a
+    /// socket, in `/tmp`.
+    let socket: String
+    /// The folder of the server's logs.
+    let log: String
+    /// What the server says before it has opened its log.
+    let startLog: String
+    /// The file that is locked by whoever changes anything.
+    let lock: String
+
+    /// - Parameter user: who the server runs as.
+    init(home given: String, user: uid_t) throws(EmbeddedServerError) {
+      guard given.hasPrefix("/") else {
+        throw EmbeddedServerError(
+          .configuration, "folder \"\(given)\" of the embedded server is not an absolute path")
+      }
+      guard given.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+        throw EmbeddedServerError(
+          .configuration, "folder of the embedded server has a control character in its path",
+          detail: "PostgreSQL keeps the path as a line of a file.")
+      }
+      home = Self.canonical(given)
+      data = home + "/data"
+      log = home + "/log"
+      startLog = home + "/start.log"
+      lock = home + "/server.lock"
+      let inside = home + "/socket"
+      // libpq takes a comma in `host` for the end of a host.
+      if (inside + "/" + Self.socketName).utf8.count <= Self.longestSocketPath,
+        !inside.contains(",")
+      {
+        socket = inside
+      } else {
+        // Not in XDG_RUNTIME_DIR: that goes when its user logs out, and the server stays; and every
+        // program has to come to the same folder, whatever its environment.
+        socket = "/tmp/quake-\(user)-\(Self.fingerprint(home))"
+      }
+    }
+
+    private static let socketName = ".s.PGSQL.\(port)"
+
+    /// The unix socket.
+    var socketPath: String { socket + "/" + Self.socketName }
+    /// Whether the socket is among the server's other things.
+    var hasSocketInside: Bool { socket.hasPrefix(home + "/") }
+    /// The file in which a postmaster says who and how it is.
+    var pidFile: String { data + "/postmaster.pid" }
+
+    /// The major version that the data were made with; `nil` if there are none.
+    var dataVersion: String? {
+      guard let line = Files.text(data + "/PG_VERSION")?.split(separator: "\n").first else {
+        return nil
+      }
+      return String(line)
+    }
+
+    /// The file that the server's log goes to: as the server says, or as it will be called.
+    var currentLogFile: String {
+      // One line: `stderr <path>`.
+      if let line = Files.text(data + "/current_logfiles")?.split(separator: "\n").first,
+        let space = line.firstIndex(of: " ")
+      {
+        return String(line[line.index(after: space)...])
+      }
+      return startLog
+    }
+
+    /// The same folder always by the same path: symbolic links are followed in as much of it as
+    /// exists.
+    private static func canonical(_ path: String) -> String {
+      var rest: [Substring] = []
+      var parts = path.split(separator: "/")
+      while true {
+        let existing = "/" + parts.joined(separator: "/")
+        if let resolved = realpath(existing, nil) {
+          defer { free(resolved) }
+          let base = String(cString: resolved)
+          let tail = rest.reversed().joined(separator: "/")
+          if tail.isEmpty { return base }
+          return base == "/" ? "/" + tail : base + "/" + tail
+        }
+        guard let last = parts.popLast() else { return path }
+        rest.append(last)
+      }
+    }
+
+    /// FNV-1a, 64 bits, in hexadecimal: short and always the same for the same path.
+    private static func fingerprint(_ text: String) -> String {
+      var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+      let digits = String(hash, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+  }
+}
+
+extension EmbeddedServer.Folder {
+  /// Throws if the folder is there but not ours to look into.
+  func checkAccess() throws(EmbeddedServerError) {
+    guard access(home, R_OK | X_OK) != 0, errno == EACCES else { return }
+    throw EmbeddedServerError(
+      .notAllowed, "not allowed to use the folder \"\(home)\" of the embedded server",
+      hint: "Use it as its owner, or name a database with --database.")
+  }
+
+  /// Makes the home folder, with those above it, and the folder of the socket.
+  func prepare(for account: EmbeddedServer.Account) throws(EmbeddedServerError) {
+    try checkAccess()
+    var above = ""
+    for part in home.split(separator: "/").dropLast() {
+      above += "/" + part
+      // The account has to be able to pass through what root makes.
+      mkdir(above, account.isSwitched ? 0o755 : 0o700)
+    }
+    try makePrivate(home, for: account, mayTighten: true)
+    // A folder in /tmp that was open to others may hold what they have put there.
+    try makePrivate(socket, for: account, mayTighten: hasSocketInside)
+  }
+
+  /// Makes a folder that only the account may enter, or makes sure that the existing one is such.
+  private func makePrivate(
+    _ path: String, for account: EmbeddedServer.Account, mayTighten: Bool
+  ) throws(EmbeddedServerError) {
+    if mkdir(path, 0o700) != 0, errno != EEXIST {
+      let code = errno
+      throw EmbeddedServerError(
+        code == EACCES || code == EPERM ? .notAllowed : .unavailable,
+        "could not create folder \"\(path)\": \(EmbeddedServer.Files.reason(code))")
+    }
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      let code = errno
+      throw EmbeddedServerError(
+        .notAllowed, "cannot use \"\(path)\" as a folder: \(EmbeddedServer.Files.reason(code))")
+    }
+    defer { close(descriptor) }
+    var state = stat()
+    fstat(descriptor, &state)
+    // Root's own: made a moment ago, here or by a program killed before it could hand it over, or
+    // laid out by an administrator. Never a folder with anything in it, which `home` might name by
+    // mistake.
+    if state.st_uid != account.user, account.isSwitched, state.st_uid == 0,
+      EmbeddedServer.Files.names(in: path).isEmpty
+    {
+      if fchown(descriptor, account.user, account.group) == 0, fchmod(descriptor, 0o700) == 0 {
+        return
+      }
+    }
+    guard state.st_uid == account.user else {
+      throw EmbeddedServerError(
+        .notAllowed, "folder \"\(path)\" belongs to somebody else",
+        detail: "Its owner has user id \(state.st_uid); the server runs with \(account.user).",
+        hint: "Remove it or change its owner, or choose another folder.")
+    }
+    guard state.st_mode & 0o077 != 0 else { return }
+    guard mayTighten, fchmod(descriptor, 0o700) == 0 else {
+      throw EmbeddedServerError(
+        .notAllowed, "folder \"\(path)\" is open to other users",
+        hint: "Look what is in it, and remove it.")
+    }
+  }
+}

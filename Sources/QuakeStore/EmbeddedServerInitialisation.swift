@@ -1,0 +1,121 @@
+import Glibc
+
+extension EmbeddedServer {
+  /// Makes the data folder: under another name, and renamed only when everything is in it, so that
+  /// whoever finds it finds it complete. To be called under the lock.
+  func initialise(with binaries: Binaries) throws(EmbeddedServerError) {
+    removeUnfinished()
+    guard Files.names(in: folder.data).isEmpty else {
+      throw EmbeddedServerError(
+        .configuration, "folder \"\(folder.data)\" is not a PostgreSQL data folder",
+        detail: "It is not empty, and there is no file PG_VERSION in it.",
+        hint: "Move it away, or choose another folder.")
+    }
+    // Never the same name twice: what a killed program has left may still have initdb at work in
+    // it.
+    let unique = UInt32.random(in: 0 ... .max)
+    let new = "\(folder.home)/\(Self.unfinishedPrefix)\(getpid()).\(unique)"
+    do throws(EmbeddedServerError) {
+      try runInitdb(binaries, new)
+      try write(Configuration.initial, to: new + "/postgresql.conf", appending: true)
+      try write(Configuration.authentication, to: new + "/pg_hba.conf", appending: false)
+      try createDatabase(binaries, new)
+      guard rename(new, folder.data) == 0 else {
+        throw EmbeddedServerError(
+          .unavailable, "could not rename \"\(new)\" to \"\(folder.data)\": \(Files.reason(errno))")
+      }
+    } catch {
+      removeUnfinished()
+      throw error
+    }
+    Files.flushFolder(folder.home)
+  }
+
+  private static let unfinishedPrefix = "data.new."
+
+  /// Whether the tests have asked for speed instead of safety.
+  private var isUnsafe: Bool { options.settings["fsync"] == "off" }
+
+  private func runInitdb(_ binaries: Binaries, _ new: String) throws(EmbeddedServerError) {
+    func arguments(locale: String) -> [String] {
+      [
+        "-D", new, "-U", "quake", "--auth-local=trust", "--auth-host=reject", "--data-checksums",
+        "--encoding=UTF8", "--locale=\(locale)", "--text-search-config=english",
+        "--no-instructions",
+      ] + (isUnsafe ? ["--no-sync"] : [])
+    }
+    var outcome = try run(binaries.initdb, arguments(locale: "C.UTF-8"))
+    if !outcome.succeeded, Self.mentions(outcome, "invalid locale") {
+      removeUnfinished()
+      outcome = try run(binaries.initdb, arguments(locale: "C"))
+    }
+    try check(outcome, "could not initialise the embedded server's data folder \"\(folder.data)\"")
+  }
+
+  /// By a single-user server: there is no moment at which others see one without the database.
+  private func createDatabase(_ binaries: Binaries, _ new: String) throws(EmbeddedServerError) {
+    let outcome = try run(
+      binaries.postgres,
+      ["--single", "-D", new, "-c", "logging_collector=off"]
+        + (isUnsafe ? ["-c", "fsync=off"] : []) + ["postgres"],
+      input: "create database quake\n")
+    let message = "could not create the database of the embedded server"
+    try check(outcome, message)
+    // It exits with 0 whatever became of the statement.
+    if Self.mentions(outcome, "ERROR:") || Self.mentions(outcome, "FATAL:") {
+      throw EmbeddedServerError(.unavailable, message, detail: Files.lastLines(outcome.errors))
+    }
+  }
+
+  /// Removes what programs killed in the middle have left. Whatever resists (an initdb that is
+  /// still at work) is left to the next time.
+  private func removeUnfinished() {
+    let left = Files.names(in: folder.home).filter { $0.hasPrefix(Self.unfinishedPrefix) }
+    guard !left.isEmpty else { return }
+    // Under the account, so that nothing it may have linked into there is followed as root.
+    _ = try? account.command("/bin/rm", ["-rf", "--"] + left.map { folder.home + "/" + $0 }).run()
+  }
+
+  private func run(
+    _ executable: String, _ arguments: [String], input: String? = nil
+  ) throws(EmbeddedServerError) -> ChildProcess.Outcome {
+    var child = account.command(executable, arguments)
+    child.input = input.map { Array($0.utf8) }
+    child.outputLimit = 64 << 10
+    do throws(ChildProcess.LaunchError) {
+      return try child.run()
+    } catch {
+      throw EmbeddedServerError(.unavailable, error.description)
+    }
+  }
+
+  private func check(
+    _ outcome: ChildProcess.Outcome, _ message: String
+  ) throws(EmbeddedServerError) {
+    switch outcome.ending {
+    case .exited(0): return
+    case .exited:
+      throw EmbeddedServerError(
+        .unavailable, message, detail: Files.lastLines(outcome.output + outcome.errors))
+    case .signalled(let signal):
+      throw EmbeddedServerError(
+        .tryLater, message, detail: "It was interrupted by signal \(signal).")
+    case .timedOut:
+      throw EmbeddedServerError(.tryLater, message, detail: "It took too long.")
+    }
+  }
+
+  private func write(
+    _ text: String, to path: String, appending: Bool
+  ) throws(EmbeddedServerError) {
+    let code = Files.write(text, to: path, appending: appending)
+    guard code == 0 else {
+      throw EmbeddedServerError(
+        .unavailable, "could not write file \"\(path)\": \(Files.reason(code))")
+    }
+  }
+
+  private static func mentions(_ outcome: ChildProcess.Outcome, _ words: String) -> Bool {
+    String(decoding: outcome.errors, as: UTF8.self).contains(words)
+  }
+}

@@ -1,0 +1,99 @@
+import Glibc
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A child process")
+struct ChildProcessTests {
+  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  @Test("gets its arguments untouched, and no shell")
+  func arguments() throws {
+    let words = ["$HOME", "a b", "'", "\"", "*", ""]
+    let outcome = try ChildProcess("/usr/bin/printf", ["%s|"] + words).run()
+    #expect(outcome.succeeded)
+    #expect(text(outcome.output) == words.map { $0 + "|" }.joined())
+  }
+
+  @Test("reads its input, also more than a pipe holds, while its output is read")
+  func input() throws {
+    var child = ChildProcess("/bin/cat")
+    child.input = [UInt8](repeating: 7, count: 1 << 20)
+    let outcome = try child.run()
+    #expect(outcome.output == child.input)
+  }
+
+  @Test("may end without reading its input")
+  func unreadInput() throws {
+    var child = ChildProcess("/bin/true")
+    child.input = [UInt8](repeating: 7, count: 1 << 20)
+    #expect(try child.run().succeeded)
+  }
+
+  @Test("reads nothing if it is given nothing")
+  func noInput() throws {
+    #expect(try ChildProcess("/bin/cat").run().output.isEmpty)
+  }
+
+  @Test("tells its status and its errors")
+  func failure() throws {
+    let outcome = try ChildProcess("/bin/sh", ["-c", "echo no >&2; exit 3"]).run()
+    #expect(outcome.ending == .exited(3))
+    #expect(text(outcome.errors) == "no\n")
+    #expect(try ChildProcess("/bin/sh", ["-c", "kill -9 $$"]).run().ending == .signalled(SIGKILL))
+  }
+
+  @Test("is not there")
+  func missing() {
+    let error = #expect(throws: ChildProcess.LaunchError.self) {
+      try ChildProcess("/nonexistent").run()
+    }
+    #expect(error?.code == ENOENT)
+  }
+
+  @Test("has the end of a long output kept")
+  func limit() throws {
+    var child = ChildProcess("/usr/bin/seq", ["100000"])
+    child.outputLimit = 7
+    #expect(text(try child.run().output) == "100000\n")
+  }
+
+  @Test("is stopped after its timeout, even if it does not want to")
+  func timeout() throws {
+    let stubborn = "trap '' TERM; while :; do tail -f /dev/null; done"
+    var child = ChildProcess("/bin/sh", ["-c", stubborn])
+    child.timeout = .milliseconds(50)
+    #expect(try child.run().ending == .timedOut)
+  }
+
+  @Test("does not make us wait for a grandchild")
+  func grandchild() throws {
+    var child = ChildProcess("/bin/sh", ["-c", "tail -f /dev/null & echo $!"])
+    child.timeout = .seconds(20)
+    let outcome = try child.run()
+    #expect(outcome.succeeded)
+    let pid = try #require(pid_t(text(outcome.output).dropLast()))
+    kill(pid, SIGKILL)
+  }
+
+  @Test("sees the caller's environment with changes, or another one")
+  func environment() throws {
+    var child = ChildProcess("/usr/bin/env")
+    child.environment = .exactly(["ONLY": "this"])
+    #expect(text(try child.run().output) == "ONLY=this\n")
+    child.environment = .inherited(["PATH": nil, "EXTRA": "1"])
+    let lines = text(try child.run().output).split(separator: "\n")
+    #expect(lines.contains("EXTRA=1"))
+    #expect(!lines.contains { $0.hasPrefix("PATH=") })
+    #expect(lines.count > 1)
+  }
+
+  @Test("inherits no descriptor")
+  func descriptors() throws {
+    let leaking = open("/etc/hostname", O_RDONLY)
+    defer { close(leaking) }
+    let outcome = try ChildProcess("/bin/ls", ["/proc/self/fd"]).run()
+    // The fourth is the folder that it reads.
+    #expect(text(outcome.output) == "0\n1\n2\n3\n")
+  }
+}
