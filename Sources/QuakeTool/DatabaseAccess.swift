@@ -1,0 +1,80 @@
+public import CommandLine
+public import Postgres
+public import QuakeStore
+
+/// How a tool finds its database: `--database`, else `DATABASE_URL`, else libpq's own `PG*`
+/// variables, else the embedded server, which is started if it does not run.
+public struct DatabaseAccess {
+  /// The option that names a database.
+  public static let option = Option.value(
+    "database", short: "d", "URL",
+    help: "the database, as a URL or keyword=value pairs; by default $DATABASE_URL, then libpq's PG* variables, then the embedded server")
+
+  /// The environment variables that matter.
+  public static let environment: [Command.Variable] = [
+    .init("DATABASE_URL", "the database, where --database is not given"),
+    .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's own, where neither is"),
+    .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs for the embedded server"),
+    .init("QUAKE_SERVER_HOME", "folder of the embedded server"),
+    .init("NO_COLOR", "no colour, if it is set"),
+  ]
+
+  private static let libpqVariables = [
+    "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
+  ]
+
+  /// Where to connect.
+  public let settings: ConnectionSettings
+  /// The embedded server, if that is the database.
+  public let embedded: EmbeddedServer?
+  private let diagnostics: Diagnostics
+
+  /// Finds the database that the arguments and the environment name; connects to nothing yet.
+  public init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    self.diagnostics = diagnostics
+    let tool = diagnostics.tool
+    if let named = arguments.string("database") {
+      embedded = nil
+      settings = ConnectionSettings(named, applicationName: tool)
+    } else if let named = Environment.value("DATABASE_URL"), !named.isEmpty {
+      embedded = nil
+      settings = ConnectionSettings(named, applicationName: tool)
+    } else if Self.libpqVariables.contains(where: {
+      Environment.value($0)?.isEmpty == false
+    }) {
+      embedded = nil
+      settings = ConnectionSettings("", applicationName: tool)
+    } else {
+      let server = try Self.embeddedServer()
+      embedded = server
+      settings = ConnectionSettings(server.conninfo, applicationName: tool)
+    }
+    try settings.check()
+  }
+
+  /// The embedded server as the environment places it.
+  public static func embeddedServer() throws -> EmbeddedServer {
+    try EmbeddedServer(.fromEnvironment { Environment.value($0) })
+  }
+
+  /// Connects; starts the embedded server first, if it is the database and does not run.
+  public func connect(wake: Int32? = nil) throws -> Connection {
+    if let embedded { try start(embedded) }
+    return try Connection(settings, wake: wake)
+  }
+
+  private func start(_ server: EmbeddedServer) throws {
+    let outcome = try server.startIfNeeded { phase in
+      switch phase {
+      case .waitingForLock: diagnostics.note("waiting for another program to start the server")
+      case .initialising: diagnostics.note("creating a private PostgreSQL in \(server.options.home)")
+      case .starting: break
+      case .recovering: diagnostics.note("the server is recovering from a crash")
+      }
+    }
+    if outcome != .alreadyRunning {
+      diagnostics.note(
+        "started a private PostgreSQL in \(server.options.home); stop it with \"quake-admin server stop\"")
+    }
+  }
+}

@@ -1,0 +1,81 @@
+public import CommandLine
+internal import Postgres
+internal import QuakeStore
+
+/// An error as a person is told of it, and the exit status that goes with it.
+public struct Failure {
+  /// What failed, on what, and why.
+  public let message: String
+  /// More about it.
+  public let detail: String?
+  /// What to do next.
+  public let hint: String?
+  /// The exit status.
+  public let status: ExitStatus
+
+  /// A failure of the given parts.
+  public init(
+    _ status: ExitStatus, _ message: String, detail: String? = nil, hint: String? = nil
+  ) {
+    self.status = status
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+
+  /// What an error of the libraries below means for a tool; nil for errors they do not know.
+  public init?(_ error: any Error) {
+    switch error {
+    case let error as StoreError:
+      let status: ExitStatus =
+        switch error.kind {
+        case .schema: .schema
+        case .badData, .token: .badData
+        case .inconsistent: .internal
+        }
+      self.init(status, error.message, detail: error.detail, hint: error.hint)
+    case let error as EmbeddedServerError:
+      let status: ExitStatus =
+        switch error.kind {
+        case .unavailable: .unavailable
+        case .tryLater: .tryLater
+        case .notAllowed: .notAllowed
+        case .configuration: .schema
+        }
+      self.init(
+        status, error.message, detail: error.detail.isEmpty ? nil : error.detail,
+        hint: error.hint.isEmpty ? nil : error.hint)
+    case let error as PostgresError: self.init(postgres: error)
+    default: return nil
+    }
+  }
+
+  private init(postgres error: PostgresError) {
+    let status: ExitStatus
+    var hint = error.hint
+    switch (error.kind, error.sqlState) {
+    case (.connection, _), (.timeout, _):
+      status = .unavailable
+      hint =
+        hint
+        ?? "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
+    case (.interrupted, _): status = .ok
+    case (.server, "42501"): status = .notAllowed
+    case (.server, "42P01"), (.server, "42703"), (.server, "42883"), (.server, "3F000"):
+      status = .schema
+      hint = hint ?? "Run \"quake-admin migrate\" on this database."
+    case (.server, "53100"):
+      status = .unavailable
+      hint = hint ?? "The server's disk is full. Nothing of this was stored; free space and repeat."
+    case (.server, let state) where state.hasPrefix("53") || state.hasPrefix("57P"):
+      status = .unavailable
+    case (.server, "25006"):
+      status = .notAllowed
+      hint = hint ?? "This server is read-only, perhaps a standby. Name the primary."
+    case (.server, "55P03"), (.server, "40001"), (.server, "40P01"): status = .tryLater
+    case (.server, _): status = .failed
+    }
+    let state = error.sqlState.isEmpty ? "" : " (SQLSTATE \(error.sqlState))"
+    self.init(status, error.message + state, detail: error.detail, hint: hint)
+  }
+}

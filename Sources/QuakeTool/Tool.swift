@@ -1,0 +1,39 @@
+public import CommandLine
+
+/// What every tool's `main` does: read the command line, run, turn errors into messages and the
+/// documented exit status.
+public enum Tool {
+  /// The options every tool has.
+  public static let commonOptions: [Option] = [DatabaseAccess.option, .quiet, .verbose]
+
+  /// The exit statuses every tool has.
+  public static let exitStatuses: [Command.Outcome] = [
+    .init(.ok), .init(.failed), .init(.usage), .init(.badData), .init(.unavailable),
+    .init(.internal), .init(.tryLater), .init(.notAllowed), .init(.schema),
+  ]
+
+  /// Runs `body` and ends the process.
+  ///
+  /// - Parameter failure: What an error that the store does not know means; nil if nobody knows it.
+  public static func run(
+    _ command: Command,
+    failure: (any Error) -> Failure? = { _ in nil },
+    body: (ParsedArguments, Diagnostics) throws -> ExitStatus
+  ) -> Never {
+    Program.run(command) { arguments, diagnostics in
+      do {
+        return try body(arguments, diagnostics)
+      } catch let error as UsageError {
+        throw error
+      } catch OutputError.closed {
+        return .ok
+      } catch {
+        guard let failure = failure(error) ?? Failure(error) else { throw error }
+        guard failure.status != .ok else { return .ok }
+        diagnostics.error(
+          failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [])
+        return failure.status
+      }
+    }
+  }
+}
