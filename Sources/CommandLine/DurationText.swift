@@ -1,0 +1,80 @@
+extension Duration {
+  private static let units: [(name: String, nanoseconds: Int64)] = [
+    ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000),
+    ("s", 1_000_000_000), ("ms", 1_000_000),
+  ]
+
+  /// Reads `500ms`, `60s`, `5m`, `1h`, `2d`, `1h30m`, `1.5s`; a bare number means seconds.
+  ///
+  /// Up to four decimals are read. Nil when the text is anything else, negative or too long to be
+  /// counted in nanoseconds (292 years).
+  public init?(text: String) {
+    var rest = text.utf8[...]
+    var total: Int64 = 0
+    var previousUnit = Int64.max
+    repeat {
+      let whole = Self.digits(&rest)
+      var fraction: Substring.UTF8View?
+      if rest.first == UInt8(ascii: ".") {
+        rest = rest.dropFirst()
+        fraction = Self.digits(&rest)
+      }
+      let letters = rest.prefix { (0x61...0x7A).contains($0) }
+      rest = rest[letters.endIndex...]
+      let isBareNumber = letters.isEmpty && rest.isEmpty && previousUnit == .max
+      let unitName = isBareNumber ? "s" : String(Substring(letters))
+      guard let unit = Self.units.first(where: { $0.name == unitName })?.nanoseconds,
+        unit < previousUnit,  // larger units first, each once
+        let count = Int64(String(Substring(whole)))
+      else { return nil }
+      previousUnit = unit
+      let (product, productOverflow) = count.multipliedReportingOverflow(by: unit)
+      let (sum, sumOverflow) = total.addingReportingOverflow(product)
+      guard !productOverflow, !sumOverflow else { return nil }
+      total = sum
+      if let fraction {
+        // Four digits of a day in nanoseconds still fit.
+        guard (1...4).contains(fraction.count), let parts = Int64(String(Substring(fraction)))
+        else { return nil }
+        let scale = [10, 100, 1_000, 10_000][fraction.count - 1] as Int64
+        let (sum, overflow) = total.addingReportingOverflow(parts * unit / scale)
+        guard !overflow else { return nil }
+        total = sum
+      }
+    } while !rest.isEmpty
+    self = .nanoseconds(total)
+  }
+
+  /// The shortest form that ``init(text:)`` reads back: `1h30m`, `500ms`, `0s`.
+  ///
+  /// Exact down to a millisecond; less than that is dropped.
+  public var text: String {
+    let (seconds, attoseconds) = components
+    let parts: [(Int64, String)] = [
+      (seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "m"),
+      (seconds % 60, "s"), (attoseconds / 1_000_000_000_000_000, "ms"),
+    ]
+    let shown = parts.filter { $0.0 != 0 }.map { "\($0.0)\($0.1)" }
+    return shown.isEmpty ? "0s" : shown.joined()
+  }
+
+  /// The length in seconds.
+  public var inSeconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) * 1e-18
+  }
+
+  /// The length in whole milliseconds, rounded up and held within what poll(2) takes.
+  public var pollTimeout: Int32 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    guard seconds < 2_000_000 else { return 2_000_000_000 }
+    let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    return Int32(seconds * 1_000 + milliseconds)
+  }
+
+  private static func digits(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
+    let digits = rest.prefix { (0x30...0x39).contains($0) }
+    rest = rest[digits.endIndex...]
+    return digits
+  }
+}

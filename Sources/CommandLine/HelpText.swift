@@ -1,0 +1,85 @@
+extension Command {
+  /// The help of this command as the outermost one.
+  public func help(width: Int = 80) -> String { CommandPath(self).help(width: width) }
+}
+
+extension CommandPath {
+  /// Purpose, usage, commands, arguments, options, examples, environment and exit status.
+  func help(width: Int = 80) -> String {
+    var page = HelpPage(width: width)
+    page.paragraph(command.purpose)
+    page.section("Usage")
+    page.verbatim(usage)
+    for paragraph in TextWrapping.paragraphs(command.discussion ?? "") { page.paragraph(paragraph) }
+    page.list("Commands", command.subcommands.map { ($0.name, $0.purpose) })
+    page.list(
+      "Arguments", command.positionals.filter { !$0.help.isEmpty }.map { ($0.name, $0.help) })
+    page.options("Options", command.options)
+    // At the top there is nothing to inherit from.
+    page.options(commands.count == 1 ? "General options" : "Common options", inheritedOptions)
+    page.examples(command.examples)
+    page.list("Environment", environment.map { ($0.name, $0.help) })
+    page.list("Exit status", exitStatuses.map { ("\($0.status.rawValue)", $0.meaning) })
+    if !command.subcommands.isEmpty {
+      page.paragraph("For one of the commands: '\(title) COMMAND --help'.")
+    }
+    return page.text
+  }
+}
+
+/// Help as it grows, section by section.
+private struct HelpPage {
+  private(set) var text = ""
+  let width: Int
+
+  init(width: Int) { self.width = width }
+
+  mutating func paragraph(_ paragraph: String) {
+    if !text.isEmpty { text += "\n" }
+    for line in TextWrapping.lines(paragraph, width: width) { text += line + "\n" }
+  }
+
+  mutating func section(_ title: String) { text += "\n\(title):\n" }
+
+  mutating func verbatim(_ line: String) { text += "  \(line)\n" }
+
+  mutating func options(_ title: String, _ options: [Option]) {
+    // Long names line up whether or not some have a short one.
+    let hasShort = options.contains { $0.short != nil }
+    list(
+      title,
+      options.map { option in
+        var label = option.short.map { "-\($0), " } ?? (hasShort ? "    " : "")
+        label += option.shownName
+        if let placeholder = option.placeholder { label += " \(placeholder)" }
+        return (label, option.fullHelp)
+      })
+  }
+
+  mutating func list(_ title: String, _ rows: [(label: String, help: String)]) {
+    guard !rows.isEmpty else { return }
+    section(title)
+    let longest = rows.map { DisplayWidth.of($0.label) }.max() ?? 0
+    let column = min(longest, 28) + 4
+    for row in rows {
+      let label = "  " + row.label
+      let lines = TextWrapping.lines(row.help, width: max(20, width - column))
+      let labelWidth = DisplayWidth.of(label)
+      // A label that is too long has a line of its own, so that the column stays narrow.
+      if labelWidth + 2 > column {
+        text += label + "\n" + String(repeating: " ", count: column)
+      } else {
+        text += label + String(repeating: " ", count: column - labelWidth)
+      }
+      text += lines.joined(separator: "\n" + String(repeating: " ", count: column)) + "\n"
+    }
+  }
+
+  mutating func examples(_ examples: [Command.Example]) {
+    guard !examples.isEmpty else { return }
+    section("Examples")
+    for example in examples {
+      text += "  # \(example.purpose)\n  \(example.line)\n"
+    }
+  }
+}

@@ -1,0 +1,146 @@
+extension Command {
+  /// The manual page, in section 1, in roff with the `man` macros.
+  ///
+  /// `date` is shown at the foot, as in `2026-03-01`; `manual` at the head. Subcommands are
+  /// described in the same page.
+  public func manPage(date: String, manual: String) -> String {
+    var page = RoffPage()
+    let root = CommandPath(self)
+    let source = [name, version ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+    page.request("TH", [name.uppercased(), "1", date, source, manual])
+    // Commands are typed as they stand: no hyphenation, no justified gaps.
+    page.request("nh")
+    page.request("ad", ["l"])
+    page.request("SH", ["NAME"])
+    page.text("\(name) - \(purpose)")
+    page.request("SH", ["SYNOPSIS"])
+    let leaves = root.descendants.filter(\.command.subcommands.isEmpty)
+    for (index, path) in leaves.enumerated() {
+      if index > 0 { page.request("br") }
+      page.bold(path.usage)
+    }
+    if let discussion {
+      page.request("SH", ["DESCRIPTION"])
+      page.paragraphs(discussion)
+    }
+    if !subcommands.isEmpty { page.request("SH", ["COMMANDS"]) }
+    // A command without subcommands is the page itself.
+    for path in leaves where path.commands.count > 1 {
+      page.request("SS", [path.usage])
+      page.text(path.command.purpose + ".")
+      if let discussion = path.command.discussion {
+        page.request("PP")
+        page.paragraphs(discussion)
+      }
+      page.positionals(path.command.positionals)
+      // Options of a command between this one and the outermost belong here as well.
+      page.options(path.commands.dropFirst().reversed().flatMap(\.options))
+      page.examples(path.command.examples)
+    }
+    page.request("SH", ["OPTIONS"])
+    page.positionals(positionals)
+    page.options(root.allOptions)
+    page.definitions("ENVIRONMENT", environment.map { ($0.name, $0.help) })
+    page.definitions("EXIT STATUS", exitStatuses.map { ("\($0.status.rawValue)", $0.meaning) })
+    if !examples.isEmpty {
+      page.request("SH", ["EXAMPLES"])
+      page.examples(examples)
+    }
+    return page.source
+  }
+}
+
+/// A roff source as it grows.
+private struct RoffPage {
+  private(set) var source = ""
+
+  mutating func request(_ name: String, _ arguments: [String] = []) {
+    source += "." + name
+    for argument in arguments {
+      source += " \"" + Self.escaped(argument).replacingQuotes() + "\""
+    }
+    source += "\n"
+  }
+
+  mutating func text(_ text: String) {
+    // A line that begins with a dot or an apostrophe would be taken for a request.
+    let isRequest = text.hasPrefix(".") || text.hasPrefix("'")
+    source += (isRequest ? "\\&" : "") + Self.escaped(text) + "\n"
+  }
+
+  mutating func bold(_ text: String) { source += "\\fB" + Self.escaped(text) + "\\fR\n" }
+
+  mutating func paragraphs(_ text: String) {
+    for (index, paragraph) in TextWrapping.paragraphs(text).enumerated() {
+      if index > 0 { request("PP") }
+      self.text(paragraph)
+    }
+  }
+
+  mutating func positionals(_ positionals: [Positional]) {
+    for positional in positionals where !positional.help.isEmpty {
+      request("TP")
+      source += "\\fI\(Self.escaped(positional.name))\\fR\n"
+      text(positional.help)
+    }
+  }
+
+  mutating func options(_ options: [Option]) {
+    for option in options {
+      request("TP")
+      var label = option.short.map { "\\fB\\-\($0)\\fR, " } ?? ""
+      label += "\\fB\(Self.escaped(option.shownName))\\fR"
+      if let placeholder = option.placeholder { label += " \\fI\(Self.escaped(placeholder))\\fR" }
+      source += label + "\n"
+      text(option.fullHelp)
+    }
+  }
+
+  mutating func definitions(_ title: String, _ rows: [(label: String, help: String)]) {
+    guard !rows.isEmpty else { return }
+    request("SH", [title])
+    for row in rows {
+      request("TP")
+      bold(row.label)
+      text(row.help)
+    }
+  }
+
+  mutating func examples(_ examples: [Command.Example]) {
+    for example in examples {
+      request("PP")
+      text(example.purpose + ":")
+      request("PP")
+      request("RS", ["4"])
+      request("nf")
+      bold(example.line)
+      request("fi")
+      request("RE")
+    }
+  }
+
+  /// Dashes are escaped so that they can be copied as they are typed.
+  static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for character in text {
+      switch character {
+      case "\\": escaped += "\\e"
+      case "-": escaped += "\\-"
+      case "'": escaped += "\\(aq"
+      case "`": escaped += "\\(ga"
+      case "^": escaped += "\\(ha"
+      case "~": escaped += "\\(ti"
+      case "\n": escaped += " "
+      default: escaped.append(character)
+      }
+    }
+    return escaped
+  }
+}
+
+extension String {
+  /// Within a quoted argument of a request a quote is written by name.
+  fileprivate func replacingQuotes() -> String {
+    split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\(dq")
+  }
+}

@@ -1,0 +1,100 @@
+/// What a command line asks for.
+public enum ParsedCommandLine: Sendable {
+  /// Run the command.
+  case run(ParsedArguments)
+  /// Print this help on standard output and end with status 0.
+  case help(String)
+  /// Print this version on standard output and end with status 0.
+  case version(String)
+}
+
+/// A command line's options and arguments.
+///
+/// The accessors take the long names of the option table. Asking for an option that the table does
+/// not declare is a mistake in the program and stops it.
+public struct ParsedArguments: Sendable {
+  /// One use of an option on the command line.
+  struct Occurrence: Sendable {
+    var value: String?
+    var isOn: Bool
+  }
+
+  /// The chosen command's name and those above it, outermost first: `["quake-admin", "server",
+  /// "start"]`.
+  public let path: [String]
+  /// The arguments that are not options, in order; for a command that passes its arguments through,
+  /// all of them.
+  public let positionals: [String]
+  let options: [Option]
+  let declaredPositionals: [Positional]
+  let occurrences: [String: [Occurrence]]
+
+  /// The names of the chosen subcommands: `["server", "start"]`.
+  public var subcommand: [String] { Array(path.dropFirst()) }
+
+  /// The command as typed: `quake-admin server start`.
+  public var title: String { path.joined(separator: " ") }
+
+  /// Whether a flag is given; for a toggle, its position.
+  public func flag(_ name: String) -> Bool {
+    let option = declared(name)
+    if let last = occurrences[name]?.last { return last.isOn }
+    if case .toggle(let initially) = option.kind { return initially }
+    return false
+  }
+
+  /// How often an option is given.
+  public func count(_ name: String) -> Int {
+    _ = declared(name)
+    return occurrences[name]?.count ?? 0
+  }
+
+  /// Whether an option is given at all.
+  public func isGiven(_ name: String) -> Bool { count(name) > 0 }
+
+  /// The option's value as it was typed, or nil when the option is not given.
+  public func string(_ name: String) -> String? { strings(name).last }
+
+  /// All values of a repeatable option, in order.
+  public func strings(_ name: String) -> [String] {
+    _ = declared(name)
+    return occurrences[name]?.compactMap(\.value) ?? []
+  }
+
+  /// The value of the argument declared with this name, or nil when it is left out.
+  public func positional(_ name: String) -> String? {
+    guard let index = declaredPositionals.firstIndex(where: { $0.name == name }) else {
+      preconditionFailure("argument \(name) is not declared by \(title)")
+    }
+    return index < positionals.count ? positionals[index] : nil
+  }
+
+  /// An error about how this command is used, for rules that only the program knows.
+  public func usageError(_ message: String, suggestion: String? = nil) -> UsageError {
+    UsageError(message, suggestion: suggestion, command: title)
+  }
+
+  /// An error about an option's value: `invalid value '…' for option --name: expected …`.
+  public func invalidValue(
+    _ value: String, for name: String, expected: String, suggestion: String? = nil
+  ) -> UsageError {
+    usageError(
+      "invalid value '\(value)' for option --\(name): expected \(expected)", suggestion: suggestion)
+  }
+
+  /// Refuses options that exclude each other.
+  public func requireAtMostOne(of names: String...) throws(UsageError) {
+    let given = names.filter { isGiven($0) }
+    if given.count > 1 {
+      throw usageError(
+        "options \(given.map { "--" + $0 }.joined(separator: " and ")) cannot be used together")
+    }
+  }
+
+  private func declared(_ name: String) -> Option {
+    guard let option = options.first(where: { $0.name == name }) else {
+      preconditionFailure("option --\(name) is not declared by \(title)")
+    }
+    return option
+  }
+}

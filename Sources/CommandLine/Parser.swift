@@ -1,0 +1,228 @@
+extension Command {
+  /// Reads a command line, without the program's own name.
+  ///
+  /// - `--name value`, `--name=value`, `-n value`, `-nvalue`, and flags together as in `-qv`.
+  /// - An option's value may begin with a dash only if it is a number (`--min-magnitude -1`) or
+  ///   is written with an equals sign.
+  /// - `--` ends the options; `-` is an argument.
+  /// - `help` before a subcommand's name is the same as `--help` after it.
+  public func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
+    var parser = Parser(root: self, arguments: arguments)
+    return try parser.parse()
+  }
+}
+
+/// One pass over a command line.
+private struct Parser {
+  /// Why the pass ended before the last argument.
+  private enum Request { case help, version }
+
+  private var path: CommandPath
+  private var remaining: ArraySlice<String>
+  private var positionals: [String] = []
+  private var occurrences: [String: [ParsedArguments.Occurrence]] = [:]
+  private var request: Request?
+
+  init(root: Command, arguments: [String]) {
+    path = CommandPath(root)
+    remaining = arguments[...]
+  }
+
+  mutating func parse() throws(UsageError) -> ParsedCommandLine {
+    var optionsEnded = false
+    while request == nil, let argument = remaining.popFirst() {
+      if optionsEnded || argument == "-" || !argument.hasPrefix("-") || Self.isNumber(argument) {
+        try takeWord(argument)
+      } else if argument == "--" {
+        optionsEnded = true
+      } else if argument.hasPrefix("--") {
+        try takeLongOption(argument)
+      } else {
+        try takeShortOptions(argument)
+      }
+    }
+    switch request {
+    case .help: return .help(path.help())
+    case .version: return .version("\(path.root.name) \(path.root.version ?? "")\n")
+    case nil: break
+    }
+    try checkCompleteness()
+    return .run(
+      ParsedArguments(
+        path: path.names, positionals: positionals, options: path.allOptions,
+        declaredPositionals: path.command.positionals, occurrences: occurrences))
+  }
+
+  // MARK: Words
+
+  private mutating func takeWord(_ word: String) throws(UsageError) {
+    if !path.command.subcommands.isEmpty {
+      try takeSubcommand(word)
+    } else if hasRoom {
+      positionals.append(word)
+    } else {
+      throw error(
+        path.command.positionals.isEmpty
+          ? "unexpected argument '\(word)': '\(path.title)' takes no arguments"
+          : "unexpected argument '\(word)': '\(path.title)' takes only "
+            + path.command.positionals.map(\.usage).joined(separator: " "))
+    }
+  }
+
+  private var hasRoom: Bool {
+    switch path.command.positionals.last?.count {
+    case nil: false
+    case .one, .optional: positionals.count < path.command.positionals.count
+    case .oneOrMore, .any, .passedThrough: true
+    }
+  }
+
+  private mutating func takeSubcommand(_ word: String) throws(UsageError) {
+    let subcommands = path.command.subcommands
+    if let chosen = subcommands.first(where: { $0.name == word }) {
+      path = path.appending(chosen)
+      if chosen.passesThrough { passThrough() }
+    } else if word == "help" {
+      while let name = remaining.popFirst() {
+        guard let chosen = path.command.subcommands.first(where: { $0.name == name }) else {
+          throw unknownSubcommand(name)
+        }
+        path = path.appending(chosen)
+      }
+      request = .help
+    } else {
+      throw unknownSubcommand(word)
+    }
+  }
+
+  private func unknownSubcommand(_ word: String) -> UsageError {
+    let names = path.command.subcommands.map(\.name)
+    guard !names.isEmpty else { return error("'\(path.title)' has no command '\(word)'") }
+    return error(
+      "unknown command '\(word)' for '\(path.title)': expected "
+        + ParsedArguments.alternatives(names),
+      suggestion: Suggestion.nearest(to: word, among: names))
+  }
+
+  private mutating func passThrough() {
+    if remaining.first == "--help" {
+      request = .help
+    } else {
+      positionals = Array(remaining.first == "--" ? remaining.dropFirst() : remaining)
+    }
+    remaining = []
+  }
+
+  // MARK: Options
+
+  private mutating func takeLongOption(_ argument: String) throws(UsageError) {
+    let body = argument.dropFirst(2)
+    let name: String
+    var attached: String?
+    if let equals = body.firstIndex(of: "=") {
+      name = String(body[..<equals])
+      attached = String(body[body.index(after: equals)...])
+    } else {
+      name = String(body)
+    }
+    for option in path.allOptions {
+      guard let spelling = option.spellings.first(where: { $0.name == name }) else { continue }
+      return try take(option, shown: "--" + name, attached: attached, isOn: spelling.isOn)
+    }
+    // A leading dash keeps the comparison between whole spellings.
+    let known = path.allOptions.flatMap(\.spellings).map { "--" + $0.name }
+    throw error(
+      "unknown option '--\(name)'", suggestion: Suggestion.nearest(to: "--" + name, among: known))
+  }
+
+  private mutating func takeShortOptions(_ argument: String) throws(UsageError) {
+    var letters = argument.dropFirst()
+    while request == nil, let letter = letters.popFirst() {
+      guard let option = path.allOptions.first(where: { $0.short == letter }) else {
+        // `-json` is more likely a long option that lacks a dash than four short ones.
+        let known = path.allOptions.flatMap(\.spellings).map { "--" + $0.name }
+        let isWord = argument.dropFirst().count > 1
+        throw error(
+          "unknown option '-\(letter)'" + (isWord ? " in '\(argument)'" : ""),
+          suggestion: isWord && known.contains("-" + argument) ? "-" + argument : nil)
+      }
+      if option.placeholder != nil, !letters.isEmpty {
+        let attached = letters.first == "=" ? letters.dropFirst() : letters
+        return try take(option, shown: "-\(letter)", attached: String(attached), isOn: true)
+      }
+      try take(option, shown: "-\(letter)", attached: nil, isOn: true)
+    }
+  }
+
+  private mutating func take(
+    _ option: Option, shown: String, attached: String?, isOn: Bool
+  ) throws(UsageError) {
+    var value = attached
+    if let placeholder = option.placeholder {
+      if value == nil { value = try nextValue(of: shown, placeholder) }
+    } else if let attached {
+      throw error("option \(shown) takes no value, but '\(attached)' is given")
+    }
+    if option == .helpRequest {
+      request = .help
+    } else if option == .versionRequest {
+      request = .version
+    } else {
+      let earlier = occurrences[option.name] ?? []
+      if let first = earlier.first, !option.isRepeatable {
+        throw error(
+          first.isOn == isOn
+            ? "option --\(isOn ? "" : "no-")\(option.name) is given more than once"
+            : "options --\(option.name) and --no-\(option.name) contradict each other")
+      }
+      occurrences[option.name] = earlier + [.init(value: value, isOn: isOn)]
+    }
+  }
+
+  private mutating func nextValue(
+    of shown: String, _ placeholder: String
+  ) throws(UsageError) -> String {
+    guard let next = remaining.first else {
+      throw error("option \(shown) needs a value: \(placeholder)")
+    }
+    guard next == "-" || !next.hasPrefix("-") || Self.isNumber(next) else {
+      // Most likely forgotten; taking the next option for the value would hide that.
+      let spelling = shown.hasPrefix("--") ? shown + "=" : shown
+      throw error(
+        "option \(shown) needs a value: \(placeholder)"
+          + " (for a value that begins with a dash write '\(spelling)\(next)')")
+    }
+    remaining.removeFirst()
+    return next
+  }
+
+  // MARK: The whole
+
+  private func checkCompleteness() throws(UsageError) {
+    let command = path.command
+    if !command.subcommands.isEmpty {
+      throw error(
+        "'\(path.title)' needs a command: "
+          + ParsedArguments.alternatives(command.subcommands.map(\.name)))
+    }
+    let required = command.positionals.filter { $0.count == .one || $0.count == .oneOrMore }
+    if positionals.count < required.count {
+      let missing = required[positionals.count]
+      throw error("missing argument \(missing.usage): \(missing.help)")
+    }
+  }
+
+  private func error(_ message: String, suggestion: String? = nil) -> UsageError {
+    UsageError(message, suggestion: suggestion, command: path.title)
+  }
+
+  /// Whether a word that begins with a dash is a negative number or a list of them.
+  private static func isNumber(_ word: String) -> Bool {
+    let body = word.utf8.dropFirst()
+    guard word.utf8.first == UInt8(ascii: "-"), let first = body.first else { return false }
+    if first == UInt8(ascii: ".") { return body.dropFirst().first.map(isDigit) ?? false }
+    return isDigit(first)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

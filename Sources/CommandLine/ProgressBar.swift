@@ -1,0 +1,103 @@
+import Glibc
+
+/// One line on standard error that tells how far a long piece of work has come.
+///
+/// It shows itself only on a terminal, at most ten times a second, and leaves nothing behind.
+/// Messages of ``Diagnostics`` push it aside. Not for use from more than one thread.
+public final class ProgressBar {
+  /// What is counted.
+  public enum Unit: Sendable, Equatable {
+    /// Bytes.
+    case bytes
+    /// Things of this name, in the plural.
+    case items(String)
+  }
+
+  /// How much is done.
+  public private(set) var done = 0
+  /// How much there is to do, if that is known.
+  public var total: Int?
+  private let label: String
+  private let unit: Unit
+  private let isShown: Bool
+  private let descriptor: Int32
+  private let start = MonotonicClock.now()
+  private var lastDrawn: Duration?
+
+  /// A bar, silent if the diagnostics are quiet or do not go to a terminal.
+  public init(_ label: String, unit: Unit, total: Int? = nil, diagnostics: Diagnostics) {
+    self.label = label
+    self.unit = unit
+    self.total = total
+    descriptor = diagnostics.descriptor
+    isShown = diagnostics.verbosity > .quiet && Terminal.isTerminal(diagnostics.descriptor)
+  }
+
+  deinit { finish() }
+
+  /// Adds to what is done.
+  public func advance(by amount: Int = 1) { update(done: done + amount) }
+
+  /// Sets what is done.
+  public func update(done: Int) {
+    self.done = done
+    guard isShown else { return }
+    let now = MonotonicClock.now()
+    if let lastDrawn, now - lastDrawn < .milliseconds(100) { return }
+    lastDrawn = now
+    let width = Terminal.columns(descriptor) ?? 80
+    let line = Self.line(
+      label: label, unit: unit, done: done, total: total, elapsed: now - start, width: width)
+    ProgressLine.isShown = true
+    _ = Descriptor.writeAll(ProgressLine.erase + line, to: descriptor)
+  }
+
+  /// Takes the bar off the terminal.
+  public func finish() {
+    guard isShown, lastDrawn != nil else { return }
+    lastDrawn = nil
+    ProgressLine.isShown = false
+    _ = Descriptor.writeAll(ProgressLine.erase, to: descriptor)
+  }
+
+  /// The line, at most `width` - 1 wide: in the last column some terminals already wrap.
+  static func line(
+    label: String, unit: Unit, done: Int, total: Int?, elapsed: Duration, width: Int
+  ) -> String {
+    var parts: [String] = []
+    if let total, total > 0 {
+      parts.append("\(min(100, Int(Double(done) / Double(total) * 100)))%")
+      parts.append("\(amount(done, unit, named: false)) of \(amount(total, unit, named: true))")
+    } else {
+      parts.append(amount(done, unit, named: true))
+    }
+    let seconds = elapsed.inSeconds
+    if seconds >= 0.5, done > 0 {
+      let rate = Double(done) / seconds
+      parts.append("\(amount(Int(rate), unit, named: false))/s")
+      if let total, total > done {
+        let left = Double(total - done) / rate
+        if left < 1e9 { parts.append("\(Readable.duration(.seconds(Int(left) + 1))) left") }
+      }
+    }
+    parts.append(Readable.duration(.seconds(elapsed.components.seconds)))
+    let text = "\(label): " + parts.joined(separator: ", ")
+    let bar = total.map { self.bar(done: done, total: $0, width: width - text.count - 4) } ?? ""
+    return String((text + bar).prefix(max(0, width - 1)))
+  }
+
+  private static func bar(done: Int, total: Int, width: Int) -> String {
+    guard width >= 10, total > 0 else { return "" }
+    let cells = min(width, 30)
+    let filled = min(cells, Int(Double(done) / Double(total) * Double(cells)))
+    return " [" + String(repeating: "#", count: filled)
+      + String(repeating: ".", count: cells - filled) + "]"
+  }
+
+  private static func amount(_ number: Int, _ unit: Unit, named: Bool) -> String {
+    switch unit {
+    case .bytes: Readable.bytes(number)
+    case .items(let name): Readable.count(number) + (named ? " \(name)" : "")
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/// Numbers as people read them.
+public enum Readable {
+  /// `1,234,567`.
+  public static func count(_ number: Int) -> String {
+    let digits = Array("\(number.magnitude)".utf8)
+    var text: [UInt8] = number < 0 ? [UInt8(ascii: "-")] : []
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { text.append(UInt8(ascii: ",")) }
+      text.append(digit)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// `999 B`, `1.5 KiB`, `20 MiB`: one decimal below ten.
+  public static func bytes(_ number: Int) -> String {
+    if number < 1024 { return "\(number) B" }
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    var scaled = number
+    var unit = 0
+    while scaled >= 1024 * 1024 {
+      scaled /= 1024
+      unit += 1
+    }
+    let tenths = (scaled * 10 + 512) / 1024
+    if tenths >= 10_240 { return "1.0 \(units[unit + 1])" }
+    if tenths >= 100 { return "\((scaled + 512) / 1024) \(units[unit])" }
+    return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+  }
+
+  /// `12 ms`, `3.4 s`, `42 s`, `5m 03s`, `2h 05m`, `3d 04h`.
+  public static func duration(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    if seconds < 0 || attoseconds < 0 { return "-" + self.duration(.zero - duration) }
+    let milliseconds = attoseconds / 1_000_000_000_000_000
+    if seconds == 0 { return "\(milliseconds) ms" }
+    if seconds < 10 { return "\(seconds).\(milliseconds / 100) s" }
+    if seconds < 60 { return "\(seconds) s" }
+    if seconds < 3_600 { return "\(seconds / 60)m \(twoDigits(seconds % 60))s" }
+    if seconds < 86_400 { return "\(seconds / 3_600)h \(twoDigits(seconds / 60 % 60))m" }
+    return "\(seconds / 86_400)d \(twoDigits(seconds / 3_600 % 24))h"
+  }
+
+  /// A number with a fixed number of decimals, rounded half away from zero: `4.50`.
+  ///
+  /// Numbers too large for that are shown as the standard library shows them.
+  public static func decimal(_ number: Double, places: Int = 1) -> String {
+    var scale = 1
+    for _ in 0..<places { scale *= 10 }
+    let magnitude = number.magnitude * Double(scale) + 0.5
+    guard magnitude < 9e15 else { return "\(number)" }
+    let scaled = Int(magnitude)
+    let sign = number < 0 && scaled > 0 ? "-" : ""
+    guard places > 0 else { return "\(sign)\(scaled)" }
+    let fraction = "\(scaled % scale)"
+    let zeros = String(repeating: "0", count: places - fraction.utf8.count)
+    return "\(sign)\(scaled / scale).\(zeros)\(fraction)"
+  }
+
+  private static func twoDigits(_ number: Int64) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+}

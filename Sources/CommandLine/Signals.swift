@@ -1,0 +1,99 @@
+import Glibc
+import Synchronization
+
+/// Signals turned into flags that a loop can ask for and poll(2) can wait for.
+///
+/// The first SIGINT or SIGTERM asks the program to finish the work in hand; a second one ends the
+/// process at once with status 128 + the signal's number.
+public enum Signals {
+  /// Installs the handlers and ignores SIGPIPE; a second call changes nothing but the hangup.
+  ///
+  /// System calls are interrupted (EINTR) rather than restarted, so that a blocked one returns.
+  /// With `hangup`, SIGHUP sets a flag too; otherwise it keeps its effect.
+  public static func install(hangup: Bool = false) {
+    ignoreClosedPipes()
+    _ = stopRequested
+    _ = hangupPending.load(ordering: .relaxed)
+    openWakePipe()
+    handle(SIGINT, with: stopHandler)
+    handle(SIGTERM, with: stopHandler)
+    if hangup { handle(SIGHUP, with: hangupHandler) }
+  }
+
+  /// Ignores SIGPIPE, so that writing to a closed pipe is an error that can be handled.
+  public static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
+
+  /// Gives every signal its usual effect again, for just before another program replaces this one:
+  /// it would inherit the ignored SIGPIPE.
+  public static func restoreDefaults() {
+    for number in [SIGPIPE, SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+  }
+
+  /// Whether SIGINT or SIGTERM has come.
+  public static var stopRequested: Bool { stopSignalNumber != nil }
+
+  /// The signal that asked to stop, if one has.
+  public static var stopSignalNumber: Int32? {
+    let number = stopSignal.load(ordering: .sequentiallyConsistent)
+    return number == 0 ? nil : number
+  }
+
+  /// Whether SIGHUP has come since this was last asked; asking clears it.
+  public static func takeHangup() -> Bool {
+    hangupPending.exchange(false, ordering: .sequentiallyConsistent)
+  }
+
+  /// Becomes readable when a signal has come; -1, which poll(2) passes over, before ``install``.
+  public static var wakeDescriptor: Int32 {
+    wakeReadEnd.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Makes ``wakeDescriptor`` unreadable until the next signal; the flags stay.
+  public static func drainWake() {
+    var bytes: (UInt64, UInt64) = (0, 0)
+    while read(wakeDescriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
+  }
+
+  /// Waits until a descriptor is readable, a signal comes or the time is up; true when readable.
+  ///
+  /// Without a descriptor it is a pause that a signal ends.
+  public static func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
+    if stopRequested { return false }
+    var polled = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    guard poll(&polled, 2, timeout.pollTimeout) > 0 else { return false }
+    if polled[1].revents != 0 { drainWake() }
+    return polled[0].revents != 0
+  }
+
+  /// Forgets what has come, for tests.
+  static func reset() {
+    stopSignal.store(0, ordering: .sequentiallyConsistent)
+    hangupPending.store(false, ordering: .sequentiallyConsistent)
+    drainWake()
+  }
+
+  private static func openWakePipe() {
+    guard wakeDescriptor < 0 else { return }
+    var ends: [Int32] = [-1, -1]
+    // Without the pipe a signal still sets its flag and still interrupts poll(2).
+    guard pipe(&ends) == 0 else { return }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    wakeReadEnd.store(ends[0], ordering: .sequentiallyConsistent)
+    wakeWriteEnd.store(ends[1], ordering: .sequentiallyConsistent)
+  }
+
+  private static func handle(
+    _ number: Int32, with handler: @escaping @convention(c) (Int32) -> Void
+  ) {
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = handler
+    sigemptyset(&action.sa_mask)
+    sigaction(number, &action, nil)
+  }
+}

@@ -1,0 +1,83 @@
+/// A table of aligned columns for people to read.
+public struct TextTable: Sendable {
+  /// A column.
+  public struct Column: Sendable {
+    /// The words above it.
+    public let header: String
+    /// Whether its cells end at the same place, as numbers should.
+    public let isRightAligned: Bool
+
+    /// A column of text.
+    public static func text(_ header: String) -> Column {
+      Column(header: header, isRightAligned: false)
+    }
+
+    /// A column of numbers.
+    public static func number(_ header: String) -> Column {
+      Column(header: header, isRightAligned: true)
+    }
+  }
+
+  /// A cell.
+  public struct Cell: Sendable, ExpressibleByStringLiteral {
+    /// Its text; control characters are shown as a replacement character.
+    public let text: String
+    /// How it is set off, on a terminal.
+    public let styles: [TextStyle]
+
+    /// A cell.
+    public init(_ text: String, _ styles: TextStyle...) {
+      self.text = DisplayWidth.printable(text)
+      self.styles = styles
+    }
+
+    /// A plain cell.
+    public init(stringLiteral value: String) { self.init(value) }
+  }
+
+  /// The columns.
+  public let columns: [Column]
+  private var rows: [[Cell]] = []
+
+  /// A table without rows.
+  public init(_ columns: [Column]) { self.columns = columns }
+
+  /// How many rows it has.
+  public var count: Int { rows.count }
+
+  /// Adds a row: missing cells are empty, further ones are left out.
+  public mutating func add(_ cells: [Cell]) {
+    let missing = max(0, columns.count - cells.count)
+    rows.append(Array(cells.prefix(columns.count)) + Array(repeating: "", count: missing))
+  }
+
+  /// Adds a row of plain cells.
+  public mutating func add(_ cells: [String]) { add(cells.map { Cell($0) }) }
+
+  /// The table as lines of text, the header first; plain unless `colour` is enabled.
+  public func render(colour: Colour = Colour(isEnabled: false)) -> String {
+    let widths = columns.indices.map { column in
+      rows.reduce(DisplayWidth.of(columns[column].header)) {
+        max($0, DisplayWidth.of($1[column].text))
+      }
+    }
+    let header = columns.map { Cell($0.header, .bold) }
+    return ([header] + rows).map { line($0, widths, colour) }.joined()
+  }
+
+  private func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
+    var line = ""
+    var pending = 0  // spaces are written only when something follows: none at the end of a line
+    for (index, cell) in cells.enumerated() {
+      let padding = widths[index] - DisplayWidth.of(cell.text)
+      let isRight = columns[index].isRightAligned
+      if isRight { pending += padding }
+      if !cell.text.isEmpty {
+        line += String(repeating: " ", count: pending) + colour.apply(cell.styles, to: cell.text)
+        pending = 0
+      }
+      pending += (isRight ? 0 : padding) + 2
+    }
+    return line + "\n"
+  }
+}

@@ -1,0 +1,102 @@
+/// Completions for zsh: one function a command, built on `_arguments`.
+enum ZshCompletion {
+  static func script(for root: Command) -> String {
+    let paths = CommandPath(root).descendants
+    let name = CompletionText.function(CommandPath(root))
+    return "#compdef \(root.name)\n\n" + paths.map(function).joined(separator: "\n")
+      + """
+
+      # Loaded by compinit the file is the function's body; sourced, it declares it.
+      if [[ $funcstack[1] == \(name) ]]; then
+        \(name) "$@"
+      else
+        compdef \(name) \(root.name)
+      fi
+
+      """
+  }
+
+  private static func function(_ path: CommandPath) -> String {
+    let name = CompletionText.function(path)
+    if path.command.passesThrough {
+      let help = CompletionText.quoted("--help[\(escaped(Option.helpRequest.help))]")
+      return "\(name)() {\n  _arguments \(help) '*: :_default'\n}\n"
+    }
+    var specifications = path.allOptions.flatMap(specification)
+    guard !path.command.subcommands.isEmpty else {
+      for positional in path.command.positionals {
+        let prefix =
+          switch positional.count {
+          case .one: ":"
+          case .optional: "::"
+          case .oneOrMore, .any, .passedThrough: "*:"
+          }
+        specifications.append(
+          "\(prefix)\(escaped(positional.name)):\(action(positional.completion))")
+      }
+      return "\(name)() {\n  _arguments -s -S \\\n    "
+        + specifications.map(CompletionText.quoted).joined(separator: " \\\n    ") + "\n}\n"
+    }
+    specifications += ["1: :->command", "*:: :->arguments"]
+    let commands = path.command.subcommands.map {
+      "        " + CompletionText.quoted("\(escaped($0.name)):\($0.purpose)")
+    }
+    let cases = path.command.subcommands.map {
+      "        \($0.name)) \(CompletionText.function(path.appending($0))) ;;"
+    }
+    return """
+      \(name)() {
+        local context state state_descr line
+        typeset -A opt_args
+        _arguments -C -S \\
+          \(specifications.map(CompletionText.quoted).joined(separator: " \\\n    "))
+        case $state in
+          command)
+            local -a commands=(
+      \(commands.joined(separator: "\n"))
+            )
+            _describe command commands ;;
+          arguments)
+            case $line[1] in
+      \(cases.joined(separator: "\n"))
+            esac ;;
+        esac
+      }
+
+      """
+  }
+
+  private static func specification(_ option: Option) -> [String] {
+    let spellings = option.allSpellings
+    let exclusion = option.isRepeatable ? "*" : "(\(spellings.joined(separator: " ")))"
+    return spellings.map { spelling in
+      var text = exclusion + spelling
+      // "=" allows both --name value and --name=value.
+      if option.placeholder != nil, spelling.hasPrefix("--") { text += "=" }
+      text += "[\(escaped(option.fullHelp))]"
+      if let placeholder = option.placeholder {
+        text += ":\(escaped(placeholder)):\(action(option.completion))"
+      }
+      return text
+    }
+  }
+
+  private static func action(_ completion: ValueCompletion) -> String {
+    switch completion {
+    case .none: " "
+    case .files: "_files"
+    case .folders: "_files -/"
+    case .words(let words): "(\(words.map(escaped).joined(separator: " ")))"
+    }
+  }
+
+  /// Colons and brackets part a specification's fields.
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for character in text {
+      if ":[]\\".contains(character) { escaped += "\\" }
+      escaped.append(character)
+    }
+    return escaped
+  }
+}
