@@ -62,7 +62,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "quake-watch",
-      dependencies: ["CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
+      dependencies: [
+        "CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine",
+      ], swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),

@@ -45,6 +45,28 @@ extension JSONWriter {
     }
   }
 
+  /// Writes an event of a snapshot in the form of a change: op is `snapshot`, there is no transaction.
+  public mutating func snapshot(_ record: QuakeRecord, token: ChangeToken, position: Int64) {
+    object { json in
+      json.key("token")
+      json.string(token.description)
+      json.key("position")
+      json.integer(Int(position))
+      json.key("op")
+      json.string("snapshot")
+      json.key("code")
+      json.value(of: .code, in: record)
+      json.key("changed")
+      json.array { _ in }
+      json.key("old")
+      json.null()
+      json.key("new")
+      json.quake(record)
+      json.key("transaction")
+      json.null()
+    }
+  }
+
   private mutating func transaction(_ transaction: ChangeTransaction) {
     object { json in
       json.key("author")

@@ -76,6 +76,12 @@ public struct EmbeddedServer: Sendable {
     try shutDown(mode: mode, timeout: timeout)
   }
 
+  /// Whether the server ended without being stopped: its process is gone, the file that it removes
+  /// when it is stopped is not.
+  public var hasCrashed: Bool {
+    access(folder.pidFile, F_OK) == 0 && Postmaster.current(folder) == nil
+  }
+
   /// What is known about the server without starting it, and without waiting for anybody.
   public func status() throws(EmbeddedServerError) -> Status {
     try folder.checkAccess()

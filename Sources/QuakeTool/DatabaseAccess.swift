@@ -63,6 +63,13 @@ public struct DatabaseAccess {
     return try Connection(settings, wake: wake)
   }
 
+  /// Connects again after a loss. The embedded server is started if it crashed; not if somebody has
+  /// stopped it.
+  public func reconnect(wake: Int32? = nil) throws -> Connection {
+    if let embedded, embedded.hasCrashed { try start(embedded) }
+    return try Connection(settings, wake: wake)
+  }
+
   private func start(_ server: EmbeddedServer) throws {
     let outcome = try server.startIfNeeded { phase in
       switch phase {

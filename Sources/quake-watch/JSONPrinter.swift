@@ -1,0 +1,32 @@
+import CommandLine
+import QuakeModel
+
+/// One JSON object a line.
+final class JSONPrinter: ChangePrinter {
+  private let output: StandardOutput
+  private var json = JSONWriter()
+
+  init(output: StandardOutput) {
+    self.output = output
+  }
+
+  func print(_ change: Change) throws {
+    json.change(change)
+    try writeLine()
+  }
+
+  func print(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+    json.snapshot(record, token: token, position: position)
+    try writeLine()
+  }
+
+  private func writeLine() throws {
+    json.newline()
+    try output.write(json.bytes)
+    json.removeAll()
+  }
+
+  func flush() throws {
+    try output.flush()
+  }
+}
