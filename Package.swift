@@ -23,13 +23,15 @@ let package = Package(
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(
-      name: "CSimdjsonLibrary", pkgConfig: "simdjson", providers: [.apt(["libsimdjson-dev"])]),
+    // Not by pkg-config: Debian's file holds a flag that the package manager warns of.
+    .systemLibrary(name: "CSimdjsonLibrary", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // A small C interface in front of simdjson, which is C++.
-    .target(name: "CSimdjson", dependencies: ["CSimdjsonLibrary"]),
+    .target(
+      name: "CSimdjson", dependencies: ["CSimdjsonLibrary"],
+      cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")]),  // errors are codes, not exceptions
 
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(
@@ -63,6 +65,10 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
+
+    .testTarget(
+      name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
+      swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )
