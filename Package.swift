@@ -31,7 +31,8 @@ let package = Package(
     // A small C interface in front of simdjson, which is C++.
     .target(
       name: "CSimdjson", dependencies: ["CSimdjsonLibrary"],
-      cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")]),  // errors are codes, not exceptions
+      cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")],  // errors are codes, not exceptions
+      linkerSettings: [.linkedLibrary("simdjson")]),  // no Swift imports the library's own module
 
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(

@@ -203,7 +203,8 @@ extension FeedReader {
 
   /// The dialect of a feature: USGS's, unless it has the one member that tells another. A feature
   /// that is not JSON must not decide for the rest, so then its text is searched.
-  private static func dialect(of feature: UnsafeRawBufferPointer, parser: JSONParser) -> FeedFormat {
+  private static func dialect(of feature: UnsafeRawBufferPointer, parser: JSONParser) -> FeedFormat
+  {
     do throws(JSONParser.SyntaxError) {
       for member in try parser.parse(feature).members where member.isNamed("properties") {
         for property in member.value.members {
