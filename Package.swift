@@ -23,13 +23,17 @@ let package = Package(
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    // The package manager warns of a flag in Debian's simdjson.pc, and leaves it out; nothing needs it.
     .systemLibrary(
       name: "CSimdjsonLibrary", pkgConfig: "simdjson", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // A small C interface in front of simdjson, which is C++.
-    .target(name: "CSimdjson", dependencies: ["CSimdjsonLibrary"]),
+    .target(
+      name: "CSimdjson", dependencies: ["CSimdjsonLibrary"],
+      cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")],  // errors are codes, not exceptions
+      linkerSettings: [.linkedLibrary("simdjson")]),  // no Swift imports the library's own module
 
     // Two calls of glibc's that its Swift module leaves out.
     .target(name: "CIdleMemory"),
@@ -71,6 +75,9 @@ let package = Package(
 
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
+    .testTarget(
+      name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
+      swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -3,4 +3,38 @@
 
 #include <curl/curl.h>  // the library itself
 
+// curl_easy_setopt is variadic, which Swift cannot call: one wrapper for each type it is given.
+static inline CURLcode quake_curl_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode quake_curl_set_string(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode quake_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode quake_curl_set_list(
+    CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+// The header and the body callback have the same C type.
+static inline CURLcode quake_curl_set_receiver(
+    CURL *easy, CURLoption option, curl_write_callback value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// curl_easy_getinfo is variadic too: one wrapper for each type it gives.
+static inline CURLcode quake_curl_get_string(CURL *easy, CURLINFO info, const char **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode quake_curl_get_pointer(CURL *easy, CURLINFO info, void **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode quake_curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+// CURL_WRITEFUNC_PAUSE is unsigned where the callback gives a size_t; here it has the right type.
+static const size_t quake_curl_pause = CURL_WRITEFUNC_PAUSE;
+
 #endif

@@ -1,0 +1,60 @@
+/// A decimal number as CSV writes it.
+enum DecimalNumber {
+  /// The powers of ten that a double holds exactly.
+  private static let powers: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    1e18, 1e19, 1e20, 1e21, 1e22,
+  ]
+
+  /// The double nearest to `[+-]digits[.digits][e[+-]digits]`; nil for anything else, also for
+  /// `nan`, `inf`, and spaces.
+  static func parse(_ bytes: UnsafeRawBufferPointer) -> Double? {
+    var position = 0
+    var mantissa: UInt64 = 0
+    var exponent = 0
+    var digits = 0
+    var isExact = true
+    func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
+    func readDigits(fraction: Bool) {
+      while let byte = peek(), byte >= 0x30, byte <= 0x39 {
+        position += 1
+        digits += 1
+        if mantissa < 100_000_000_000_000_000 {
+          mantissa = mantissa * 10 + UInt64(byte - 0x30)
+          if fraction { exponent -= 1 }
+        } else {
+          isExact = false
+        }
+      }
+    }
+    let isNegative = peek() == UInt8(ascii: "-")
+    if isNegative || peek() == UInt8(ascii: "+") { position += 1 }
+    readDigits(fraction: false)
+    if peek() == UInt8(ascii: ".") {
+      position += 1
+      readDigits(fraction: true)
+    }
+    guard digits > 0 else { return nil }
+    if peek() == UInt8(ascii: "e") || peek() == UInt8(ascii: "E") {
+      position += 1
+      let isDown = peek() == UInt8(ascii: "-")
+      if isDown || peek() == UInt8(ascii: "+") { position += 1 }
+      var value = 0
+      let first = position
+      while let byte = peek(), byte >= 0x30, byte <= 0x39 {
+        position += 1
+        value = min(value * 10 + Int(byte - 0x30), 100_000)
+      }
+      guard position > first else { return nil }
+      exponent += isDown ? -value : value
+    }
+    guard position == bytes.count else { return nil }
+    // Both operands exact: one rounding, which is the right one. Otherwise the slow way.
+    if isExact, mantissa <= 1 << 53, exponent.magnitude < powers.count {
+      let power = powers[Int(exponent.magnitude)]
+      let value = exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+      return isNegative ? -value : value
+    }
+    return Double(String(decoding: bytes, as: UTF8.self))
+  }
+}

@@ -1,0 +1,44 @@
+/// Another source's bytes as they are or, when they begin like gzip data, decompressed: what a
+/// file is called, or what a server says of a body, does not matter.
+public final class DecompressingSource: ByteSource {
+  private let name: String
+  private let original: any ByteSource
+  /// What is read from; nil until the first bytes have been looked at.
+  private var chosen: (any ByteSource)?
+
+  /// Looks at `source` at the first read; `name` is what errors call the data.
+  public init(_ source: any ByteSource, name: String) {
+    original = source
+    self.name = name
+  }
+
+  /// Reads decompressed bytes; 0 at the end.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    if let chosen { return try chosen.read(into: buffer) }
+    var first: [UInt8] = []
+    while first.count < GunzipSource.magic.count {
+      guard let byte = try nextByte() else { break }
+      first.append(byte)
+    }
+    let whole = PrefixedSource(prefix: first, source: original)
+    let source: any ByteSource =
+      first == GunzipSource.magic ? GunzipSource(whole, name: name) : whole
+    chosen = source
+    return try source.read(into: buffer)
+  }
+
+  private func nextByte() throws(FeedError) -> UInt8? {
+    var byte: UInt8 = 0
+    var failure: FeedError?
+    let count = withUnsafeMutableBytes(of: &byte) { buffer in
+      do throws(FeedError) {
+        return try original.read(into: buffer)
+      } catch {
+        failure = error
+        return 0
+      }
+    }
+    if let failure { throw failure }
+    return count == 0 ? nil : byte
+  }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import QuakeModel
+
+/// The limits of a column's values, the same for every format, and the way into the record.
+enum FieldCheck {
+  /// The most bytes a text may have; `code` may have fewer.
+  static let maximumTextBytes = 64 * 1024
+  static let maximumCodeBytes = 256
+
+  /// Sets a number after checking that it is finite and within what the column can mean.
+  static func set(
+    _ value: Double, _ column: QuakeColumn, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    let range: ClosedRange<Double>
+    switch column {
+    case .latitude: range = -90...90
+    case .longitude: range = -180...180
+    case .magnitude: range = -10...12
+    case .depth: range = -100...7000
+    default: range = -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude
+    }
+    guard range.contains(value) else {
+      let limits = value.isFinite ? "\(text(range.lowerBound)) to \(text(range.upperBound))" : ""
+      throw Rejection(
+        value.isFinite
+          ? "The \(name(column)) \(text(value)) is outside \(limits)."
+          : "The \(name(column)) is not a finite number.")
+    }
+    record.set(column, value)
+  }
+
+  /// Sets a whole number after checking that the column can hold it.
+  static func set(
+    integer value: Int, _ column: QuakeColumn, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    let fits = column.kind == .int2 ? Int16(exactly: value) != nil : Int32(exactly: value) != nil
+    guard fits else { throw Rejection("The \(name(column)) \(value) is too large a number.") }
+    record.set(column, integer: value)
+  }
+
+  /// Sets a text, known to be UTF-8, after checking its size and that it holds no NUL, which
+  /// PostgreSQL cannot store.
+  static func set(
+    utf8: UnsafeRawBufferPointer, _ column: QuakeColumn, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    if let start = utf8.baseAddress, memchr(start, 0, utf8.count) != nil {
+      throw Rejection("The \(name(column)) contains the character NUL.")
+    }
+    let limit = column == .code ? maximumCodeBytes : maximumTextBytes
+    guard utf8.count <= limit else {
+      throw Rejection(
+        "The \(name(column)) is too long: \(utf8.count) bytes, where \(limit) are allowed.")
+    }
+    if column == .code, utf8.isEmpty { throw Rejection("The event's code is empty.") }
+    record.set(column, utf8: utf8)
+  }
+
+  /// Checks what no event can lack, and under the strict rule what the first version of this
+  /// program wanted besides.
+  static func checkComplete(_ record: QuakeRecord, strict: Bool) throws(Rejection) {
+    guard record.has(.code) else { throw Rejection("The event has no code.") }
+    guard record.has(.time) else { throw Rejection("The event has no time.") }
+    guard record.has(.longitude), record.has(.latitude) else {
+      throw Rejection("The event has no coordinates.")
+    }
+    guard strict else { return }
+    guard record.has(.magnitude) else {
+      throw Rejection("The event has no magnitude, which the strict rule asks for.")
+    }
+    guard record.has(.place) else {
+      throw Rejection("The event has no place, which the strict rule asks for.")
+    }
+  }
+
+  /// The column's name as words.
+  static func name(_ column: QuakeColumn) -> String {
+    String(column.name.map { $0 == "_" ? " " : $0 })
+  }
+
+  /// A number without a `.0` that nobody wrote.
+  private static func text(_ value: Double) -> String {
+    Int(exactly: value).map(String.init) ?? "\(value)"
+  }
+}

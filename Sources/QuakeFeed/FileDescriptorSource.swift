@@ -1,0 +1,56 @@
+import Glibc
+
+/// Reads from an open descriptor: a pipe, a socket, a terminal, a file.
+public final class FileDescriptorSource: ByteSource {
+  private let descriptor: Int32
+  private let closes: Bool
+  private let name: String
+  private let interrupt: (() -> Bool)?
+
+  /// A source that reads `descriptor`, and closes it in the end if `closes` is true.
+  ///
+  /// - Parameters:
+  ///   - name: what errors call it, such as `standard input`.
+  ///   - interrupt: asked at least every 250 ms while waiting; when it says true, the read ends in
+  ///     `FeedError.Code.interrupted`.
+  public init(
+    descriptor: Int32, closes: Bool = false, name: String, interrupt: (() -> Bool)? = nil
+  ) {
+    self.descriptor = descriptor
+    self.closes = closes
+    self.name = name
+    self.interrupt = interrupt
+  }
+
+  /// A source that reads standard input.
+  public static func standardInput(interrupt: (() -> Bool)? = nil) -> FileDescriptorSource {
+    FileDescriptorSource(descriptor: 0, name: "standard input", interrupt: interrupt)
+  }
+
+  deinit {
+    if closes { close(descriptor) }
+  }
+
+  /// Reads what there is; waits when there is nothing.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    while true {
+      try waitUntilReadable()
+      let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+      if count >= 0 { return count }
+      let failure = errno
+      if failure == EINTR || failure == EAGAIN { continue }
+      throw FeedError(
+        .unreadable, "could not read \(name)", detail: SystemError.sentence(failure))
+    }
+  }
+
+  /// Waits in slices so that the hook is asked: a handler installed with SA_RESTART, or a signal
+  /// that another thread takes, would never end a plain read.
+  private func waitUntilReadable() throws(FeedError) {
+    guard let interrupt else { return }
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    repeat {
+      if interrupt() { throw FeedError(.interrupted, "interrupted while reading \(name)") }
+    } while Glibc.poll(&poll, 1, 250) == 0
+  }
+}

@@ -1,0 +1,77 @@
+import CLibcurl
+import QuakeModel
+
+/// The headers of one HTTP response, as they come in.
+struct HTTPHeaders {
+  private(set) var status = 0
+  /// Whether the headers of the response that counts are all here: neither an interim response nor
+  /// a redirect that is going to be followed.
+  private(set) var isComplete = false
+  private var values: [String: String] = [:]
+
+  /// Takes one line as libcurl hands it out, with its line break.
+  mutating func take(line bytes: UnsafeRawBufferPointer) {
+    let line = String(decoding: bytes, as: UTF8.self)
+    let text = Self.trim(Substring(line))
+    if text.isEmpty {
+      let isInterim = (100..<200).contains(status)
+      let isRedirect = [301, 302, 303, 307, 308].contains(status) && values["location"] != nil
+      isComplete = !isInterim && !isRedirect
+    } else if text.hasPrefix("HTTP/") {
+      status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+      values.removeAll()
+      isComplete = false
+    } else if let colon = text.firstIndex(of: ":"), values.count < 128 {
+      let value = Self.trim(text[text.index(after: colon)...])
+      values[text[..<colon].lowercased()] = String(value)
+    }
+  }
+
+  private static func trim(_ text: Substring) -> Substring {
+    func isSpace(_ character: Character) -> Bool {
+      character == " " || character == "\t" || character.isNewline
+    }
+    var text = text.drop(while: isSpace)
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    return text
+  }
+
+  /// A header's value; `name` in lower case.
+  func value(_ name: String) -> String? { values[name] }
+
+  /// A header's value as an instant.
+  func date(_ name: String) -> Timestamp? { values[name].flatMap(Self.date) }
+
+  /// An HTTP date in any of its three forms. libcurl knows them all, in whatever locale.
+  static func date(_ text: String) -> Timestamp? {
+    let seconds = curl_getdate(text, nil)
+    return seconds < 0 ? nil : Timestamp(microseconds: Int64(seconds) * 1_000_000)
+  }
+
+  /// For how many seconds the response is fresh: `Cache-Control: max-age`, else from `Date` to
+  /// `Expires`.
+  var maxAge: Int? {
+    for part in (values["cache-control"] ?? "").split(separator: ",") {
+      let directive = Self.trim(part).lowercased()
+      if directive == "no-store" || directive == "no-cache" { return 0 }
+      if directive.hasPrefix("max-age=") {
+        let digits = directive.dropFirst("max-age=".count).filter { $0 != "\"" }
+        if let seconds = Int(digits), seconds >= 0 { return seconds }
+      }
+    }
+    guard let expires = values["expires"], let date = date("date") else { return nil }
+    // A value that is no date, such as 0, means that the response has expired already.
+    guard let instant = Self.date(expires) else { return 0 }
+    return max(0, Int((instant.microseconds - date.microseconds) / 1_000_000))
+  }
+
+  /// For how many seconds the server asks to be left alone.
+  func retryAfter(now: Timestamp) -> Int? {
+    guard let text = values["retry-after"] else { return nil }
+    if let seconds = Int(text) { return max(0, seconds) }
+    guard let instant = Self.date(text) else { return nil }
+    let reference = date("date") ?? now
+    // Rounded up: to come a second late is polite, a second early is not.
+    return max(0, Int((instant.microseconds - reference.microseconds + 999_999) / 1_000_000))
+  }
+}

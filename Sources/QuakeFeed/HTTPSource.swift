@@ -1,0 +1,17 @@
+/// The body of an HTTP response as it comes over the wire.
+///
+/// It keeps its transfer and the client's connections alive; let go of it to end the transfer. Reads
+/// wait for the network, within the limits of `FeedClient.Options`.
+public final class HTTPSource: ByteSource {
+  private let transfer: HTTPTransfer
+
+  init(_ transfer: HTTPTransfer) {
+    self.transfer = transfer
+  }
+
+  /// Reads on; 0 at the body's end. A body shorter than its `Content-Length` throws
+  /// `.truncatedTransfer`.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    try transfer.read(into: buffer)
+  }
+}

@@ -1,0 +1,96 @@
+import CSimdjson
+
+/// A window on a source: the bytes from some place on, as many as are needed and no more.
+///
+/// Places are offsets in the whole input, so that they stay good when the window moves. After the
+/// window's last byte there are always `CSJ_PADDING` readable ones, as simdjson needs them: an event
+/// is parsed where it was read, without a copy.
+final class InputBuffer {
+  /// What errors call the input, such as `feed "all_day"`.
+  let name: String
+  private let source: any ByteSource
+  private var memory: UnsafeMutableRawPointer
+  private(set) var capacity: Int
+  /// The offset of the first byte in memory.
+  private(set) var start = 0
+  /// The offset after the last byte in memory; also how many bytes have been read.
+  private(set) var end = 0
+  private var isFinished = false
+  private var lineBreaksBeforeStart = 0
+
+  init(_ source: any ByteSource, name: String, capacity: Int = 128 * 1024) {
+    self.source = source
+    self.name = name
+    self.capacity = capacity
+    memory = Self.allocate(capacity)
+  }
+
+  deinit {
+    memory.deallocate()
+  }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
+    let padded = capacity + Int(CSJ_PADDING)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: padded, alignment: 64)
+    // Only so that a memory checker does not report the reads past the end.
+    (memory + capacity).initializeMemory(as: UInt8.self, repeating: 0, count: padded - capacity)
+    return memory
+  }
+
+  /// The byte at an offset between `start` and `end`.
+  func byte(at offset: Int) -> UInt8 {
+    (memory + (offset - start)).load(as: UInt8.self)
+  }
+
+  /// The bytes in memory between two offsets; good until the next `fill`.
+  func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: memory + (range.lowerBound - start), count: range.count)
+  }
+
+  /// Reads more; the bytes before `keep` may be dropped. False at the end of the input.
+  func fill(keepingFrom keep: Int) throws(FeedError) -> Bool {
+    guard !isFinished else { return false }
+    // Moving only when half the room is gone keeps small reads from moving the same bytes often.
+    if capacity - (end - start) < capacity / 2 {
+      drop(before: keep)
+      if capacity - (end - start) < capacity / 4 { grow() }
+    }
+    let room = UnsafeMutableRawBufferPointer(
+      start: memory + (end - start), count: capacity - (end - start))
+    let count = try source.read(into: room)
+    isFinished = count == 0
+    end += count
+    return count > 0
+  }
+
+  private func drop(before offset: Int) {
+    let dropped = offset - start
+    guard dropped > 0 else { return }
+    lineBreaksBeforeStart += csj_count_byte(memory, dropped, 0x0A)
+    memory.copyMemory(from: memory + dropped, byteCount: end - offset)
+    start = offset
+  }
+
+  private func grow() {
+    let larger = Self.allocate(capacity * 2)
+    larger.copyMemory(from: memory, byteCount: end - start)
+    memory.deallocate()
+    memory = larger
+    capacity *= 2
+  }
+
+  /// The line, counted from 1, of an offset between `start` and `end`.
+  func line(at offset: Int) -> Int {
+    1 + lineBreaksBeforeStart + csj_count_byte(memory, offset - start, 0x0A)
+  }
+
+  /// An error that says where in the input it is.
+  func error(
+    _ code: FeedError.Code, _ message: String, at offset: Int, detail: String? = nil,
+    hint: String? = nil
+  ) -> FeedError {
+    let place = "At byte \(offset), line \(line(at: max(offset, start)))."
+    return FeedError(
+      code, message, detail: detail.map { "\($0) \(place)" } ?? place, hint: hint)
+  }
+}

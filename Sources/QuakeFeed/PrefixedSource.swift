@@ -1,0 +1,18 @@
+/// A few bytes, then another source: gives back what had to be read to see what it is.
+final class PrefixedSource: ByteSource {
+  private var prefix: [UInt8]
+  private let source: any ByteSource
+
+  init(prefix: [UInt8], source: any ByteSource) {
+    self.prefix = prefix
+    self.source = source
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    guard !prefix.isEmpty else { return try source.read(into: buffer) }
+    let count = min(prefix.count, buffer.count)
+    prefix.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    prefix.removeFirst(count)
+    return count
+  }
+}
