@@ -55,6 +55,15 @@ let package = Package(
     .target(
       name: "QuakeStore", dependencies: ["QuakeModel", "Postgres", "Migrations"],
       swiftSettings: strict),
+    // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
+    .target(
+      name: "QuakeSimulator", dependencies: ["QuakeModel", "CMicrohttpd", "CZlib"],
+      swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
+    .testTarget(
+      name: "QuakeSimulatorTests",
+      dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
+      swiftSettings: strict),
     .target(name: "CommandLine", swiftSettings: strict),
     .target(
       name: "QuakeTool", dependencies: ["CommandLine", "QuakeStore", "QuakeModel", "Postgres"],

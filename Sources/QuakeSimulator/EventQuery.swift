@@ -1,0 +1,103 @@
+import QuakeModel
+
+/// A query of the FDSN event service, of which this is the small part that a feed reader needs.
+struct EventQuery: Sendable {
+  /// The trouble with a query, as the service words it.
+  struct Refusal: Error {
+    var reason: String
+  }
+
+  /// A query may not match more events than this.
+  static let maximumCount = 20_000
+
+  var format: FeedFormat?
+  /// Milliseconds since 1970.
+  var start: Int64
+  /// Milliseconds since 1970.
+  var end: Int64
+  var minimumMagnitude: Double?
+  var maximumMagnitude: Double?
+  var limit: Int?
+  /// The number of the first event to give, from 1.
+  var offset = 1
+  var earliestFirst = false
+  /// What the answer has when nothing matches: 204 or 404.
+  var statusWithoutData: UInt32 = 204
+
+  /// Reads a query; without a start it begins 30 days before `now` (milliseconds).
+  init(_ arguments: [Request.Argument], now: Int64) throws(Refusal) {
+    start = now - 30 * 86_400_000
+    end = .max
+    for argument in arguments {
+      let value = argument.value
+      switch argument.name {
+      case "format":
+        guard let known = FeedFormat(rawValue: value) else {
+          throw Refusal(reason: "Bad format value \"\(value)\". Valid values are: csv, geojson.")
+        }
+        format = known
+      case "starttime", "start": start = try Self.time(argument)
+      case "endtime", "end": end = try Self.time(argument)
+      case "minmagnitude", "minmag": minimumMagnitude = try Self.number(argument)
+      case "maxmagnitude", "maxmag": maximumMagnitude = try Self.number(argument)
+      case "limit":
+        limit = try Self.integer(argument, in: 1...Self.maximumCount)
+      case "offset":
+        offset = try Self.integer(argument, in: 1...Int.max)
+      case "orderby":
+        guard value == "time" || value == "time-asc" else {
+          throw Refusal(reason: "Bad orderby value \"\(value)\". Valid values are: time, time-asc.")
+        }
+        earliestFirst = value == "time-asc"
+      case "nodata":
+        guard value == "204" || value == "404" else {
+          throw Refusal(reason: "Bad nodata value \"\(value)\". Valid values are: 204, 404.")
+        }
+        statusWithoutData = value == "404" ? 404 : 204
+      default:
+        throw Refusal(reason: "Unknown parameter \"\(argument.name)\".")
+      }
+    }
+  }
+
+  private static func time(_ argument: Request.Argument) throws(Refusal) -> Int64 {
+    guard let time = Timestamp(iso8601: argument.value) else {
+      throw Refusal(
+        reason: "Bad \(argument.name) value \"\(argument.value)\". Valid values are ISO-8601"
+          + " timestamps.")
+    }
+    return time.milliseconds
+  }
+
+  private static func number(_ argument: Request.Argument) throws(Refusal) -> Double {
+    guard let number = Double(argument.value), number.isFinite else {
+      throw Refusal(reason: "Bad \(argument.name) value \"\(argument.value)\".")
+    }
+    return number
+  }
+
+  private static func integer(
+    _ argument: Request.Argument, in range: ClosedRange<Int>
+  ) throws(Refusal) -> Int {
+    guard let number = Int(argument.value), range.contains(number) else {
+      throw Refusal(reason: "Bad \(argument.name) value \"\(argument.value)\".")
+    }
+    return number
+  }
+
+  /// All events that match, in the order asked for, whatever limit and offset say.
+  func matches(in events: [SimulatedEvent]) -> [SimulatedEvent] {
+    let matching = events.filter { event in
+      guard event.time >= start, event.time <= end else { return false }
+      if let minimumMagnitude, (event.magnitude ?? -.infinity) < minimumMagnitude { return false }
+      if let maximumMagnitude, (event.magnitude ?? .infinity) > maximumMagnitude { return false }
+      return true
+    }
+    return earliestFirst ? matching : matching.reversed()
+  }
+
+  /// The part of the matching events that limit and offset leave.
+  func page(of matching: [SimulatedEvent]) -> [SimulatedEvent] {
+    Array(matching.dropFirst(offset - 1).prefix(limit ?? matching.count))
+  }
+}

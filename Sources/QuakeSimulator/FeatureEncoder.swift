@@ -1,0 +1,310 @@
+import QuakeModel
+
+/// Writes single events as a GeoJSON feature or as a row of CSV.
+struct FeatureEncoder {
+  /// What goes wrong with the text on request.
+  enum Distortion {
+    /// Nothing.
+    case none
+    /// The times of the incident of 7 October 2024, when they all became 1970.
+    case garbageTimes
+    /// A byte of Latin-1 at the beginning of each place.
+    case invalidUTF8
+  }
+
+  private let pageBase: [UInt8]
+  private let detailBase: [UInt8]
+  private let distortion: Distortion
+  private var writer = JSONWriter()
+  private var scratch: [UInt8] = []
+
+  /// `linkBase` begins the addresses in `url` and `detail`: `http://127.0.0.1:8080`.
+  init(linkBase: String, distortion: Distortion = .none) {
+    pageBase = Array((linkBase + "/earthquakes/eventpage/").utf8)
+    detailBase = Array((linkBase + "/earthquakes/feed/v1.0/detail/").utf8)
+    self.distortion = distortion
+  }
+
+  static let csvHeader = """
+    time,latitude,longitude,depth,mag,magType,nst,gap,dmin,rms,net,id,updated,place,type,\
+    horizontalError,depthError,magError,magNst,status,locationSource,magSource
+
+    """
+
+  // MARK: - GeoJSON
+
+  /// Appends the event as a feature, without a comma or a line's end.
+  mutating func appendFeature(_ event: SimulatedEvent, to output: inout [UInt8]) {
+    // Moved out and back: the closures below need the scratch buffer while the writer is in use.
+    var writer = JSONWriter()
+    swap(&writer, &self.writer)
+    var scratch: [UInt8] = []
+    swap(&scratch, &self.scratch)
+    writer.removeAll()
+    writer.object { writer in
+      writer.key("type")
+      writer.string("Feature")
+      writer.key("properties")
+      writer.object { properties(event, &$0, &scratch) }
+      writer.key("geometry")
+      writer.object { writer in
+        writer.key("type")
+        writer.string("Point")
+        writer.key("coordinates")
+        writer.array { writer in
+          writer.double(event.longitude)
+          writer.double(event.latitude)
+          writer.number(event.depth)
+        }
+      }
+      writer.key("id")
+      writer.text(&scratch) { $0.append(event.id) }
+    }
+    output.append(contentsOf: writer.bytes)
+    swap(&writer, &self.writer)
+    swap(&scratch, &self.scratch)
+  }
+
+  private func properties(
+    _ event: SimulatedEvent, _ writer: inout JSONWriter, _ scratch: inout [UInt8]
+  ) {
+    let garbage = distortion == .garbageTimes
+    writer.key("mag")
+    writer.number(event.magnitude)
+    writer.key("place")
+    writer.text(&scratch) { appendPlace(event, to: &$0) }
+    writer.key("time")
+    writer.integer(garbage ? 2000 : Int(event.time))
+    writer.key("updated")
+    writer.integer(garbage ? 2000 : Int(event.updated))
+    writer.key("tz")
+    writer.null()
+    writer.key("url")
+    writer.text(&scratch) {
+      $0.append(contentsOf: pageBase)
+      $0.append(event.id)
+    }
+    writer.key("detail")
+    writer.text(&scratch) {
+      $0.append(contentsOf: detailBase)
+      $0.append(event.id)
+      $0.append(contentsOf: ".geojson".utf8)
+    }
+    writer.key("felt")
+    writer.count(event.felt)
+    writer.key("cdi")
+    writer.number(event.cdi)
+    writer.key("mmi")
+    writer.number(event.mmi)
+    writer.key("alert")
+    writer.string(event.alert?.rawValue)
+    writer.key("status")
+    writer.string(event.status.rawValue)
+    writer.key("tsunami")
+    writer.integer(event.tsunami ? 1 : 0)
+    writer.key("sig")
+    writer.integer(event.significance)
+    writer.key("net")
+    writer.string(event.id.network.rawValue)
+    writer.key("code")
+    writer.string(event.id.code)
+    writer.key("ids")
+    writer.text(&scratch) { bytes in
+      bytes.append(0x2C)
+      for id in event.otherIDs {
+        bytes.append(id)
+        bytes.append(0x2C)
+      }
+      bytes.append(event.id)
+      bytes.append(0x2C)
+    }
+    writer.key("sources")
+    writer.text(&scratch) { appendSources(event, to: &$0) }
+    writer.key("types")
+    writer.text(&scratch) { appendTypes(event, to: &$0) }
+    writer.key("nst")
+    writer.count(event.stations)
+    writer.key("dmin")
+    writer.number(event.dmin)
+    writer.key("rms")
+    writer.number(event.rms)
+    writer.key("gap")
+    writer.number(event.gap)
+    writer.key("magType")
+    writer.string(event.magnitudeType)
+    writer.key("type")
+    writer.string(event.kind.rawValue)
+    writer.key("title")
+    writer.text(&scratch) { appendTitle(event, to: &$0) }
+  }
+
+  private func appendPlace(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
+    if distortion == .invalidUTF8 { bytes.append(0xE9) }
+    bytes.append(event.place)
+  }
+
+  private func appendTitle(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: "M ".utf8)
+    if let magnitude = event.magnitude {
+      let tenths = Int((magnitude * 10).rounded())
+      if tenths < 0 { bytes.append(0x2D) }
+      bytes.append(decimal: Int(tenths.magnitude) / 10)
+      bytes.append(0x2E)
+      bytes.append(decimal: Int(tenths.magnitude) % 10)
+    } else {
+      bytes.append(0x3F)
+    }
+    if let words = event.kind.titleWords {
+      bytes.append(0x20)
+      bytes.append(contentsOf: words.utf8)
+    }
+    bytes.append(contentsOf: " - ".utf8)
+    bytes.append(event.place)
+  }
+
+  private func appendSources(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
+    bytes.append(0x2C)
+    for (index, id) in event.otherIDs.enumerated()
+    where id.network != event.id.network
+      && !event.otherIDs[..<index].contains(where: { $0.network == id.network })
+    {
+      bytes.append(contentsOf: id.network.rawValue.utf8)
+      bytes.append(0x2C)
+    }
+    bytes.append(contentsOf: event.id.network.rawValue.utf8)
+    bytes.append(0x2C)
+  }
+
+  private func appendTypes(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
+    bytes.append(0x2C)
+    if event.felt != nil { bytes.append(contentsOf: "dyfi,".utf8) }
+    if event.tsunami { bytes.append(contentsOf: "impact-link,".utf8) }
+    if event.alert != nil { bytes.append(contentsOf: "losspager,".utf8) }
+    if event.magnitudeType == "mww" { bytes.append(contentsOf: "moment-tensor,".utf8) }
+    let californian = event.id.network == .nc || event.id.network == .ci
+    if californian { bytes.append(contentsOf: "nearby-cities,".utf8) }
+    bytes.append(contentsOf: "origin,phase-data,".utf8)
+    if californian { bytes.append(contentsOf: "scitech-link,".utf8) }
+    if event.mmi != nil { bytes.append(contentsOf: "shakemap,".utf8) }
+  }
+
+  // MARK: - CSV
+
+  /// Appends the event as a row of CSV with its line's end.
+  mutating func appendRow(_ event: SimulatedEvent, to output: inout [UInt8]) {
+    appendTime(event.time, to: &output)
+    output.append(0x2C)
+    output.append(number: event.latitude)
+    output.append(0x2C)
+    output.append(number: event.longitude)
+    output.append(0x2C)
+    output.append(number: event.depth)
+    output.append(0x2C)
+    output.append(number: event.magnitude)
+    output.append(0x2C)
+    output.append(contentsOf: (event.magnitudeType ?? "").utf8)
+    output.append(0x2C)
+    if let stations = event.stations { output.append(decimal: stations) }
+    output.append(0x2C)
+    output.append(number: event.gap)
+    output.append(0x2C)
+    output.append(number: event.dmin)
+    output.append(0x2C)
+    output.append(number: event.rms)
+    output.append(0x2C)
+    output.append(contentsOf: event.id.network.rawValue.utf8)
+    output.append(0x2C)
+    output.append(event.id)
+    output.append(0x2C)
+    appendTime(event.updated, to: &output)
+    output.append(contentsOf: ",\"".utf8)
+    appendPlace(event, to: &output)
+    output.append(contentsOf: "\",".utf8)
+    output.append(contentsOf: event.kind.rawValue.utf8)
+    output.append(0x2C)
+    appendErrors(event, to: &output)
+    output.append(0x2C)
+    output.append(contentsOf: event.status.rawValue.utf8)
+    // Location and magnitude come from the preferred network.
+    for _ in 0..<2 {
+      output.append(0x2C)
+      output.append(contentsOf: event.id.network.rawValue.utf8)
+    }
+    output.append(0x0A)
+  }
+
+  private func appendTime(_ milliseconds: Int64, to output: inout [UInt8]) {
+    if distortion == .garbageTimes {
+      output.append(contentsOf: "1970-01-01T00:00:02.-2147483648Z".utf8)
+    } else {
+      Timestamp(microseconds: milliseconds * 1000).append(to: &output)
+    }
+  }
+
+  /// horizontalError, depthError, magError, magNst: only CSV has them; nobody stores them, so they
+  /// follow from the number of stations.
+  private func appendErrors(_ event: SimulatedEvent, to output: inout [UInt8]) {
+    let stations = event.stations.map(Double.init)
+    output.append(number: stations.map { (12 / $0).rounded(to: 100) })
+    output.append(0x2C)
+    output.append(number: event.depth == nil ? nil : (8 / (stations ?? 16)).rounded(to: 100))
+    output.append(0x2C)
+    output.append(number: stations.map { (1 / $0.squareRoot()).rounded(to: 1000) })
+    output.append(0x2C)
+    if let stations = event.stations { output.append(decimal: max(1, stations / 2)) }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func number(_ value: Double?) {
+    if let value { double(value) } else { null() }
+  }
+
+  fileprivate mutating func count(_ value: Int?) {
+    if let value { integer(value) } else { null() }
+  }
+
+  /// Writes a string that `body` puts together in the scratch buffer.
+  fileprivate mutating func text(_ scratch: inout [UInt8], _ body: (inout [UInt8]) -> Void) {
+    scratch.removeAll(keepingCapacity: true)
+    body(&scratch)
+    scratch.withUnsafeBytes { string(utf8: $0) }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ id: EventIdentifier) {
+    append(contentsOf: id.network.rawValue.utf8)
+    append(contentsOf: id.code.utf8)
+  }
+
+  fileprivate mutating func append(_ place: Place) {
+    append(decimal: place.distance)
+    append(contentsOf: " km ".utf8)
+    Place.directions[place.direction].withUTF8Buffer { append(contentsOf: $0) }
+    append(contentsOf: " of ".utf8)
+    append(contentsOf: SeismicRegion.all[place.region].towns[place.town].name.utf8)
+    if place.trailingSpace { append(0x20) }
+  }
+
+  /// Appends an integer that is not negative.
+  fileprivate mutating func append(decimal value: Int) {
+    let start = count
+    var rest = value
+    repeat {
+      append(0x30 + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    self[start...].reverse()
+  }
+
+  /// Appends a number as JSON has it, or nothing.
+  fileprivate mutating func append(number value: Double?) {
+    guard let value else { return }
+    if let whole = Int(exactly: value) {
+      append(contentsOf: whole.description.utf8)
+    } else {
+      append(contentsOf: value.description.utf8)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import QuakeModel
+
+/// Puts events together to a whole document.
+struct FeedDocument {
+  /// What stands in the metadata.
+  struct Metadata {
+    /// When the document was made: milliseconds since 1970.
+    var generated: Int64
+    /// Where it is to be had.
+    var url: String
+    var title: String
+    /// In answers to queries: how many events at most, or nil.
+    var limit: Int?
+    /// In answers to queries with a limit: the number of the first event, from 1.
+    var offset: Int?
+  }
+
+  var metadata: Metadata
+  /// Begins the addresses of the events.
+  var linkBase: String
+  var distortion = FeatureEncoder.Distortion.none
+
+  /// The document with `events`, in their order.
+  func render(_ events: [SimulatedEvent], _ format: FeedFormat) -> [UInt8] {
+    switch format {
+    case .geojson: geoJSON(events)
+    case .csv: csv(events)
+    }
+  }
+
+  private func csv(_ events: [SimulatedEvent]) -> [UInt8] {
+    var encoder = FeatureEncoder(linkBase: linkBase, distortion: distortion)
+    var output = Array(FeatureEncoder.csvHeader.utf8)
+    output.reserveCapacity(200 * (events.count + 1))
+    for event in events { encoder.appendRow(event, to: &output) }
+    if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
+    return output
+  }
+
+  private func geoJSON(_ events: [SimulatedEvent]) -> [UInt8] {
+    var encoder = FeatureEncoder(linkBase: linkBase, distortion: distortion)
+    var output: [UInt8] = []
+    output.reserveCapacity(900 * (events.count + 1))
+    Self.appendHead(metadata, count: events.count, to: &output)
+    // No event whose text could be spoilt: the byte goes where a feature would.
+    if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
+    var bounds = Bounds()
+    for (index, event) in events.enumerated() {
+      if index > 0 { output += [0x2C, 0x0A] }
+      encoder.appendFeature(event, to: &output)
+      bounds.add(event)
+    }
+    output.append(0x5D)
+    bounds.append(to: &output)
+    output.append(0x7D)
+    return output
+  }
+
+  /// Everything before the first feature.
+  static func appendHead(_ metadata: Metadata, count: Int, to output: inout [UInt8]) {
+    output.append(contentsOf: #"{"type":"FeatureCollection","metadata":"#.utf8)
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.key("generated")
+      writer.integer(Int(metadata.generated))
+      writer.key("url")
+      writer.string(metadata.url)
+      writer.key("title")
+      writer.string(metadata.title)
+      writer.key("status")
+      writer.integer(200)
+      writer.key("api")
+      writer.string("1.14.1")
+      if let limit = metadata.limit {
+        writer.key("limit")
+        writer.integer(limit)
+      }
+      if let offset = metadata.offset {
+        writer.key("offset")
+        writer.integer(offset)
+      }
+      writer.key("count")
+      writer.integer(count)
+    }
+    output.append(contentsOf: writer.bytes)
+    output.append(contentsOf: #","features":["#.utf8)
+  }
+
+  /// The box around all events, which is left out where it would be a point or nothing.
+  struct Bounds {
+    private var low = (Double.infinity, Double.infinity, Double.infinity)
+    private var high = (-Double.infinity, -Double.infinity, -Double.infinity)
+
+    mutating func add(_ event: SimulatedEvent) {
+      low = (min(low.0, event.longitude), min(low.1, event.latitude), low.2)
+      high = (max(high.0, event.longitude), max(high.1, event.latitude), high.2)
+      guard let depth = event.depth else { return }
+      low.2 = min(low.2, depth)
+      high.2 = max(high.2, depth)
+    }
+
+    func append(to output: inout [UInt8]) {
+      guard low.0 < high.0 || low.1 < high.1, low.2.isFinite else { return }
+      var writer = JSONWriter()
+      writer.array { writer in
+        for value in [low.0, low.1, low.2, high.0, high.1, high.2] { writer.double(value) }
+      }
+      output.append(contentsOf: #","bbox":"#.utf8)
+      output.append(contentsOf: writer.bytes)
+    }
+  }
+}

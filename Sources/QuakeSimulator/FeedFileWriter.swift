@@ -1,0 +1,108 @@
+import Glibc
+public import QuakeModel
+
+/// Writes a catalogue of any size to a file descriptor, event by event, in bounded memory.
+///
+/// The events reach back from an instant, the latest first, as many a day as there really are
+/// (11,000 in 30 days): a million span seven and a half years. The same seed, count and instant give
+/// the same bytes.
+public struct FeedFileWriter: Sendable {
+  /// What the events are made from.
+  public var seed: UInt64
+  /// How many: 0 or more.
+  public var events: Int
+  /// The instant before which they happen.
+  public var now: Timestamp
+  /// GeoJSON or CSV.
+  public var format: FeedFormat
+
+  /// Begins the addresses in `url` and `detail`.
+  private static let linkBase = "https://earthquake.usgs.gov"
+  private static let bufferSize = 256 * 1024
+  private static let interval = 30.0 * 86_400_000 / 11_000
+
+  /// A writer of `events` (0 or more) that happened before `now`.
+  public init(seed: UInt64, events: Int, now: Timestamp, format: FeedFormat = .geojson) {
+    self.seed = seed
+    self.events = events
+    self.now = now
+    self.format = format
+  }
+
+  /// The same with the system's clock.
+  public init(seed: UInt64, events: Int, format: FeedFormat = .geojson) {
+    self.init(seed: seed, events: events, now: .systemClock(), format: format)
+  }
+
+  /// Writes everything to an open descriptor, which stays open; answers the number of bytes.
+  ///
+  /// `progress` is told the number of events written so far, every few hundred; where it answers
+  /// false the writing ends with an incomplete document.
+  @discardableResult
+  public func write(
+    to descriptor: Int32, progress: (Int) -> Bool = { _ in true }
+  ) throws(SimulatorError) -> Int {
+    var random = SeededGenerator(seed: seed)
+    var generator = EventGenerator(year: now.calendarYear)
+    var encoder = FeatureEncoder(linkBase: Self.linkBase)
+    var bounds = FeedDocument.Bounds()
+    var buffer: [UInt8] = []
+    buffer.reserveCapacity(Self.bufferSize + 4096)
+    var written = 0
+    let end = now.milliseconds
+    switch format {
+    case .csv: buffer.append(contentsOf: FeatureEncoder.csvHeader.utf8)
+    case .geojson:
+      let metadata = FeedDocument.Metadata(
+        generated: end, url: Self.linkBase + "/fdsnws/event/1/query?format=geojson",
+        title: "Simulated Earthquakes")
+      FeedDocument.appendHead(metadata, count: events, to: &buffer)
+    }
+    for index in 0..<events {
+      let time = end - Int64((Double(index) + random.unit()) * Self.interval) - 1
+      let event = generator.event(
+        .anywhere, time: time, appeared: min(end, time + 60_000 + Int64(random.below(3_600_000))),
+        random: &random)
+      switch format {
+      case .csv: encoder.appendRow(event, to: &buffer)
+      case .geojson:
+        if index > 0 { buffer += [0x2C, 0x0A] }
+        encoder.appendFeature(event, to: &buffer)
+        bounds.add(event)
+      }
+      if buffer.count >= Self.bufferSize {
+        written += try flush(&buffer, to: descriptor)
+        if !progress(index + 1) { return written }
+      }
+    }
+    if format == .geojson {
+      buffer.append(0x5D)
+      bounds.append(to: &buffer)
+      buffer.append(0x7D)
+    }
+    written += try flush(&buffer, to: descriptor)
+    _ = progress(events)
+    return written
+  }
+
+  private func flush(
+    _ buffer: inout [UInt8], to descriptor: Int32
+  ) throws(SimulatorError) -> Int {
+    var position = 0
+    while position < buffer.count {
+      let count = buffer.withUnsafeBytes { bytes in
+        Glibc.write(
+          descriptor, bytes.baseAddress.map { $0 + position }, bytes.count - position)
+      }
+      if count > 0 {
+        position += count
+      } else if errno != EINTR {
+        throw SimulatorError(
+          .couldNotWrite,
+          "could not write simulated events: \(String(cString: strerror(errno)))")
+      }
+    }
+    buffer.removeAll(keepingCapacity: true)
+    return position
+  }
+}

@@ -1,0 +1,14 @@
+/// The two formats in which the catalogue is served.
+public enum FeedFormat: String, CaseIterable, Sendable {
+  /// A GeoJSON FeatureCollection with USGS's properties.
+  case geojson
+  /// USGS's CSV with 22 columns.
+  case csv
+
+  var contentType: String {
+    switch self {
+    case .geojson: "application/json; charset=utf-8"
+    case .csv: "text/csv; charset=utf-8"
+    }
+  }
+}

@@ -1,0 +1,401 @@
+import QuakeModel
+import Synchronization
+
+/// Answers requests; knows the paths and the headers, but no sockets.
+///
+/// Used from the server's thread and from that of the caller; all that changes is behind one lock.
+final class FeedService: Sendable {
+  /// `http://127.0.0.1:PORT`, which begins every address in a document.
+  let baseURL: String
+  private let options: SimulatorOptions
+  private let state: Mutex<SimulatorState>
+
+  init(_ options: SimulatorOptions, baseURL: String) {
+    self.options = options
+    self.baseURL = baseURL
+    state = Mutex(SimulatorState(options))
+  }
+
+  /// The catalogue as it is at this moment.
+  var catalogue: SimulatedCatalogue {
+    state.withLock { state in
+      state.catchUp(to: options.now().milliseconds)
+      return state.catalogue
+    }
+  }
+
+  /// The answer to a request.
+  func answer(to request: Request) -> Answer {
+    let now = options.now().milliseconds
+    var answer = state.withLock { state in
+      state.requests += 1
+      state.catchUp(to: now)
+      return route(request, now: now, &state)
+    }
+    answer.headers.append(Answer.Header("Date", HTTPDate.text(seconds: now / 1000)))
+    return answer
+  }
+
+  private func route(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
+    switch (request.method, request.path) {
+    case (.get, "/"): return .text(help)
+    case (.get, "/state"): return .json(report(state))
+    case (.get, "/catalogue.geojson"):
+      let document = FeedDocument(
+        metadata: FeedDocument.Metadata(
+          generated: now, url: baseURL + request.path, title: "Simulated Earthquakes"),
+        linkBase: baseURL)
+      return .json(document.render(state.catalogue.events.reversed(), .geojson))
+    case (.get, "/fdsnws/event/1/query"), (.get, "/fdsnws/event/1/count"):
+      return query(request, now: now, &state)
+    case (.post, "/step"): return step(request, now: now, &state)
+    case (.post, "/fault"): return orderFault(request, &state)
+    case (.get, let path):
+      if let (feed, format) = Self.summary(path) {
+        return summary(feed, format, request, now: now, &state)
+      }
+      if let id = Self.eventID(path) { return detail(id, now: now, state) }
+      return .text("There is nothing here; GET / tells what there is.\n", status: 404)
+    case (.post, _), (.other, _):
+      var answer = Answer.text("Only GET, and POST of /step and /fault.\n", status: 405)
+      answer.headers.append(Answer.Header("Allow", "GET, HEAD, POST"))
+      return answer
+    }
+  }
+
+  // MARK: - Summary feeds
+
+  private static func summary(_ path: String) -> (SummaryFeed, FeedFormat)? {
+    let prefix = "/earthquakes/feed/v1.0/summary/"
+    guard path.hasPrefix(prefix) else { return nil }
+    for format in FeedFormat.allCases where path.hasSuffix("." + format.rawValue) {
+      let name = path.dropFirst(prefix.count).dropLast(format.rawValue.count + 1)
+      return SummaryFeed(name: String(name)).map { ($0, format) }
+    }
+    return nil
+  }
+
+  private func summary(
+    _ feed: SummaryFeed, _ format: FeedFormat, _ request: Request, now: Int64,
+    _ state: inout SimulatorState
+  ) -> Answer {
+    if let fault = state.nextFault(options.faults) {
+      var events: [SimulatedEvent]
+      var generated = now
+      if fault == .stale {
+        generated -= 20 * 3_600_000
+        events = feed.select(
+          from: state.first.events.filter { $0.appeared <= generated }, now: generated)
+      } else {
+        events = feed.select(from: state.catalogue.events, now: now)
+      }
+      return faulty(
+        fault, events, metadata(feed, format, generated), format, request, now: now)
+    }
+
+    let name = "\(feed.name).\(format.rawValue)"
+    var cached: SimulatorState.Cached
+    if let known = state.cache[name], isFresh(known, now: now, state) {
+      cached = known
+    } else {
+      let events = feed.select(from: state.catalogue.events, now: now)
+      let document = FeedDocument(metadata: metadata(feed, format, now), linkBase: baseURL)
+      let body = document.render(events, format)
+      cached = SimulatorState.Cached(
+        body: body, generated: now, etag: Self.fingerprint(body), steps: state.catalogue.steps,
+        epoch: state.epoch,
+        validUntil: (events.last?.time).map { $0 + feed.window.milliseconds } ?? .max)
+    }
+    if request.acceptsGzip, cached.compressed == nil {
+      cached.compressed = Gzip.compress(cached.body)
+    }
+    state.cache[name] = cached
+    return deliver(cached, format, request, now: now)
+  }
+
+  private func metadata(
+    _ feed: SummaryFeed, _ format: FeedFormat, _ generated: Int64
+  ) -> FeedDocument.Metadata {
+    FeedDocument.Metadata(
+      generated: generated,
+      url: "\(baseURL)/earthquakes/feed/v1.0/summary/\(feed.name).\(format.rawValue)",
+      title: feed.title)
+  }
+
+  /// A document is served again while it is young, as a CDN does, and while nothing has happened.
+  private func isFresh(
+    _ cached: SimulatorState.Cached, now: Int64, _ state: SimulatorState
+  ) -> Bool {
+    guard cached.epoch == state.epoch, now >= cached.generated else { return false }
+    return now - cached.generated < Int64(options.maxAge) * 1000
+      || cached.steps == state.catalogue.steps && now <= cached.validUntil
+  }
+
+  private func deliver(
+    _ cached: SimulatorState.Cached, _ format: FeedFormat, _ request: Request, now: Int64
+  ) -> Answer {
+    var answer = Answer(headers: cachingHeaders(generated: cached.generated, now: now))
+    let compressed = request.acceptsGzip ? cached.compressed : nil
+    answer.headers.append(
+      Answer.Header("ETag", "\"\(cached.etag)\(compressed == nil ? "" : "-gzip")\""))
+    if isUnchanged(cached, request) {
+      answer.status = 304
+      return answer
+    }
+    answer.headers.append(Answer.Header("Content-Type", format.contentType))
+    if let compressed {
+      answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
+      answer.body = compressed
+    } else {
+      answer.body = cached.body
+    }
+    return answer
+  }
+
+  private func isUnchanged(_ cached: SimulatorState.Cached, _ request: Request) -> Bool {
+    // A tag, where there is one, decides alone: dates are too coarse.
+    if let tags = request.ifNoneMatch {
+      return tags.split(separator: ",").contains { tag in
+        let tag = tag.drop { $0 == " " }
+        return tag == "*" || tag.contains("\"\(cached.etag)\"")
+          || tag.contains("\"\(cached.etag)-gzip\"")
+      }
+    }
+    guard let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
+    return cached.generated / 1000 <= since
+  }
+
+  private func cachingHeaders(generated: Int64, now: Int64) -> [Answer.Header] {
+    [
+      Answer.Header("Last-Modified", HTTPDate.text(seconds: generated / 1000)),
+      Answer.Header("Cache-Control", "public, max-age=\(options.maxAge)"),
+      Answer.Header("Expires", HTTPDate.text(seconds: now / 1000 + Int64(options.maxAge))),
+      Answer.Header("Vary", "Accept-Encoding"),
+      Answer.Header("Access-Control-Allow-Origin", "*"),
+    ]
+  }
+
+  /// FNV-1a, 64 bits: enough to tell two bodies of one feed apart.
+  private static func fingerprint(_ bytes: [UInt8]) -> String {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return String(hash, radix: 16)
+  }
+
+  // MARK: - Faults
+
+  private func faulty(
+    _ fault: FaultKind, _ events: [SimulatedEvent], _ metadata: FeedDocument.Metadata,
+    _ format: FeedFormat, _ request: Request, now: Int64
+  ) -> Answer {
+    var events = events
+    var document = FeedDocument(metadata: metadata, linkBase: baseURL)
+    switch fault {
+    case .noEvents: events = []
+    case .half: events = events.indices.filter { $0.isMultiple(of: 2) }.map { events[$0] }
+    case .garbageTimes: document.distortion = .garbageTimes
+    case .invalidUTF8: document.distortion = .invalidUTF8
+    default: break
+    }
+    var answer = Answer(headers: cachingHeaders(generated: metadata.generated, now: now))
+    answer.headers.append(Answer.Header("Content-Type", format.contentType))
+    answer.body = document.render(events, format)
+    return FaultyAnswer.spoil(
+      answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))
+  }
+
+  private func orderFault(_ request: Request, _ state: inout SimulatorState) -> Answer {
+    guard let name = request.argument("kind"), let kind = FaultKind(rawValue: name) else {
+      let known = FaultKind.allCases.map(\.rawValue).joined(separator: ", ")
+      return .text("The kind must be one of: \(known).\n", status: 400)
+    }
+    guard let count = Int(request.argument("count") ?? "1"), (0...10_000).contains(count) else {
+      return .text("The count must be from 0 to 10000.\n", status: 400)
+    }
+    state.pendingFaults.append(contentsOf: repeatElement(kind, count: count))
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.key("pending")
+      writer.integer(state.pendingFaults.count)
+    }
+    return .json(writer.bytes)
+  }
+
+  // MARK: - Control
+
+  private func step(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
+    guard let count = Int(request.argument("n") ?? "1"), (1...10_000).contains(count) else {
+      return .text("The number of steps must be from 1 to 10000.\n", status: 400)
+    }
+    state.epoch += 1
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.key("changes")
+      writer.array { writer in
+        for _ in 0..<count {
+          let change = state.catalogue.step(at: Timestamp(microseconds: now * 1000))
+          writer.object { writer in
+            writer.key("kind")
+            writer.string(change.kind.rawValue)
+            writer.key("id")
+            writer.string(change.id)
+            writer.key("previousId")
+            writer.string(change.previousID)
+            writer.key("changed")
+            writer.array { writer in
+              for name in change.changed { writer.string(name) }
+            }
+          }
+        }
+      }
+      writer.key("steps")
+      writer.integer(state.catalogue.steps)
+    }
+    return .json(writer.bytes)
+  }
+
+  private func report(_ state: SimulatorState) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.key("seed")
+      writer.string("\(options.seed)")
+      writer.key("rate")
+      writer.double(options.rate)
+      writer.key("events")
+      writer.integer(state.catalogue.count)
+      writer.key("steps")
+      writer.integer(state.catalogue.steps)
+      writer.key("changes")
+      writer.object { writer in
+        for kind in SimulatedChange.Kind.allCases {
+          writer.key(dynamic: kind.rawValue)
+          writer.integer(state.catalogue.counts[kind] ?? 0)
+        }
+      }
+      writer.key("requests")
+      writer.integer(state.requests)
+      writer.key("feedAnswers")
+      writer.integer(state.feedAnswers)
+      writer.key("faultyAnswers")
+      writer.integer(state.faultyAnswers)
+      writer.key("pendingFaults")
+      writer.array { writer in
+        for fault in state.pendingFaults { writer.string(fault.rawValue) }
+      }
+    }
+    return writer.bytes
+  }
+
+  // MARK: - Single events and queries
+
+  private static func eventID(_ path: String) -> Substring? {
+    let detail = "/earthquakes/feed/v1.0/detail/"
+    if path.hasPrefix(detail), path.hasSuffix(".geojson") {
+      return path.dropFirst(detail.count).dropLast(8)
+    }
+    let page = "/earthquakes/eventpage/"
+    return path.hasPrefix(page) ? path.dropFirst(page.count) : nil
+  }
+
+  /// One event under any of its ids; 409 for one that was removed, as USGS has it.
+  private func detail(_ id: Substring, now: Int64, _ state: SimulatorState) -> Answer {
+    func isNamed(_ event: SimulatedEvent) -> Bool {
+      event.id.text == id || event.otherIDs.contains { $0.text == id }
+    }
+    if let event = state.catalogue.events.last(where: isNamed) {
+      var encoder = FeatureEncoder(linkBase: baseURL)
+      var body: [UInt8] = []
+      encoder.appendFeature(event, to: &body)
+      return .json(body)
+    }
+    if state.catalogue.removed.contains(where: isNamed) {
+      return .text("Error 409: Conflict\n\nEvent id \"\(id)\" was deleted.\n", status: 409)
+    }
+    return .text("Error 404: Not Found\n", status: 404)
+  }
+
+  private func query(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
+    let query: EventQuery
+    do throws(EventQuery.Refusal) {
+      query = try EventQuery(request.arguments, now: now)
+    } catch {
+      return refusal(error.reason, request, now: now)
+    }
+    let matching = query.matches(in: state.catalogue.events)
+    if request.path.hasSuffix("/count") {
+      guard query.format == .geojson else { return .text("\(matching.count)") }
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.key("count")
+        writer.integer(matching.count)
+        writer.key("maxAllowed")
+        writer.integer(EventQuery.maximumCount)
+      }
+      return .json(writer.bytes)
+    }
+    let events = query.page(of: matching)
+    if events.count > EventQuery.maximumCount {
+      return refusal(
+        "\(events.count) matching events exceeds search limit of \(EventQuery.maximumCount)."
+          + " Modify the search to match fewer events.", request, now: now)
+    }
+    if events.isEmpty { return Answer(status: query.statusWithoutData) }
+    let format = query.format ?? .geojson
+    let metadata = FeedDocument.Metadata(
+      generated: now, url: address(of: request), title: "USGS Earthquakes", limit: query.limit,
+      offset: query.limit == nil ? nil : query.offset)
+    if let fault = state.nextFault(options.faults) {
+      return faulty(fault, events, metadata, format, request, now: now)
+    }
+    var answer = Answer(headers: [Answer.Header("Content-Type", format.contentType)])
+    answer.body = FeedDocument(metadata: metadata, linkBase: baseURL).render(events, format)
+    if request.acceptsGzip, let compressed = Gzip.compress(answer.body) {
+      answer.body = compressed
+      answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
+    }
+    return answer
+  }
+
+  private func address(of request: Request) -> String {
+    let arguments = request.arguments.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    return baseURL + request.path + (arguments.isEmpty ? "" : "?" + arguments)
+  }
+
+  private func refusal(_ reason: String, _ request: Request, now: Int64) -> Answer {
+    .text(
+      """
+      Error 400: Bad Request
+
+      \(reason)
+
+      Usage details are available from \(baseURL)/
+
+      Request:
+      \(address(of: request).dropFirst(baseURL.count))
+
+      Request Submitted:
+      \(Timestamp(microseconds: now * 1000))
+
+      Service version:
+      1.14.1
+
+      """, status: 400)
+  }
+
+  private var help: String {
+    """
+    A simulated earthquake feed. Nothing in it ever happened.
+
+    GET  /earthquakes/feed/v1.0/summary/{significant,4.5,2.5,1.0,all}_{hour,day,week,month}.{geojson,csv}
+    GET  /earthquakes/feed/v1.0/detail/ID.geojson
+    GET  /fdsnws/event/1/query?format=geojson|csv&starttime=&endtime=&minmagnitude=&maxmagnitude=&limit=&offset=&orderby=time|time-asc
+    GET  /fdsnws/event/1/count?...
+    GET  /catalogue.geojson        every event
+    GET  /state                    counts of changes, requests and faults
+    POST /step?n=K                 K changes at once
+    POST /fault?kind=KIND&count=N  the next N answers of feeds and queries are faulty:
+                                   \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))
+
+    """
+  }
+}

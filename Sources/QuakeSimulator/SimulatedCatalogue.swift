@@ -1,0 +1,212 @@
+import Glibc
+public import QuakeModel
+
+/// A made-up earthquake catalogue that arrives, is revised, renamed and withdrawn as the real one.
+///
+/// Deterministic: the same seed, the same number of events, and the same instants passed to `init`
+/// and `step` give the same bytes. Not a model of seismology: what it imitates are the habits of the
+/// feed (magnitudes after Gutenberg and Richter, swarms, missing values, late arrivals, revisions
+/// that leave `updated` alone, ids that change).
+public struct SimulatedCatalogue: Sendable {
+  /// How many events of each kind of change there have been.
+  public private(set) var counts: [SimulatedChange.Kind: Int] = [:]
+  /// The number of calls of `step`.
+  public private(set) var steps = 0
+
+  /// All events, in the order of `SimulatedEvent.isEarlier`.
+  private(set) var events: [SimulatedEvent] = []
+  /// Events that vanished; some come back.
+  private(set) var removed: [SimulatedEvent] = []
+  private var random: SeededGenerator
+  private var generator: EventGenerator
+  /// Recent strong events, which have aftershocks.
+  private var mainShocks: [SimulatedEvent] = []
+  /// More are not kept: the oldest leave, so that a demonstration left running stays in memory.
+  private let limit: Int
+
+  private static let minute: Int64 = 60_000
+  private static let day: Int64 = 86_400_000
+  /// How far back the first events lie, days.
+  static let span: Int64 = 30
+
+  /// The number of events.
+  public var count: Int { events.count }
+
+  /// A catalogue of `events` (0 or more) over the 30 days before `now`.
+  public init(seed: UInt64, events count: Int, now: Timestamp) {
+    random = SeededGenerator(seed: seed)
+    generator = EventGenerator(year: now.calendarYear)
+    limit = max(60_000, count * 2)
+    let end = now.microseconds / 1000
+    events.reserveCapacity(count + 64)
+    mainShocks = (0..<min(12, count / 100)).map { _ in mainShock(before: end) }
+    for _ in 0..<count {
+      let swarm = mainShocks.isEmpty || !random.chance(0.25) ? nil : random.pick(mainShocks)
+      var time = end - Int64(random.unit() * Double(Self.span * Self.day))
+      if let swarm, let after = aftershockTime(of: swarm, before: end) { time = after }
+      let appeared = min(end, time + delay())
+      var event = generator.event(
+        swarm.map { .aftershock(of: $0) } ?? .anywhere, time: time, appeared: appeared,
+        random: &random)
+      // By now most have been looked at again.
+      if random.chance(0.6) {
+        let later = Double(end - appeared) * random.unit() * random.unit()
+        event.updated = appeared + Int64(later)
+        if later > Double(Self.day) { event.status = .reviewed }
+      }
+      events.append(event)
+    }
+    shareBareCode()
+    events.sort(by: SimulatedEvent.isEarlier)
+  }
+
+  /// Gives one event of Oklahoma the bare code of one of Texas, as the real feed had it.
+  private mutating func shareBareCode() {
+    guard let texas = events.first(where: { $0.id.network == .tx }),
+      let index = events.firstIndex(where: { $0.id.network == .ok })
+    else { return }
+    events[index].id.code = texas.id.code
+  }
+
+  // MARK: - Movement
+
+  /// Moves the catalogue by exactly one change at the instant `now`, which must not go backwards
+  /// from one call to the next.
+  @discardableResult
+  public mutating func step(at now: Timestamp) -> SimulatedChange {
+    let now = now.microseconds / 1000
+    let change = change(at: now)
+    steps += 1
+    counts[change.kind, default: 0] += 1
+    return change
+  }
+
+  private mutating func change(at now: Int64) -> SimulatedChange {
+    let draw = random.unit()
+    if events.isEmpty || draw < 0.27 { return arrive(at: now) }
+    if draw < 0.31 { return switchIdentifier(at: now) }
+    if draw < 0.35 { return remove() }
+    if draw < 0.37, !removed.isEmpty { return reappear(at: now) }
+    return revise(at: now)
+  }
+
+  private mutating func arrive(at now: Int64) -> SimulatedChange {
+    var time = now - delay()
+    var origin = EventGenerator.Origin.anywhere
+    if random.chance(0.25), !mainShocks.isEmpty {
+      let main = random.pick(mainShocks)
+      origin = .aftershock(of: main)
+      time = max(time, main.time + 1000)
+    }
+    let event = generator.event(origin, time: min(time, now), appeared: now, random: &random)
+    insert(event)
+    if case .anywhere = origin, (event.magnitude ?? 0) >= 4.5 {
+      mainShocks.append(event)
+      if mainShocks.count > 12 { mainShocks.removeFirst() }
+    }
+    if events.count > limit { events.removeFirst() }
+    return SimulatedChange(
+      kind: now - event.time > 60 * Self.minute ? .lateArrival : .arrival, id: event.id.text)
+  }
+
+  private mutating func switchIdentifier(at now: Int64) -> SimulatedChange {
+    let index = chooseIndex()
+    var event = events.remove(at: index)
+    let previous = event.id
+    if let known = event.otherIDs.lastIndex(where: { $0.network != previous.network }) {
+      event.id = event.otherIDs.remove(at: known)
+    } else {
+      event.id = generator.identifier(previous.network == .us ? .ak : .us)
+    }
+    event.otherIDs.append(previous)
+    if let magnitude = event.magnitude {
+      event.magnitude = (magnitude + random.normal() * 0.2).rounded(to: 10)
+    }
+    event.updated = now
+    insert(event)
+    return SimulatedChange(
+      kind: .identifierSwitch, id: event.id.text, previousID: previous.text)
+  }
+
+  private mutating func remove() -> SimulatedChange {
+    var index = chooseIndex()
+    // Mostly what no person has looked at.
+    var attempts = 0
+    while events[index].status == .reviewed, attempts < 8 {
+      index = chooseIndex()
+      attempts += 1
+    }
+    let event = events.remove(at: index)
+    removed.append(event)
+    if removed.count > 1000 { removed.removeFirst() }
+    return SimulatedChange(kind: .removal, id: event.id.text)
+  }
+
+  private mutating func reappear(at now: Int64) -> SimulatedChange {
+    let event = removed.remove(at: random.below(removed.count))
+    insert(event)
+    return SimulatedChange(kind: .reappearance, id: event.id.text)
+  }
+
+  private mutating func revise(at now: Int64) -> SimulatedChange {
+    let index = chooseIndex()
+    var event = events[index]
+    let before = event
+    var reviser = EventReviser(random: random)
+    let changed = reviser.revise(&event, now: now)
+    random = reviser.random
+    if event.time == before.time {
+      events[index] = event
+    } else {
+      events.remove(at: index)
+      insert(event)
+    }
+    return SimulatedChange(kind: .revision, id: event.id.text, changed: changed)
+  }
+
+  /// Half of all changes befall recent events, half any.
+  private mutating func chooseIndex() -> Int {
+    guard random.chance(0.5) else { return random.below(events.count) }
+    let recent = random.unit()
+    return events.count - 1 - Int(recent * recent * recent * Double(events.count))
+  }
+
+  private mutating func insert(_ event: SimulatedEvent) {
+    var low = 0
+    var high = events.count
+    while low < high {
+      let middle = (low + high) / 2
+      if SimulatedEvent.isEarlier(events[middle], event) { low = middle + 1 } else { high = middle }
+    }
+    events.insert(event, at: low)
+  }
+
+  // MARK: - Time
+
+  /// From origin to first appearance, milliseconds: median 14 min, a tenth over 12 h.
+  private mutating func delay() -> Int64 {
+    let minutes = exp(log(14) + random.normal() * 3.07)
+    return Int64(min(max(minutes, 0.7), 20 * 1440) * Double(Self.minute))
+  }
+
+  private mutating func mainShock(before end: Int64) -> SimulatedEvent {
+    let time = end - Int64(random.unit() * Double(Self.span * Self.day))
+    var event = generator.event(.anywhere, time: time, appeared: time, random: &random)
+    event.magnitude = max(event.magnitude ?? 0, 3) + 1
+    return event
+  }
+
+  /// Aftershocks get rarer as time passes (Omori); nil where the time would not have come yet.
+  private mutating func aftershockTime(of main: SimulatedEvent, before end: Int64) -> Int64? {
+    let days = 0.02 * (exp(random.unit() * log(1 + Double(Self.span) / 0.02)) - 1)
+    let time = main.time + Int64(days * Double(Self.day))
+    return time < end ? time : nil
+  }
+}
+
+extension Timestamp {
+  /// The year in UTC.
+  var calendarYear: Int {
+    Int(description.prefix(4)) ?? 1970
+  }
+}

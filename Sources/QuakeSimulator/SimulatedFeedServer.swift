@@ -1,0 +1,65 @@
+import CMicrohttpd
+import Synchronization
+
+/// An HTTP server on 127.0.0.1 that serves a simulated catalogue at USGS's paths.
+///
+/// It runs on a thread of its own from `init` until `stop`; safe to use from any thread.
+public final class SimulatedFeedServer: Sendable {
+  /// The port, also where any was asked for: 1 to 65535.
+  public let port: Int
+  private let context: MicrohttpdContext
+  /// The address of the `MHD_Daemon`; nil once it has stopped.
+  private let daemon: Mutex<UInt?>
+
+  /// Makes the catalogue and starts to serve it.
+  public init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
+    try options.validate()
+    let socket = try LoopbackSocket(port: options.port)
+    port = socket.port
+    context = MicrohttpdContext(
+      FeedService(options, baseURL: "http://127.0.0.1:\(socket.port)"))
+    // The date comes from the simulator's own clock.
+    let flags =
+      MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+      | MHD_USE_SUPPRESS_DATE_NO_CLOCK.rawValue
+    let started = quake_mhd_start_on_socket(
+      flags, socket.descriptor, { handleRequest($0, $1, $2, $3, $4, $5, $6, $7) },
+      Unmanaged.passUnretained(context).toOpaque())
+    daemon = Mutex(started.map { UInt(bitPattern: $0) })
+    guard started != nil else {
+      throw SimulatorError(
+        .couldNotStart, "could not start the simulator's HTTP server",
+        detail: "libmicrohttpd gave no reason.",
+        hint: "The limits on threads or open files may be too low.")
+    }
+  }
+
+  deinit {
+    stop()
+  }
+
+  /// `http://127.0.0.1:PORT`, without a slash at its end.
+  public var baseURL: String { context.service.baseURL }
+
+  /// The address of a summary feed on this server.
+  public func url(of feed: SummaryFeed, format: FeedFormat = .geojson) -> String {
+    "\(baseURL)/earthquakes/feed/v1.0/summary/\(feed.name).\(format.rawValue)"
+  }
+
+  /// The catalogue as it is at this moment.
+  public var catalogue: SimulatedCatalogue { context.service.catalogue }
+
+  /// Closes all connections and ends the thread; does nothing the second time.
+  ///
+  /// Returns when the thread has ended, after at most the answer in hand. Not to be called from
+  /// that thread.
+  public func stop() {
+    let running = daemon.withLock { daemon -> UInt? in
+      defer { daemon = nil }
+      return daemon
+    }
+    guard let running, let running = OpaquePointer(bitPattern: running) else { return }
+    context.stalled.releaseAll()
+    MHD_stop_daemon(running)
+  }
+}

@@ -1,0 +1,40 @@
+/// Why the simulator could not do what was asked, in the style of PostgreSQL's messages.
+public struct SimulatorError: Error, Sendable, Equatable {
+  /// What the trouble is about.
+  public enum Code: Sendable {
+    /// An option is out of its range.
+    case invalidOption
+    /// The port cannot be had.
+    case portUnavailable
+    /// The server could not be started for another reason.
+    case couldNotStart
+    /// The output could not be written.
+    case couldNotWrite
+  }
+
+  /// What the trouble is about.
+  public var code: Code
+  /// One line in lower case, without a full stop.
+  public var message: String
+  /// More about it, as sentences, or nil.
+  public var detail: String?
+  /// What may help, as sentences, or nil.
+  public var hint: String?
+
+  init(_ code: Code, _ message: String, detail: String? = nil, hint: String? = nil) {
+    self.code = code
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+}
+
+extension SimulatorError: CustomStringConvertible {
+  /// Message, detail and hint, each on its line.
+  public var description: String {
+    var text = message
+    if let detail { text += "\nDETAIL:  \(detail)" }
+    if let hint { text += "\nHINT:  \(hint)" }
+    return text
+  }
+}

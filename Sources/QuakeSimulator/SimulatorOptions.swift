@@ -1,0 +1,43 @@
+public import QuakeModel
+
+/// What the simulator should be like.
+public struct SimulatorOptions: Sendable {
+  /// What the catalogue is made from: the same seed, the same catalogue.
+  public var seed: UInt64 = 1
+  /// How many events the catalogue begins with: 0 to 200,000.
+  public var events = 11_000
+  /// Changes a minute of wall time, on average: 0 (frozen) to 600,000.
+  public var rate: Double = 60
+  /// The port on 127.0.0.1: 1 to 65535, or 0 for any that is free.
+  public var port = 0
+  /// How many seconds an answer may be kept by clients, and is kept by the server itself: 0 or more.
+  public var maxAge = 60
+  /// What goes wrong by itself, again and again; where two apply the first does.
+  public var faults: [ScheduledFault] = []
+  /// The clock; another than the system's is for tests.
+  public var now: @Sendable () -> Timestamp = { Timestamp.systemClock() }
+
+  /// The defaults: 11,000 events, a change a second, any free port.
+  public init() {}
+
+  /// The largest catalogue that is held in memory.
+  static let maximumEvents = 200_000
+
+  func validate() throws(SimulatorError) {
+    func require(_ condition: Bool, _ message: String, _ hint: String) throws(SimulatorError) {
+      if !condition { throw SimulatorError(.invalidOption, message, hint: hint) }
+    }
+    try require(
+      (0...Self.maximumEvents).contains(events), "cannot simulate \(events) events",
+      "A served catalogue has 0 to 200000 events; write more than that to a file.")
+    try require(
+      rate >= 0 && rate <= 600_000, "cannot simulate \(rate) changes per minute",
+      "The rate must be from 0 (frozen) to 600000.")
+    try require(
+      (0...65535).contains(port), "cannot listen on port \(port)",
+      "The port must be from 1 to 65535, or 0 for any that is free.")
+    try require(
+      (0...86400).contains(maxAge), "cannot let answers be kept for \(maxAge) seconds",
+      "The age must be from 0 to 86400 seconds.")
+  }
+}

@@ -1,0 +1,76 @@
+import QuakeModel
+
+/// The moving catalogue and everything counted about it; one lock guards the whole of it.
+struct SimulatorState: Sendable {
+  /// A document and how long it is good for.
+  struct Cached: Sendable {
+    var body: [UInt8]
+    /// Made when a client first asks for it.
+    var compressed: [UInt8]?
+    /// Milliseconds since 1970.
+    var generated: Int64
+    var etag: String
+    /// The catalogue's steps when it was made.
+    var steps: Int
+    /// How often a client had moved the catalogue when it was made.
+    var epoch: Int
+    /// When the oldest event leaves the window: milliseconds since 1970.
+    var validUntil: Int64
+  }
+
+  /// The catalogue as it is.
+  var catalogue: SimulatedCatalogue
+  /// The catalogue as it was in the beginning, for stale answers.
+  let first: SimulatedCatalogue
+  /// How often a client moved the catalogue: a document of before is not served again, however
+  /// young it is.
+  var epoch = 0
+  /// Documents by the feed's name and format.
+  var cache: [String: Cached] = [:]
+  /// Faults that were asked for and are still to come.
+  var pendingFaults: [FaultKind] = []
+  /// All requests so far.
+  var requests = 0
+  /// Answers of feeds and queries so far, which is what scheduled faults count.
+  var feedAnswers = 0
+  /// Faulty answers so far.
+  var faultyAnswers = 0
+
+  private let interval: Double?
+  private var schedule: SeededGenerator
+  /// When the next change is due: milliseconds since 1970.
+  private var nextChange: Double
+
+  init(_ options: SimulatorOptions) {
+    let now = options.now()
+    catalogue = SimulatedCatalogue(seed: options.seed, events: options.events, now: now)
+    first = catalogue
+    interval = options.rate > 0 ? 60_000 / options.rate : nil
+    // Its own generator: what happens depends on the number of steps alone, not on when they come.
+    schedule = SeededGenerator(seed: options.seed ^ 0x5EED)
+    nextChange = Double(now.milliseconds)
+    if let interval { nextChange += schedule.exponential() * interval }
+  }
+
+  /// Makes the changes that have become due, each at its own instant.
+  mutating func catchUp(to now: Int64) {
+    guard let interval else { return }
+    while nextChange <= Double(now) {
+      catalogue.step(at: Timestamp(microseconds: Int64(nextChange) * 1000))
+      nextChange += schedule.exponential() * interval
+    }
+  }
+
+  /// The fault of the next answer of a feed, if any.
+  mutating func nextFault(_ scheduled: [ScheduledFault]) -> FaultKind? {
+    feedAnswers += 1
+    var fault: FaultKind?
+    if pendingFaults.isEmpty {
+      fault = scheduled.first { feedAnswers.isMultiple(of: $0.every) }?.kind
+    } else {
+      fault = pendingFaults.removeFirst()
+    }
+    if fault != nil { faultyAnswers += 1 }
+    return fault
+  }
+}

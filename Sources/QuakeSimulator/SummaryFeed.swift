@@ -1,0 +1,106 @@
+/// One of the twenty summary feeds: a magnitude and a window.
+public struct SummaryFeed: Sendable, Hashable {
+  /// What an event must reach to be in the feed.
+  public enum Threshold: String, CaseIterable, Sendable {
+    /// A significance of 600.
+    case significant
+    /// Magnitude 4.45.
+    case magnitude4_5 = "4.5"
+    /// Magnitude 2.45.
+    case magnitude2_5 = "2.5"
+    /// Magnitude 0.95.
+    case magnitude1_0 = "1.0"
+    /// Nothing: events without a magnitude are in it too.
+    case all
+  }
+
+  /// How far back the feed reaches.
+  public enum Window: String, CaseIterable, Sendable {
+    /// 1 hour.
+    case hour
+    /// 24 hours.
+    case day
+    /// 7 days.
+    case week
+    /// 30 days.
+    case month
+
+    var milliseconds: Int64 {
+      switch self {
+      case .hour: 3_600_000
+      case .day: 86_400_000
+      case .week: 7 * 86_400_000
+      case .month: 30 * 86_400_000
+      }
+    }
+  }
+
+  /// What an event must reach.
+  public var threshold: Threshold
+  /// How far back it reaches.
+  public var window: Window
+
+  /// The feed of a threshold and a window.
+  public init(_ threshold: Threshold, _ window: Window) {
+    self.threshold = threshold
+    self.window = window
+  }
+
+  /// The feed called `name` (`all_hour`, `2.5_week`), or nil.
+  public init?(name: String) {
+    guard let feed = Self.all.first(where: { $0.name == name }) else { return nil }
+    self = feed
+  }
+
+  /// The twenty of them.
+  public static let all: [SummaryFeed] = Threshold.allCases.flatMap { threshold in
+    Window.allCases.map { SummaryFeed(threshold, $0) }
+  }
+
+  /// No feed holds more events than this.
+  public static let maximumCount = 30_000
+
+  /// As in the address: `all_hour`.
+  public var name: String { "\(threshold.rawValue)_\(window.rawValue)" }
+
+  /// As in the metadata: `USGS All Earthquakes, Past Hour`.
+  public var title: String {
+    let what =
+      switch threshold {
+      case .significant: "Significant"
+      case .all: "All"
+      default: "Magnitude \(threshold.rawValue)+"
+      }
+    let window =
+      switch window {
+      case .hour: "Hour"
+      case .day: "Day"
+      case .week: "Week"
+      case .month: "Month"
+      }
+    return "USGS \(what) Earthquakes, Past \(window)"
+  }
+
+  func admits(_ event: SimulatedEvent) -> Bool {
+    switch threshold {
+    case .all: true
+    case .significant: event.significance >= 600
+    case .magnitude4_5: (event.magnitude ?? -.infinity) >= 4.45
+    case .magnitude2_5: (event.magnitude ?? -.infinity) >= 2.45
+    case .magnitude1_0: (event.magnitude ?? -.infinity) >= 0.95
+    }
+  }
+
+  /// The feed's events at the instant `now` (milliseconds), the latest first.
+  ///
+  /// `events` is in the order of time.
+  func select(from events: [SimulatedEvent], now: Int64) -> [SimulatedEvent] {
+    var selected: [SimulatedEvent] = []
+    let start = now - window.milliseconds
+    for event in events.reversed() {
+      guard event.time >= start, selected.count < Self.maximumCount else { break }
+      if event.time <= now, admits(event) { selected.append(event) }
+    }
+    return selected
+  }
+}
