@@ -137,18 +137,18 @@ extension ChildProcess {
 
   /// The way from a timeout to a dead child: a request first, two seconds later the end.
   private struct Stop {
-    private var deadline: ContinuousClock.Instant?
+    private var deadline: Deadline?
     private(set) var hasBegun = false
 
     init(timeout: Duration?) {
-      deadline = timeout.map { .now + $0 }
+      deadline = timeout.map { Deadline(after: $0) }
     }
 
     mutating func advance(_ pid: pid_t) {
-      guard let due = deadline, ContinuousClock.now >= due else { return }
+      guard deadline?.hasPassed == true else { return }
       kill(pid, hasBegun ? SIGKILL : SIGTERM)
       hasBegun = true
-      deadline = .now + .seconds(2)
+      deadline = Deadline(after: .seconds(2))
     }
   }
 }

@@ -68,6 +68,14 @@ extension EmbeddedServer {
       close(descriptor)
     }
 
+    /// Whether a program's output has these words in it. (The standard library's search for a text
+    /// in a text would bring its regular expressions with it.)
+    static func contains(_ bytes: [UInt8], _ words: String) -> Bool {
+      let words = Array(words.utf8)
+      guard bytes.count >= words.count else { return false }
+      return (0...(bytes.count - words.count)).contains { bytes[$0...].starts(with: words) }
+    }
+
     /// What the system calls an error number.
     static func reason(_ code: Int32) -> String {
       String(cString: strerror(code))

@@ -41,7 +41,7 @@ extension EmbeddedServer {
       let inside = home + "/socket"
       // libpq takes a comma in `host` for the end of a host.
       if (inside + "/" + Self.socketName).utf8.count <= Self.longestSocketPath,
-        !inside.contains(",")
+        !inside.utf8.contains(UInt8(ascii: ","))
       {
         socket = inside
       } else {

@@ -116,6 +116,6 @@ extension EmbeddedServer {
   }
 
   private static func mentions(_ outcome: ChildProcess.Outcome, _ words: String) -> Bool {
-    String(decoding: outcome.errors, as: UTF8.self).contains(words)
+    Files.contains(outcome.errors, words)
   }
 }

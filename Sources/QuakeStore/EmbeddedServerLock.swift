@@ -30,7 +30,7 @@ extension EmbeddedServer {
       let lock = Lock(descriptor: descriptor)
       if account.isSwitched { _ = fchown(descriptor, account.user, account.group) }
 
-      let deadline = ContinuousClock.now + timeout
+      let deadline = Deadline(after: timeout)
       var hasWaited = false
       while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
         let code = errno
@@ -39,7 +39,7 @@ extension EmbeddedServer {
             .unavailable, "could not lock file \"\(folder.lock)\": \(Files.reason(code))")
         }
         if isNeedless() { return nil }
-        guard ContinuousClock.now < deadline else {
+        guard !deadline.hasPassed else {
           throw EmbeddedServerError(
             .tryLater, "could not get the lock of the embedded server in time",
             detail: "Another program has held \"\(folder.lock)\" for \(timeout).",

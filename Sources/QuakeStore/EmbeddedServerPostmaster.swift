@@ -33,9 +33,9 @@ extension EmbeddedServer {
       return postmaster
     }
 
-    /// Whether a client would get through: the postmaster says that it is ready, and its socket
-    /// takes a connection. Microseconds; the file alone could be from before a crash, and the
-    /// socket alone already answers during recovery.
+    /// Whether a client would get through: the postmaster says that it is ready, its socket takes
+    /// a connection, and whoever listens there is alive. Microseconds; the file alone could be from
+    /// before a crash, and the socket alone already answers during recovery.
     static func isAcceptingConnections(_ folder: Folder) -> Bool {
       guard let text = Files.text(folder.pidFile), Postmaster(text)?.state == .ready else {
         return false
@@ -59,7 +59,20 @@ extension EmbeddedServer {
         }
       }
       // EAGAIN: the queue is full, so somebody has it.
-      return code == 0 || errno == EAGAIN
+      guard code == 0 else { return errno == EAGAIN }
+      // A child that the postmaster had just forked when it was killed keeps the socket open for a
+      // moment. 0 is a process that cannot be seen from here: in another container.
+      let listener = peer(descriptor)
+      return listener == 0 || ServerProcess(listener) != nil
+    }
+
+    /// The process that listens at the other end: the first member of `struct ucred`, which Swift
+    /// is not shown.
+    private static func peer(_ descriptor: Int32) -> pid_t {
+      var credentials: (pid: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
+      var size = socklen_t(MemoryLayout.size(ofValue: credentials))
+      getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size)
+      return credentials.pid
     }
   }
 }

@@ -21,7 +21,7 @@ extension EmbeddedServer {
     /// Whether this is one of PostgreSQL's processes on this folder's data: they all run in their
     /// data folder. Where the system does not show that, it is taken for one.
     func belongs(to folder: Folder) -> Bool {
-      guard name.contains("postgres") else { return false }
+      guard Files.contains(Array(name.utf8), "postgres") else { return false }
       var ours = stat()
       var its = stat()
       guard stat("/proc/\(pid)/cwd", &its) == 0 else { return errno != ENOENT }
@@ -43,9 +43,9 @@ extension EmbeddedServer {
     /// Whether the server is replaying its log: then it has a process that says so in its title.
     static func isRecovering(_ folder: Folder) -> Bool {
       all(in: folder).contains { process in
-        guard let title = Files.text("/proc/\(process.pid)/cmdline") else { return false }
+        guard let title = Files.read("/proc/\(process.pid)/cmdline") else { return false }
         // A backend that is just being connected to ends in that word, too.
-        return title.contains(" startup") && !title.contains("[local]")
+        return Files.contains(title, " startup") && !Files.contains(title, "[local]")
       }
     }
   }

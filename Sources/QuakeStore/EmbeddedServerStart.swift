@@ -119,11 +119,10 @@ extension EmbeddedServer {
   /// again.
   private func judgeFailure() throws(EmbeddedServerError) -> Retry {
     let words = Files.read(folder.startLog, last: 16 << 10) ?? []
-    let text = String(decoding: words, as: UTF8.self)
-    if text.contains("pre-existing shared memory block") { return .othersUseTheData }
+    if Files.contains(words, "pre-existing shared memory block") { return .othersUseTheData }
     if Postmaster.current(folder) != nil { return .anotherIsThere }
     var detail = Files.lastLines(words)
-    if text.contains("redirecting log output") {
+    if Files.contains(words, "redirecting log output") {
       detail = Files.lastLines(Files.read(folder.currentLogFile, last: 4 << 10) ?? [])
     }
     throw EmbeddedServerError(
@@ -152,29 +151,29 @@ extension EmbeddedServer {
 
   /// How long a start has been waited for, and whether that is long enough.
   private struct StartWait {
-    private var deadline: ContinuousClock.Instant
-    private var nextLook: ContinuousClock.Instant
+    private var deadline: Deadline
+    private var nextLook: Deadline
     private var hasReported = false
 
     init(timeout: Duration) {
-      deadline = .now + timeout
-      nextLook = .now + .seconds(1)
+      deadline = Deadline(after: timeout)
+      nextLook = Deadline(after: .seconds(1))
     }
 
-    var isOver: Bool { ContinuousClock.now >= deadline }
+    var isOver: Bool { deadline.hasPassed }
 
-    /// Looking through all processes is not for every step.
+    /// Looking through all processes is not for every step, but for the last.
     var isTimeToLook: Bool {
       mutating get {
-        guard ContinuousClock.now >= nextLook else { return false }
-        nextLook = .now + .seconds(1)
+        guard nextLook.hasPassed || isOver else { return false }
+        nextLook = Deadline(after: .seconds(1))
         return true
       }
     }
 
     /// Recovery is waited for as long as it lasts.
     mutating func foundRecovering(_ progress: (Phase) -> Void) {
-      deadline = max(deadline, .now + .seconds(5))
+      if isOver { deadline = Deadline(after: .seconds(5)) }
       if !hasReported { progress(.recovering) }
       hasReported = true
     }

@@ -5,7 +5,7 @@ extension EmbeddedServer {
   func shutDown(mode: StopMode, timeout: Duration) throws(EmbeddedServerError) -> Bool {
     try folder.checkAccess()
     guard Postmaster.current(folder) != nil else { return false }
-    let deadline = ContinuousClock.now + timeout
+    let deadline = Deadline(after: timeout)
     let lock = try Lock.acquire(
       folder, account: account, timeout: timeout,
       isNeedless: { Postmaster.current(folder) == nil })
@@ -19,7 +19,7 @@ extension EmbeddedServer {
         "could not signal the embedded server (process \(postmaster.pid)): \(Files.reason(errno))")
     }
     while ServerProcess(postmaster.pid)?.belongs(to: folder) == true {
-      guard ContinuousClock.now < deadline else {
+      guard !deadline.hasPassed else {
         throw EmbeddedServerError(
           .tryLater, "embedded server did not stop within \(timeout)",
           detail: "Process \(postmaster.pid) is still there.",

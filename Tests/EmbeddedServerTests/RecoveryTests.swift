@@ -86,6 +86,39 @@ struct RecoveryTests {
     }
   }
 
+  @Test("is waited for beyond the timeout while it recovers")
+  func longRecovery() throws {
+    try TemporaryServer.with { temporary in
+      var options = temporary.options
+      var server = try EmbeddedServer(options)
+      try server.start()
+      try server.stop(mode: .immediate)
+      // A recovery that lasts until somebody opens the pipe that its archive is read from.
+      let archive = options.home + "/archive"
+      mkfifo(archive, 0o600)
+      chown(archive, server.account.user, server.account.group)
+      let signal = server.folder.data + "/recovery.signal"
+      temporary.write("", to: signal)
+      chown(signal, server.account.user, server.account.group)
+      options.settings["restore_command"] = "cat '\(archive)' && false"
+      options.startTimeout = .milliseconds(300)
+      server = try EmbeddedServer(options)
+
+      var phases: [EmbeddedServer.Phase] = []
+      let outcome = try server.startIfNeeded { phase in
+        phases.append(phase)
+        guard phase == .recovering else { return }
+        // Whoever reads it then is let go; whoever comes later finds no archive.
+        let descriptor = open(archive, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        unlink(archive)
+        close(descriptor)
+      }
+      #expect(outcome == .started)
+      #expect(phases == [.starting, .recovering])
+      #expect(try server.ask("select pg_is_in_recovery()") == "f")
+    }
+  }
+
   @Test("is made anew over what an interrupted initialisation left")
   func interruptedInitialisation() throws {
     try TemporaryServer.with { temporary in
