@@ -71,7 +71,10 @@ let package = Package(
 
     .executableTarget(
       name: "quake-ingest",
-      dependencies: ["QuakeTool", "QuakeFeed", "QuakeStore", "QuakeModel", "CommandLine", "CMicrohttpd"],
+      dependencies: [
+        "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeStore", "QuakeModel", "Postgres",
+        "CommandLine",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "quake-watch",

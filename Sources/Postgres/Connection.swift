@@ -62,13 +62,13 @@ public final class Connection {
     }
     // A conninfo may name several hosts; each gets the whole time.
     var host = ""
-    var deadline = Deadline(in: timeout)
+    var deadline = Deadline(after: timeout)
     var wanted = Int16(POLLOUT)
     while true {
       let current = PQhost(connection).map { String(cString: $0) } ?? ""
       if current != host {
         host = current
-        deadline = Deadline(in: timeout)
+        deadline = Deadline(after: timeout)
       }
       switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
       case .ready: break
@@ -230,7 +230,7 @@ public final class Connection {
   /// The next result of the statement under way, or nil at its end.
   private func nextResult() throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
-      let deadline = answerTimeout.map { Deadline(in: $0) }
+      let deadline = answerTimeout.map { Deadline(after: $0) }
       repeat {
         guard
           Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: nil) == .ready

@@ -6,7 +6,7 @@ public struct Deadline: Comparable, Sendable {
   private let milliseconds: Int64
 
   /// The moment `duration` from now.
-  public init(in duration: Duration) {
+  public init(after duration: Duration) {
     let (seconds, attoseconds) = duration.components
     let offset = seconds.multipliedReportingOverflow(by: 1000)
     milliseconds =

@@ -15,7 +15,7 @@ public struct ChangeListener {
   public func wait(for duration: Duration, wake: Int32) throws(PostgresError)
     -> Connection.WaitOutcome
   {
-    let deadline = Deadline(in: duration)
+    let deadline = Deadline(after: duration)
     // A notification that came with the answer to a query is here already.
     while try connection.takeNotifications().isEmpty {
       let outcome = connection.wait(until: deadline, wake: wake)

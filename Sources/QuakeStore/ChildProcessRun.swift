@@ -1,4 +1,5 @@
 import Glibc
+internal import Postgres
 
 extension ChildProcess {
   /// Runs the program to its end, feeding it its input and collecting what it writes.

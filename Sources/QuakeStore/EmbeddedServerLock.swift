@@ -1,4 +1,5 @@
 import Glibc
+internal import Postgres
 
 extension EmbeddedServer {
   /// The lock under which the server is initialised, started and stopped. It goes with the process

@@ -1,4 +1,5 @@
 import Glibc
+internal import Postgres
 
 extension EmbeddedServer {
   /// Starts the server unless somebody else does it first.

@@ -1,4 +1,5 @@
 import Glibc
+internal import Postgres
 
 extension EmbeddedServer {
   /// Signals the postmaster and waits until it has gone; false if there was none.

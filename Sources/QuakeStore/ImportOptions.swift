@@ -77,6 +77,8 @@ public struct ImportReport: Sendable {
   public var token: ChangeToken?
   /// When the snapshot was generated.
   public var generated: Timestamp?
+  /// Whether the whole feed was imported: false if it was told to stop between two batches.
+  public var isComplete = false
   /// The first record that was rejected.
   public var firstReject: ImportReject?
 

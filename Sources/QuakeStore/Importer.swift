@@ -24,13 +24,18 @@ public struct Importer {
 
   /// Imports everything the source has.
   ///
-  /// - Parameter progress: Called now and then with the number of records read so far.
+  /// - Parameters:
+  ///   - source: Where the records come from.
+  ///   - shouldStop: Asked between batches, where the import can be left; the report says that it is
+  ///     not complete.
+  ///   - progress: Called now and then with the number of records read so far.
   /// - Returns: What was done.
   /// - Throws: `StoreError` of kind `badData` if every record is rejected, or the policy forbids what
   ///   was found; `PostgresError`; whatever the source throws. Then nothing of the transaction under
   ///   way stays.
   public func run(
-    from source: inout some ImportSource, progress: (Int64) -> Void = { _ in }
+    from source: inout some ImportSource, shouldStop: () -> Bool = { false },
+    progress: (Int64) -> Void = { _ in }
   ) throws -> ImportReport {
     let startedAt = Timestamp.now()
     // The first record tells whether there is anything to read, and which columns: a feed that cannot
@@ -60,7 +65,8 @@ public struct Importer {
           try storeRejects(of: total.id)
           if options.dryRun { throw DryRun() }
         }
-      } while lookahead != nil
+        total.isComplete = lookahead == nil
+      } while !total.isComplete && !shouldStop()
     } catch is DryRun {
       total.id = nil
       return total

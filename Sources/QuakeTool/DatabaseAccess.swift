@@ -58,9 +58,14 @@ public struct DatabaseAccess {
   }
 
   /// Connects; starts the embedded server first, if it is the database and does not run.
-  public func connect(wake: Int32? = nil) throws -> Connection {
+  ///
+  /// - Parameter migrates: Bring the schema up to date. By default the embedded database's, which is
+  ///   nobody's but ours; any other only if its owner asks for it.
+  public func connect(wake: Int32? = nil, migrates: Bool? = nil) throws -> Connection {
     if let embedded { try start(embedded) }
-    return try Connection(settings, wake: wake)
+    let connection = try Connection(settings, wake: wake)
+    if migrates ?? (embedded != nil) { try migrate(connection) }
+    return connection
   }
 
   /// Connects again after a loss. The embedded server is started if it crashed; not if somebody has
@@ -68,6 +73,13 @@ public struct DatabaseAccess {
   public func reconnect(wake: Int32? = nil) throws -> Connection {
     if let embedded, embedded.hasCrashed { try start(embedded) }
     return try Connection(settings, wake: wake)
+  }
+
+  private func migrate(_ connection: Connection) throws {
+    let program = "\(diagnostics.tool) \(productVersion)"
+    for migration in try Migrator(connection: connection, program: program).migrate() {
+      diagnostics.note("applied migration \(migration.version) (\(migration.name))")
+    }
   }
 
   private func start(_ server: EmbeddedServer) throws {

@@ -1,1 +1,5 @@
-print("")
+import QuakeTool
+
+Tool.run(AdminCommand.table) { arguments, diagnostics in
+  try AdminCommand.run(arguments, diagnostics)
+}

@@ -1,1 +1,5 @@
-print("")
+import QuakeTool
+
+Tool.run(IngestCommand.table, failure: IngestCommand.failure) { arguments, diagnostics in
+  try IngestCommand.run(arguments, diagnostics)
+}

@@ -1,0 +1,22 @@
+import CommandLine
+import QuakeTool
+
+/// `quake-admin`: which subcommand does what.
+enum AdminCommand {
+  static let table = Command(
+    "quake-admin", purpose: "look after the earthquake database",
+    version: productVersion, options: Tool.commonOptions,
+    subcommands: [MigrateCommand.table, ServerCommand.table],
+    examples: [
+      .init("quake-admin migrate --status", "what has been applied to the database, what has not"),
+      .init("quake-admin server status", "where the embedded server is, and whether it runs"),
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    switch arguments.subcommand.first {
+    case "migrate": try MigrateCommand.run(arguments, diagnostics)
+    default: try ServerCommand.run(arguments, diagnostics)
+    }
+  }
+}

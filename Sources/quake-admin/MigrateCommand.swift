@@ -1,0 +1,49 @@
+import CommandLine
+import QuakeStore
+import QuakeTool
+
+/// `quake-admin migrate`: brings the schema up to date, or tells how it stands.
+enum MigrateCommand {
+  static let table = Command(
+    "migrate", purpose: "bring the database's schema up to date",
+    options: [
+      .flag("dry-run", help: "say what would be applied, apply nothing"),
+      .flag("status", help: "list all migrations with when and by what they were applied"),
+    ],
+    examples: [
+      .init("quake-admin migrate --dry-run", "what would be done"),
+      .init("quake-admin migrate --database postgresql://db.example.org/quake", "do it there"),
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    try arguments.requireAtMostOne(of: "dry-run", "status")
+    let connection = try DatabaseAccess(arguments, diagnostics).connect(migrates: false)
+    let migrator = try Migrator(
+      connection: connection, program: "\(diagnostics.tool) \(productVersion)")
+    let output = StandardOutput()
+    if arguments.flag("status") {
+      var table = TextTable([.number("version"), .text("name"), .text("applied at"), .text("by")])
+      for entry in try migrator.status() {
+        table.add([
+          "\(entry.version)", entry.name, entry.appliedAt ?? "pending", entry.program ?? "",
+        ])
+      }
+      try output.write(table.render())
+    } else if arguments.flag("dry-run") {
+      let pending = try migrator.status().filter { $0.appliedAt == nil }
+      for entry in pending {
+        try output.writeLine("would apply migration \(entry.version) (\(entry.name))")
+      }
+      if pending.isEmpty { try output.writeLine("the schema is up to date") }
+    } else {
+      let applied = try migrator.migrate()
+      for entry in applied {
+        try output.writeLine("applied migration \(entry.version) (\(entry.name))")
+      }
+      if applied.isEmpty { try output.writeLine("the schema is up to date") }
+    }
+    try output.flush()
+    return .ok
+  }
+}

@@ -1,0 +1,125 @@
+import CommandLine
+import Glibc
+import Postgres
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// `quake-ingest import`: files, URLs and standard input, once.
+struct ImportCommand {
+  static let table = Command(
+    "import", purpose: "import files, URLs or standard input, once",
+    discussion: """
+      Each source is one import: all of it or nothing, unless --commit-every is given. A source that \
+      cannot be read does not keep the others from being imported; the exit status is that of the \
+      first that failed.
+      """,
+    options: [
+      .value("generated", "TIME", help: "when the snapshots were generated, if they do not say so; by default now"),
+      .flag("json", help: "one JSON object for each source instead of a line of text"),
+    ] + IngestCommand.importOptions,
+    positionals: [
+      .init(
+        "SOURCE", .oneOrMore, completion: .files,
+        help: "file (plain or gzip), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or - for standard input")
+    ],
+    examples: [
+      .init("quake-ingest import 'feeds/*.geojson' --json", "import all these files"),
+      .init("curl -s $URL | quake-ingest import -", "import standard input"),
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  private let database: DatabaseAccess
+  private let diagnostics: Diagnostics
+  private let options: ImportSettings
+  private let sources: [String]
+  private let writesJSON: Bool
+
+  init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    self.diagnostics = diagnostics
+    options = try ImportSettings(arguments)
+    sources = try arguments.positionals.flatMap { try Self.expand($0) }
+    writesJSON = arguments.flag("json")
+    database = try DatabaseAccess(arguments, diagnostics)
+  }
+
+  func run() throws -> ExitStatus {
+    Signals.install()
+    // A source that is not there should not cost a connection, nor a name that is wrong an import.
+    let references = sources.map { source in Result { try FeedReference(source) } }
+    if references.count == 1 { _ = try references[0].get() }
+    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    try Migrator.checkSchema(of: connection)
+    let client = FeedClient(options: .init(version: productVersion))
+    let output = StandardOutput()
+    var status = ExitStatus.ok
+    for reference in references {
+      if Signals.stopRequested { break }
+      do {
+        try importOne(try reference.get(), connection, client, output)
+      } catch let error as FeedError where references.count > 1 {
+        guard let failure = IngestCommand.failure(error) else { throw error }
+        report(failure, &status)
+      } catch let error as StoreError where references.count > 1 {
+        guard let failure = Failure(error) else { throw error }
+        report(failure, &status)
+      }
+    }
+    try output.flush()
+    return status
+  }
+
+  private func report(_ failure: Failure, _ status: inout ExitStatus) {
+    diagnostics.error(
+      failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [])
+    if status == .ok { status = failure.status }
+  }
+
+  private func importOne(
+    _ reference: FeedReference, _ connection: Connection, _ client: FeedClient,
+    _ output: StandardOutput
+  ) throws {
+    let begun = MonotonicClock.now()
+    guard
+      case .opened(var feed) = try OpenFeed.open(
+        reference, client: client, strict: options.isStrict)
+    else { return }
+    var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
+    feed.describe(in: &importOptions)
+    let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
+    let report = try Importer(connection: connection, options: importOptions)
+      .run(from: &feed.source, shouldStop: { Signals.stopRequested }) { bar.update(done: Int($0)) }
+    bar.finish()
+    let summary = ImportSummary(
+      options: importOptions, format: feed.source.format, report: report,
+      elapsed: MonotonicClock.now() - begun)
+    if let rejects = summary.rejects { diagnostics.warning(rejects.message, hint: rejects.hint) }
+    if writesJSON {
+      var json = JSONWriter()
+      summary.write(to: &json)
+      json.newline()
+      try output.write(json.bytes)
+    } else {
+      try output.writeLine(summary.text)
+    }
+    try output.flush()
+  }
+
+  /// The files a pattern matches, in order; what is no pattern, or matches nothing, is left for
+  /// `FeedReference` to judge.
+  private static func expand(_ source: String) throws -> [String] {
+    guard source.contains(where: { "*?[".contains($0) }), !source.contains("://"),
+      access(source, F_OK) != 0
+    else { return [source] }
+    var matches = glob_t()
+    defer { globfree(&matches) }
+    guard glob(source, 0, nil, &matches) == 0 else {
+      throw FeedError(
+        .fileNotFound, "no file matches \"\(source)\"", hint: "Check the pattern.")
+    }
+    return (0..<Int(matches.gl_pathc)).compactMap { index in
+      matches.gl_pathv[index].map { String(cString: $0) }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import CommandLine
+import QuakeModel
+import QuakeStore
+
+/// What an import did, for people and for machines.
+struct ImportSummary {
+  let options: ImportOptions
+  let format: String
+  let report: ImportReport
+  let elapsed: Duration
+
+  /// One line.
+  var text: String {
+    func count(_ value: Int64) -> String { Readable.count(Int(value)) }
+    var text =
+      "\(options.feed): \(count(report.seen)) seen: \(count(report.inserted)) inserted, "
+      + "\(count(report.updated)) updated, \(count(report.unchanged)) unchanged, "
+      + "\(count(report.rejected)) rejected, \(count(report.duplicate)) duplicate, "
+      + "in \(Readable.duration(elapsed))"
+    if report.stale > 0 { text += "; \(count(report.stale)) older than what is stored" }
+    if let token = report.token { text += "; token \(token)" }
+    if options.dryRun { text += " (dry run, rolled back)" }
+    return text
+  }
+
+  /// What to say about records that were rejected; nil if none were.
+  var rejects: (message: String, hint: String?)? {
+    guard let first = report.firstReject else { return nil }
+    let what = report.rejected == 1 ? "1 record was" : "\(report.rejected) records were"
+    return (
+      "\(options.feed): \(what) rejected, the first: \(first.place): \(first.reason)",
+      report.id.map { "They are kept in quake.import_reject, import_id \($0)." }
+    )
+  }
+
+  /// One JSON object.
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.key("source")
+      json.string(options.source)
+      json.key("feed")
+      json.string(options.feed)
+      json.key("format")
+      json.string(format)
+      json.key("import")
+      if let id = report.id { json.integer(Int(id)) } else { json.null() }
+      json.key("http_status")
+      if let status = options.httpStatus { json.integer(status) } else { json.null() }
+      json.key("etag")
+      json.string(options.etag)
+      json.key("generated")
+      if let generated = report.generated { json.timestamp(generated) } else { json.null() }
+      json.key("seen")
+      json.integer(Int(report.seen))
+      json.key("inserted")
+      json.integer(Int(report.inserted))
+      json.key("updated")
+      json.integer(Int(report.updated))
+      json.key("unchanged")
+      json.integer(Int(report.unchanged))
+      json.key("rejected")
+      json.integer(Int(report.rejected))
+      json.key("duplicate")
+      json.integer(Int(report.duplicate))
+      json.key("stale")
+      json.integer(Int(report.stale))
+      json.key("bytes")
+      json.integer(Int(report.bytes))
+      json.key("seconds")
+      json.double(elapsed.inSeconds)
+      json.key("receive_seconds")
+      json.double(report.receiveDuration.inSeconds)
+      json.key("merge_seconds")
+      json.double(report.mergeDuration.inSeconds)
+      json.key("complete")
+      json.bool(report.isComplete)
+      json.key("dry_run")
+      json.bool(options.dryRun)
+      json.key("token")
+      json.string(report.token?.description)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import CommandLine
+import QuakeFeed
+import QuakeSimulator
+import QuakeStore
+import QuakeTool
+
+/// `quake-ingest`: which subcommand does what.
+enum IngestCommand {
+  static let table = Command(
+    "quake-ingest", purpose: "bring earthquake feeds into the database",
+    version: productVersion, options: Tool.commonOptions,
+    subcommands: [RunCommand.table, ImportCommand.table, SimulateCommand.table],
+    examples: [
+      .init("quake-ingest run --feed all_day", "poll USGS's feed of the past day each minute"),
+      .init("quake-ingest import all_month.geojson", "import a file"),
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  /// Options of `run` and `import` alike.
+  static let importOptions: [Option] = [
+    .value("author", "NAME", default: "quake-ingest", help: "author of the changes, in the history"),
+    .value(
+      "merge", "POLICY", default: "incoming", completion: .words(MergePolicy.allCases.map(\.rawValue)),
+      help: "for events that are there with other contents: incoming (the incoming one wins, unless it is of an older snapshot), always, store (the stored one stays), error"),
+    .value(
+      "commit-every", "N",
+      help: "commit after each N records instead of all or nothing; can be repeated safely"),
+    .flag("strict", help: "reject records without a magnitude or a place, too"),
+    .flag("dry-run", help: "do everything, then roll it back"),
+  ]
+
+  static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    switch arguments.subcommand.first {
+    case "import": try ImportCommand(arguments, diagnostics).run()
+    case "simulate": try SimulateCommand.run(arguments, diagnostics)
+    default: try RunCommand(arguments, diagnostics).run()
+    }
+  }
+
+  /// What errors of the libraries that only this tool uses mean.
+  static func failure(_ error: any Error) -> Failure? {
+    switch error {
+    case let error as FeedError:
+      let status: ExitStatus =
+        switch error.kind {
+        case .usage, .unknownFeed: .usage
+        case .badData: .badData
+        case .unavailable: .unavailable
+        case .interrupted: .ok
+        }
+      return Failure(status, error.message, detail: error.detail, hint: error.hint)
+    case let error as SimulatorError:
+      return Failure(.unavailable, error.message, detail: error.detail, hint: error.hint)
+    default: return Failure(error)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import CommandLine
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// A feed that has been opened, wherever it is: the records, and what the HTTP answer said.
+struct OpenFeed {
+  var source: FeedImportSource
+  var response: FeedResponse?
+
+  /// The result of opening a feed.
+  enum Outcome {
+    case opened(OpenFeed)
+    /// The version one has is still the newest.
+    case notModified(FeedResponse)
+  }
+
+  /// Opens a feed and reads as much as is needed to tell its format.
+  static func open(
+    _ reference: FeedReference, client: FeedClient, validators: FeedValidators? = nil,
+    strict: Bool
+  ) throws -> Outcome {
+    var options = FeedReader.Options()
+    options.strict = strict
+    switch reference.location {
+    case .file(let path):
+      let reader = try FeedReader(
+        source: try FileSource(path: path), name: reference.description, options: options)
+      return .opened(OpenFeed(source: FeedImportSource(reader)))
+    case .standardInput:
+      let reader = try FeedReader(
+        source: FileDescriptorSource.standardInput(), name: "standard input", options: options)
+      return .opened(OpenFeed(source: FeedImportSource(reader)))
+    case .url(let url):
+      let response = try client.open(url: url, validators: validators)
+      if response.isNotModified { return .notModified(response) }
+      guard !response.isEmpty else {
+        return .opened(OpenFeed(source: FeedImportSource(nil), response: response))
+      }
+      let reader = try FeedReader(
+        source: response.body, name: reference.description, options: options)
+      return .opened(OpenFeed(source: FeedImportSource(reader), response: response))
+    }
+  }
+
+  /// Completes the options of an import with what the HTTP answer said.
+  func describe(in options: inout ImportOptions) {
+    guard let response else { return }
+    options.httpStatus = response.status
+    options.etag = response.validators.etag
+    options.lastModified = response.validators.lastModified
+    options.generated = options.generated ?? response.lastModified ?? response.date
+  }
+}

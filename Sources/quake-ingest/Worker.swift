@@ -1,0 +1,152 @@
+import CommandLine
+import Postgres
+import QuakeFeed
+import QuakeStore
+import QuakeTool
+
+/// Polls feeds one after the other, each when it is due, and imports what they bring. Nothing a feed
+/// or the database does ends it.
+final class Worker {
+  private let database: DatabaseAccess
+  private var connection: Connection?
+  private let diagnostics: Diagnostics
+  private let settings: ImportSettings
+  private var feeds: [PolledFeed]
+  private let client: FeedClient
+  private var databaseBackoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
+
+  init(
+    database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
+    settings: ImportSettings, feeds: [PolledFeed]
+  ) {
+    self.database = database
+    self.connection = connection
+    self.diagnostics = diagnostics
+    self.settings = settings
+    self.feeds = feeds
+    // A stop ends the wait for an answer; a body that has begun is the work in hand.
+    client = FeedClient(
+      options: .init(version: productVersion, interrupt: { Signals.stopRequested }))
+  }
+
+  /// Polls until it is told to stop.
+  func run() -> ExitStatus {
+    while !Signals.stopRequested {
+      guard let next = feeds.indices.min(by: { feeds[$0].due < feeds[$1].due }) else { break }
+      let pause = feeds[next].due - MonotonicClock.now()
+      if pause > .zero {
+        _ = Signals.wait(timeout: pause)
+      } else if connection == nil {
+        reconnect()
+      } else {
+        poll(next)
+      }
+    }
+    return .ok
+  }
+
+  /// Polls each feed once; the status of the first that failed.
+  func pollOnce() -> ExitStatus {
+    var status = ExitStatus.ok
+    for index in feeds.indices where !Signals.stopRequested {
+      let result = poll(index)
+      if status == .ok { status = result }
+    }
+    return status
+  }
+
+  private func reconnect() {
+    do {
+      let regained = try database.reconnect(wake: Signals.wakeDescriptor)
+      try Migrator.checkSchema(of: regained)
+      connection = regained
+      databaseBackoff.reset()
+      diagnostics.note("connected to the database again")
+    } catch {
+      diagnostics.verbose("still no database: \(error)")
+      _ = Signals.wait(timeout: databaseBackoff.next())
+    }
+  }
+
+  @discardableResult
+  private func poll(_ index: Int) -> ExitStatus {
+    guard let connection else { return .unavailable }
+    let name = feeds[index].name
+    do {
+      let freshFor = try importSnapshot(of: feeds[index], connection)
+      feeds[index].succeeded(freshFor: freshFor)
+      return .ok
+    } catch let error as PostgresError where error.isTransient {
+      // The feed is not to blame; it is polled as soon as the database is back.
+      diagnostics.warning(
+        "lost the database while importing \(name): \(error.message)",
+        hint: "Nothing of this import was stored. Trying again until the database is back.")
+      self.connection = nil
+      return .unavailable
+    } catch {
+      guard let failure = IngestCommand.failure(error) ?? Failure(error) else {
+        diagnostics.error("could not import \(name): \(error)")
+        _ = feeds[index].failed(retryAfter: nil)
+        return .failed
+      }
+      guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
+      let pause = feeds[index].failed(retryAfter: (error as? FeedError)?.retryAfter)
+      diagnostics.warning(
+        "could not import \(name): \(failure.message)",
+        detail: failure.detail, hint: "Next attempt in \(Readable.duration(pause)).")
+      recordFailure(failure, of: feeds[index], connection)
+      return failure.status
+    }
+  }
+
+  /// Imports the feed's present snapshot; returns for how many seconds the server says it is fresh.
+  private func importSnapshot(of feed: PolledFeed, _ connection: Connection) throws -> Int? {
+    let begun = MonotonicClock.now()
+    let url = feed.reference.description
+    let state = try FeedState.load(feed.name, url: url, over: connection)
+    let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
+    switch try OpenFeed.open(
+      feed.reference, client: client, validators: validators, strict: settings.isStrict)
+    {
+    case .notModified(let response):
+      diagnostics.verbose("\(feed.name): not modified")
+      try record(feed, response.validators, of: nil, connection)
+      return response.maxAge
+    case .opened(var opened):
+      var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
+      options.feed = feed.name
+      opened.describe(in: &options)
+      let report = try Importer(connection: connection, options: options)
+        .run(from: &opened.source, shouldStop: { Signals.stopRequested })
+      let summary = ImportSummary(
+        options: options, format: opened.source.format, report: report,
+        elapsed: MonotonicClock.now() - begun)
+      if let rejects = summary.rejects { diagnostics.warning(rejects.message, hint: rejects.hint) }
+      diagnostics.note(summary.text)
+      if report.isComplete, !settings.isDryRun {
+        try record(feed, opened.response?.validators, of: report, connection)
+      }
+      return opened.response?.maxAge
+    }
+  }
+
+  private func record(
+    _ feed: PolledFeed, _ validators: FeedValidators?, of report: ImportReport?,
+    _ connection: Connection
+  ) throws {
+    try FeedState.recordSuccess(
+      feed.name, url: feed.reference.description, etag: validators?.etag,
+      lastModified: validators?.lastModified, generated: report?.generated, over: connection)
+  }
+
+  private func recordFailure(_ failure: Failure, of feed: PolledFeed, _ connection: Connection) {
+    do throws(PostgresError) {
+      try FeedState.recordFailure(
+        feed.name, url: feed.reference.description,
+        error: failure.message + (failure.detail.map { ": \($0)" } ?? ""), over: connection)
+    } catch {
+      diagnostics.verbose("could not record the failure of \(feed.name): \(error)")
+      if error.isTransient { self.connection = nil }
+    }
+  }
+}
