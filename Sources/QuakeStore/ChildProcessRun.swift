@@ -137,18 +137,18 @@ extension ChildProcess {
 
   /// The way from a timeout to a dead child: a request first, two seconds later the end.
   private struct Stop {
-    private var deadline: Deadline?
+    private var deadline: MonotonicDeadline?
     private(set) var hasBegun = false
 
     init(timeout: Duration?) {
-      deadline = timeout.map { Deadline(after: $0) }
+      deadline = timeout.map { MonotonicDeadline(after: $0) }
     }
 
     mutating func advance(_ pid: pid_t) {
       guard deadline?.hasPassed == true else { return }
       kill(pid, hasBegun ? SIGKILL : SIGTERM)
       hasBegun = true
-      deadline = Deadline(after: .seconds(2))
+      deadline = MonotonicDeadline(after: .seconds(2))
     }
   }
 }

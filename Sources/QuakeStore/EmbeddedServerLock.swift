@@ -30,7 +30,7 @@ extension EmbeddedServer {
       let lock = Lock(descriptor: descriptor)
       if account.isSwitched { _ = fchown(descriptor, account.user, account.group) }
 
-      let deadline = Deadline(after: timeout)
+      let deadline = MonotonicDeadline(after: timeout)
       var hasWaited = false
       while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
         let code = errno

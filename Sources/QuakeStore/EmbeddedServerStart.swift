@@ -151,13 +151,13 @@ extension EmbeddedServer {
 
   /// How long a start has been waited for, and whether that is long enough.
   private struct StartWait {
-    private var deadline: Deadline
-    private var nextLook: Deadline
+    private var deadline: MonotonicDeadline
+    private var nextLook: MonotonicDeadline
     private var hasReported = false
 
     init(timeout: Duration) {
-      deadline = Deadline(after: timeout)
-      nextLook = Deadline(after: .seconds(1))
+      deadline = MonotonicDeadline(after: timeout)
+      nextLook = MonotonicDeadline(after: .seconds(1))
     }
 
     var isOver: Bool { deadline.hasPassed }
@@ -166,14 +166,14 @@ extension EmbeddedServer {
     var isTimeToLook: Bool {
       mutating get {
         guard nextLook.hasPassed || isOver else { return false }
-        nextLook = Deadline(after: .seconds(1))
+        nextLook = MonotonicDeadline(after: .seconds(1))
         return true
       }
     }
 
     /// Recovery is waited for as long as it lasts.
     mutating func foundRecovering(_ progress: (Phase) -> Void) {
-      if isOver { deadline = Deadline(after: .seconds(5)) }
+      if isOver { deadline = MonotonicDeadline(after: .seconds(5)) }
       if !hasReported { progress(.recovering) }
       hasReported = true
     }

@@ -5,7 +5,7 @@ extension EmbeddedServer {
   func shutDown(mode: StopMode, timeout: Duration) throws(EmbeddedServerError) -> Bool {
     try folder.checkAccess()
     guard Postmaster.current(folder) != nil else { return false }
-    let deadline = Deadline(after: timeout)
+    let deadline = MonotonicDeadline(after: timeout)
     let lock = try Lock.acquire(
       folder, account: account, timeout: timeout,
       isNeedless: { Postmaster.current(folder) == nil })

@@ -2,7 +2,7 @@ import Glibc
 
 /// A moment to give up at, by the clock that nobody sets. (`ContinuousClock` is part of the
 /// concurrency runtime, which programs that only make blocking calls need not load.)
-struct Deadline: Sendable {
+struct MonotonicDeadline: Sendable {
   private let due: Duration
 
   /// `timeout` from now.
