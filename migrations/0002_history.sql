@@ -171,7 +171,7 @@ declare
   nonce constant text := substr(gen_random_uuid()::text, 1, 8);
   pending quake.change_pending;
   import_id bigint;
-  token bigint;
+  new_token bigint;
 begin
   if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
     delete from quake.change_pending p
@@ -200,18 +200,18 @@ begin
   -- The key is 'quake' in ASCII followed by 01: any number would do, as long as nobody else's lock
   -- uses it.
   perform pg_advisory_xact_lock(x'7175616b6501'::bigint);
-  token := nextval('quake.token');
+  new_token := nextval('quake.token');
   insert into quake.change_transaction values (
-    token, nonce, pending.transaction_id, author, context,
+    new_token, nonce, pending.transaction_id, author, context,
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
     pending.inserted, pending.updated, pending.deleted, pending.truncated, import_id);
   if import_id is not null then
-    update quake.import i set token = change_pending__number.token where i.id = import_id;
+    update quake.import i set token = new_token where i.id = import_id;
   end if;
   -- A notification holds at most 8,000 bytes; an author of 200 characters is at most 2,400.
   perform pg_notify('quake_changes', json_build_object(
-    'token', token || '.' || nonce, 'author', left(author, 200),
+    'token', new_token || '.' || nonce, 'author', left(author, 200),
     'inserted', pending.inserted, 'updated', pending.updated,
     'deleted', pending.deleted, 'truncated', pending.truncated)::text);
   return null;

@@ -101,6 +101,8 @@ struct RecoveryTests {
       temporary.write("", to: signal)
       chown(signal, server.account.user, server.account.group)
       options.settings["restore_command"] = "cat '\(archive)' && false"
+      // As in crash recovery, nobody gets in before it is over.
+      options.settings["hot_standby"] = "off"
       options.startTimeout = .milliseconds(300)
       server = try EmbeddedServer(options)
 
