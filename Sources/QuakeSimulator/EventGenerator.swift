@@ -129,8 +129,8 @@ struct EventGenerator: Sendable {
 
   /// What people felt and what was computed from it.
   func report(_ event: inout SimulatedEvent, magnitude: Double, random: inout SeededGenerator) {
-    let remote = event.id.network == .us ? 0.12 : 0.9
-    if magnitude >= 2, random.chance(min(0.95, (magnitude - 1.6) * 0.25 * remote)) {
+    let heard = event.id.network == .us ? 0.06 : 0.3
+    if magnitude >= 1, random.chance(min(0.95, (magnitude - 0.9) * heard)) {
       event.felt = random.chance(0.02) ? 0 : 1 + Int(random.exponential() * exp(magnitude - 2))
       event.cdi = min(9, 1 + random.unit() * magnitude * 0.8).rounded(to: 10)
     }
