@@ -7,7 +7,7 @@ import Synchronization
 public final class SimulatedFeedServer: Sendable {
   /// The port, also where any was asked for: 1 to 65535.
   public let port: Int
-  private let context: MicrohttpdContext
+  let context: MicrohttpdContext
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 

@@ -107,6 +107,23 @@ extension ServerTests {
       #expect(client.isClosed && !client.reply.isComplete)
     }
 
+    @Test func aStalledClientThatLeavesIsLetGo() throws {
+      let server = try SimulatedFeedServer(frozen(events: 100))
+      defer { server.stop() }
+      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
+      do {
+        let client = try HTTPClient(port: server.port)
+        try client.send("GET", target + "geojson")
+        client.read { !$0.body.isEmpty }
+      }
+      // Each request looks for those who left; the first may come before the news of it.
+      let deadline = ContinuousClock.now + .seconds(20)
+      repeat {
+        _ = try HTTPClient.get("/state", port: server.port)
+      } while server.context.stalled.count > 0 && ContinuousClock.now < deadline
+      #expect(server.context.stalled.count == 0)
+    }
+
     @Test func invalidUTF8() throws {
       for format in FeedFormat.allCases {
         let (faulty, good) = try provoke(.invalidUTF8, format)
