@@ -70,7 +70,9 @@ struct EventGenerator: Sendable {
     if !random.chance(0.0015) {
       event.magnitude = magnitude
       event.magnitudeType =
-        magnitude >= 5.5 && site.network == .us ? "mww" : random.pick(site.magnitudeTypes)
+        magnitude >= 5.5 && site.network == .us
+        ? "mww"
+        : random.chance(0.8) ? site.magnitudeTypes[0] : random.pick(site.magnitudeTypes)
     }
     if random.chance(0.002) { event.place.trailingSpace = true }
     measure(&event, magnitude: magnitude, random: &random)
@@ -129,8 +131,8 @@ struct EventGenerator: Sendable {
 
   /// What people felt and what was computed from it.
   func report(_ event: inout SimulatedEvent, magnitude: Double, random: inout SeededGenerator) {
-    let remote = event.id.network == .us ? 0.12 : 0.9
-    if magnitude >= 2, random.chance(min(0.95, (magnitude - 1.6) * 0.25 * remote)) {
+    let heard = event.id.network == .us ? 0.05 : 0.22
+    if magnitude >= 1, random.chance(min(0.95, (magnitude - 0.95) * heard)) {
       event.felt = random.chance(0.02) ? 0 : 1 + Int(random.exponential() * exp(magnitude - 2))
       event.cdi = min(9, 1 + random.unit() * magnitude * 0.8).rounded(to: 10)
     }

@@ -42,8 +42,9 @@ struct LoopbackSocket {
       case EACCES: "Ports below 1024 need privileges: choose a higher one."
       default: nil as String?
       }
+    let reason = String(cString: strerror(code))
     return SimulatorError(
-      .portUnavailable, "could not listen on 127.0.0.1 port \(port): \(String(cString: strerror(code)))",
+      .portUnavailable, "could not listen on 127.0.0.1 port \(port): \(reason)",
       detail: code == EADDRINUSE ? "Another program listens there." : nil, hint: hint)
   }
 }

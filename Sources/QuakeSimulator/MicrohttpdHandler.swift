@@ -101,7 +101,8 @@ private func queue(
 
 /// A body of which only the beginning is sent.
 ///
-/// Touched only by libmicrohttpd's one thread, which asks for the bytes and frees the response.
+/// Touched only by libmicrohttpd's one thread, which asks for the bytes and frees the response; what
+/// is left when the server stops is freed after that thread has ended.
 private final class PartialBody {
   let bytes: [UInt8]
   /// How much of it is sent.

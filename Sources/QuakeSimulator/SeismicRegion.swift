@@ -70,12 +70,14 @@ struct SeismicRegion: Sendable {
       towns: [
         Town("Vilyuchinsk, Russia", 52.931, 158.406), Town("Tual, Indonesia", -5.640, 132.747),
         Town("Hihifo, Tonga", -15.954, -173.777), Town("Yonakuni, Japan", 24.467, 122.988),
-        Town("Kokopo, Papua New Guinea", -4.352, 152.263), Town("Lata, Solomon Islands", -10.725, 165.797),
+        Town("Kokopo, Papua New Guinea", -4.352, 152.263),
+        Town("Lata, Solomon Islands", -10.725, 165.797),
         Town("Abriaquí, Colombia", 6.632, -76.066), Town("Tokār, Sudan", 18.425, 37.729),
         Town("San Antonio de los Cobres, Argentina", -24.226, -66.319),
         Town("San Jose Village, Northern Mariana Islands", 14.968, 145.620),
         Town("Lajes das Flores, Portugal", 39.379, -31.182), Town("Lobuche, Nepal", 27.950, 86.810),
-        Town("Bandar Lampung, Indonesia", -5.429, 105.261), Town("Hualien City, Taiwan", 23.977, 121.604),
+        Town("Bandar Lampung, Indonesia", -5.429, 105.261),
+        Town("Hualien City, Taiwan", 23.977, 121.604),
         Town("Emiliano Zapata, Mexico", 19.380, -104.960), Town("Xiasi, China", 32.350, 105.750),
         Town("Ndoi Island, Fiji", -20.657, -178.697), Town("Illapel, Chile", -31.633, -71.165),
         Town("Gypsum, Kansas", 38.706, -97.427), Town("Spencer, Idaho", 44.362, -112.187),
@@ -100,7 +102,8 @@ struct SeismicRegion: Sendable {
       magnitudeTypes: ["md", "ml"], depth: 20, spread: 8, blasts: 0,
       towns: [
         Town("Pāhala, Hawaii", 19.203, -155.477), Town("Volcano, Hawaii", 19.430, -155.233),
-        Town("Leilani Estates, Hawaii", 19.465, -154.918), Town("Hōnaunau-Nāpō‘opo‘o, Hawaii", 19.438, -155.884),
+        Town("Leilani Estates, Hawaii", 19.465, -154.918),
+        Town("Hōnaunau-Nāpō‘opo‘o, Hawaii", 19.438, -155.884),
       ]),
     SeismicRegion(
       network: .av, weight: 50, completeness: -0.4, magnitudeScale: 100, magnitudeTypes: ["ml"],
@@ -120,21 +123,25 @@ struct SeismicRegion: Sendable {
       network: .pr, weight: 22, completeness: 2.3, magnitudeScale: 100, magnitudeTypes: ["md"],
       depth: 15, spread: 18, blasts: 0,
       towns: [
-        Town("Hatillo, Puerto Rico", 18.486, -66.825), Town("Guánica, Puerto Rico", 17.972, -66.908),
+        Town("Hatillo, Puerto Rico", 18.486, -66.825),
+        Town("Guánica, Puerto Rico", 17.972, -66.908),
         Town("Boca de Yuma, Dominican Republic", 18.378, -68.609),
       ]),
     SeismicRegion(
-      network: .mb, weight: 16, completeness: 0.6, magnitudeScale: 100, magnitudeTypes: ["ml", "md"],
+      network: .mb, weight: 16, completeness: 0.6, magnitudeScale: 100,
+      magnitudeTypes: ["ml", "md"],
       depth: 8, spread: 14, blasts: 0.05,
       towns: [Town("Lincoln, Montana", 46.955, -112.682), Town("Ennis, Montana", 45.349, -111.730)]),
     SeismicRegion(
-      network: .uw, weight: 14, completeness: 0.4, magnitudeScale: 100, magnitudeTypes: ["ml", "md"],
+      network: .uw, weight: 14, completeness: 0.4, magnitudeScale: 100,
+      magnitudeTypes: ["ml", "md"],
       depth: 12, spread: 14, blasts: 0.08,
       towns: [
         Town("Ashford, Washington", 46.759, -122.030), Town("Prineville, Oregon", 44.300, -120.834),
       ]),
     SeismicRegion(
-      network: .uu, weight: 8, completeness: 0.5, magnitudeScale: 100, magnitudeTypes: ["md", "ml"],
+      network: .uu, weight: 8, completeness: 0.5, magnitudeScale: 100,
+      magnitudeTypes: ["md", "ml"],
       depth: 5, spread: 12, blasts: 0.04,
       towns: [
         Town("Yellowstone, Wyoming", 44.428, -110.588), Town("Emery, Utah", 38.922, -111.249),

@@ -7,7 +7,7 @@ import Synchronization
 public final class SimulatedFeedServer: Sendable {
   /// The port, also where any was asked for: 1 to 65535.
   public let port: Int
-  private let context: MicrohttpdContext
+  let context: MicrohttpdContext
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 
@@ -25,6 +25,8 @@ public final class SimulatedFeedServer: Sendable {
     let started = quake_mhd_start_on_socket(
       flags, socket.descriptor, { handleRequest($0, $1, $2, $3, $4, $5, $6, $7) },
       Unmanaged.passUnretained(context).toOpaque())
+    // libmicrohttpd owns the socket from here on; whether it closes it when it cannot start is not
+    // documented, and closing twice could hit another file: one may leak then.
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
     guard started != nil else {
       throw SimulatorError(

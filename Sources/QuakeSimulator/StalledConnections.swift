@@ -16,6 +16,9 @@ final class StalledConnections: Sendable {
 
   private let state = Mutex(State())
 
+  /// How many connections hang at present.
+  var count: Int { state.withLock { $0.suspended.count } }
+
   /// Suspends a connection, from within its content reader; false when the server is stopping and
   /// the connection is to be closed instead.
   func suspend(_ connection: OpaquePointer) -> Bool {

@@ -1,0 +1,173 @@
+import QuakeModel
+import Testing
+
+@testable import QuakeSimulator
+
+extension ServerTests {
+  @Suite(.serialized) struct FaultTests {
+    let target = "/earthquakes/feed/v1.0/summary/all_month."
+
+    /// The answer to a request for all events with one fault, and the good answer after it.
+    private func provoke(
+      _ fault: FaultKind, _ format: FeedFormat = .geojson, _ headers: [String] = []
+    ) throws -> (faulty: HTTPReply, good: HTTPReply) {
+      let server = try SimulatedFeedServer(frozen())
+      defer { server.stop() }
+      let ordered = try HTTPClient.request(
+        "POST", "/fault?kind=\(fault.rawValue)&count=1", port: server.port)
+      #expect(ordered.status == 200)
+      let path = target + format.rawValue
+      let faulty = try HTTPClient.get(path, port: server.port, headers)
+      let good = try HTTPClient.get(path, port: server.port)
+      #expect(good.status == 200 && good.isComplete)
+      if format == .geojson { _ = try JSONValue(good.body) }
+      return (faulty, good)
+    }
+
+    private func count(_ reply: HTTPReply) throws -> Int {
+      try JSONValue(reply.body)["features"]?.elements.count ?? 0
+    }
+
+    @Test func stale() throws {
+      let (faulty, good) = try provoke(.stale)
+      let generated = try JSONValue(faulty.body)["metadata"]?["generated"]?.number
+      #expect(generated == Double(noon.milliseconds - 72_000_000))
+      #expect(faulty.headers["last-modified"] == "Sat, 28 Feb 2026 16:00:00 GMT")
+      #expect(try (1..<count(good)).contains(count(faulty)))
+    }
+
+    @Test func empty() throws {
+      let (faulty, _) = try provoke(.empty)
+      #expect(faulty.status == 200 && faulty.isComplete && faulty.body.isEmpty)
+    }
+
+    @Test func noEvents() throws {
+      #expect(try count(provoke(.noEvents).faulty) == 0)
+      #expect(try provoke(.noEvents, .csv).faulty.text == FeatureEncoder.csvHeader)
+    }
+
+    @Test func truncated() throws {
+      let (faulty, good) = try provoke(.truncated)
+      #expect(faulty.status == 200 && faulty.isComplete)
+      #expect(faulty.body.count < good.body.count && good.body.starts(with: faulty.body))
+      #expect(throws: JSONValue.Malformed.self) { try JSONValue(faulty.body) }
+    }
+
+    @Test func short() throws {
+      let (faulty, good) = try provoke(.short)
+      #expect(faulty.status == 200 && !faulty.isComplete)
+      #expect(faulty.headers["content-length"] == "\(good.body.count)")
+      #expect(faulty.body.count == good.body.count / 2 && good.body.starts(with: faulty.body))
+    }
+
+    @Test func truncatedGzip() throws {
+      let (faulty, good) = try provoke(.truncatedGzip, .geojson, ["Accept-Encoding: gzip"])
+      #expect(faulty.headers["content-encoding"] == "gzip" && faulty.isComplete)
+      let unpacked = gunzip(faulty.body)
+      #expect(!unpacked.isComplete && !unpacked.bytes.isEmpty)
+      #expect(good.body.starts(with: unpacked.bytes))
+    }
+
+    @Test func html() throws {
+      let (faulty, _) = try provoke(.html)
+      #expect(faulty.status == 200 && faulty.text.hasPrefix("<!DOCTYPE html>"))
+    }
+
+    @Test func garbageTimes() throws {
+      let (faulty, good) = try provoke(.garbageTimes)
+      let times = try JSONValue(faulty.body)["features"]?.elements
+        .compactMap { $0["properties"]?["time"]?.number }
+      #expect(try times == Array(repeating: 2000, count: count(good)))
+      let csv = try provoke(.garbageTimes, .csv).faulty.text
+      #expect(
+        csv.split(separator: "\n").dropFirst()
+          .allSatisfy { $0.hasPrefix("1970-01-01T00:00:02.-2147483648Z,") })
+    }
+
+    @Test func statuses() throws {
+      #expect(try provoke(.notFound).faulty.status == 404)
+      for (fault, status) in [(FaultKind.tooManyRequests, 429), (.unavailable, 503)] {
+        let (faulty, _) = try provoke(fault)
+        #expect(faulty.status == status && faulty.headers["retry-after"] == "60")
+      }
+    }
+
+    @Test func stall() throws {
+      let server = try SimulatedFeedServer(frozen())
+      defer { server.stop() }
+      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
+      let client = try HTTPClient(port: server.port)
+      try client.send("GET", target + "geojson")
+      let good = try HTTPClient.get(target + "geojson", port: server.port)
+      client.read { $0.body.count >= good.body.count / 2 }
+      client.read(milliseconds: 100)
+      #expect(!client.isClosed && client.reply.body.count == good.body.count / 2)
+      server.stop()
+      client.read()
+      #expect(client.isClosed && !client.reply.isComplete)
+    }
+
+    @Test func aStalledClientThatLeavesIsLetGo() throws {
+      let server = try SimulatedFeedServer(frozen(events: 100))
+      defer { server.stop() }
+      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
+      do {
+        let client = try HTTPClient(port: server.port)
+        try client.send("GET", target + "geojson")
+        client.read { !$0.body.isEmpty }
+      }
+      // Each request looks for those who left; the first may come before the news of it.
+      let deadline = ContinuousClock.now + .seconds(20)
+      repeat {
+        _ = try HTTPClient.get("/state", port: server.port)
+      } while server.context.stalled.count > 0 && ContinuousClock.now < deadline
+      #expect(server.context.stalled.count == 0)
+    }
+
+    @Test func invalidUTF8() throws {
+      for format in FeedFormat.allCases {
+        let (faulty, good) = try provoke(.invalidUTF8, format)
+        #expect(String(validating: faulty.body, as: UTF8.self) == nil)
+        #expect(faulty.body.filter { $0 != 0xE9 } == good.body.filter { $0 != 0xE9 })
+      }
+      var document = FeedDocument(
+        metadata: FeedDocument.Metadata(generated: 0, url: "", title: ""), linkBase: "")
+      document.distortion = .invalidUTF8
+      #expect(String(validating: document.render([], .csv), as: UTF8.self) == nil)
+      #expect(String(validating: document.render([], .geojson), as: UTF8.self) == nil)
+    }
+
+    @Test func half() throws {
+      let (faulty, good) = try provoke(.half)
+      #expect(try count(faulty) == (count(good) + 1) / 2)
+    }
+
+    @Test func scheduled() throws {
+      var options = frozen(events: 100)
+      options.faults = [ScheduledFault(.unavailable, every: 3), ScheduledFault(.html, every: 2)]
+      let server = try SimulatedFeedServer(options)
+      defer { server.stop() }
+      let statuses = try (0..<6).map { _ in
+        let reply = try HTTPClient.get(target + "csv", port: server.port)
+        return reply.text.hasPrefix("<") && reply.status == 200 ? 1 : reply.status
+      }
+      #expect(statuses == [200, 1, 503, 1, 200, 503])
+      let state = try JSONValue(HTTPClient.get("/state", port: server.port).body)
+      #expect(state["faultyAnswers"]?.number == 4)
+      #expect(ScheduledFault("stale:5") == ScheduledFault(.stale, every: 5))
+      #expect(ScheduledFault("429") == ScheduledFault(.tooManyRequests, every: 1))
+      for bad in ["", "flood", "stale:0", "stale:", "stale:1:2"] {
+        #expect(ScheduledFault(bad) == nil)
+      }
+    }
+
+    @Test func queriesFailToo() throws {
+      let server = try SimulatedFeedServer(frozen(events: 100))
+      defer { server.stop() }
+      _ = try HTTPClient.request("POST", "/fault?kind=503", port: server.port)
+      let query = "/fdsnws/event/1/query?format=csv"
+      #expect(try HTTPClient.get(query, port: server.port).status == 503)
+      #expect(try HTTPClient.get(query, port: server.port).status == 200)
+    }
+  }
+}

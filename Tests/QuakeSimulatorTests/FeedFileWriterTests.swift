@@ -1,0 +1,88 @@
+import Glibc
+import QuakeModel
+import Testing
+
+@testable import QuakeSimulator
+
+extension ServerTests {
+  @Suite(.serialized) struct FeedFileWriterTests {
+    /// What the writer puts into a file.
+    private func written(_ writer: FeedFileWriter) throws -> [UInt8] {
+      let file = try #require(tmpfile())
+      defer { fclose(file) }
+      let descriptor = fileno(file)
+      let count = try writer.write(to: descriptor)
+      var bytes = [UInt8](repeating: 0, count: count + 1)
+      var position = 0
+      while position < bytes.count {
+        let room = bytes.count - position
+        let got = bytes.withUnsafeMutableBytes { buffer in
+          buffer.baseAddress.map { pread(descriptor, $0 + position, room, off_t(position)) } ?? 0
+        }
+        if got <= 0 { break }
+        position += got
+      }
+      #expect(position == count)
+      bytes.removeLast()
+      return bytes
+    }
+
+    @Test func validJSONOfTheRightCount() throws {
+      for count in [0, 1, 5000] {
+        let bytes = try written(FeedFileWriter(seed: 1, events: count, now: noon))
+        let document = try JSONValue(bytes)
+        let features = document["features"]?.elements ?? []
+        #expect(features.count == count)
+        #expect(features.allSatisfy { $0["type"] == .string("Feature") })
+        #expect(document["metadata"]?["count"]?.number == Double(count))
+        #expect(Set(features.compactMap { $0["id"]?.text }).count == count)
+        let times = features.compactMap { $0["properties"]?["time"]?.number }
+        #expect(times == times.sorted(by: >) && times.count == count)
+      }
+    }
+
+    @Test func sameSeedSameBytesInBothFormats() throws {
+      for format in FeedFormat.allCases {
+        let writer = FeedFileWriter(seed: 2, events: 2000, now: noon, format: format)
+        let bytes = try written(writer)
+        #expect(try written(writer) == bytes)
+        var other = writer
+        other.seed = 3
+        #expect(try written(other) != bytes)
+        let lines = bytes.split(separator: 0x0A).count
+        #expect(lines == (format == .csv ? 2001 : 2000))
+      }
+    }
+
+    @Test func progressIsToldAndMayEndIt() throws {
+      let file = try #require(tmpfile())
+      defer { fclose(file) }
+      var told: [Int] = []
+      let writer = FeedFileWriter(seed: 2, events: 3000, now: noon)
+      try writer.write(to: fileno(file)) { count in
+        told.append(count)
+        return true
+      }
+      #expect(told.count > 5 && told.last == 3000 && told == told.sorted())
+      told = []
+      try writer.write(to: fileno(file)) { count in
+        told.append(count)
+        return false
+      }
+      #expect(told.count == 1)
+    }
+
+    @Test func aFullDiskIsAnError() throws {
+      let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+      try #require(full >= 0)
+      defer { close(full) }
+      do {
+        try FeedFileWriter(seed: 1, events: 10, now: noon).write(to: full)
+        Issue.record("/dev/full took it")
+      } catch {
+        #expect(error.code == .couldNotWrite)
+        #expect(error.message == "could not write simulated events: No space left on device")
+      }
+    }
+  }
+}

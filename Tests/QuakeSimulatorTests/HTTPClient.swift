@@ -1,0 +1,130 @@
+import CZlib
+import Glibc
+import Testing
+
+/// What a server answered.
+struct HTTPReply {
+  var status = 0
+  /// By lower-case name.
+  var headers: [String: String] = [:]
+  var body: [UInt8] = []
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+  /// Whether as many bytes came as were announced.
+  var isComplete: Bool { headers["content-length"].flatMap { Int($0) } == body.count }
+}
+
+/// One connection to a server on this machine; one request.
+///
+/// Deliberately naive, so that it shows what went over the wire.
+final class HTTPClient {
+  struct Failure: Error {
+    var what: String
+  }
+
+  private let descriptor: Int32
+  private var received: [UInt8] = []
+  private(set) var isClosed = false
+
+  init(port: Int) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw Failure(what: "no socket") }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw Failure(what: String(cString: strerror(errno))) }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func send(_ method: String, _ target: String, _ headers: [String] = []) throws {
+    let lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1", "Connection: close"] + headers
+    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    let sent = Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
+    guard sent == request.count else { throw Failure(what: "could not send") }
+  }
+
+  /// Reads what comes within `milliseconds`, until `isEnough` or the connection's end.
+  func read(milliseconds: Int32 = 20_000, until isEnough: ((HTTPReply) -> Bool)? = nil) {
+    while !isClosed {
+      if let isEnough, isEnough(reply) { return }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&waiting, 1, milliseconds) > 0 else { return }
+      let old = received.count
+      received += [UInt8](repeating: 0, count: 262_144)
+      let count = received.withUnsafeMutableBytes { bytes in
+        bytes.baseAddress.map { recv(descriptor, $0 + old, 262_144, 0) } ?? 0
+      }
+      received.removeLast(262_144 - max(0, count))
+      if count <= 0 { isClosed = true }
+    }
+  }
+
+  /// What has come so far.
+  var reply: HTTPReply {
+    var reply = HTTPReply()
+    let end: [UInt8] = [13, 10, 13, 10]
+    guard
+      let head = received.indices.first(where: {
+        received[$0] == 13 && received[$0...].starts(with: end)
+      })
+    else { return reply }
+    let lines = String(decoding: received[..<head], as: UTF8.self).split(separator: "\r\n")
+    reply.status = Int(lines[0].split(separator: " ")[1]) ?? 0
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      reply.headers[parts[0].lowercased()] = String(parts[1].drop { $0 == " " })
+    }
+    reply.body = Array(received[(head + 4)...])
+    return reply
+  }
+
+  /// The whole answer to one request.
+  static func request(
+    _ method: String, _ target: String, port: Int, _ headers: [String] = []
+  ) throws -> HTTPReply {
+    let client = try HTTPClient(port: port)
+    try client.send(method, target, headers)
+    client.read()
+    return client.reply
+  }
+
+  static func get(_ target: String, port: Int, _ headers: [String] = []) throws -> HTTPReply {
+    try request("GET", target, port: port, headers)
+  }
+}
+
+/// What a gzip file holds, and whether it ends as it should.
+func gunzip(_ bytes: [UInt8]) -> (bytes: [UInt8], isComplete: Bool) {
+  var stream = z_stream()
+  inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+  defer { inflateEnd(&stream) }
+  var output: [UInt8] = []
+  var input = bytes
+  var isComplete = false
+  input.withUnsafeMutableBufferPointer { input in
+    stream.next_in = input.baseAddress
+    stream.avail_in = UInt32(input.count)
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let (status, room) = piece.withUnsafeMutableBufferPointer { piece in
+        stream.next_out = piece.baseAddress
+        stream.avail_out = UInt32(piece.count)
+        let status = inflate(&stream, Z_NO_FLUSH)
+        return (status, Int(stream.avail_out))
+      }
+      output += piece[..<(piece.count - room)]
+      isComplete = status == Z_STREAM_END
+      if status != Z_OK { break }
+    }
+  }
+  return (output, isComplete)
+}
