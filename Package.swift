@@ -85,6 +85,9 @@ let package = Package(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
 
+    .target(
+      name: "TestSupport", dependencies: ["QuakeStore", "Postgres"], path: "Tests/TestSupport",
+      swiftSettings: strict),
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(

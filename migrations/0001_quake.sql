@@ -80,7 +80,7 @@ comment on column quake.quake.gap is 'largest azimuthal gap between stations, de
 comment on column quake.quake.ids is 'every id of the event, as the feed gives them: comma before, between and after';
 comment on column quake.quake.sources is 'networks that contributed, in the same form';
 comment on column quake.quake.types is 'product types available, in the same form';
-comment on column quake.quake.as_of is 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: no snapshot wrote it';
+comment on column quake.quake.as_of is 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
 comment on column quake.quake.validated is 'state of our own, never overwritten by a feed: somebody has checked the event';
 comment on column quake.quake.withdrawn_at is 'state of our own: since when the event is missing from feeds that should hold it; null: live';
 comment on column quake.quake.superseded_by is 'state of our own: code of the row that describes this earthquake now; null: this row does';
@@ -137,15 +137,16 @@ create table quake.import (
   constraint import_stale_unchanged check (stale <= unchanged)
 );
 create index import_started_at on quake.import (started_at);
+create index import_generated on quake.import (generated);
 
 comment on table quake.import is 'one row for each run of an import that reached the store, written in the transaction of its data';
 comment on column quake.import.source is 'the URL (without a password), path or - that was read';
 comment on column quake.import.feed is 'short name of the feed';
-comment on column quake.import.format is 'geojson or csv';
+comment on column quake.import.format is 'usgs-geojson, usgs-csv, emsc-json, ...';
 comment on column quake.import.http_status is 'status of the HTTP answer; null for a file';
 comment on column quake.import.etag is 'ETag of the HTTP answer';
 comment on column quake.import.last_modified is 'Last-Modified of the HTTP answer, as it was given';
-comment on column quake.import.generated is 'when the snapshot was generated: its own word, else Last-Modified or Date of the HTTP answer, else the start of the import';
+comment on column quake.import.generated is 'when the snapshot was generated: its own word, else Last-Modified or Date of the HTTP answer; null: unknown';
 comment on column quake.import.seen is 'records in the feed: the sum of inserted, updated, unchanged, rejected and duplicate';
 comment on column quake.import.inserted is 'events that were new';
 comment on column quake.import.updated is 'events whose contents differed';

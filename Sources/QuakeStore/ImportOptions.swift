@@ -30,7 +30,8 @@ public struct ImportOptions: Sendable {
   public var etag: String?
   /// Last-Modified of the HTTP answer, as it was given.
   public var lastModified: String?
-  /// When the snapshot was generated, if it does not say so itself; nil: now.
+  /// When the snapshot was generated, if it does not say so itself; nil: unknown. A snapshot of unknown
+  /// age overwrites any other, and any other overwrites it.
   public var generated: Timestamp?
   /// Commit after each so many records; nil: all or nothing.
   public var commitEvery: Int?
@@ -75,7 +76,7 @@ public struct ImportReport: Sendable {
   public var mergeDuration: Duration = .zero
   /// The (last) transaction that it changed events in; nil: it changed none.
   public var token: ChangeToken?
-  /// When the snapshot was generated.
+  /// When the snapshot was generated, as far as is known.
   public var generated: Timestamp?
   /// Whether the whole feed was imported: false if it was told to stop between two batches.
   public var isComplete = false

@@ -55,7 +55,7 @@ public struct Importer {
             before: total.seen, batch: &batch, progress: progress)
           batch.receiveDuration = begun.elapsed
           total.bytes = source.bytesRead
-          let generated = source.generated ?? options.generated ?? startedAt
+          let generated = source.generated ?? options.generated
           total.generated = generated
           try refuseIfNothingIsUsable(batch)
           try merge(&batch, statements: statements, generated: generated)
@@ -122,7 +122,7 @@ public struct Importer {
   }
 
   private func merge(
-    _ batch: inout ImportReport, statements: ImportStatements, generated: Timestamp
+    _ batch: inout ImportReport, statements: ImportStatements, generated: Timestamp?
   ) throws {
     let begun = ContinuousInstant.now()
     try connection.execute("set local jit = off")
@@ -132,7 +132,7 @@ public struct Importer {
     try connection.execute(
       "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
       [.text(options.author), .text(options.context ?? options.feed)])
-    let asOf = Parameter.text(generated.description)
+    let asOf = Parameter.text(generated?.description)
     let counts = try connection.execute(statements.merge, [asOf])
     batch.inserted = counts.integer(0, 0) ?? 0
     batch.updated = counts.integer(0, 1) ?? 0

@@ -16,7 +16,7 @@ struct ImportCommand {
       first that failed.
       """,
     options: [
-      .value("generated", "TIME", help: "when the snapshots were generated, if they do not say so; by default now"),
+      .value("generated", "TIME", help: "when the snapshots were generated, if they do not say so; without it a snapshot of unknown age overwrites any other"),
       .flag("json", help: "one JSON object for each source instead of a line of text"),
     ] + IngestCommand.importOptions,
     positionals: [

@@ -1,0 +1,72 @@
+import Glibc
+import Postgres
+public import QuakeStore
+
+/// The PostgreSQL that a run of the tests talks to: private, in a folder of its own under /tmp, started
+/// at its first use and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
+public final class TestServer: Sendable {
+  /// The server of this process.
+  public static let shared: TestServer = {
+    do {
+      return try TestServer()
+    } catch {
+      preconditionFailure("could not start PostgreSQL for the tests: \(error)")
+    }
+  }()
+
+  /// The server itself.
+  public let server: EmbeddedServer
+
+  private static let prefix = "quake-test-server-"
+
+  private init() throws {
+    Self.removeLeftovers()
+    var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())")
+    options.binDirectory = getenv("QUAKE_PG_BIN").map { String(cString: $0) }
+    // Nothing here has to survive a power failure.
+    options.settings = ["fsync": "off", "max_connections": "300"]
+    server = try EmbeddedServer(options)
+    try server.start()
+    try Self.createTemplate(server)
+    atexit { TestServer.stop() }
+  }
+
+  private static func createTemplate(_ server: EmbeddedServer) throws {
+    let admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
+    try admin.execute("create database quake_template")
+    let connection = try Connection(
+      ConnectionSettings(conninfo(server, database: "quake_template"), applicationName: "tests"))
+    _ = try Migrator(connection: connection, program: "tests").migrate()
+  }
+
+  static func conninfo(_ server: EmbeddedServer, database: String) -> String {
+    // The later of two equal keywords counts.
+    server.conninfo + " dbname=\(database)"
+  }
+
+  private static func stop() {
+    _ = try? shared.server.stop(mode: .immediate)
+    remove(shared.server.options.home)
+  }
+
+  /// A run that was killed leaves its server behind; its process id tells.
+  private static func removeLeftovers() {
+    guard let folder = opendir("/tmp") else { return }
+    defer { closedir(folder) }
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard name.hasPrefix(prefix), let pid = pid_t(name.dropFirst(prefix.count)),
+        kill(pid, 0) != 0, errno == ESRCH
+      else { continue }
+      let options = EmbeddedServer.Options(home: "/tmp/\(name)")
+      _ = try? EmbeddedServer(options).stop(mode: .immediate)
+      remove("/tmp/\(name)")
+    }
+  }
+
+  private static func remove(_ folder: String) {
+    _ = try? ChildProcess("/bin/rm", ["-rf", folder]).run()
+  }
+}
