@@ -18,10 +18,14 @@ enum IngestCommand {
 
   /// Options of `run` and `import` alike.
   static let importOptions: [Option] = [
-    .value("author", "NAME", default: "quake-ingest", help: "author of the changes, in the history"),
     .value(
-      "merge", "POLICY", default: "incoming", completion: .words(MergePolicy.allCases.map(\.rawValue)),
-      help: "for events that are there with other contents: incoming (the incoming one wins, unless it is of an older snapshot), always, store (the stored one stays), error"),
+      "author", "NAME", default: "quake-ingest", help: "author of the changes, in the history"),
+    .value(
+      "merge", "POLICY", default: "incoming",
+      completion: .words(MergePolicy.allCases.map(\.rawValue)),
+      help:
+        "for events that are there with other contents: incoming (the incoming one wins, unless it is of an older snapshot), always, store (the stored one stays), error"
+    ),
     .value(
       "commit-every", "N",
       help: "commit after each N records instead of all or nothing; can be repeated safely"),
@@ -52,6 +56,16 @@ enum IngestCommand {
     }
   }
 
+  /// What to do about an error that has no better advice of its own.
+  private static func advice(on kind: FeedError.Kind) -> String? {
+    switch kind {
+    case .usage, .unknownFeed: "Give a feed's name, a URL, a file, or - for standard input."
+    case .badData: "Check that this is an earthquake feed in GeoJSON or CSV, or fetch it again."
+    case .unavailable: "Check the name, or try again later."
+    case .interrupted: nil
+    }
+  }
+
   /// What errors of the libraries that only this tool uses mean.
   static func failure(_ error: any Error) -> Failure? {
     switch error {
@@ -63,7 +77,8 @@ enum IngestCommand {
         case .unavailable: .unavailable
         case .interrupted: .ok
         }
-      return Failure(status, error.message, detail: error.detail, hint: error.hint)
+      return Failure(
+        status, error.message, detail: error.detail, hint: error.hint ?? advice(on: error.kind))
     case let error as SimulatorError:
       return Failure(.unavailable, error.message, detail: error.detail, hint: error.hint)
     default: return Failure(error)
