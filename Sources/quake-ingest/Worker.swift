@@ -121,7 +121,13 @@ final class Worker {
     {
     case .notModified(let response):
       diagnostics.verbose("\(feed.name): not modified")
-      try record(feed, response.validators, of: nil, connection)
+      // Such an answer may leave out what has not changed.
+      try record(
+        feed,
+        FeedValidators(
+          etag: response.validators.etag ?? validators.etag,
+          lastModified: response.validators.lastModified ?? validators.lastModified),
+        of: nil, connection)
       return response.maxAge
     case .opened(var opened):
       var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
