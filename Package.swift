@@ -92,7 +92,7 @@ let package = Package(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(
       name: "ToolTests",
-      dependencies: ["TestSupport", "QuakeSimulator", "QuakeStore", "Postgres"],
+      dependencies: ["TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres"],
       swiftSettings: strict),
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],

@@ -33,7 +33,7 @@ final class ToolProcess {
   }
 
   /// Generous, because other people's builds may run on the same machine.
-  static let patience = Duration.seconds(60)
+  static let patience = Duration.seconds(30)
 
   let pid: pid_t
   private let name: String

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// What every tool says of itself.
+@Suite struct CommandLineTests {
+  static let commands = [
+    "quake-ingest", "quake-ingest run", "quake-ingest import", "quake-ingest simulate",
+    "quake-watch", "quake-admin", "quake-admin migrate", "quake-admin server",
+    "quake-admin server start", "quake-admin server stop", "quake-admin server status",
+    "quake-admin server psql",
+  ]
+
+  private static func run(_ command: String, _ arguments: String...) throws -> ToolProcess.Outcome {
+    let words = command.split(separator: " ").map(String.init)
+    return try Tools.run(words[0], words.dropFirst() + arguments)
+  }
+
+  @Test(arguments: commands)
+  func helpIsOnStandardOutput(_ command: String) throws {
+    let long = try Self.run(command, "--help")
+    #expect(long.status == 0 && long.errors.isEmpty)
+    for words in ["Usage:\n  \(command)", "--help"] {
+      #expect(long.output.contains(words), "\(long.output)")
+    }
+    #expect(long.lines.allSatisfy { $0.count <= 80 }, "no wider than a terminal")
+    #expect(try Self.run(command, "-h").output == long.output)
+  }
+
+  @Test(arguments: ["quake-ingest", "quake-watch", "quake-admin"])
+  func versionIsOnStandardOutput(_ tool: String) throws {
+    let outcome = try Self.run(tool, "--version")
+    #expect(outcome.status == 0 && outcome.errors.isEmpty)
+    let words = outcome.output.split(whereSeparator: \.isWhitespace)
+    #expect(words.count == 2 && words.first.map(String.init) == tool, "\(outcome.output)")
+    #expect(words.last?.wholeMatch(of: /[0-9]+\.[0-9]+\.[0-9]+/) != nil)
+  }
+
+  @Test(arguments: commands)
+  func wrongOptionsAreUsageErrors(_ command: String) throws {
+    guard command != "quake-admin server psql" else {
+      // Everything is psql's.
+      return #expect(try Self.run(command, "--help").status == 0)
+    }
+    let outcome = try Self.run(command, "--no-such-option")
+    #expect(outcome.status == 64)
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.errors.contains("error: "), "\(outcome.errors)")
+    #expect(outcome.errors.contains("no-such-option"))
+  }
+
+  @Test(arguments: ["quake-ingest", "quake-admin", "quake-admin server"])
+  func aSubcommandIsNeeded(_ command: String) throws {
+    #expect(try Self.run(command).status == 64)
+    let outcome = try Self.run(command, "frobnicate")
+    #expect(outcome.status == 64)
+    #expect(outcome.errors.contains("frobnicate"))
+  }
+
+  @Test(arguments: ["--quiet", "--verbose"])
+  func commonOptionsGoBeforeAndAfter(_ option: String) throws {
+    let address = ["--database", "host=/nonexistent"]
+    for arguments in [[option, "migrate"] + address, ["migrate", option] + address] {
+      #expect(try Tools.run("quake-admin", arguments).status == 69, "\(arguments)")
+    }
+  }
+
+  /// A simulator of its own process, and a file of it.
+  @Test func theSimulatorServesAndWrites() throws {
+    let simulator = try Tools.start(
+      "quake-ingest", ["simulate", "--port", "0", "--events", "50", "--seed", "7"])
+    let line = try simulator.line()
+    #expect(line.hasPrefix("simulating 50 events at http://127.0.0.1:"))
+    let example = try simulator.line()
+    let url = try #require(example.split(separator: " ").last.map(String.init))
+    let port = try #require(URL(string: url)?.port)
+    #expect(try !HTTP.get("/earthquakes/feed/v1.0/summary/all_month.geojson", port: port).isEmpty)
+    // The port is taken.
+    let second = try Tools.run("quake-ingest", ["simulate", "--port", "\(port)"])
+    #expect(second.status == 69)
+    simulator.signal(SIGTERM)
+    #expect(try simulator.exit().ending == .exited(0))
+    let folder = try TemporaryFolder()
+    for (option, ending) in [([], "geojson"), (["--csv"], "csv")] {
+      let file = "\(folder.path)/a.\(ending)"
+      let outcome = try Tools.run(
+        "quake-ingest", ["simulate", "--events", "50", "--output", file] + option)
+      #expect(outcome.status == 0)
+      #expect(try Feeds.eventCount(file) == 50)
+    }
+    for arguments in [["--fault", "rain"], ["--events", "-1"], ["--port", "70000"]] {
+      #expect(try Tools.run("quake-ingest", ["simulate"] + arguments).status == 64)
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import QuakeStore
+import TestSupport
+import Testing
+
+/// What is there after something was killed.
+@Suite struct CrashTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  // MARK: The import
+
+  /// An import killed at any moment leaves all of itself or nothing; the next run completes it.
+  @Test func aKilledImportLeavesNothingHalf() throws {
+    let events = 15_000
+    let file = folder.path + "/large.geojson"
+    let made = try Tools.run(
+      "quake-ingest", ["simulate", "--events", "\(events)", "--output", file])
+    try #require(made.status == 0)
+    func start(_ database: TestDatabase) throws -> ToolProcess {
+      try Tools.start("quake-ingest", ["import", "--json", file] + database.option)
+    }
+    // The second import is not slowed down by what the first had to read from disk.
+    var length = Duration.zero
+    for _ in 1...2 {
+      let trial = try TestDatabase()
+      let begun = ContinuousClock.now
+      #expect(try start(trial).exit().status == 0)
+      length = ContinuousClock.now - begun
+    }
+    let rounds = Tools.isSoak ? 200 : 20
+    var killed = 0
+    for round in 0..<rounds {
+      let database = try TestDatabase()
+      let before = try database.contents()
+      let process = try start(database)
+      // Spread over the length of an import; most of them end before it does.
+      let instant = length * (Double(round) + Double.random(in: 0...1)) / Double(rounds)
+      let whole = try? process.exit(within: instant)
+      process.signal(SIGKILL)
+      let outcome = try whole ?? process.exit()
+      try database.waitForNone("quake-ingest")
+      let stored = try database.count("quake.quake")
+      if outcome.ending == .killed(by: SIGKILL) {
+        killed += 1
+        if stored == 0 {
+          #expect(try database.contents() == before, "after \(instant)")
+        }
+      }
+      #expect(stored == 0 || stored == events, "\(stored) after \(instant)")
+      #expect(try database.count("quake.change_transaction") == (stored == 0 ? 0 : 1))
+      let next = try start(database).exit()
+      #expect(next.status == 0, "\(next.errors)")
+      let report = try JSONLine(#require(next.lines.first))
+      #expect(report.integer("seen") == events)
+      #expect(report.integer("inserted") == events - stored)
+      #expect(report.integer("unchanged") == stored)
+      #expect(try database.count("quake.quake") == events)
+    }
+    #expect(killed >= rounds / 4)
+  }
+
+  // MARK: The server
+
+  /// A server of a test's own, as the tools start it.
+  private final class Server {
+    let environment: [String: String]
+    private let server: EmbeddedServer
+
+    init(_ folder: TemporaryFolder) throws {
+      let home = folder.path + "/server"
+      environment = ["QUAKE_SERVER_HOME": home]
+      var options = EmbeddedServer.Options(home: home)
+      options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
+      server = try EmbeddedServer(options)
+    }
+
+    deinit { _ = try? server.stop(mode: .immediate) }
+
+    var pid: pid_t { get throws { try #require(server.status().pid) } }
+
+    func admin(_ arguments: [String]) throws -> ToolProcess.Outcome {
+      try Tools.run("quake-admin", arguments, environment: environment)
+    }
+
+    func psql(_ query: String) throws -> [String] {
+      let outcome = try admin(["server", "psql", "-X", "-A", "-t", "-q", "-c", query])
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      return outcome.lines
+    }
+
+    func history() throws -> [String] {
+      try psql(
+        """
+        select concat_ws(' ', token, position, op, coalesce(code, 'null'))
+          from quake.changes_since('0')
+        """)
+    }
+  }
+
+  @Test func aServerThatIsKilledOrStoppedIsSurvivedByRunAndWatch() throws {
+    let server = try Server(folder)
+    let run = try Tools.start(
+      "quake-ingest", ["run", "--feed", "simulated", "--every", "100ms"],
+      environment: server.environment)
+    try run.waitForError("token 1.")
+    let watch = try Tools.start(
+      "quake-watch", ["--json", "--from-start"], environment: server.environment)
+    var received = try watch.lines(2000).map { try JSONLine($0).change }
+    for round in 1...2 {
+      // In the middle of what is going on.
+      received.append(try JSONLine(watch.line()).change)
+      kill(try server.pid, SIGKILL)
+      try watch.waitForError("connected again", count: round)
+      try run.waitForError("connected to the database again", count: round)
+      received.append(try JSONLine(watch.line()).change)
+    }
+    // Somebody who stops it means it: neither starts it again, both come back with it.
+    #expect(try server.admin(["server", "stop"]).status == 0)
+    try watch.waitForError("lost the database", count: 3)
+    try run.waitForError("lost the database", count: 3)
+    #expect(try server.admin(["server", "status"]).status == 1)
+    #expect(try server.admin(["server", "start"]).status == 0)
+    try watch.waitForError("connected again", count: 3)
+    try run.waitForError("connected to the database again", count: 3)
+    received.append(try JSONLine(watch.line()).change)
+
+    run.signal(SIGTERM)
+    #expect(try run.exit().ending == .exited(0))
+    let history = try server.history()
+    while received.count < history.count {
+      received.append(try JSONLine(watch.line()).change)
+    }
+    watch.signal(SIGTERM)
+    let outcome = try watch.exit()
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.output.isEmpty)
+    #expect(received == history)
+    #expect(history.count > 2003)
+    // The list and the history say the same.
+    #expect(
+      try server.psql(
+        """
+        select count(*) from (
+          (select code, magnitude, time, as_of from quake.quake
+           except select code, magnitude, time, as_of from quake.as_of(quake.latest_token()))
+          union all
+          (select code, magnitude, time, as_of from quake.as_of(quake.latest_token())
+           except select code, magnitude, time, as_of from quake.quake)) d
+        """) == ["0"])
+  }
+}
+
+extension TestDatabase {
+  /// Waits until no session of `application` is left.
+  fileprivate func waitForNone(_ application: String) throws {
+    try eventually("the sessions of \(application) have ended") {
+      try value(
+        """
+        select count(*) from pg_stat_activity
+         where datname = current_database() and application_name = '\(application)'
+        """) == "0"
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How much memory the tools need.
+@Suite struct MemoryTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  /// An idle watcher needs no more than 1.5 times what an idle psql does.
+  @Test func anIdleWatcherIsAsSmallAsPsql() throws {
+    let database = try TestDatabase()
+    // Copies share no page of their code with what other tests run, as they would not where they
+    // run alone.
+    let watcher = folder.path + "/quake-watch"
+    let client = folder.path + "/psql"
+    try FileManager.default.copyItem(atPath: Tools.folder + "/quake-watch", toPath: watcher)
+    try FileManager.default.copyItem(
+      atPath: URL(fileURLWithPath: Tools.psql()).resolvingSymlinksInPath().path, toPath: client)
+    let watch = try ToolProcess(watcher, database.option, environment: Tools.environment)
+    // A pipe that never brings anything: psql waits for a command.
+    let psql = try Tools.startShell(
+      "mkfifo pipe; exec 3<>pipe; exec ./psql -X -d '\(database.conninfo)' <pipe",
+      folder: folder.path)
+    try database.waitForIdle("quake-watch", after: "quake.change_transaction")
+    try eventually("psql is connected") {
+      try database.value(
+        """
+        select count(*) from pg_stat_activity
+         where datname = current_database() and application_name = 'psql' and state = 'idle'
+        """) == "1"
+    }
+    let watchSize = try Self.settled(watch.pid)
+    let psqlSize = try Self.settled(psql.pid)
+    #expect(psqlSize > 500, "\(psqlSize) kB cannot be")
+    #expect(
+      Double(watchSize) <= 1.5 * Double(psqlSize),
+      "quake-watch \(watchSize) kB, psql \(psqlSize) kB")
+    // And it still does its work.
+    try database.psql("insert into quake.quake (code, time) values ('us1', now());")
+    #expect(try watch.line().contains("us1"))
+  }
+
+  /// The unique memory of a process when it has not changed for three seconds.
+  private static func settled(_ pid: pid_t) throws -> Int {
+    var size = try ProcessMemory.unique(of: pid)
+    var since = ContinuousClock.now
+    try eventually("the memory of process \(pid) does not change") {
+      let now = try ProcessMemory.unique(of: pid)
+      if now != size {
+        size = now
+        since = .now
+      }
+      return ContinuousClock.now - since > .seconds(3)
+    }
+    return size
+  }
+
+  /// Memory does not depend on the size of the feed.
+  @Test func aLargeFeedNeedsLittleMemory() throws {
+    let database = try TestDatabase()
+    let events = Tools.isSoak ? 1_000_000 : 60_000
+    let file = folder.path + "/large.geojson"
+    let made = try Tools.run(
+      "quake-ingest", ["simulate", "--events", "\(events)", "--output", file])
+    try #require(made.status == 0)
+    let asked = Flag()
+    let answer = Flag()
+    let server = try ScriptedServer { _, client in
+      asked.raise()
+      try? answer.wait()
+      client.answer(404, [], "")
+    }
+    // While it waits for the second source its memory can be looked at.
+    let tool = try Tools.start(
+      "quake-ingest", ["import", "--json", file, server.url, "--timeout", "60s"] + database.option)
+    let line = try JSONLine(tool.line(within: .seconds(Tools.isSoak ? 600 : 60)))
+    #expect(line.integer("inserted") == events)
+    try asked.wait()
+    let peak = try ProcessMemory.peak(of: tool.pid)
+    answer.raise()
+    #expect(try tool.exit().status == 69)
+    #expect(peak < 32 * 1024, "peak of \(peak) kB")
+  }
+}

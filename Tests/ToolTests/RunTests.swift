@@ -1,0 +1,315 @@
+import Foundation
+import QuakeModel
+import QuakeSimulator
+import Synchronization
+import TestSupport
+import Testing
+
+/// `quake-ingest run`: what it does on good days and on bad ones.
+@Suite struct RunTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func run(_ arguments: [String]) throws -> ToolProcess {
+    try Tools.start("quake-ingest", ["run"] + database.option + arguments)
+  }
+
+  // MARK: The simulator
+
+  /// A clock that is put forward by hand.
+  private final class HandClock: Sendable {
+    private let time = Mutex(Int64(Date().timeIntervalSince1970 * 1_000_000))
+
+    var now: Timestamp { time.withLock { Timestamp(microseconds: $0) } }
+    func advance(seconds: Int64) { time.withLock { $0 += seconds * 1_000_000 } }
+  }
+
+  /// What each kind of bad day makes `run` say; nil for those that look like any other day.
+  private static let words: [FaultKind: String] = [
+    .empty: "is empty", .truncated: "truncated", .short: "truncated", .truncatedGzip: "gzip",
+    .html: "HTML page", .notFound: "HTTP status 404", .tooManyRequests: "HTTP status 429",
+    .unavailable: "HTTP status 503", .stall: "sent nothing for 200 ms", .invalidUTF8: "UTF-8",
+  ]
+
+  @Test(arguments: FaultKind.allCases)
+  func badDaysAreSurvived(_ fault: FaultKind) throws {
+    let clock = HandClock()
+    var options = SimulatorOptions()
+    options.events = 300
+    options.rate = 60
+    options.maxAge = 0
+    options.now = { clock.now }
+    options.faults = [ScheduledFault(fault, every: 2)]
+    let server = try SimulatedFeedServer(options)
+    let feed = try #require(SummaryFeed(name: "all_month"))
+    let run = try run(
+      ["--every", "50ms", "--timeout", "200ms", "--verbose", "--feed", server.url(of: feed)])
+    for round in 1...2 {
+      clock.advance(seconds: 60)
+      // A body with garbage in it may be the newest there is, until the catalogue moves on.
+      var advanced = ContinuousClock.now
+      try eventually("the store has the simulator's catalogue, round \(round)") {
+        if ContinuousClock.now - advanced > .seconds(1) {
+          clock.advance(seconds: 10)
+          advanced = .now
+        }
+        return try missing(from: server).isEmpty && faultyAnswers(of: server) >= round
+      }
+    }
+    if let words = Self.words[fault] {
+      try run.waitForError("warning: could not import all_month: ")
+      #expect(run.errorText.contains(words), "\(run.errorText)")
+      #expect(run.errorText.contains("Next attempt in "))
+    }
+    run.signal(SIGTERM)
+    let outcome = try run.exit()
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.errors.hasSuffix("quake-ingest: stopped\n"), "\(outcome.errors.suffix(300))")
+    #expect(try database.value("select bool_and(complete) from quake.import") == "t")
+    #expect(try database.count("quake.change_pending") == 0)
+  }
+
+  private func faultyAnswers(of server: SimulatedFeedServer) throws -> Int {
+    let state = try JSONLine(
+      String(decoding: HTTP.get("/state", port: server.port), as: UTF8.self))
+    return try #require(state.integer("faultyAnswers"))
+  }
+
+  /// Events of the catalogue, well within the feed's window, that the store lacks or has otherwise.
+  private func missing(from server: SimulatedFeedServer) throws -> [String] {
+    let root =
+      try JSONSerialization.jsonObject(
+        with: Data(HTTP.get("/catalogue.geojson", port: server.port))) as? [String: Any]
+    let metadata = try #require(root?["metadata"] as? [String: Any])
+    let generated = try #require((metadata["generated"] as? NSNumber)?.int64Value)
+    let stored = Set(
+      try database.column(
+        """
+        select concat_ws('/', code, (extract(epoch from time) * 1000)::bigint, magnitude)
+          from quake.quake
+        """))
+    return (root?["features"] as? [[String: Any]] ?? []).compactMap { feature in
+      guard let id = feature["id"] as? String,
+        let properties = feature["properties"] as? [String: Any],
+        let time = (properties["time"] as? NSNumber)?.int64Value,
+        time > generated - 29 * 86_400_000
+      else { return nil }
+      var parts = [id, "\(time)"]
+      if let magnitude = properties["mag"] as? NSNumber { parts.append("\(magnitude)") }
+      let text = parts.joined(separator: "/")
+      return stored.contains(text) ? nil : text
+    }
+  }
+
+  @Test func simulatedNeedsNoServer() throws {
+    let run = try run(["--feed", "simulated", "--every", "200ms"])
+    try run.waitForError("simulated: 2,0", count: 1)
+    try run.waitForError(" updated, ", count: 2)
+    run.signal(SIGINT)
+    #expect(try run.exit().ending == .exited(0))
+    #expect(try database.count("quake.quake") >= 2000)
+    #expect(try database.value("select name from quake.feed") == "simulated")
+  }
+
+  @Test func itMigratesUnlessToldOtherwise() throws {
+    let empty = try TestDatabase(migrated: false)
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    let arguments = ["run", "--once", "--feed", file] + empty.option
+    let refused = try Tools.run("quake-ingest", arguments + ["--no-migrate"])
+    #expect(refused.status == 78)
+    #expect(try empty.value("select count(*) from pg_namespace where nspname = 'quake'") == "0")
+    let taken = try Tools.run("quake-ingest", arguments)
+    #expect(taken.status == 0, "\(taken.errors)")
+    #expect(taken.errors.contains("applied migration 1 (quake)"))
+    #expect(try empty.count("quake.quake") == 3)
+  }
+
+  // MARK: What HTTP says
+
+  @Test func anUnchangedFeedIsAskedForWithItsTagAndNotImported() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let date = "Tue, 14 Nov 2023 22:15:00 GMT"
+    let server = try ScriptedServer { request, client in
+      if request.headers["if-none-match"] == "\"v1\"" {
+        // Not even the tag again: what is known stays known.
+        client.answer(304, [], [])
+      } else {
+        client.answer(200, ["ETag: \"v1\"", "Last-Modified: \(date)"], body)
+      }
+    }
+    let run = try run(["--feed", server.url, "--every", "50ms", "--verbose"])
+    try run.waitForError("all_day: not modified", count: 3)
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    let requests = server.requests
+    #expect(requests.count >= 4)
+    #expect(requests[0].headers["if-none-match"] == nil)
+    for request in requests.dropFirst() {
+      #expect(request.headers["if-none-match"] == "\"v1\"")
+      #expect(request.headers["accept-encoding"] == "gzip")
+    }
+    #expect(requests[1].headers["if-modified-since"] == date)
+    #expect(try database.count("quake.import") == 1)
+    #expect(
+      try database.value("select etag || last_modified || failures from quake.feed")
+        == "\"v1\"\(date)0")
+    // The next run knows the tag too.
+    let again = try self.run(["--feed", server.url, "--once"])
+    #expect(try again.exit().status == 0)
+    #expect(server.requests.last?.headers["if-none-match"] == "\"v1\"")
+  }
+
+  /// Fresh for a second, says the server: then it is not asked before.
+  @Test(arguments: ["Cache-Control: public, max-age=1", "Retry-After: 1"])
+  func theServersPauseIsKept(_ header: String) throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let status = header.hasPrefix("Retry") ? 503 : 200
+    let server = try ScriptedServer { _, client in client.answer(status, [header], body) }
+    let run = try run(["--feed", server.url, "--every", "10ms"])
+    try eventually("three requests") { server.requests.count >= 3 }
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    let arrivals = server.requests.map(\.arrived)
+    for (earlier, later) in zip(arrivals, arrivals.dropFirst()) {
+      #expect(later - earlier >= .milliseconds(950))
+    }
+    if status == 503 {
+      #expect(
+        try database.value(
+          "select failures >= 2 and error like 'could not fetch%503%' from quake.feed") == "t")
+    }
+  }
+
+  /// Failures in a row double the pause; a success ends that.
+  @Test func failuresAreAskedForLessAndLess() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let server = try ScriptedServer { request, client in
+      if request.number < 5 { client.answer(500, [], "") } else { client.answer(200, [], body) }
+    }
+    let run = try run(["--feed", server.url, "--every", "40ms"])
+    try eventually("seven requests") { server.requests.count >= 7 }
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    let arrivals = server.requests.map(\.arrived)
+    // 40, 80, 160, 320, 640 ms, each three quarters of that at least.
+    for index in 0..<5 {
+      #expect(arrivals[index + 1] - arrivals[index] >= .milliseconds(30 * (1 << index)))
+    }
+    #expect(try database.value("select failures from quake.feed") == "0")
+    #expect(try database.count("quake.quake") == 3)
+  }
+
+  @Test func severalFeedsArePolled() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 2, from: 11).utf8))
+    let run = try run(["--feed", file, "--feed", server.url, "--every", "50ms"])
+    try run.waitForError("a.geojson: 3 seen", count: 2)
+    try run.waitForError("all_day: 2 seen", count: 2)
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    #expect(try database.count("quake.quake") == 5)
+    #expect(try database.count("quake.change_transaction") == 2)
+    #expect(try database.count("quake.feed") == 2)
+  }
+
+  // MARK: The end
+
+  @Test func onceEndsWithTheStatusOfTheFirstThatFailed() throws {
+    let good = try folder.write("good.geojson", Feeds.collection(count: 3))
+    let bad = try folder.write("bad.geojson", "<html>")
+    let server = try ScriptedServer(503, body: [])
+    for (feeds, status) in [
+      ([good], 0), ([bad], 65), ([server.url], 69), ([good, server.url, bad], 69),
+      ([bad, server.url], 65), (["all_fortnight"], 64),
+    ] as [([String], Int32)] {
+      let outcome = try run(["--once"] + feeds.flatMap { ["--feed", $0] }).exit()
+      #expect(outcome.status == status, "\(feeds): \(outcome.errors)")
+    }
+    #expect(try database.count("quake.quake") == 3)
+    let dry = try TestDatabase()
+    let outcome = try Tools.run(
+      "quake-ingest", ["run", "--once", "--dry-run", "--feed", good] + dry.option)
+    #expect(outcome.status == 0 && outcome.errors.contains("3 inserted"))
+    #expect(try dry.count("quake.quake") + dry.count("quake.import") == 0)
+  }
+
+  @Test func wrongOptionsAreUsageErrors() throws {
+    for arguments in [
+      ["--every", "never"], ["--every", "0s"], ["--merge", "x"], ["--feed"], ["x"],
+      ["--timeout", "-1s"],
+    ] {
+      let outcome = try run(arguments).exit()
+      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+    }
+  }
+
+  /// The import in hand is finished first: its body has begun to come.
+  @Test func sigtermFinishesTheImportInHand() throws {
+    let body = Array(Feeds.collection(count: 2000).utf8)
+    let halfway = Flag()
+    let rest = Flag()
+    let server = try ScriptedServer { _, client in
+      client.answer(200, [], Array(body[..<500_000]), announced: body.count)
+      halfway.raise()
+      try? rest.wait()
+      client.send(Array(body[500_000...]))
+    }
+    let run = try run(["--feed", server.url])
+    try halfway.wait()
+    try database.waitForCopy("quake-ingest")
+    run.signal(SIGTERM)
+    rest.raise()
+    let outcome = try run.exit()
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.errors.contains("2,000 inserted"), "\(outcome.errors)")
+    #expect(try database.count("quake.quake") == 2000)
+  }
+
+  @Test func sigtermEndsAWaitForAnAnswerAndASecondOneEverything() throws {
+    let asked = Flag()
+    let server = try ScriptedServer { request, client in
+      if request.number == 1 { client.send("HTTP/1.1 200 OK\r\n\r\n{\"features\": [") }
+      asked.raise()
+      client.hold()
+    }
+    let waiting = try run(["--feed", server.url])
+    try asked.wait()
+    waiting.signal(SIGTERM)
+    let outcome = try waiting.exit(within: .seconds(20))
+    #expect(outcome.ending == .exited(0))
+    #expect(!outcome.errors.contains("warning"), "\(outcome.errors)")
+
+    let reading = try run(["--feed", server.url])
+    try asked.wait()
+    reading.signal(SIGTERM)
+    // The body is in hand, so the first does not end it.
+    try eventually("the first signal has been taken") {
+      let status = try String(contentsOfFile: "/proc/\(reading.pid)/status", encoding: .utf8)
+      return status.contains("SigPnd:\t0000000000000000\n")
+        && status.contains("ShdPnd:\t0000000000000000\n")
+    }
+    reading.signal(SIGTERM)
+    #expect(try reading.exit(within: .seconds(20)).ending == .exited(128 + SIGTERM))
+    #expect(try database.count("quake.import") == 0)
+  }
+}
+
+extension TestDatabase {
+  /// Waits until a session of `application` copies records in.
+  fileprivate func waitForCopy(_ application: String) throws {
+    try eventually("\(application) copies") {
+      try value(
+        """
+        select count(*) from pg_stat_activity
+         where datname = current_database() and application_name = '\(application)'
+           and query ilike 'copy%'
+        """) != "0"
+    }
+  }
+}
