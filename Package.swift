@@ -63,6 +63,9 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
+
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["CommandLine"], swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )
