@@ -93,6 +93,8 @@ let package = Package(
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["CommandLine"], swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )
