@@ -250,7 +250,7 @@ extension HTTPTransfer {
     case CURLE_TOO_MANY_REDIRECTS:
       throw FeedError(.tooManyRedirects, message, detail: detail, hint: "Check the URL.")
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
-      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
       throw FeedError(
         .tls, message, detail: detail,
         hint: "Check the URL's host, this machine's clock and its certificates (ca-certificates).")
@@ -258,7 +258,8 @@ extension HTTPTransfer {
       throw FeedError(
         .network, message, detail: detail, hint: "Check the URL's host and the network.")
     default:
-      throw FeedError(.network, message, detail: detail, hint: "Check the network; try again later.")
+      throw FeedError(
+        .network, message, detail: detail, hint: "Check the network; try again later.")
     }
   }
 }
