@@ -237,9 +237,10 @@ extension HTTPTransfer {
     let words = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said
     let detail = URLText.redact(words, of: url) + (words.hasSuffix(".") ? "" : ".")
     let message = "could not fetch \"\(name)\""
+    // Past that point it is not the user's URL that is wrong but the server's redirect or answer.
+    let wasConnected = offset(CURLINFO_PRETRANSFER_TIME_T) > 0
     switch result {
-    case CURLE_URL_MALFORMAT where headers.status == 0,
-      CURLE_UNSUPPORTED_PROTOCOL where headers.status == 0:  // else it is the server's redirect
+    case CURLE_URL_MALFORMAT where !wasConnected, CURLE_UNSUPPORTED_PROTOCOL where !wasConnected:
       throw FeedError(.invalidReference, "cannot fetch \"\(name)\"", detail: detail)
     case CURLE_PARTIAL_FILE:
       throw FeedError(
