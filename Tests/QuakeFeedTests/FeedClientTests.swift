@@ -82,17 +82,19 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("404 Not Found", [], 404, nil),
-    ("429 Too Many Requests", ["Retry-After: 120"], 429, 120),
-    (
-      "503 Service Unavailable",
-      ["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT"], 503, 60
-    ),
-    ("500 Oops", ["Retry-After: nonsense"], 500, nil),
-    ("206 Partial Content", [], 206, nil),
-    ("301 Moved Permanently", [], 301, nil),
-  ] as [(String, [String], Int, Int?)])
+  @Test(
+    arguments: [
+      ("404 Not Found", [], 404, nil),
+      ("429 Too Many Requests", ["Retry-After: 120"], 429, 120),
+      (
+        "503 Service Unavailable",
+        ["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT"], 503,
+        60
+      ),
+      ("500 Oops", ["Retry-After: nonsense"], 500, nil),
+      ("206 Partial Content", [], 206, nil),
+      ("301 Moved Permanently", [], 301, nil),
+    ] as [(String, [String], Int, Int?)])
   func otherStatusesAreErrors(
     line: String, headers: [String], status: Int, retryAfter: Int?
   ) throws {
@@ -248,7 +250,9 @@ import Testing
   @Test func twoResponsesOfOneClientCanBeRead() throws {
     let body = Array(Self.feedText.utf8)
     // One connection at a time, so the second is answered only after the first has been sent.
-    try withServer { _ in Answer("200 OK", body: body) } _: { server in
+    try withServer { _ in
+      Answer("200 OK", body: body)
+    } _: { server in
       let client = client()
       let first = try client.open(url: server.url())
       let second = try client.open(url: server.url())
@@ -269,10 +273,14 @@ import Testing
   }
 
   @Test func aServerThatSpeaksNoHTTP() throws {
-    try withServer { _ in Answer(Array("nonsense\r\n\r\n".utf8)) } _: { server in
+    try withServer { _ in
+      Answer(Array("nonsense\r\n\r\n".utf8))
+    } _: { server in
       #expect(failure(client(), server.url())?.code == .network)
     }
-    try withServer { _ in Answer([]) } _: { server in
+    try withServer { _ in
+      Answer([])
+    } _: { server in
       #expect(failure(client(), server.url())?.code == .network)
     }
   }

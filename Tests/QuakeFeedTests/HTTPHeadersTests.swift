@@ -12,14 +12,15 @@ import Testing
     return headers
   }
 
-  @Test(arguments: [
-    (["Cache-Control: max-age=60"], 60), (["cache-control: public, MAX-AGE=5, x"], 5),
-    (["Cache-Control: no-cache, max-age=9"], 0), (["Cache-Control: public"], nil), ([], nil),
-    (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: Sun, 06 Nov 1994 08:50:37 GMT"], 60),
-    (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: Sunday, 06-Nov-94 08:49:30 GMT"], 0),
-    (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: 0"], 0),
-    (["Expires: Sun, 06 Nov 1994 08:50:37 GMT"], nil),
-  ] as [([String], Int?)])
+  @Test(
+    arguments: [
+      (["Cache-Control: max-age=60"], 60), (["cache-control: public, MAX-AGE=5, x"], 5),
+      (["Cache-Control: no-cache, max-age=9"], 0), (["Cache-Control: public"], nil), ([], nil),
+      (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: Sun, 06 Nov 1994 08:50:37 GMT"], 60),
+      (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: Sunday, 06-Nov-94 08:49:30 GMT"], 0),
+      (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: 0"], 0),
+      (["Expires: Sun, 06 Nov 1994 08:50:37 GMT"], nil),
+    ] as [([String], Int?)])
   func maxAge(lines: [String], seconds: Int?) {
     var headers = headers("HTTP/1.1 200 OK")
     for line in lines { Array("\(line)\r\n".utf8).withUnsafeBytes { headers.take(line: $0) } }

@@ -130,10 +130,13 @@ struct RealFeedsTests {
     #expect(negativeDepths > 100)
     // Networks tx and ok have used one code for two earthquakes of one file: both are there.
     #expect(!collisions.isEmpty)
-    for code in collisions where codes.contains("tx\(code)") { #expect(codes.contains("ok\(code)")) }
+    for code in collisions where codes.contains("tx\(code)") {
+      #expect(codes.contains("ok\(code)"))
+    }
   }
 
-  @Test(arguments: RealFeeds.files("usgs", endings: "query_2020-06-10T0405Z.geojson", "2018-04.csv"))
+  @Test(
+    arguments: RealFeeds.files("usgs", endings: "query_2020-06-10T0405Z.geojson", "2018-04.csv"))
   func anyChunkingGivesTheSame(file: String) throws {
     let bytes = try RealFeeds.bytes(file)
     let whole = try FeedContents(BytesSource(bytes))
