@@ -30,11 +30,13 @@ public final class Connection {
     try settings.check()
     let parameters = settings.parameters
     guard
-      let connection = withCStrings(parameters.map { $0.keyword }, { keywords in
-        withCStrings(parameters.map { $0.value }) { values in
-          PQconnectStartParams(keywords, values, 1)
-        }
-      })
+      let connection = withCStrings(
+        parameters.map { $0.keyword },
+        { keywords in
+          withCStrings(parameters.map { $0.value }) { values in
+            PQconnectStartParams(keywords, values, 1)
+          }
+        })
     else {
       throw PostgresError(connection: nil, doing: "could not connect to the database")
     }

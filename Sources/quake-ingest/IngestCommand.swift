@@ -18,10 +18,15 @@ enum IngestCommand {
 
   /// Options of `run` and `import` alike.
   static let importOptions: [Option] = [
-    .value("author", "NAME", default: "quake-ingest", help: "author of the changes, in the history"),
     .value(
-      "merge", "POLICY", default: "incoming", completion: .words(MergePolicy.allCases.map(\.rawValue)),
-      help: "for events that are there with other contents: incoming (the incoming one wins, unless it is of an older snapshot), always, store (the stored one stays), error"),
+      "author", "NAME", default: "quake-ingest", help: "author of the changes, in the history"),
+    .value(
+      "merge", "POLICY", default: "incoming",
+      completion: .words(MergePolicy.allCases.map(\.rawValue)),
+      help: """
+        for events that are there with other contents: incoming (the incoming one wins, unless \
+        it is of an older snapshot), always, store (the stored one stays), error
+        """),
     .value(
       "commit-every", "N",
       help: "commit after each N records instead of all or nothing; can be repeated safely"),
