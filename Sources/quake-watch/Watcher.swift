@@ -70,9 +70,10 @@ final class Watcher {
       } catch let error where Self.isLoss(error) {
         guard reader != nil else { throw error }
         if connection != nil {
-          diagnostics.warning("lost the database: \(error)", hint: "Trying again until it is back.")
+          diagnostics.warning(
+            Failure(error)?.message ?? "\(error)", hint: "Trying again until it is back.")
         } else {
-          diagnostics.verbose("still no connection: \(error)")
+          diagnostics.verbose("still no connection: \(Failure(error)?.message ?? "\(error)")")
         }
         connection = nil
         _ = Signals.wait(timeout: backoff.next())
