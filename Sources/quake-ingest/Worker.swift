@@ -80,7 +80,7 @@ final class Worker {
       // The feed is not to blame; it is polled as soon as the database is back.
       diagnostics.warning(
         "lost the database while importing \(name): \(error.message)",
-        hint: "Nothing of this import was stored. Trying again until the database is back.")
+        hint: "It is repeated when the database is back; what is stored already stays as it is.")
       self.connection = nil
       return .unavailable
     } catch {
