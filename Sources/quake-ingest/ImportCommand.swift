@@ -58,7 +58,7 @@ struct ImportCommand {
     if references.count == 1 { _ = try references[0].get() }
     let connection = try database.connect(wake: Signals.wakeDescriptor)
     try Migrator.checkSchema(of: connection)
-    let client = FeedClient(options: .init(version: productVersion))
+    let client = FeedClient(options: IngestCommand.clientOptions(options))
     let output = StandardOutput()
     var status = ExitStatus.ok
     for reference in references {
