@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.ONESHELL:
 
 # The feed that `make run` polls: USGS's name for one, a URL, a file, or simulated.
 FEED ?= all_day
@@ -60,9 +61,16 @@ soak: build ## run the long variants of the tests
 	QUAKE_SOAK=1 QUAKE_BIN="$(BIN)" swift test
 
 .PHONY: install
-install: build ## install the tools into PREFIX
+install: build ## install the tools, manual pages and completions into PREFIX
 	install -d "$(DESTDIR)$(PREFIX)/bin"
-	for tool in $(TOOLS); do install -m 755 "$(BIN)/$$tool" "$(DESTDIR)$(PREFIX)/bin/$$tool"; done
+	install -d "$(DESTDIR)$(PREFIX)/share/man/man1"
+	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	for tool in $(TOOLS); do
+		install -m 755 "$(BIN)/$$tool" "$(DESTDIR)$(PREFIX)/bin/$$tool"
+		"$(BIN)/$$tool" --man > "$(DESTDIR)$(PREFIX)/share/man/man1/$$tool.1"
+		"$(BIN)/$$tool" --completions bash \
+			> "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$tool"
+	done
 
 .PHONY: clean
 clean: ## remove what was built

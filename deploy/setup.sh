@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev zlib1g-dev pkg-config
-  postgresql openssl)
+  postgresql openssl time)
 
 if ! command -v swift >/dev/null; then
   echo "could not find the program \"swift\"" >&2

@@ -30,21 +30,19 @@ public final class Connection {
     try settings.check()
     let parameters = settings.parameters
     guard
-      let connection = withCStrings(parameters.map { $0.keyword }, { keywords in
-        withCStrings(parameters.map { $0.value }) { values in
-          PQconnectStartParams(keywords, values, 1)
-        }
-      })
+      let connection = withCStrings(
+        parameters.map { $0.keyword },
+        { keywords in
+          withCStrings(parameters.map { $0.value }) { values in
+            PQconnectStartParams(keywords, values, 1)
+          }
+        })
     else {
       throw PostgresError(connection: nil, doing: "could not connect to the database")
     }
     self.connection = connection
-    do throws(PostgresError) {
-      try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
-    } catch {
-      PQfinish(connection)
-      throw error
-    }
+    // If this throws, deinit closes the connection: every property has its value.
+    try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
     // Notices (a table that exists already, ...) are for psql's users; ours get errors.
     PQsetNoticeReceiver(connection, { _, _ in }, nil)
   }

@@ -57,7 +57,7 @@ public struct Importer {
           total.bytes = source.bytesRead
           let generated = source.generated ?? options.generated
           total.generated = generated
-          try refuseIfNothingIsUsable(batch)
+          if lookahead == nil { try refuseIfNothingIsUsable(in: total, and: batch) }
           try merge(&batch, statements: statements, generated: generated)
           total.add(batch)
           try writeImportRow(
@@ -110,13 +110,19 @@ public struct Importer {
     return item
   }
 
-  private func refuseIfNothingIsUsable(_ batch: ImportReport) throws {
-    guard batch.seen > 0, batch.rejected == batch.seen, let first = batch.firstReject else { return }
+  /// At the end of the source: a single batch may well have nothing but rejects.
+  private func refuseIfNothingIsUsable(
+    in earlier: ImportReport, and last: ImportReport
+  ) throws {
+    let seen = earlier.seen + last.seen
+    guard seen > 0, earlier.rejected + last.rejected == seen,
+      let first = earlier.firstReject ?? last.firstReject
+    else { return }
     throw StoreError(
       .badData,
-      batch.seen == 1
+      seen == 1
         ? "the only record was rejected: \(first.place): \(first.reason)"
-        : "all \(batch.seen) records were rejected, the first: \(first.place): \(first.reason)",
+        : "all \(seen) records were rejected, the first: \(first.place): \(first.reason)",
       detail: "Nothing was imported.",
       hint: "Check that this is an earthquake feed in a form this program reads.")
   }

@@ -16,13 +16,20 @@ struct ImportCommand {
       first that failed.
       """,
     options: [
-      .value("generated", "TIME", help: "when the snapshots were generated, if they do not say so; without it a snapshot of unknown age overwrites any other"),
+      .value(
+        "generated", "TIME",
+        help:
+          "when the snapshots were generated, if they do not say so; without it a snapshot of unknown age overwrites any other"
+      ),
       .flag("json", help: "one JSON object for each source instead of a line of text"),
     ] + IngestCommand.importOptions,
     positionals: [
       .init(
         "SOURCE", .oneOrMore, completion: .files,
-        help: "file (plain or gzip), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or - for standard input")
+        help: """
+          file (plain or gzip), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or \
+          - for standard input
+          """)
     ],
     examples: [
       .init("quake-ingest import 'feeds/*.geojson' --json", "import all these files"),
@@ -51,7 +58,7 @@ struct ImportCommand {
     if references.count == 1 { _ = try references[0].get() }
     let connection = try database.connect(wake: Signals.wakeDescriptor)
     try Migrator.checkSchema(of: connection)
-    let client = FeedClient(options: .init(version: productVersion))
+    let client = FeedClient(options: IngestCommand.clientOptions(options))
     let output = StandardOutput()
     var status = ExitStatus.ok
     for reference in references {

@@ -12,6 +12,8 @@ struct ImportSettings {
   let isStrict: Bool
   let isDryRun: Bool
   let generated: Timestamp?
+  /// Nil for the feed library's own.
+  let timeoutMilliseconds: Int?
 
   init(_ arguments: ParsedArguments) throws {
     author = arguments.string("author") ?? "quake-ingest"
@@ -19,6 +21,8 @@ struct ImportSettings {
       try arguments.choice("merge", of: MergePolicy.allCases.map(\.rawValue))
       .flatMap { MergePolicy(rawValue: $0) } ?? .incoming
     commitEvery = try arguments.integer("commit-every", in: 1...)
+    timeoutMilliseconds = try arguments.duration("timeout", in: .milliseconds(1)...(.seconds(86_400)))
+      .map { Int($0.pollTimeout) }
     isStrict = arguments.flag("strict")
     isDryRun = arguments.flag("dry-run")
     if arguments.subcommand.first == "import", let text = arguments.string("generated") {

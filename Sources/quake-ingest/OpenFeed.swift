@@ -17,9 +17,11 @@ struct OpenFeed {
   }
 
   /// Opens a feed and reads as much as is needed to tell its format.
+  ///
+  /// - Parameter didAnswer: Called when a server has answered, before the body is read.
   static func open(
     _ reference: FeedReference, client: FeedClient, validators: FeedValidators? = nil,
-    strict: Bool
+    strict: Bool, didAnswer: () -> Void = {}
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
@@ -34,6 +36,7 @@ struct OpenFeed {
       return .opened(OpenFeed(source: FeedImportSource(reader)))
     case .url(let url):
       let response = try client.open(url: url, validators: validators)
+      didAnswer()
       if response.isNotModified { return .notModified(response) }
       guard !response.isEmpty else {
         return .opened(OpenFeed(source: FeedImportSource(nil), response: response))

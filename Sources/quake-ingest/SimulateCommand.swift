@@ -20,7 +20,9 @@ enum SimulateCommand {
       .value("max-age", "SECONDS", default: "60", help: "how long an answer may be cached"),
       .value(
         "fault", "KIND[:N]", repeatable: true,
-        help: "each Nth answer is faulty: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))"),
+        help:
+          "each Nth answer is faulty: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))"
+      ),
       .value(
         "output", "FILE", completion: .files,
         help: "write all events to FILE (- for standard output) instead of serving them"),
@@ -64,7 +66,10 @@ enum SimulateCommand {
     let server = try SimulatedFeedServer(options)
     let output = StandardOutput()
     try output.writeLine(
-      "simulating \(Readable.count(options.events)) events at \(server.baseURL), seed \(options.seed)")
+      """
+      simulating \(Readable.count(options.events)) events at \(server.baseURL), seed \
+      \(options.seed)
+      """)
     if let feed = SummaryFeed(name: "all_month") {
       try output.writeLine("for example \(server.url(of: feed))")
     }

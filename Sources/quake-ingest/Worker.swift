@@ -13,6 +13,7 @@ final class Worker {
   private let settings: ImportSettings
   private var feeds: [PolledFeed]
   private let client: FeedClient
+  private let bodyInHand = BodyInHand()
   private var databaseBackoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
 
   init(
@@ -25,8 +26,16 @@ final class Worker {
     self.settings = settings
     self.feeds = feeds
     // A stop ends the wait for an answer; a body that has begun is the work in hand.
+    let bodyInHand = bodyInHand
     client = FeedClient(
-      options: .init(version: productVersion, interrupt: { Signals.stopRequested }))
+      options: IngestCommand.clientOptions(settings) {
+        Signals.stopRequested && !bodyInHand.hasBegun
+      })
+  }
+
+  /// Whether the answer has come, and its body is being read.
+  private final class BodyInHand {
+    var hasBegun = false
   }
 
   /// Polls until it is told to stop.
@@ -80,7 +89,7 @@ final class Worker {
       // The feed is not to blame; it is polled as soon as the database is back.
       diagnostics.warning(
         "lost the database while importing \(name): \(error.message)",
-        hint: "Nothing of this import was stored. Trying again until the database is back.")
+        hint: "It is repeated when the database is back; what is stored already stays as it is.")
       self.connection = nil
       return .unavailable
     } catch {
@@ -104,9 +113,11 @@ final class Worker {
     let begun = MonotonicClock.now()
     let url = feed.reference.description
     let state = try FeedState.load(feed.name, url: url, over: connection)
+    bodyInHand.hasBegun = false
     let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
     switch try OpenFeed.open(
-      feed.reference, client: client, validators: validators, strict: settings.isStrict)
+      feed.reference, client: client, validators: validators, strict: settings.isStrict,
+      didAnswer: { bodyInHand.hasBegun = true })
     {
     case .notModified(let response):
       diagnostics.verbose("\(feed.name): not modified")

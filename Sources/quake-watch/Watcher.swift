@@ -26,7 +26,6 @@ final class Watcher {
 
   private var reader: HistoryReader?
   private var printed: Int64 = 0
-  private var hasGivenBackMemory = false
 
   init(
     database: DatabaseAccess, diagnostics: Diagnostics, start: Start, filter: QuakeFilter,
@@ -70,9 +69,10 @@ final class Watcher {
       } catch let error where Self.isLoss(error) {
         guard reader != nil else { throw error }
         if connection != nil {
-          diagnostics.warning("lost the database: \(error)", hint: "Trying again until it is back.")
+          diagnostics.warning(
+            Failure(error)?.message ?? "\(error)", hint: "Trying again until it is back.")
         } else {
-          diagnostics.verbose("still no connection: \(error)")
+          diagnostics.verbose("still no connection: \(Failure(error)?.message ?? "\(error)")")
         }
         connection = nil
         _ = Signals.wait(timeout: backoff.next())
@@ -110,15 +110,15 @@ final class Watcher {
       reader = try HistoryReader(connection: connection, after: now)
       try state?.save(now)
     }
+    // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
+    // read before it took; what the next one needs comes back in a fraction of a millisecond.
+    var isIdle = false
     while try readToEnd(), follows {
-      let pause = hasGivenBackMemory ? Self.safetyPoll : .seconds(1)
+      if isIdle { quake_give_back_idle_memory() }
+      let pause = isIdle ? Self.safetyPoll : .seconds(1)
       switch try listener.wait(for: pause, wake: Signals.wakeDescriptor) {
-      case .ready: break
-      case .timedOut:
-        if !hasGivenBackMemory {
-          quake_give_back_idle_memory()
-          hasGivenBackMemory = true
-        }
+      case .ready: isIdle = false
+      case .timedOut: isIdle = true
       case .woken:
         Signals.drainWake()
         if Signals.stopRequested { return }
@@ -183,7 +183,6 @@ final class Watcher {
   private func handOver(_ reader: HistoryReader, since before: ChangeToken) throws {
     try printer.flush()
     guard reader.token != before else { return }
-    hasGivenBackMemory = false
     try state?.save(reader.token)
   }
 }
