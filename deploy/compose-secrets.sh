@@ -21,5 +21,7 @@ if [[ $(id -u) -eq 0 ]]; then
 else
   printf 'QUAKE_UID=%s\nQUAKE_GID=%s\n' "$(id -u)" "$(id -g)" >> .env
 fi
+# The image may read this one as root or as its own user; the folder keeps others on the host out.
 printf '%s\n' "$password" > "$folder/postgres_password"
+chmod 0644 "$folder/postgres_password"
 echo "made $folder/postgres_password and $folder/passfile" >&2
