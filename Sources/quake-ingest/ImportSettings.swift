@@ -21,8 +21,10 @@ struct ImportSettings {
       try arguments.choice("merge", of: MergePolicy.allCases.map(\.rawValue))
       .flatMap { MergePolicy(rawValue: $0) } ?? .incoming
     commitEvery = try arguments.integer("commit-every", in: 1...)
-    timeoutMilliseconds = try arguments.duration("timeout", in: .milliseconds(1)...(.seconds(86_400)))
-      .map { Int($0.pollTimeout) }
+    timeoutMilliseconds = try arguments.duration(
+      "timeout", in: .milliseconds(1)...(.seconds(86_400))
+    )
+    .map { Int($0.pollTimeout) }
     isStrict = arguments.flag("strict")
     isDryRun = arguments.flag("dry-run")
     if arguments.subcommand.first == "import", let text = arguments.string("generated") {
