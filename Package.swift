@@ -89,6 +89,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["QuakeStore", "Postgres"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
+      name: "QuakeModelTests", dependencies: ["QuakeModel"], swiftSettings: strict),
+    .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
