@@ -93,6 +93,10 @@ let package = Package(
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(
+      name: "ToolTests",
+      dependencies: ["TestSupport", "QuakeSimulator", "QuakeStore", "Postgres"],
+      swiftSettings: strict),
+    .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .testTarget(

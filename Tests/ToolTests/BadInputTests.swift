@@ -1,0 +1,396 @@
+import Foundation
+import Postgres
+import QuakeStore
+import TestSupport
+import Testing
+
+/// What bad input gets: a message, what to do, the documented exit status, and a database exactly as
+/// before.
+@Suite struct BadInputTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+  private let before: String
+
+  /// A database that has something in it.
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    let file = try folder.write("seed.geojson", Feeds.collection(count: 3, from: 901))
+    let outcome = try Tools.run("quake-ingest", ["import"] + database.option + [file])
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    before = try database.contents()
+  }
+
+  /// Runs an import that must fail.
+  private func refuse(
+    _ arguments: [String], status: Int32, says words: [String],
+    environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let outcome = try Tools.run(
+      "quake-ingest", ["import"] + database.option + arguments, environment: environment)
+    check(outcome, status: status, says: words, sourceLocation: sourceLocation)
+    #expect(try database.contents() == before, sourceLocation: sourceLocation)
+  }
+
+  private func check(
+    _ outcome: ToolProcess.Outcome, status: Int32, says words: [String],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(outcome.status == status, "\(outcome.errors)", sourceLocation: sourceLocation)
+    #expect(outcome.output.isEmpty, sourceLocation: sourceLocation)
+    for word in words {
+      #expect(
+        outcome.errors.contains(word), "\"\(word)\" in: \(outcome.errors)",
+        sourceLocation: sourceLocation)
+    }
+    #expect(outcome.errors.hasPrefix("quake-"), sourceLocation: sourceLocation)
+    #expect(outcome.errors.contains("error: "), sourceLocation: sourceLocation)
+    #expect(
+      outcome.errors.contains("\n  hint: "), "\(outcome.errors)", sourceLocation: sourceLocation)
+  }
+
+  // MARK: Bodies
+
+  struct Body: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var bytes: [UInt8]
+    var says: [String]
+
+    init(_ description: String, _ bytes: [UInt8], says: [String]) {
+      testDescription = description
+      self.bytes = bytes
+      self.says = says
+    }
+
+    init(_ description: String, _ text: String, says: [String]) {
+      self.init(description, Array(text.utf8), says: says)
+    }
+  }
+
+  static let good = Feeds.collection(count: 20)
+  static let bodies = [
+    Body("empty", "", says: ["is empty"]),
+    Body("spaces only", " \n\n ", says: ["is empty"]),
+    Body("HTML", "<!DOCTYPE html><html><body>Sorry</body></html>", says: ["HTML page"]),
+    Body("QuakeML", "<?xml version=\"1.0\"?><q:quakeml/>", says: ["XML", "not supported"]),
+    Body("truncated JSON", String(good.dropLast(500)), says: ["truncated"]),
+    Body("cut after the last feature", String(good.dropLast(2)), says: ["truncated"]),
+    Body("something behind the end", good + "{}", says: ["line"]),
+    Body("not JSON", "{\"type\": oops", says: ["line"]),
+    Body("no features", "{\"type\":\"FeatureCollection\"}", says: ["features"]),
+    Body("features of the wrong type", "{\"features\": 7}", says: ["features"]),
+    Body("an array", "[1,2,3]", says: ["feed"]),
+    Body("prose", "Service unavailable, sorry.\n", says: ["feed"]),
+    Body(
+      "truncated CSV", Feeds.csvHeader + "\n" + Feeds.row("us1") + "\n2023-11-14T22:1",
+      says: ["truncated", "The last row has 1 fields and no end."]),
+    Body("CSV without the id", "time,latitude\n2023-11-14T22:13:20.000Z,1\n", says: ["id"]),
+    Body(
+      "NUL in a text", Feeds.collection([Feeds.feature("us1", place: "a\\u0000b")]),
+      says: ["NUL", "record 1, line 1"]),
+    Body(
+      "NUL in a CSV", Feeds.csvHeader + "\n" + Feeds.row("us1\0") + "\n", says: ["NUL", "record 1"]),
+    Body(
+      "invalid UTF-8",
+      Array(Feeds.collection([Feeds.feature("us1", place: "P")]).utf8).map {
+        $0 == UInt8(ascii: "P") ? 0xFF : $0
+      },
+      says: ["UTF-8"]),
+    Body(
+      "a place that is a number", Feeds.collection([Feeds.feature("us1", changes: ["place": "7"])]),
+      says: ["place", "record 1"]),
+    Body(
+      "a magnitude that is a text",
+      Feeds.collection([Feeds.feature("us1", changes: ["mag": "\"big\""])]),
+      says: ["magnitude", "record 1"]),
+    Body(
+      "coordinates missing", Feeds.collection([Feeds.feature("us1", coordinates: "")]),
+      says: ["coordinates", "record 1"]),
+    Body(
+      "longitude out of range", Feeds.collection([Feeds.feature("us1", coordinates: "500,1,1")]),
+      says: ["longitude", "500"]),
+    Body(
+      "latitude out of range", Feeds.collection([Feeds.feature("us1", coordinates: "1,-91,1")]),
+      says: ["latitude", "-91"]),
+    Body(
+      "magnitude out of range", Feeds.collection([Feeds.feature("us1", magnitude: "99")]),
+      says: ["mag", "99"]),
+    Body(
+      "a number beyond all", Feeds.collection([Feeds.feature("us1", magnitude: "1e999")]),
+      says: ["record 1"]),
+    Body(
+      "time out of range",
+      Feeds.collection([Feeds.feature("us1", time: 99_999_999_999_999_999)]), says: ["time"]),
+    Body(
+      "deep nesting",
+      Feeds.collection([
+        Feeds.feature(
+          "us1",
+          changes: [
+            "x": String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000)
+          ])
+      ]), says: ["nest"]),
+    Body(
+      "nesting without an end", String(repeating: "{\"a\":", count: 100_000), says: ["truncated"]),
+  ]
+
+  @Test(arguments: bodies)
+  func bodiesThatAreNoFeedAreBadData(_ body: Body) throws {
+    let file = try folder.write("bad.feed", body.bytes)
+    try refuse([file], status: 65, says: body.says)
+    // The same from a server, and with the whole of the good in front of it.
+    let server = try ScriptedServer(body: body.bytes)
+    try refuse([server.url], status: 65, says: body.says)
+  }
+
+  @Test func truncatedGzipIsBadData() throws {
+    let file = try folder.write("feed", Feeds.collection(count: 500))
+    try #require(
+      try Tools.shell("gzip -k '\(file)' && head -c 900 '\(file).gz' > '\(file).cut'").status == 0)
+    try refuse([file + ".cut"], status: 65, says: ["gzip", "trunca"])
+    let cut = Array(try Data(contentsOf: URL(fileURLWithPath: file + ".cut")))
+    let server = try ScriptedServer(200, ["Content-Encoding: gzip"], body: cut)
+    try refuse([server.url], status: 65, says: ["gzip", "trunca"])
+    var damaged = Array(try Data(contentsOf: URL(fileURLWithPath: file + ".gz")))
+    damaged[damaged.count / 2] ^= 0xFF
+    try folder.write("damaged.gz", damaged)
+    try refuse([folder.path + "/damaged.gz"], status: 65, says: ["gzip"])
+  }
+
+  /// 200 MB are sent if anybody reads them; the tool must say no before long, and stay small.
+  @Test func aHugeFeatureIsBadDataAndNeedsLittleMemory() throws {
+    let asked = Flag()
+    let answered = Flag()
+    let server = try ScriptedServer { request, client in
+      if request.number == 0 {
+        let head = "{\"type\":\"FeatureCollection\",\"features\":[{\"id\":\"us1\",\"x\":\""
+        client.send(
+          "HTTP/1.1 200 OK\r\nContent-Length: \(200_000_000 + head.utf8.count)\r\n\r\n" + head)
+        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
+        for _ in 0..<200 where !client.send(piece) { break }
+      } else {
+        // While the tool waits for the second source its memory can be looked at.
+        asked.raise()
+        try? answered.wait()
+        client.answer(404, [], "")
+      }
+    }
+    let tool = try Tools.start(
+      "quake-ingest", ["import"] + database.option + [server.url, server.url])
+    try asked.wait()
+    let peak = try ProcessMemory.peak(of: tool.pid)
+    answered.raise()
+    let outcome = try tool.exit()
+    check(outcome, status: 65, says: ["too large", "1048576 bytes"])
+    #expect(peak < 32 * 1024, "peak of \(peak) kB")
+    #expect(try database.contents() == before)
+  }
+
+  // MARK: HTTP
+
+  @Test(arguments: [404, 429, 503])
+  func badStatusIsUnavailable(_ status: Int) throws {
+    let server = try ScriptedServer(
+      status, status == 404 ? [] : ["Retry-After: 17"], body: Array("<html>".utf8))
+    try refuse(
+      [server.url], status: 69,
+      says: ["could not fetch \"\(server.url)\"", "HTTP status \(status)"]
+        + (status == 404 ? ["Check the URL"] : ["Try again in 17 seconds."]))
+  }
+
+  @Test func refusedConnectionIsUnavailable() throws {
+    let server = try ScriptedServer(body: [])
+    server.stop()
+    try refuse([server.url], status: 69, says: ["could not fetch", "onnect"])
+  }
+
+  @Test func aShortBodyIsUnavailable() throws {
+    let body = Array(Feeds.collection(count: 5).utf8)
+    let server = try ScriptedServer { _, client in
+      client.answer(200, [], body, announced: body.count + 1000)
+    }
+    try refuse([server.url], status: 69, says: ["truncated"])
+  }
+
+  @Test(arguments: [true, false])
+  func silenceIsUnavailableAfterTheTimeout(afterHeaders: Bool) throws {
+    let body = Array(Feeds.collection(count: 50).utf8)
+    let server = try ScriptedServer { _, client in
+      if afterHeaders { client.answer(200, [], Array(body[..<4000]), announced: body.count) }
+      client.hold()
+    }
+    let begun = ContinuousClock.now
+    try refuse(
+      ["--timeout", "300ms", server.url], status: 69, says: ["sent nothing for 300 ms"])
+    #expect(ContinuousClock.now - begun < .seconds(25), "not the 30 s of the default")
+  }
+
+  @Test func anUntrustedCertificateIsUnavailable() throws {
+    let key = folder.path + "/key.pem"
+    let certificate = folder.path + "/cert.pem"
+    let made = try Tools.shell(
+      """
+      openssl req -x509 -newkey rsa:2048 -nodes -keyout '\(key)' -out '\(certificate)' -days 2 \
+        -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>&1
+      """)
+    try #require(made.status == 0, "\(made.output)")
+    let server = try Tools.startShell(
+      "exec openssl s_server -accept 127.0.0.1:0 -cert '\(certificate)' -key '\(key)' -www")
+    var port: Substring?
+    while port == nil {
+      let line = try server.line()
+      if line.hasPrefix("ACCEPT ") { port = line.split(separator: ":").last }
+    }
+    let url = "https://127.0.0.1:\(try #require(port))/"
+    try refuse([url], status: 69, says: ["could not fetch", "certificate"])
+    server.signal(SIGKILL)
+    // A server that speaks no TLS at all.
+    let plain = try ScriptedServer(body: [])
+    try refuse(
+      [plain.url.replacingOccurrences(of: "http:", with: "https:")], status: 69,
+      says: ["could not fetch"])
+  }
+
+  // MARK: Names, options, databases
+
+  @Test func wrongNamesAndOptionsAreUsageErrors() throws {
+    try refuse(["all_fortnight"], status: 64, says: ["unknown feed \"all_fortnight\"", "all_day"])
+    try refuse(["ftp://example.org/x"], status: 64, says: ["http and https"])
+    try refuse([""], status: 64, says: ["empty"])
+    for arguments in [
+      [], ["--merge", "mine", "x"], ["--commit-every", "0", "x"], ["--commit-every", "x", "x"],
+      ["--generated", "yesterday", "x"], ["--no-such-option", "x"], ["--timeout", "soon", "x"],
+      ["--timeout", "0s", "x"],
+    ] {
+      try refuse(arguments, status: 64, says: [])
+    }
+    // A file that is not there is not a wrong option.
+    try refuse(["/nonexistent.json"], status: 69, says: ["could not open file"])
+  }
+
+  @Test(arguments: ["quake-ingest", "quake-watch", "quake-admin"])
+  func aWrongDatabaseIsUnavailable(_ tool: String) throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    let arguments =
+      [
+        "quake-ingest": ["import", file], "quake-watch": ["--no-follow"],
+        "quake-admin": ["migrate"],
+      ][
+        tool] ?? []
+    for address in [
+      "host=/nonexistent dbname=x", "postgresql://127.0.0.1:1/x", "nonsense=1",
+      database.conninfo + " dbname=no_such_database",
+    ] {
+      let outcome = try Tools.run(tool, arguments + ["--database", address])
+      check(outcome, status: 69, says: [])
+      // The same where the environment names it.
+      let other = try Tools.run(tool, arguments, environment: ["DATABASE_URL": address])
+      #expect(other.status == 69)
+      #expect(other.errors == outcome.errors)
+    }
+    let secret = try Tools.run(
+      tool, arguments + ["--database", "postgresql://me:hunter2@127.0.0.1:1/x"])
+    check(secret, status: 69, says: [])
+    #expect(!secret.errors.contains("hunter2"))
+  }
+
+  @Test func aMissingSchemaIsRefused() throws {
+    let empty = try TestDatabase(migrated: false)
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    for (tool, arguments) in [
+      ("quake-ingest", ["import", file]),
+      ("quake-ingest", ["run", "--no-migrate", "--feed", file]),
+      ("quake-watch", ["--from-start"]),
+    ] {
+      let outcome = try Tools.run(tool, arguments + empty.option)
+      #expect(outcome.status == 78, "\(tool) \(arguments): \(outcome.errors)")
+      #expect(outcome.errors.contains("has no quake schema"))
+      #expect(outcome.errors.contains("quake-admin migrate"))
+    }
+    #expect(try empty.value("select count(*) from pg_namespace where nspname = 'quake'") == "0")
+  }
+
+  @Test func aNewerSchemaIsRefused() throws {
+    try database.psql(
+      "insert into quake.migration (version, name, sha256, program) values (999, 'x', 'x', 'x');")
+    try refuseSchema(says: "newer than this program", everywhere: true)
+  }
+
+  @Test func anOlderSchemaIsRefused() throws {
+    try database.psql("delete from quake.migration where version > 1;")
+    let outcome = try Tools.run("quake-watch", ["--no-follow"] + database.option)
+    check(outcome, status: 78, says: ["is at version 1, this program needs"])
+  }
+
+  @Test func aModifiedSchemaIsRefused() throws {
+    try database.psql("update quake.migration set sha256 = 'x' where version = 1;")
+    try refuseSchema(says: "was modified after it was applied", everywhere: false)
+  }
+
+  /// - Parameter everywhere: Also by what only looks at the version.
+  private func refuseSchema(says words: String, everywhere: Bool) throws {
+    let before = try database.contents()
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    var commands = [
+      ("quake-admin", ["migrate"]), ("quake-admin", ["migrate", "--status"]),
+      ("quake-admin", ["migrate", "--dry-run"]),
+      ("quake-ingest", ["run", "--once", "--feed", file]),
+    ]
+    if everywhere {
+      commands += [("quake-ingest", ["import", file]), ("quake-watch", ["--no-follow"])]
+    }
+    for (tool, arguments) in commands {
+      let outcome = try Tools.run(tool, arguments + database.option)
+      check(outcome, status: 78, says: [words])
+    }
+    #expect(try database.contents() == before)
+  }
+
+  // MARK: The machine
+
+  private static let mayMount = geteuid() == 0 && canMount()
+
+  private static func canMount() -> Bool {
+    guard let folder = try? TemporaryFolder() else { return false }
+    let command = "mount -t tmpfs -o size=64k none '\(folder.path)' && umount '\(folder.path)'"
+    return (try? Tools.shell(command).status) == 0
+  }
+
+  /// The database's own files, the temporary table's too, in a file system that is too small.
+  @Test(.enabled(if: mayMount, "only root may mount a small file system"))
+  func aFullDiskIsUnavailableAndUndone() throws {
+    let disk = folder.path + "/disk"
+    let place = "tablespace_\(database.name)"
+    let admin = try Connection(
+      ConnectionSettings(TestServer.shared.server.conninfo, applicationName: "tests"))
+    let mounted = try Tools.shell(
+      """
+      mkdir '\(disk)' && mount -t tmpfs -o size=16m,mode=700 none '\(disk)' \
+        && chown "$(stat -c %U:%G '\(TestServer.shared.server.status().dataDirectory)')" '\(disk)'
+      """)
+    try #require(mounted.status == 0, "\(mounted.errors)")
+    defer {
+      _ = try? admin.execute(
+        SQL(trusted: "alter database \(database.name) set tablespace pg_default"))
+      _ = try? admin.execute(SQL(trusted: "drop tablespace \(place)"))
+      _ = try? Tools.shell("umount '\(disk)' || umount -l '\(disk)'")
+    }
+    try admin.execute(SQL(trusted: "create tablespace \(place) location '\(disk)'"))
+    try admin.execute(SQL(trusted: "alter database \(database.name) set tablespace \(place)"))
+    let file = folder.path + "/large.geojson"
+    let made = try Tools.run(
+      "quake-ingest", ["simulate", "--events", "40000", "--output", file])
+    try #require(made.status == 0)
+    try refuse([file], status: 69, says: ["No space left on device", "53100"])
+    // What fits goes in afterwards.
+    let small = try folder.write("small.geojson", Feeds.collection(count: 5))
+    #expect(try Tools.run("quake-ingest", ["import"] + database.option + [small]).status == 0)
+  }
+
+  @Test func outputThatCannotBeWrittenIsAFailure() throws {
+    let outcome = try Tools.shell(
+      "quake-watch --snapshot --no-follow --database '\(database.conninfo)' > /dev/full")
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("No space left on device"))
+  }
+}

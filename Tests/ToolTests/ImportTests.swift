@@ -1,0 +1,365 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-ingest import` with what it should take.
+@Suite struct ImportTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func run(_ arguments: [String], input: String = "/dev/null") throws -> ToolProcess.Outcome
+  {
+    try Tools.run("quake-ingest", ["import"] + database.option + arguments, input: input)
+  }
+
+  /// Imports with `--json`; the status must be 0.
+  private func report(_ arguments: [String], input: String = "/dev/null") throws -> [JSONLine] {
+    let outcome = try run(["--json"] + arguments, input: input)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return try outcome.lines.map(JSONLine.init)
+  }
+
+  private static func counts(_ line: JSONLine) -> [Int?] {
+    ["seen", "inserted", "updated", "unchanged", "rejected", "duplicate"].map { line.integer($0) }
+  }
+
+  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  func everyRealFileIsTakenWholeAndASecondTimeChangesNothing() throws {
+    let files = try Feeds.real("usgs", ["geojson", "csv"])
+    try #require(files.count > 40)
+    let lines = try report(files.flatMap { [$0, $0] })
+    try #require(lines.count == 2 * files.count)
+    for (index, file) in files.enumerated() {
+      let first = lines[2 * index]
+      let again = lines[2 * index + 1]
+      let expected = try Feeds.eventCount(file)
+      for line in [first, again] {
+        let counts = Self.counts(line).map { $0 ?? -1 }
+        #expect(counts[0] == expected, "\(file)")
+        #expect(counts[1...].reduce(0, +) == expected, "\(file)")
+        #expect(line.integer("rejected") == 0, "\(file)")
+        #expect(line.bool("complete") == true)
+      }
+      #expect(again.integer("inserted") == 0, "\(file)")
+      #expect(again.integer("updated") == 0, "\(file)")
+      #expect(again.isNull("token"), "\(file)")
+      let changed = try #require(first.integer("inserted")) + #require(first.integer("updated"))
+      #expect(first.isNull("token") == (changed == 0), "\(file)")
+    }
+    // One transaction for each import that changed anything, none for the others.
+    let changing = lines.filter { !$0.isNull("token") }.count
+    #expect(try database.count("quake.change_transaction") == changing)
+    #expect(try database.count("quake.import") == lines.count)
+    // What must not be taken for missing or wrong.
+    #expect(try database.value("select count(*) > 0 from quake.quake where magnitude = 0") == "t")
+    #expect(try database.value("select count(*) > 0 from quake.quake where magnitude < 0") == "t")
+    #expect(try database.value("select count(*) > 0 from quake.quake where depth < 0") == "t")
+    #expect(
+      try database.value("select count(*) > 0 from quake.quake where magnitude is null") == "t")
+    #expect(
+      try database.value("select count(*) > 0 from quake.quake where place like '%Pāhala%'") == "t")
+  }
+
+  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  func otherCataloguesAndSingleEventsAreTaken() throws {
+    let files =
+      try Feeds.real("other", ["json"]) + Feeds.real("usgs", ["json"])
+    try #require(files.count >= 6)
+    let lines = try report(files)
+    try #require(lines.count == files.count)
+    for (file, line) in zip(files, lines) {
+      #expect(try line.integer("seen") == Feeds.eventCount(file), "\(file)")
+      // GeoNet's sample has an event without a time.
+      #expect(line.integer("rejected") == (file.contains("geonet") ? 1 : 0), "\(file)")
+    }
+  }
+
+  /// Consecutive snapshots, with a day of impossible times and one of empty bodies among them.
+  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  func replaysAreCountedWhole() throws {
+    let all = try Feeds.real("replay", ["csv"])
+    let files = Tools.isSoak ? all : all.enumerated().filter { $0.offset % 6 == 0 }.map(\.element)
+    try #require(files.count > 30)
+    let outcome = try run(["--json"] + files)
+    let lines = try outcome.lines.map(JSONLine.init)
+    var refused = 0
+    var byFeed: [String: JSONLine] = [:]
+    for line in lines { byFeed[try #require(line.string("source"))] = line }
+    for file in files {
+      let records = try Feeds.csvRecords(Data(contentsOf: URL(fileURLWithPath: file)))
+      // "1970-01-01T00:00:02.-2147483648Z" is not a time.
+      let garbage = records.filter { $0.contains(".-2147483648Z") }.count
+      guard let line = byFeed[file] else {
+        refused += 1
+        #expect(garbage == records.count && garbage > 0, "\(file) was not imported")
+        continue
+      }
+      #expect(line.integer("seen") == records.count, "\(file)")
+      #expect(line.integer("rejected") == garbage, "\(file)")
+    }
+    #expect(outcome.status == (refused == 0 ? 0 : 65))
+    #expect(outcome.errors.components(separatedBy: "records were rejected").count > 1)
+  }
+
+  /// Networks tx and ok used the same code of their own for two earthquakes.
+  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  func eventsWithTheSameBareCodeAreBothStored() throws {
+    var pairs: [String: Set<String>] = [:]
+    var files: Set<String> = []
+    for file in try Feeds.real("usgs", ["geojson", "csv"]) {
+      var seen: [String: Set<String>] = [:]
+      for (id, net) in try Self.identities(file) where id.hasPrefix(net) {
+        seen[String(id.dropFirst(net.count)), default: []].insert(id)
+      }
+      for (code, ids) in seen where ids.count > 1 {
+        pairs[code, default: []].formUnion(ids)
+        files.insert(file)
+      }
+    }
+    try #require(!pairs.isEmpty)
+    _ = try report(files.sorted())
+    for (code, ids) in pairs {
+      let stored = try database.column(
+        "select code from quake.quake where net_code = '\(code)' order by code")
+      #expect(ids.isSubset(of: stored), "\(code)")
+    }
+    #expect(pairs.values.contains { ids in ids.contains { $0.hasPrefix("tx") } })
+  }
+
+  /// Identifier and network of each event of a file, read by other means than the program's.
+  private static func identities(_ file: String) throws -> [(String, String)] {
+    let data = try Data(contentsOf: URL(fileURLWithPath: file))
+    if file.hasSuffix(".csv") {
+      return Feeds.csvRecords(data).map { record in
+        var fields: [String] = [""]
+        var isQuoted = false
+        for character in record {
+          if character == "\"" { isQuoted.toggle() }
+          if character == ",", !isQuoted {
+            fields.append("")
+          } else {
+            fields[fields.count - 1].append(character)
+          }
+        }
+        return fields.count > 11 ? (fields[11], fields[10]) : ("", "-")
+      }
+    }
+    let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+    return (root?["features"] as? [[String: Any]] ?? []).map { feature in
+      let properties = feature["properties"] as? [String: Any]
+      return (feature["id"] as? String ?? "", properties?["net"] as? String ?? "-")
+    }
+  }
+
+  // MARK: Sources
+
+  @Test func patternsGzipStandardInputAndURLsAreSources() throws {
+    try folder.write("a.geojson", Feeds.collection(count: 3))
+    try folder.write("b.geojson", Feeds.collection(count: 2, from: 11))
+    let zipped = try folder.write("c", Feeds.collection(count: 4, from: 21))
+    try #require(try Tools.shell("gzip '\(zipped)'").status == 0)
+    let piped = try folder.write("d.csv", Feeds.csvHeader + "\n" + Feeds.row("us31") + "\n")
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 5, from: 41).utf8))
+    let lines = try report(
+      [folder.path + "/*.geojson", zipped + ".gz", "-", server.url], input: piped)
+    #expect(lines.map { $0.integer("inserted") } == [3, 2, 4, 1, 5])
+    #expect(lines.map { $0.string("feed") }.prefix(2) == ["a.geojson", "b.geojson"])
+    #expect(lines[3].string("source") == "standard input")
+    #expect(lines[3].string("format") == "usgs-csv")
+    #expect(lines[4].string("source") == server.url)
+    #expect(lines[4].integer("http_status") == 200)
+    #expect(try database.count("quake.quake") == 15)
+    #expect(server.requests.first?.headers["user-agent"]?.hasPrefix("quake/") == true)
+  }
+
+  @Test func aBadSourceDoesNotKeepTheOthersOut() throws {
+    let good = try folder.write("good.geojson", Feeds.collection(count: 3))
+    let bad = try folder.write("bad.geojson", "<html><body>Sorry</body></html>")
+    let other = try folder.write("other.geojson", Feeds.collection(count: 2, from: 11))
+    let outcome = try run([bad, good, "\(folder.path)/none.geojson", other])
+    #expect(outcome.status == 65, "the status of the first that failed")
+    #expect(outcome.lines.count == 2)
+    #expect(outcome.errors.contains("bad.geojson\" looks like an HTML page"))
+    #expect(outcome.errors.contains("could not open file \"\(folder.path)/none.geojson\""))
+    #expect(try database.count("quake.quake") == 5)
+  }
+
+  @Test func theSummaryIsOneLineForPeople() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    let outcome = try run([file])
+    #expect(outcome.status == 0)
+    let line = try #require(outcome.lines.first)
+    #expect(
+      line.hasPrefix(
+        "a.geojson: 3 seen: 3 inserted, 0 updated, 0 unchanged, 0 rejected, 0 duplicate, in "))
+    #expect(try line.hasSuffix("; token " + database.value("select quake.latest_token()")))
+    #expect(outcome.errors.isEmpty, "no progress bar where there is no terminal")
+  }
+
+  @Test func jsonTellsEverything() throws {
+    let body = Feeds.collection([
+      Feeds.feature("us1"), Feeds.feature("us2"), Feeds.feature("us1", magnitude: "3"),
+      Feeds.feature("us3", coordinates: "500,0,0"),
+    ])
+    let server = try ScriptedServer(200, ["ETag: \"abc\""], body: Array(body.utf8))
+    let line = try #require(try report([server.url]).first)
+    #expect(
+      line.keys == [
+        "source", "feed", "format", "import", "http_status", "etag", "generated", "seen",
+        "inserted", "updated", "unchanged", "rejected", "duplicate", "stale", "bytes", "seconds",
+        "receive_seconds", "merge_seconds", "complete", "dry_run", "token",
+      ])
+    #expect(Self.counts(line) == [4, 2, 0, 0, 1, 1])
+    #expect(line.string("etag") == "\"abc\"")
+    #expect(line.string("generated")?.hasPrefix("2023-11-14T22:15:00") == true)
+    #expect(line.integer("bytes") == body.utf8.count)
+    #expect(line.bool("complete") == true && line.bool("dry_run") == false)
+    #expect(try line.string("token") == database.value("select quake.latest_token()"))
+    #expect(
+      try line.integer("import").map(String.init) == database.value("select id from quake.import"))
+    // Of two with the same code the last counts; what was rejected is kept.
+    #expect(try database.value("select magnitude from quake.quake where code = 'us1'") == "3")
+    #expect(
+      try database.value("select reason from quake.import_reject where record = 4").contains(
+        "longitude"))
+    #expect(
+      try database.value(
+        """
+        select concat_ws(' ', seen, inserted, updated, unchanged, rejected, duplicate, bytes,
+                         http_status, etag, token) = '4 2 0 0 1 1 \(body.utf8.count) 200 "abc" 1'
+          from quake.import
+        """) == "t")
+  }
+
+  // MARK: Options
+
+  @Test func aDryRunChangesNothing() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    let before = try database.contents()
+    let line = try #require(try report(["--dry-run", file]).first)
+    #expect(Self.counts(line) == [3, 3, 0, 0, 0, 0])
+    #expect(line.bool("dry_run") == true && line.isNull("import") && line.isNull("token"))
+    #expect(try database.contents() == before)
+    #expect(try run(["--dry-run", "--commit-every", "1", file]).output.contains("dry run"))
+    #expect(try database.contents() == before)
+  }
+
+  @Test func commitEveryCommitsInPieces() throws {
+    var features = (1...7).map { Feeds.feature("us\($0)") }
+    features[4] = Feeds.feature("us5", coordinates: "500,0,0")
+    let file = try folder.write("a.geojson", Feeds.collection(features))
+    let line = try #require(try report(["--commit-every", "2", file]).first)
+    #expect(Self.counts(line) == [7, 6, 0, 0, 1, 0])
+    #expect(
+      try database.column("select inserted from quake.change_transaction order by token") == [
+        "2", "2", "1", "1",
+      ])
+    #expect(try database.count("quake.import") == 1)
+    let again = try #require(try report(["--commit-every", "2", file]).first)
+    #expect(Self.counts(again) == [7, 0, 0, 6, 1, 0])
+  }
+
+  /// A batch of nothing but rejects is not a feed of nothing but rejects.
+  @Test func commitEveryTakesABatchOfRejects() throws {
+    let file = try folder.write(
+      "a.geojson",
+      Feeds.collection([
+        Feeds.feature("us1"), Feeds.feature("us2", coordinates: "500,0,0"), Feeds.feature("us3"),
+      ]))
+    let line = try #require(try report(["--commit-every", "1", file]).first)
+    #expect(Self.counts(line) == [3, 2, 0, 0, 1, 0])
+    #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us3"])
+  }
+
+  @Test func commitEveryKeepsWhatCameBeforeTheDamage() throws {
+    let whole = Feeds.collection(count: 5)
+    let file = try folder.write("a.geojson", String(whole.dropLast(100)))
+    let outcome = try run(["--commit-every", "2", file])
+    #expect(outcome.status == 65)
+    #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us2"])
+    #expect(try database.value("select complete from quake.import") == "f")
+    try folder.write("a.geojson", whole)
+    #expect(try Self.counts(#require(report([file]).first)) == [5, 3, 0, 2, 0, 0])
+  }
+
+  @Test func mergePoliciesDecideWhoWins() throws {
+    let old = try folder.write("old", Feeds.collection(count: 1, magnitude: "1", generated: 1000))
+    let new = try folder.write("new", Feeds.collection(count: 1, magnitude: "2", generated: 2000))
+    func magnitude() throws -> String { try database.value("select magnitude from quake.quake") }
+    _ = try report([new])
+    // An older snapshot does not overwrite, unless told to.
+    let stale = try #require(try report([old]).first)
+    #expect(Self.counts(stale) == [1, 0, 0, 1, 0, 0])
+    #expect(stale.integer("stale") == 1)
+    #expect(try magnitude() == "2")
+    _ = try report(["--merge", "always", old])
+    #expect(try magnitude() == "1")
+    _ = try report(["--merge", "store", new])
+    #expect(try magnitude() == "1")
+    let before = try database.contents()
+    let outcome = try run(["--merge", "error", new])
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains("with other contents, the first: \"us1\""))
+    #expect(try database.contents() == before)
+    _ = try report(["--merge", "error", old])
+    _ = try report(["--merge=incoming", new])
+    #expect(try magnitude() == "2")
+  }
+
+  @Test func generatedGivesAFileItsAge() throws {
+    let body = Feeds.csvHeader + "\n"
+    let first = try folder.write("first.csv", body + Feeds.row("us1", magnitude: "1") + "\n")
+    let second = try folder.write("second.csv", body + Feeds.row("us1", magnitude: "2") + "\n")
+    _ = try report(["--generated", "2024-01-02T00:00:00Z", first])
+    #expect(
+      try database.value("select as_of at time zone 'UTC' from quake.quake")
+        == "2024-01-02 00:00:00")
+    let older = try #require(try report(["--generated", "2024-01-01T00:00:00Z", second]).first)
+    #expect(older.integer("stale") == 1 && older.integer("updated") == 0)
+    let newer = try #require(try report(["--generated", "2024-01-03T00:00:00Z", second]).first)
+    #expect(newer.integer("updated") == 1)
+    #expect(newer.string("generated")?.hasPrefix("2024-01-03T00:00:00") == true)
+  }
+
+  @Test func strictRejectsWhatTheFirstProgramRejected() throws {
+    let file = try folder.write(
+      "a.geojson",
+      Feeds.collection([
+        Feeds.feature("us1"), Feeds.feature("us2", magnitude: "null"),
+        Feeds.feature("us3", changes: ["place": "null"]), Feeds.feature("us4", magnitude: "0"),
+      ]))
+    #expect(try Self.counts(#require(report(["--dry-run", file]).first)) == [4, 4, 0, 0, 0, 0])
+    #expect(try Self.counts(#require(report(["--strict", file]).first)) == [4, 2, 0, 0, 2, 0])
+    #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us4"])
+  }
+
+  @Test func theAuthorIsInTheHistory() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    _ = try report(["--author", "night shift", file])
+    #expect(
+      try database.value(
+        """
+        select concat_ws('/', t.author, t.context, t.application_name, i.id = t.import_id)
+          from quake.change_transaction t, quake.import i
+        """) == "night shift/a.geojson/quake-ingest/t")
+  }
+
+  /// A terminal gets a progress bar, on standard error, and gets rid of it.
+  @Test func aTerminalGetsAProgressBar() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3000))
+    let outcome = try Tools.shell(
+      """
+      script -qec "quake-ingest import --database '\(database.conninfo)' '\(file)'" /dev/null
+      """, environment: ["TERM": "xterm"])
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("3,000 inserted"))
+    #expect(outcome.output.contains("a.geojson"))
+    #expect(outcome.output.contains("records"), "the bar counts records")
+    #expect(outcome.output.contains("\u{1B}["), "and is erased")
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// Feeds for tests: made up, or real.
+enum Feeds {
+  /// One event as USGS writes it. `changes` replaces or adds properties; values are JSON.
+  static func feature(
+    _ id: String, magnitude: String = "2.5", place: String = "10 km N of Nowhere",
+    coordinates: String = "-117.5,35.7,8.1", time: Int = 1_700_000_000_000,
+    changes: [String: String] = [:]
+  ) -> String {
+    var properties = [
+      "mag": magnitude, "place": "\"\(place)\"", "time": "\(time)", "updated": "\(time + 60_000)",
+      "url": "\"https://example.org/\(id)\"", "detail": "\"https://example.org/\(id).json\"",
+      "status": "\"reviewed\"", "tsunami": "0", "sig": "96", "net": "\"\(id.prefix(2))\"",
+      "code": "\"\(id.dropFirst(2))\"", "ids": "\",\(id),\"", "sources": "\",us,\"",
+      "types": "\",origin,\"", "magType": "\"ml\"", "type": "\"earthquake\"",
+      "title": "\"M \(magnitude) - \(place)\"",
+    ]
+    properties.merge(changes) { $1 }
+    let text = properties.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+      .joined(separator: ",")
+    return """
+      {"type":"Feature","properties":{\(text)},"geometry":{"type":"Point","coordinates":\
+      [\(coordinates)]},"id":"\(id)"}
+      """
+  }
+
+  /// A feed of events.
+  static func collection(_ features: [String], generated: Int? = 1_700_000_100_000) -> String {
+    let metadata =
+      generated.map {
+        "\"metadata\":{\"generated\":\($0),\"title\":\"Test\",\"status\":200,\"count\":\(features.count)},"
+      } ?? ""
+    return "{\"type\":\"FeatureCollection\",\(metadata)\"features\":["
+      + features.joined(separator: ",\n") + "]}"
+  }
+
+  /// A feed of `count` different events.
+  static func collection(
+    count: Int, from first: Int = 1, magnitude: String = "2.5",
+    generated: Int? = 1_700_000_100_000
+  ) -> String {
+    collection(
+      (first..<(first + count)).map { feature("us\($0)", magnitude: magnitude) },
+      generated: generated)
+  }
+
+  static let csvHeader =
+    "time,latitude,longitude,depth,mag,magType,nst,gap,dmin,rms,net,id,updated,place,type,"
+    + "horizontalError,depthError,magError,magNst,status,locationSource,magSource"
+
+  /// A row of USGS's CSV.
+  static func row(_ id: String, magnitude: String = "2.5") -> String {
+    "2023-11-14T22:13:20.000Z,35.7,-117.5,8.1,\(magnitude),ml,,,,,us,\(id),"
+      + "2023-11-14T22:14:20.000Z,\"10 km N of Nowhere, CA\",earthquake,,,,,reviewed,us,us"
+  }
+
+  // MARK: Real ones
+
+  /// `QUAKE_REAL_FEEDS`, by default `../shared/feeds` beside the package.
+  static let realFolder =
+    ProcessInfo.processInfo.environment["QUAKE_REAL_FEEDS"] ?? Tools.package + "/../shared/feeds"
+
+  static let hasReal = FileManager.default.fileExists(atPath: realFolder + "/usgs")
+
+  /// Real files below `folder` with one of `endings`, sorted.
+  static func real(_ folder: String, _ endings: [String]) throws -> [String] {
+    let root = realFolder + "/" + folder
+    return try FileManager.default.subpathsOfDirectory(atPath: root).filter { path in
+      endings.contains { path.hasSuffix("." + $0) }
+    }.sorted().map { root + "/" + $0 }
+  }
+
+  /// How many events a file has, counted by other means than the program's.
+  static func eventCount(_ path: String) throws -> Int {
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    if path.hasSuffix(".csv") { return csvRecords(data).count }
+    let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+    guard let features = root?["features"] as? [Any] else { return 1 }
+    return features.count
+  }
+
+  /// The rows after the header: a line feed ends one unless it is within quotes.
+  static func csvRecords(_ data: Data) -> [String] {
+    var records: [String] = []
+    var current: [UInt8] = []
+    var isQuoted = false
+    for byte in data {
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      if byte == 0x0A, !isQuoted {
+        if !current.isEmpty { records.append(String(decoding: current, as: UTF8.self)) }
+        current = []
+      } else if byte != 0x0D {
+        current.append(byte)
+      }
+    }
+    if !current.isEmpty { records.append(String(decoding: current, as: UTF8.self)) }
+    return Array(records.dropFirst())
+  }
+}

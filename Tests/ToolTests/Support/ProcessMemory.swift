@@ -1,0 +1,23 @@
+import Foundation
+import Testing
+
+/// What the kernel says of a process's memory, in kB.
+enum ProcessMemory {
+  /// The most it has ever had resident.
+  static func peak(of pid: pid_t) throws -> Int {
+    try value("VmHWM", in: "/proc/\(pid)/status")
+  }
+
+  /// What would be free if it ended: resident and shared with nobody.
+  static func unique(of pid: pid_t) throws -> Int {
+    let file = "/proc/\(pid)/smaps_rollup"
+    return try value("Private_Clean", in: file) + value("Private_Dirty", in: file)
+  }
+
+  private static func value(_ name: String, in file: String) throws -> Int {
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let line = try #require(
+      text.split(separator: "\n").first { $0.hasPrefix(name + ":") }, "no \(name) in \(file)")
+    return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+  }
+}

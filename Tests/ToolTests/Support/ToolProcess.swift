@@ -1,0 +1,238 @@
+import Foundation
+
+@testable import QuakeStore
+
+/// A program that runs beside the test: its output is read line by line, everything that is waited
+/// for has a deadline, and it is killed if it is still there when nobody refers to it any more.
+///
+/// Used from one thread.
+final class ToolProcess {
+  /// How a program ended.
+  enum Ending: Equatable {
+    case exited(Int32)
+    case killed(by: Int32)
+  }
+
+  /// What a test gets that waited in vain.
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// What a program left.
+  struct Outcome {
+    var ending: Ending
+    /// What of standard output had not been read yet.
+    var output: String
+    /// All of standard error.
+    var errors: String
+
+    /// The exit status; -1 for a program that a signal ended.
+    var status: Int32 { if case .exited(let status) = ending { status } else { -1 } }
+    /// Its lines; a terminal's end in CR LF, which is one character to Swift.
+    var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
+  }
+
+  /// Generous, because other people's builds may run on the same machine.
+  static let patience = Duration.seconds(60)
+
+  let pid: pid_t
+  private let name: String
+  private var outputDescriptor: Int32
+  private var errorDescriptor: Int32
+  private var output: [UInt8] = []
+  private var errors: [UInt8] = []
+  private var ending: Ending?
+
+  /// Starts `executable`. It sees the variables in `environment` and no others.
+  ///
+  /// - Parameters:
+  ///   - input: A file for its standard input.
+  ///   - folder: The folder to start it in.
+  init(
+    _ executable: String, _ arguments: [String], environment: [String: String],
+    input: String = "/dev/null", folder: String? = nil
+  ) throws {
+    name = ([executable.split(separator: "/").last.map(String.init) ?? executable] + arguments)
+      .joined(separator: " ")
+    var outputEnds: [Int32] = [-1, -1]
+    var errorEnds: [Int32] = [-1, -1]
+    guard pipe(&outputEnds) == 0, pipe(&errorEnds) == 0 else {
+      throw Failure(description: "could not make pipes: \(String(cString: strerror(errno)))")
+    }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, outputEnds[1], 1)
+    posix_spawn_file_actions_adddup2(&actions, errorEnds[1], 2)
+    // What other tests have open is none of its business: it would keep their pipes from ending.
+    _ = SpawnActions.closeFrom(&actions, 3)
+    if let folder { _ = SpawnActions.changeDirectory(&actions, folder) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var defaults = sigset_t()
+    sigfillset(&defaults)
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
+    var child: pid_t = 0
+    let code = Self.withCStrings([executable] + arguments) { argv in
+      Self.withCStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
+        posix_spawn(&child, executable, &actions, &attributes, argv, envp)
+      }
+    }
+    close(outputEnds[1])
+    close(errorEnds[1])
+    outputDescriptor = outputEnds[0]
+    errorDescriptor = errorEnds[0]
+    pid = child
+    for descriptor in [outputDescriptor, errorDescriptor] {
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+    guard code == 0 else {
+      ending = .exited(127)
+      throw Failure(description: "could not run \(executable): \(String(cString: strerror(code)))")
+    }
+  }
+
+  deinit {
+    if ending == nil {
+      kill(pid, SIGKILL)
+      var status: Int32 = 0
+      waitpid(pid, &status, 0)
+    }
+    if outputDescriptor >= 0 { close(outputDescriptor) }
+    if errorDescriptor >= 0 { close(errorDescriptor) }
+  }
+
+  private static func withCStrings<Value>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
+  ) -> Value {
+    let pointers = strings.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    return body(pointers)
+  }
+
+  // MARK: Talking to it
+
+  func signal(_ number: Int32) {
+    if ending == nil { kill(pid, number) }
+  }
+
+  /// Nobody reads its standard output any more.
+  func closeOutput() {
+    close(outputDescriptor)
+    outputDescriptor = -1
+  }
+
+  /// All of standard error so far.
+  var errorText: String { String(decoding: errors, as: UTF8.self) }
+
+  /// The next line of standard output.
+  func line(within patience: Duration = ToolProcess.patience) throws -> String {
+    try wait(for: "a line", within: patience) { self.takeLine() }
+  }
+
+  /// The next lines of standard output.
+  func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws -> [String] {
+    try (0..<count).map { _ in try line(within: patience) }
+  }
+
+  /// Waits until standard error holds `text`, `count` times.
+  func waitForError(
+    _ text: String, count: Int = 1, within patience: Duration = ToolProcess.patience
+  ) throws {
+    _ = try wait(for: "\"\(text)\" on standard error", within: patience) {
+      self.errorText.components(separatedBy: text).count > count ? true : nil
+    }
+  }
+
+  /// Waits for its end.
+  func exit(within patience: Duration = ToolProcess.patience) throws -> Outcome {
+    let deadline = ContinuousClock.now + patience
+    while !reap() || outputDescriptor >= 0 || errorDescriptor >= 0 {
+      guard ContinuousClock.now < deadline else { throw timeout("its end") }
+      pump(milliseconds: 10)
+      // What it started may have inherited the pipes and outlive it.
+      if ending != nil, !pump(milliseconds: 0) { break }
+    }
+    guard let ending else { throw timeout("its end") }
+    let rest = String(decoding: output, as: UTF8.self)
+    output = []
+    return Outcome(ending: ending, output: rest, errors: errorText)
+  }
+
+  private func wait<Value>(
+    for what: String, within patience: Duration, _ find: () -> Value?
+  ) throws -> Value {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      if let value = find() { return value }
+      guard ContinuousClock.now < deadline else { throw timeout(what) }
+      let wasOver = reap()
+      if !pump(milliseconds: 20), wasOver {
+        if let value = find() { return value }
+        throw Failure(
+          description: "\(name) ended (\(ending as Ending?)) before \(what)\n\(errorText)")
+      }
+    }
+  }
+
+  private func timeout(_ what: String) -> Failure {
+    Failure(
+      description: """
+        waited in vain for \(what) of: \(name)
+        standard output not read: \(String(decoding: output.prefix(2000), as: UTF8.self))
+        standard error: \(errorText.suffix(4000))
+        """)
+  }
+
+  private func takeLine() -> String? {
+    guard let end = output.firstIndex(of: 0x0A) else { return nil }
+    let line = String(decoding: output[..<end], as: UTF8.self)
+    output.removeSubrange(...end)
+    return line
+  }
+
+  private func reap() -> Bool {
+    if ending != nil { return true }
+    var status: Int32 = 0
+    guard waitpid(pid, &status, WNOHANG) == pid else { return false }
+    let signal = status & 0x7F
+    ending = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(by: signal)
+    return true
+  }
+
+  /// Takes in what it has written; true if there was anything.
+  @discardableResult
+  private func pump(milliseconds: Int32) -> Bool {
+    var descriptors = [
+      pollfd(fd: outputDescriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: errorDescriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    guard poll(&descriptors, 2, milliseconds) > 0 else { return false }
+    var any = false
+    if descriptors[0].revents != 0 { any = Self.take(&outputDescriptor, into: &output) }
+    if descriptors[1].revents != 0 { any = Self.take(&errorDescriptor, into: &errors) || any }
+    return any
+  }
+
+  private static func take(_ descriptor: inout Int32, into bytes: inout [UInt8]) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = read(descriptor, &buffer, buffer.count)
+    if count > 0 {
+      bytes += buffer[..<count]
+      return true
+    }
+    if count == 0 || errno != EAGAIN && errno != EINTR {
+      close(descriptor)
+      descriptor = -1
+    }
+    return false
+  }
+}

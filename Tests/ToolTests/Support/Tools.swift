@@ -1,0 +1,108 @@
+import Foundation
+import QuakeStore
+import TestSupport
+
+/// The built binaries: in the folder `QUAKE_BIN`, by default the release build of this package.
+enum Tools {
+  struct Missing: Error, CustomStringConvertible {
+    let path: String
+    var description: String { "there is no \(path): run \"make build\" first, or set QUAKE_BIN" }
+  }
+
+  static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+  static let folder =
+    ProcessInfo.processInfo.environment["QUAKE_BIN"] ?? package + "/.build/release"
+
+  /// Long variants run too.
+  static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
+
+  /// What every tool sees: nothing of the caller's that would name a database.
+  static var environment: [String: String] {
+    let caller = ProcessInfo.processInfo.environment
+    var environment = [
+      "PATH": caller["PATH"] ?? "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+      // A test that forgets to name a database must not touch the machine's own.
+      "QUAKE_SERVER_HOME": "/nonexistent/quake", "HOME": "/nonexistent",
+    ]
+    environment["QUAKE_PG_BIN"] = caller["QUAKE_PG_BIN"]
+    return environment
+  }
+
+  static func start(
+    _ tool: String, _ arguments: [String], environment: [String: String] = [:],
+    input: String = "/dev/null", folder: String? = nil
+  ) throws -> ToolProcess {
+    let path = Self.folder + "/" + tool
+    guard access(path, X_OK) == 0 else { throw Missing(path: path) }
+    return try ToolProcess(
+      path, arguments, environment: Self.environment.merging(environment) { $1 }, input: input,
+      folder: folder)
+  }
+
+  /// Runs a tool to its end.
+  static func run(
+    _ tool: String, _ arguments: [String], environment: [String: String] = [:],
+    input: String = "/dev/null", folder: String? = nil
+  ) throws -> ToolProcess.Outcome {
+    try start(tool, arguments, environment: environment, input: input, folder: folder).exit()
+  }
+
+  /// Runs a shell command to its end, with the binaries in PATH.
+  static func shell(
+    _ command: String, environment: [String: String] = [:], folder: String? = nil
+  ) throws -> ToolProcess.Outcome {
+    try startShell(command, environment: environment, folder: folder).exit()
+  }
+
+  static func startShell(
+    _ command: String, environment: [String: String] = [:], folder: String? = nil
+  ) throws -> ToolProcess {
+    var all = Self.environment.merging(environment) { $1 }
+    all["PATH"] = Self.folder + ":" + (all["PATH"] ?? "")
+    return try ToolProcess(
+      "/bin/sh", ["-eu", "-c", command], environment: all, folder: folder)
+  }
+
+  /// The real `psql` of the server under test.
+  static func psql() throws -> String { try TestServer.shared.server.psqlPath }
+}
+
+/// A folder of a test's own, gone with the last reference to it.
+final class TemporaryFolder {
+  let path: String
+
+  init() throws {
+    path = "/tmp/quake-tool-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  @discardableResult
+  func write(_ name: String, _ text: String) throws -> String {
+    try write(name, Array(text.utf8))
+  }
+
+  @discardableResult
+  func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+    let file = path + "/" + name
+    try Data(bytes).write(to: URL(fileURLWithPath: file))
+    return file
+  }
+}
+
+/// Waits for what sends no event to a test, such as another process's state, with a deadline.
+func eventually(
+  _ what: String, within patience: Duration = ToolProcess.patience, _ holds: () throws -> Bool
+) throws {
+  let deadline = ContinuousClock.now + patience
+  while try !holds() {
+    guard ContinuousClock.now < deadline else {
+      throw ToolProcess.Failure(description: "waited in vain: \(what)")
+    }
+    poll(nil, 0, 10)
+  }
+}

@@ -1,0 +1,514 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `quake-watch`: what it prints, where it begins and where it ends. The writer is the real `psql`.
+@Suite struct WatchTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func watch(_ arguments: [String]) throws -> ToolProcess {
+    try Tools.start("quake-watch", database.option + arguments)
+  }
+
+  /// Runs a watch to its end; the status must be 0.
+  private func read(_ arguments: [String]) throws -> [String] {
+    let outcome = try watch(["--no-follow"] + arguments).exit()
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return outcome.lines
+  }
+
+  private func codes(_ arguments: [String]) throws -> [String?] {
+    try read(["--json", "--from-start"] + arguments).map { try JSONLine($0).string("code") }
+  }
+
+  private static func insert(
+    _ code: String, magnitude: String = "2.5", type: String = "earthquake",
+    longitude: Double = 10, latitude: Double = 20
+  ) -> String {
+    """
+    insert into quake.quake (code, net, time, magnitude, place, type, longitude, latitude, depth)
+    values ('\(code)', 'us', '2024-05-06 07:08:09.5+00', \(magnitude), 'Nowhere', '\(type)',
+            \(longitude), \(latitude), 5);
+
+    """
+  }
+
+  // MARK: What psql does
+
+  @Test func psqlIsWatchedExactlyAsItCommits() throws {
+    let watch = try watch(["--json", "--from-start"])
+    try database.psql(
+      """
+      set application_name = 'by hand';
+      \(Self.insert("a"))
+      begin;
+      set local quake.author = 'ada';
+      set local quake.context = 'review';
+      update quake.quake set magnitude = 3.5, place = 'Elsewhere' where code = 'a';
+      update quake.quake set magnitude = 3.5 where code = 'a';
+      \(Self.insert("b"))
+      savepoint s;
+      \(Self.insert("lost"))
+      update quake.quake set magnitude = 9 where code = 'b';
+      rollback to s;
+      delete from quake.quake where code = 'b';
+      savepoint t;
+      \(Self.insert("c"))
+      release t;
+      commit;
+      begin;
+      \(Self.insert("never"))
+      rollback;
+      update quake.quake set magnitude = magnitude;
+      delete from quake.quake where code = 'nothing';
+      begin; \(Self.insert("d")) delete from quake.quake where code = 'd'; commit;
+      truncate quake.quake;
+      \(Self.insert("last"))
+      """)
+    let lines = try watch.lines(9).map(JSONLine.init)
+    #expect(
+      lines.map {
+        "\($0.integer("position") ?? -1) \($0.string("op") ?? "") \($0.string("code") ?? "-")"
+      }
+        == [
+          "0 insert a", "0 update a", "1 insert b", "2 delete b", "3 insert c", "0 insert d",
+          "1 delete d", "0 truncate -", "0 insert last",
+        ])
+    #expect(try lines.map(\.change) == database.history())
+
+    let update = lines[1]
+    #expect(update.strings("changed") == ["magnitude", "place"])
+    #expect(update["old"]?.double("magnitude") == 2.5 && update["new"]?.double("magnitude") == 3.5)
+    #expect(update["old"]?.string("place") == "Nowhere")
+    #expect(update["new"]?.string("time") == "2024-05-06T07:08:09.500Z")
+    let who = try #require(update["transaction"])
+    #expect(
+      who.keys == ["author", "context", "application", "user", "pid", "client", "at", "import"])
+    #expect(who.string("author") == "ada" && who.string("context") == "review")
+    #expect(who.string("application") == "by hand" && who.string("user") == "quake")
+    #expect(
+      try who.integer("pid").map(String.init)
+        == database.value("select process_id from quake.change_transaction limit 1"))
+    #expect(who.isNull("client") && who.isNull("import"))
+    #expect(lines[0]["transaction"]?.isNull("author") == true)
+    #expect(lines[0].isNull("old") && lines[0]["new"]?.string("code") == "a")
+    #expect(lines[3].isNull("new") && lines[3]["old"]?.double("magnitude") == 2.5)
+    #expect(lines[7].isNull("old") && lines[7].isNull("new") && lines[7].isNull("code"))
+
+    watch.signal(SIGTERM)
+    let outcome = try watch.exit()
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.output.isEmpty && outcome.errors.isEmpty)
+  }
+
+  /// Two sessions that commit in another order than they wrote in.
+  @Test func theOrderIsThatOfTheCommits() throws {
+    let watch = try watch(["--json", "--from-start"])
+    let slow = try database.connect()
+    try slow.execute("begin")
+    try slow.execute("insert into quake.quake (code, time) values ('first written', now())")
+    try database.psql(Self.insert("first committed"))
+    #expect(try JSONLine(watch.line()).string("code") == "first committed")
+    try slow.execute("commit")
+    #expect(try JSONLine(watch.line()).string("code") == "first written")
+  }
+
+  @Test func peopleGetLines() throws {
+    try database.psql(
+      """
+      set application_name = 'by hand';
+      \(Self.insert("us1", magnitude: "0.5"))
+      begin; set local quake.author = 'ada';
+      update quake.quake set magnitude = 6.1, updated = now(), place = E'No\\u001bwhere' where code = 'us1';
+      commit;
+      begin; set local quake.author = 'ada'; delete from quake.quake; truncate quake.quake; commit;
+      """)
+    #expect(
+      try read(["--from-start"]) == [
+        "new     2024-05-06T07:08:09Z  M  0.5  Nowhere (us1)  by quake (by hand)",
+        "changed 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1): magnitude 0.5 → 6.1, "
+          + "place Nowhere → No\u{FFFD}where  by ada",
+        "deleted 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1)  by ada",
+        "all events were taken away (truncate) by ada",
+      ])
+  }
+
+  /// The original's colours, and only on a terminal.
+  @Test func coloursAreForTerminals() throws {
+    let colours = [
+      ("0.9", "32"), ("1.9", "33"), ("2.9", "38;5;208"), ("4.9", "31"), ("5.0", "35"),
+    ]
+    for (magnitude, _) in colours {
+      try database.psql(Self.insert("us\(magnitude)", magnitude: magnitude))
+    }
+    let command =
+      "quake-watch --from-start --no-follow --database '\(database.conninfo)'"
+    func onTerminal(_ environment: [String: String]) throws -> [String] {
+      let outcome = try Tools.shell(
+        "script -qec \"\(command)\" /dev/null", environment: environment)
+      try #require(outcome.status == 0, "\(outcome.output)")
+      return outcome.lines
+    }
+    let lines = try onTerminal(["TERM": "xterm-256color"])
+    try #require(lines.count == colours.count)
+    for ((magnitude, code), line) in zip(colours, lines) {
+      #expect(line.contains("\u{1B}[\(code)mM  \(magnitude)\u{1B}[0m"), "\(line.debugDescription)")
+    }
+    let plain = try onTerminal(["TERM": "xterm-256color", "NO_COLOR": "1"])
+    #expect(plain.count == colours.count && !plain.contains { $0.contains("\u{1B}") })
+    #expect(try !read(["--from-start"]).contains { $0.contains("\u{1B}") })
+  }
+
+  // MARK: Where it begins
+
+  @Test func withoutABeginningItFollowsFromNow() throws {
+    try database.psql(Self.insert("before"))
+    let watch = try watch(["--json"])
+    try database.waitForIdle("quake-watch", after: "quake.change_transaction")
+    try database.psql(Self.insert("after"))
+    #expect(try JSONLine(watch.line()).string("code") == "after")
+    #expect(try read(["--json"]).isEmpty, "with --no-follow there is nothing from now")
+  }
+
+  @Test func afterATokenComesWhatFollowsIt() throws {
+    for code in ["a", "b", "c"] { try database.psql(Self.insert(code)) }
+    let tokens = try read(["--json", "--from-start"]).map { try JSONLine($0).string("token") ?? "" }
+    for (index, token) in tokens.enumerated() {
+      #expect(
+        try read(["--json", "--after", token]).map { try JSONLine($0).string("token") }
+          == Array(tokens[(index + 1)...]))
+    }
+    #expect(try read(["--json", "--after", "0"]).count == 3)
+  }
+
+  @Test func aLimitEndsIt() throws {
+    for code in ["a", "b", "c"] { try database.psql(Self.insert(code)) }
+    #expect(try codes(["--limit", "2"]) == ["a", "b"])
+    let outcome = try watch(["--json", "--from-start", "--limit", "3"]).exit()
+    #expect(outcome.status == 0 && outcome.lines.count == 3, "it ends without --no-follow")
+  }
+
+  /// The list and then what changes it, while somebody writes all the time.
+  @Test func aSnapshotLeavesNoGapAndNoRepeat() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time, magnitude)
+      select 'e' || n, now() - n * interval '1 second', 1 from generate_series(1, 3000) n;
+      """)
+    let writer = try ToolProcess(
+      Tools.psql(), ["-X", "-q", "-d", database.conninfo], environment: Tools.environment,
+      input: folder.write(
+        "writer.sql",
+        (1...300).map { number in
+          """
+          begin; insert into quake.quake (code, time, magnitude) values ('w\(number)', now(), 1);
+          update quake.quake set magnitude = \(number) / 100.0 where code = 'e\(number)';
+          delete from quake.quake where code = 'e\(number + 1000)'; commit;
+
+          """
+        }.joined()))
+    try eventually("the writer is at work") {
+      try Int(database.value("select count(*) from quake.change_transaction")) ?? 0 > 20
+    }
+    let watch = try watch(["--json", "--snapshot"])
+    #expect(try writer.exit().status == 0)
+    try database.psql(Self.insert("the end"))
+    var state: [String: Double] = [:]
+    var snapshots = 0
+    var seen: Set<String> = []
+    while state["the end"] == nil {
+      let line = try JSONLine(watch.line())
+      let code = try #require(line.string("code"))
+      switch line.string("op") {
+      case "snapshot":
+        snapshots += 1
+        #expect(state[code] == nil && line.isNull("transaction"))
+      case "insert": #expect(state[code] == nil, "\(code) was there")
+      case "update": #expect(state[code] == line["old"]?.double("magnitude"), "\(code)")
+      default: #expect(state[code] != nil, "\(code) was not there")
+      }
+      if line.string("op") != "snapshot" { #expect(seen.insert(line.change).inserted) }
+      state[code] = line["new"]?.double("magnitude")
+    }
+    #expect(snapshots >= 3000)
+    let stored = try database.column(
+      "select code || ' ' || magnitude from quake.quake order by code collate \"C\"")
+    #expect(stored.count == state.count)
+    for row in stored {
+      let parts = row.split(separator: " ")
+      #expect(state[parts.dropLast().joined(separator: " ")] == Double(parts[parts.count - 1]))
+    }
+  }
+
+  // MARK: Cursor files
+
+  @Test func aCursorFileResumesExactly() throws {
+    let file = folder.path + "/cursor"
+    let arguments = ["--json", "--from-start", "--state", file]
+    try database.psql(Self.insert("a") + Self.insert("b"))
+    let first = try watch(arguments)
+    let before = try first.lines(2)
+    first.signal(SIGTERM)
+    #expect(try first.exit().ending == .exited(0))
+    try database.psql(Self.insert("c"))
+    let second = try watch(arguments)
+    let after = try second.lines(1)
+    second.signal(SIGTERM)
+    #expect(try second.exit().ending == .exited(0))
+    #expect(try (before + after).map { try JSONLine($0).change } == database.history())
+    #expect(try read(arguments).isEmpty)
+    #expect(
+      try String(contentsOfFile: file, encoding: .utf8)
+        == database.value("select quake.latest_token()") + "\n")
+  }
+
+  /// Killed wherever it is, it may repeat, but it leaves nothing out.
+  @Test func aKilledWatcherRepeatsAtMost() throws {
+    let file = folder.path + "/cursor"
+    var received: [String] = []
+    for round in 1...8 {
+      try database.psql((1...40).map { Self.insert("\(round)-\($0)") }.joined())
+      let watch = try watch(["--json", "--from-start", "--state", file])
+      // In the middle of what there is to say.
+      received += try watch.lines(round * 4).map { try JSONLine($0).change }
+      watch.signal(SIGKILL)
+      let outcome = try watch.exit()
+      #expect(outcome.ending == .killed(by: SIGKILL))
+      // What was in the pipe has been handed over; a line cut off has not.
+      var rest = outcome.output.components(separatedBy: "\n")
+      rest.removeLast()
+      received += try rest.map { try JSONLine($0).change }
+    }
+    received += try read(["--json", "--from-start", "--state", file]).map {
+      try JSONLine($0).change
+    }
+    let history = try database.history()
+    #expect(history.count == 320)
+    #expect(Set(received) == Set(history))
+    var newest = -1
+    let place = Dictionary(uniqueKeysWithValues: history.enumerated().map { ($1, $0) })
+    for change in received {
+      let index = try #require(place[change])
+      #expect(index <= newest + 1, "a change was left out before \(change)")
+      newest = max(newest, index)
+    }
+  }
+
+  @Test func fromNowTheCursorIsThereBeforeAnyChange() throws {
+    let file = folder.path + "/cursor"
+    let watch = try watch(["--json", "--state", file])
+    try eventually("the cursor file is there") { FileManager.default.fileExists(atPath: file) }
+    watch.signal(SIGKILL)
+    _ = try watch.exit()
+    try database.psql(Self.insert("a"))
+    #expect(try read(["--json", "--state", file]).count == 1)
+  }
+
+  @Test func aSnapshotIsNotRepeatedWithACursor() throws {
+    let file = folder.path + "/cursor"
+    try database.psql(Self.insert("a"))
+    #expect(try read(["--json", "--snapshot", "--state", file]).count == 1)
+    try database.psql(Self.insert("b"))
+    let lines = try read(["--json", "--snapshot", "--state", file]).map(JSONLine.init)
+    #expect(lines.map { $0.string("op") } == ["insert"])
+    #expect(lines.map { $0.string("code") } == ["b"])
+  }
+
+  /// A limit ends it within a transaction: the cursor stays before what was not handed over.
+  @Test func aLimitWithACursorLosesNothing() throws {
+    let file = folder.path + "/cursor"
+    try database.psql("begin;" + ["a", "b", "c"].map { Self.insert($0) }.joined() + "commit;")
+    let arguments = ["--json", "--from-start", "--state", file]
+    #expect(try read(arguments + ["--limit", "2"]).count == 2)
+    let rest = try read(arguments).map { try JSONLine($0).string("code") }
+    #expect(rest.contains("c"))
+  }
+
+  @Test func aCursorFileThatIsNoneIsRefused() throws {
+    let file = try folder.write("cursor", "hello\n")
+    let outcome = try watch(["--state", file]).exit()
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains("state file \"\(file)\" does not hold a token"))
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "hello\n")
+    let missing = try watch(["--state", folder.path + "/none/cursor"]).exit()
+    #expect(missing.status == 1)
+    #expect(missing.errors.contains("could not write state file"))
+  }
+
+  // MARK: Tokens
+
+  @Test func wrongTokensAreBadDataEachWithItsSentence() throws {
+    for code in ["a", "b"] { try database.psql(Self.insert(code)) }
+    for (token, words) in [
+      ("hello", "malformed token \"hello\""), ("1", "malformed token \"1\""),
+      ("1.XYZ", "malformed token"), ("-1.00000000", "malformed token"),
+      ("77.0123abcd", "token 77.0123abcd is in the future"),
+      ("1.00000000", "history diverged at token 1.00000000"),
+    ] {
+      let outcome = try watch(["--no-follow", "--after=\(token)"]).exit()
+      #expect(outcome.status == 65, "\(token): \(outcome.errors)")
+      #expect(outcome.errors.hasPrefix("quake-watch: error: \(words)"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("\n  hint: "))
+      #expect(outcome.output.isEmpty)
+    }
+  }
+
+  // MARK: Filters
+
+  @Test func filtersSelect() throws {
+    try database.psql(
+      """
+      begin; set local quake.author = 'ada';
+      \(Self.insert("small", magnitude: "1"))
+      \(Self.insert("great", magnitude: "7", longitude: 179, latitude: -10))
+      commit;
+      begin; set local quake.author = 'bob';
+      \(Self.insert("unknown", magnitude: "null", longitude: -179, latitude: -10))
+      \(Self.insert("blast", type: "quarry blast"))
+      commit;
+      update quake.quake set magnitude = 5 where code = 'small';
+      update quake.quake set place = 'Elsewhere' where code = 'great';
+      delete from quake.quake where code = 'blast';
+      truncate quake.quake;
+      """)
+    func check(
+      _ arguments: [String], _ expected: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+      let lines = try read(["--json", "--from-start"] + arguments).map(JSONLine.init)
+      let changes = lines.map { "\($0.string("op") ?? "") \($0.string("code") ?? "-")" }
+      #expect(changes == expected, "\(arguments)", sourceLocation: sourceLocation)
+    }
+    let truncate = "truncate -"
+    try check(
+      [],
+      [
+        "insert small", "insert great", "insert unknown", "insert blast", "update small",
+        "update great", "delete blast", truncate,
+      ])
+    try check(
+      ["--min-magnitude", "4.5"], ["insert great", "update small", "update great", truncate])
+    try check(["--op", "delete,truncate"], ["delete blast", truncate])
+    try check(
+      ["--op", "delete", "--op", "update"], ["update small", "update great", "delete blast"])
+    try check(["--type", "quarry blast"], ["insert blast", "delete blast", truncate])
+    try check(
+      ["--bbox", "170,-20,-170,0"], ["insert great", "insert unknown", "update great", truncate])
+    try check(["--bbox=-180,-20,-170,0"], ["insert unknown", truncate])
+    try check(
+      ["--within", "250:-10,180"], ["insert great", "insert unknown", "update great", truncate])
+    try check(["--within", "100:-10,179", "--op", "insert"], ["insert great"])
+    try check(["--author", "ada"], ["insert small", "insert great"])
+    try check(
+      ["--author", "ada", "--author", "bob", "--op", "insert"],
+      ["insert small", "insert great", "insert unknown", "insert blast"])
+    try check(
+      ["--not-author", "ada", "--not-author", "bob"],
+      ["update small", "update great", "delete blast", truncate])
+    try check(["--changed", "magnitude"], ["update small"])
+    try check(["--changed", "magnitude,place"], ["update small", "update great"])
+    try check(["--min-magnitude", "6", "--changed", "place"], ["update great"])
+  }
+
+  @Test func wrongFiltersAreUsageErrors() throws {
+    for arguments in [
+      ["--op", "merge"], ["--bbox", "1,2,3"], ["--bbox", "0,10,0,-10"], ["--bbox", "0,0,0,100"],
+      ["--within", "100"], ["--within", "-1:0,0"], ["--within", "1:91,0"], ["--changed", "colour"],
+      ["--min-magnitude", "big"], ["--limit", "0"], ["--from-start", "--snapshot"],
+      ["--after", "0", "--snapshot"], ["something"],
+    ] {
+      let outcome = try watch(arguments).exit()
+      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+      #expect(outcome.output.isEmpty && outcome.errors.hasPrefix("quake-watch: error: "))
+    }
+  }
+
+  // MARK: Where it ends
+
+  @Test func aReaderThatLeavesEndsItQuietly() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time, place)
+      select 'e' || n, now(), repeat('x', 200) from generate_series(1, 5000) n;
+      """)
+    for arguments in ["--from-start", "--from-start --json", "--snapshot"] {
+      let outcome = try Tools.shell(
+        """
+        { s=0; quake-watch \(arguments) --database '\(database.conninfo)' || s=$?; \
+          echo "status $s" >&2; } | head -n 1
+        """)
+      #expect(outcome.status == 0 && outcome.lines.count == 1)
+      #expect(outcome.errors == "status 0\n", "\(arguments)")
+    }
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func signalsEndItWithStatusZero(_ signal: Int32) throws {
+    let watch = try watch(["--json"])
+    try database.waitForIdle("quake-watch", after: "quake.change_transaction")
+    watch.signal(signal)
+    let outcome = try watch.exit(within: .seconds(20))
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.errors.isEmpty && outcome.output.isEmpty)
+  }
+
+  // MARK: Losing the server
+
+  @Test func aConnectionThatIsTakenAwayComesBackWithoutALoss() throws {
+    let watch = try watch(["--json", "--from-start"])
+    var received: [String] = []
+    for round in 1...4 {
+      try database.psql(Self.insert("a\(round)"))
+      received.append(try JSONLine(watch.line()).change)
+      try database.psql(
+        """
+        begin;
+        \(Self.insert("b\(round)"))
+        select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'quake-watch';
+        commit;
+        """)
+      received.append(try JSONLine(watch.line()).change)
+      try watch.waitForError("connected again; going on after token", count: round)
+    }
+    watch.signal(SIGTERM)
+    let outcome = try watch.exit()
+    #expect(outcome.status == 0 && outcome.output.isEmpty)
+    #expect(outcome.errors.components(separatedBy: "warning: lost the database").count == 5)
+    #expect(try received == database.history())
+  }
+
+  /// A large backlog, with the connection cut while it is being read.
+  @Test func aBacklogIsReadWholeThroughLosses() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time) select 'e' || n, now() from generate_series(1, 20000) n;
+      do $$ begin
+        for n in 1..200 loop
+          update quake.quake set sig = n where code = 'e' || n; commit;
+        end loop;
+      end $$;
+      """)
+    let watch = try watch(["--json", "--from-start"])
+    var received: [String] = []
+    for round in 1...3 {
+      received += try watch.lines(1000).map { try JSONLine($0).change }
+      try database.psql(
+        """
+        select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'quake-watch';
+        """)
+      try watch.waitForError("connected again", count: round)
+    }
+    received += try watch.lines(20_200 - 3000).map { try JSONLine($0).change }
+    let history = try database.history()
+    #expect(received.count == history.count)
+    #expect(received == history)
+  }
+}
