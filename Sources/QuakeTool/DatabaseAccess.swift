@@ -18,7 +18,8 @@ public struct DatabaseAccess {
     .init("DATABASE_URL", "the database, where --database is not given"),
     .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's own, where neither is"),
     .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs for the embedded server"),
-    .init("QUAKE_SERVER_HOME", "folder of the embedded server"),
+    .init("QUAKE_SERVER_HOME", "folder of the embedded server; by default in XDG_DATA_HOME"),
+    .init("QUAKE_SERVER_USER", "account it runs as when root starts it; by default postgres"),
     .init("NO_COLOR", "no colour, if it is set"),
   ]
 

@@ -37,18 +37,6 @@ enum IngestCommand {
     .flag("dry-run", help: "do everything, then roll it back"),
   ]
 
-  /// How feeds are fetched, as the command line says.
-  static func clientOptions(
-    _ settings: ImportSettings, interrupt: (() -> Bool)? = nil
-  ) -> FeedClient.Options {
-    var options = FeedClient.Options(version: productVersion, interrupt: interrupt)
-    if let timeout = settings.timeoutMilliseconds {
-      options.stallTimeoutMilliseconds = timeout
-      options.connectTimeoutMilliseconds = min(options.connectTimeoutMilliseconds, timeout)
-    }
-    return options
-  }
-
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "import": try ImportCommand(arguments, diagnostics).run()

@@ -85,7 +85,7 @@ struct RunCommand {
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
       feeds: polled)
-    let status = runsOnce ? worker.pollOnce() : worker.run()
+    let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status
   }
