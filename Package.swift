@@ -91,6 +91,8 @@ let package = Package(
     .testTarget(
       name: "QuakeModelTests", dependencies: ["QuakeModel"], swiftSettings: strict),
     .testTarget(
+      name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(
       name: "ToolTests",
