@@ -38,7 +38,7 @@ struct ConnectingTests {
     for _ in 0..<3 {
       let error = try failure("host=127.0.0.1 port=1 dbname=quake user=quake password=s3cret")
       #expect(error.kind == .connection)
-      #expect(error.isTransient)
+      #expect(error.isConnectionLoss)
       #expect(error.message.hasPrefix("could not connect to the database: "))
       #expect(error.message.contains("127.0.0.1"))
       #expect(!"\(error)".contains("s3cret"))
@@ -112,7 +112,7 @@ struct ConnectingTests {
     let error = try failure(
       "host=127.0.0.1 port=\(silent.port) password=s3cret", timeout: .milliseconds(50))
     #expect(error.kind == .timeout)
-    #expect(error.isTransient)
+    #expect(error.isConnectionLoss)
     #expect(error.message.contains("\"127.0.0.1\""))
     #expect(!"\(error)".contains("s3cret"))
   }
@@ -134,6 +134,6 @@ struct ConnectingTests {
     wake.ring()
     let error = try failure("host=127.0.0.1 port=\(silent.port)", wake: wake.descriptor)
     #expect(error.kind == .interrupted)
-    #expect(!error.isTransient)
+    #expect(!error.isConnectionLoss)
   }
 }

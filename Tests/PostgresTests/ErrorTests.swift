@@ -27,7 +27,7 @@ struct ErrorTests {
     #expect(duplicate.constraint == "t_a_key")
     #expect(duplicate.table == "public.t")
     #expect(duplicate.detail == "Key (a)=(1) already exists.")
-    #expect(!duplicate.isTransient)
+    #expect(!duplicate.isConnectionLoss)
     let check = try failure("insert into t values (-1)")
     #expect(check.sqlState == "23514")
     #expect(check.constraint == "t_a_positive")
@@ -72,13 +72,13 @@ struct ErrorTests {
   }
 
   @Test(
-    "is transient if trying again may help",
+    "is a lost connection if connecting again may help",
     arguments: [
-      ("40001", true), ("40P01", true), ("57P01", true), ("57P03", true), ("53300", true),
-      ("08006", true), ("55P03", true), ("23505", false), ("42601", false), ("57014", false),
+      ("40001", false), ("40P01", false), ("57P01", true), ("57P03", true), ("53300", true),
+      ("08006", true), ("55P03", false), ("23505", false), ("42601", false), ("57014", false),
     ])
-  func transience(state: String, expected: Bool) {
-    #expect(PostgresError(kind: .server, sqlState: state, message: "").isTransient == expected)
+  func connectionLoss(state: String, expected: Bool) {
+    #expect(PostgresError(kind: .server, sqlState: state, message: "").isConnectionLoss == expected)
   }
 
   @Test("leaves the connection usable")
@@ -96,7 +96,7 @@ struct ErrorTests {
         == "t")
     let error = try failure("select 1")
     #expect(error.kind == .connection)
-    #expect(error.isTransient)
+    #expect(error.isConnectionLoss)
     // And stays so.
     #expect(try failure("select 1").kind == .connection)
     #expect(throws: PostgresError.self) { try connection.takeNotifications() }

@@ -108,7 +108,7 @@ struct WaitingTests {
       try connection.run("select pg_sleep(60)")
     }
     #expect(error.kind == .timeout)
-    #expect(error.isTransient)
+    #expect(error.isConnectionLoss)
     #expect(error.hint != nil)
   }
 
