@@ -89,6 +89,10 @@ let package = Package(
       name: "TestSupport", dependencies: ["QuakeStore", "Postgres"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
+      name: "QuakeModelTests", dependencies: ["QuakeModel"], swiftSettings: strict),
+    .testTarget(
+      name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(
       name: "ToolTests",
@@ -97,6 +101,8 @@ let package = Package(
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["CommandLine"], swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -36,6 +36,7 @@ create table quake.change_transaction (
   constraint change_transaction_import foreign key (import_id) references quake.import (id) on delete set null
 );
 create index change_transaction_at on quake.change_transaction (at);
+create index change_transaction_import_id on quake.change_transaction (import_id) where import_id is not null;
 
 comment on table quake.change_transaction is 'one row for each committed transaction that changed events, in commit order';
 comment on column quake.change_transaction.token is 'number of the transaction, in commit order; written token.nonce where it leaves the database';

@@ -45,7 +45,8 @@ enum FishCompletion {
         text += start + " -l \(spelling.name)"
         // The short name belongs to the switched-on spelling.
         if let short = option.short, spelling.isOn { text += " -s \(short)" }
-        if option.placeholder != nil { text += " -r" }
+        // -x asks for a value and, unlike -r, does not offer files unasked.
+        if option.placeholder != nil { text += option.completion == .files ? " -r" : " -x" }
         text += "\(values(option.completion)) -d \(quoted(option.fullHelp))\n"
       }
     }

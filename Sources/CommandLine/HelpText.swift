@@ -14,9 +14,12 @@ extension CommandPath {
     page.list("Commands", command.subcommands.map { ($0.name, $0.purpose) })
     page.list(
       "Arguments", command.positionals.filter { !$0.help.isEmpty }.map { ($0.name, $0.help) })
-    page.options("Options", command.options)
-    // At the top there is nothing to inherit from.
-    page.options(commands.count == 1 ? "General options" : "Common options", inheritedOptions)
+    if commands.count == 1 {
+      page.options("Options", allOptions)
+    } else {
+      page.options("Options", command.options)
+      page.options("Common options", inheritedOptions)
+    }
     page.examples(command.examples)
     page.list("Environment", environment.map { ($0.name, $0.help) })
     page.list("Exit status", exitStatuses.map { ("\($0.status.rawValue)", $0.meaning) })

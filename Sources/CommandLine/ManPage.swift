@@ -10,7 +10,7 @@ extension Command {
     page.request("TH", [name.uppercased(), "1", date, source, manual])
     // Commands are typed as they stand: no hyphenation, no justified gaps.
     page.request("nh")
-    page.request("ad", ["l"])
+    page.request("ad l")
     page.request("SH", ["NAME"])
     page.text("\(name) - \(purpose)")
     page.request("SH", ["SYNOPSIS"])

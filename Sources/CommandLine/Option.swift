@@ -25,7 +25,7 @@ public struct Option: Sendable, Equatable {
 
   /// The long name without its dashes.
   public let name: String
-  /// The one-letter name, if it has one.
+  /// The one-letter name, if it has one; a digit would be read as a negative number.
   public let short: Character?
   /// What it does, as a phrase without a full stop.
   public let help: String

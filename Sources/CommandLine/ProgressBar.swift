@@ -77,10 +77,10 @@ public final class ProgressBar {
       parts.append("\(amount(Int(rate), unit, named: false))/s")
       if let total, total > done {
         let left = Double(total - done) / rate
-        if left < 1e9 { parts.append("\(Readable.duration(.seconds(Int(left) + 1))) left") }
+        if left < 1e9 { parts.append("\(time(Int64(left) + 1)) left") }
       }
     }
-    parts.append(Readable.duration(.seconds(elapsed.components.seconds)))
+    parts.append(time(elapsed.components.seconds))
     let text = "\(label): " + parts.joined(separator: ", ")
     let bar = total.map { self.bar(done: done, total: $0, width: width - text.count - 4) } ?? ""
     return String((text + bar).prefix(max(0, width - 1)))
@@ -92,6 +92,11 @@ public final class ProgressBar {
     let filled = min(cells, Int(Double(done) / Double(total) * Double(cells)))
     return " [" + String(repeating: "#", count: filled)
       + String(repeating: ".", count: cells - filled) + "]"
+  }
+
+  /// Whole seconds: tenths would flicker.
+  private static func time(_ seconds: Int64) -> String {
+    seconds < 60 ? "\(seconds) s" : Readable.duration(.seconds(seconds))
   }
 
   private static func amount(_ number: Int, _ unit: Unit, named: Bool) -> String {

@@ -30,17 +30,25 @@ public final class Connection {
     try settings.check()
     let parameters = settings.parameters
     guard
-      let connection = withCStrings(parameters.map { $0.keyword }, { keywords in
-        withCStrings(parameters.map { $0.value }) { values in
-          PQconnectStartParams(keywords, values, 1)
-        }
-      })
+      let connection = withCStrings(
+        parameters.map { $0.keyword },
+        { keywords in
+          withCStrings(parameters.map { $0.value }) { values in
+            PQconnectStartParams(keywords, values, 1)
+          }
+        })
     else {
       throw PostgresError(connection: nil, doing: "could not connect to the database")
     }
+    do throws(PostgresError) {
+      try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
+    } catch {
+      PQfinish(connection)
+      throw error
+    }
+    // Not before it is open: an initialiser that throws with all properties set runs `deinit`, which
+    // would close it a second time.
     self.connection = connection
-    // All is initialised: when this throws, `deinit` runs and frees the connection.
-    try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
     // Notices (a table that exists already, ...) are for psql's users; ours get errors.
     PQsetNoticeReceiver(connection, { _, _ in }, nil)
   }
@@ -56,15 +64,16 @@ public final class Connection {
     guard PQstatus(connection) != CONNECTION_BAD else {
       throw PostgresError(connection: connection, doing: doing)
     }
+    let timeout = ownTimeout(connection, default: timeout)
     // A conninfo may name several hosts; each gets the whole time.
     var host = ""
-    var deadline = Deadline(after: timeout)
+    var deadline = timeout.map { Deadline(after: $0) }
     var wanted = Int16(POLLOUT)
     while true {
       let current = PQhost(connection).map { String(cString: $0) } ?? ""
       if current != host {
         host = current
-        deadline = Deadline(after: timeout)
+        deadline = timeout.map { Deadline(after: $0) }
       }
       switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
       case .ready: break
@@ -81,6 +90,24 @@ public final class Connection {
       default: throw PostgresError(connection: connection, doing: doing)
       }
     }
+  }
+
+  /// The `connect_timeout` of the conninfo or the environment, which libpq obeys only in its blocking
+  /// call; nil: none.
+  private static func ownTimeout(
+    _ connection: OpaquePointer, default standard: Duration
+  ) -> Duration? {
+    guard let options = PQconninfo(connection) else { return standard }
+    defer { PQconninfoFree(options) }
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if strcmp(keyword, "connect_timeout") == 0 {
+        guard let value = option.pointee.val, let seconds = Int(String(cString: value)) else { break }
+        return seconds > 0 ? .seconds(seconds) : nil
+      }
+      option += 1
+    }
+    return standard
   }
 
   // MARK: - Waiting
@@ -242,20 +269,39 @@ public final class Connection {
   }
 
   /// Reads results to the end of the statement; the last one, or the first error.
-  private func lastResult(_ statement: String) throws(PostgresError) -> QueryResult {
+  ///
+  /// - Parameter first: A result of the statement that has been read already.
+  private func lastResult(
+    _ statement: String, first: OpaquePointer? = nil
+  ) throws(PostgresError) -> QueryResult {
     var last: OpaquePointer?
     var failure: PostgresError?
-    while let result = try nextResult() {
+    var known = first
+    while let result = try known == nil ? nextResult() : known {
+      known = nil
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
         PQclear(last)
         last = result
         continue
-      case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+      case PGRES_COPY_IN:
         // Left in this state the connection would wait for data for ever.
         PQclear(last)
         last = nil
         PQputCopyEnd(connection, "COPY is run by copyIn")
+      case PGRES_COPY_OUT:
+        // In this state it would answer the same again and again until the data have been taken.
+        PQclear(last)
+        last = nil
+        if failure == nil {
+          failure = PostgresError(kind: .server, message: "COPY to the client is not supported")
+        }
+        try? cancelHandle?.cancel()
+        var row: UnsafeMutablePointer<CChar>?
+        while PQgetCopyData(connection, &row, 0) > 0 {
+          PQfreemem(row)
+          row = nil
+        }
       default:
         if failure == nil {
           failure = PostgresError(result: result, connection: connection, statement: statement)
@@ -284,8 +330,7 @@ public final class Connection {
     guard PQsendQuery(connection, statement.text) == 1 else { throw lost() }
     guard let start = try nextResult() else { throw lost() }
     guard PQresultStatus(start) == PGRES_COPY_IN else {
-      PQclear(start)
-      _ = try lastResult(statement.text)
+      _ = try lastResult(statement.text, first: start)
       throw PostgresError(kind: .server, message: "the statement is not a COPY from the client")
     }
     PQclear(start)
@@ -294,18 +339,21 @@ public final class Connection {
       try body(&writer)
       try writer.finish()
     } catch {
-      PQputCopyEnd(connection, "aborted by the client")
+      PQputCopyEnd(connection, Self.abort)
       do throws(PostgresError) {
         _ = try lastResult(statement.text)
       } catch let verdict {
-        // The server's own complaint is the cause if sending failed because of it.
-        if error is PostgresError { throw verdict }
+        // The server's own complaint is the cause if sending failed because of it; but the abort
+        // just sent is not a complaint.
+        if error is PostgresError, !verdict.message.contains(Self.abort) { throw verdict }
       }
       throw error
     }
     guard PQputCopyEnd(connection, nil) == 1 else { throw lost() }
     return try lastResult(statement.text).affectedRows
   }
+
+  private static let abort = "aborted by the client"
 
   func putCopyData(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
     guard let base = bytes.bindMemory(to: CChar.self).baseAddress else { return }
@@ -344,7 +392,13 @@ public final class Connection {
       throw error
     }
     do throws(PostgresError) {
-      try execute("commit")
+      // After a failed statement whose error the body kept to itself the server answers a commit with
+      // a rollback, and with no error.
+      guard try execute("commit").commandTag == "COMMIT" else {
+        throw PostgresError(
+          kind: .server, sqlState: "25P02",
+          message: "the transaction was rolled back because a statement in it had failed")
+      }
     } catch {
       var error = error
       if error.kind != .server {

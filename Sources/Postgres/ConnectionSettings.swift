@@ -32,6 +32,7 @@ public struct ConnectionSettings: Sendable {
   /// Checks the conninfo's form without connecting.
   public func check() throws(PostgresError) {
     guard conninfo.contains("=") || conninfo.contains("://") else { return }
+    try checkURL()
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(conninfo, &message) else {
       let text = message.map { String(cString: $0) } ?? "out of memory"
@@ -39,9 +40,30 @@ public struct ConnectionSettings: Sendable {
       throw PostgresError(
         kind: .connection,
         message: "invalid connection string: "
-          + String(text.split(separator: "\n").first ?? "it could not be parsed"),
+          + withoutQuotations(String(text.split(separator: "\n").first ?? "it could not be parsed")),
         hint: "Give a URL such as postgresql://user@host:5432/quake, or host=... dbname=... pairs.")
     }
     PQconninfoFree(options)
+  }
+
+  /// A password with a bare `@` or `/` in it makes libpq take its end for a host, a port or a
+  /// database, which it then names in its errors.
+  private func checkURL() throws(PostgresError) {
+    guard let scheme = conninfo.firstRange(of: "://") else { return }
+    let rest = conninfo[scheme.upperBound...]
+    let authority = rest.prefix { $0 != "/" }
+    let path = rest[authority.endIndex...].prefix { $0 != "?" }
+    guard authority.count(where: { $0 == "@" }) > 1 || path.contains("@") else { return }
+    throw PostgresError(
+      kind: .connection, message: "invalid connection string: an \"@\" where none can be",
+      hint: "In a user name or a password write %40 for \"@\", %2F for \"/\", %3A for \":\".")
+  }
+
+  /// libpq's errors quote what they complain of: in the worst case the password.
+  private func withoutQuotations(_ message: String) -> String {
+    guard conninfo.contains("password") || conninfo.contains("@"),
+      let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"")
+    else { return message }
+    return message[...first] + "..." + message[last...]
   }
 }

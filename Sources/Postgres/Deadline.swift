@@ -8,10 +8,10 @@ public struct Deadline: Comparable, Sendable {
   /// The moment `duration` from now.
   public init(after duration: Duration) {
     let (seconds, attoseconds) = duration.components
-    let offset = seconds.multipliedReportingOverflow(by: 1000)
-    milliseconds =
-      offset.overflow
-      ? Int64.max : Self.now &+ offset.partialValue &+ attoseconds / 1_000_000_000_000_000
+    let (offset, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    let (moment, late) = offset.addingReportingOverflow(
+      Self.now + attoseconds / 1_000_000_000_000_000)
+    milliseconds = !overflow && !late ? moment : seconds < 0 ? Int64.min : Int64.max
   }
 
   /// The earlier deadline is the smaller.
@@ -24,7 +24,8 @@ public struct Deadline: Comparable, Sendable {
 
   /// What `poll(2)` wants: milliseconds left, at least 0.
   public var pollTimeout: Int32 {
-    Int32(clamping: max(0, milliseconds - Self.now))
+    // `hasPassed` first: the distance to the farthest past does not fit.
+    hasPassed ? 0 : Int32(clamping: milliseconds - Self.now)
   }
 
   private static var now: Int64 {

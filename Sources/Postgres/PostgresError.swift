@@ -49,14 +49,14 @@ public struct PostgresError: Error, Sendable {
     self.hint = hint
   }
 
-  /// Whether trying again later may help: the connection is gone, or the server is starting, stopping
-  /// or out of resources.
-  public var isTransient: Bool {
+  /// Whether the connection is gone, or could not be had because the server is starting, stopping or
+  /// full: connecting again later may help.
+  public var isConnectionLoss: Bool {
     switch kind {
     case .connection, .timeout: true
     case .interrupted: false
     case .server:
-      ["57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01", "55P03"].contains(sqlState)
+      ["57P01", "57P02", "57P03", "57P05", "53300"].contains(sqlState)
         || sqlState.hasPrefix("08")
     }
   }

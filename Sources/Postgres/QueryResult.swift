@@ -16,7 +16,10 @@ public struct QueryResult: ~Copyable {
     PQclear(result)
   }
 
-  var status: ExecStatusType { PQresultStatus(result) }
+  /// What the server says it did, such as `INSERT 0 7`.
+  var commandTag: String {
+    PQcmdStatus(result).map { String(cString: $0) } ?? ""
+  }
 
   /// How many rows there are.
   public var rowCount: Int { Int(PQntuples(result)) }
@@ -86,9 +89,14 @@ public struct QueryResult: ~Copyable {
     isNull(row, column) ? nil : bytes(row, column).first.map { $0 != 0 }
   }
 
-  /// A `timestamptz` in the binary format, as microseconds since 1970-01-01T00:00:00Z; nil for null.
+  /// A `timestamptz` in the binary format, as microseconds since 1970-01-01T00:00:00Z; the first and
+  /// the last `Int64` for the infinite ones; nil for null.
   public func binaryTimestamp(_ row: Int, _ column: Int) -> Int64? {
-    binaryInteger(row, column).map { $0 &+ postgresEpochMicroseconds }
+    binaryInteger(row, column).map { value in
+      if value == .min { return .min }
+      let (microseconds, overflow) = value.addingReportingOverflow(postgresEpochMicroseconds)
+      return overflow ? .max : microseconds
+    }
   }
 
   /// The elements of a `text[]` without nulls in the binary format; nil for null.

@@ -122,7 +122,7 @@ public struct FeedError: Error, Sendable, Equatable {
     let hint: String? =
       switch status {
       case 400: "Check the query; FDSN services also answer so when more than 20,000 events match."
-      case 401, 403: "Check the URL's user name and password, or whether the service is open to you."
+      case 401, 403: "Check the URL's user name and password."
       case 404, 410: "Check the URL; the feed may have been moved or retired."
       case 409: "The event has been deleted from the catalogue."
       case 429, 503:

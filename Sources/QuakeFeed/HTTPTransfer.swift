@@ -237,9 +237,10 @@ extension HTTPTransfer {
     let words = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said
     let detail = URLText.redact(words, of: url) + (words.hasSuffix(".") ? "" : ".")
     let message = "could not fetch \"\(name)\""
+    // Past that point it is not the user's URL that is wrong but the server's redirect or answer.
+    let wasConnected = offset(CURLINFO_PRETRANSFER_TIME_T) > 0
     switch result {
-    case CURLE_URL_MALFORMAT where headers.status == 0,
-      CURLE_UNSUPPORTED_PROTOCOL where headers.status == 0:  // else it is the server's redirect
+    case CURLE_URL_MALFORMAT where !wasConnected, CURLE_UNSUPPORTED_PROTOCOL where !wasConnected:
       throw FeedError(.invalidReference, "cannot fetch \"\(name)\"", detail: detail)
     case CURLE_PARTIAL_FILE:
       throw FeedError(
@@ -250,7 +251,7 @@ extension HTTPTransfer {
     case CURLE_TOO_MANY_REDIRECTS:
       throw FeedError(.tooManyRedirects, message, detail: detail, hint: "Check the URL.")
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
-      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
       throw FeedError(
         .tls, message, detail: detail,
         hint: "Check the URL's host, this machine's clock and its certificates (ca-certificates).")
@@ -258,7 +259,8 @@ extension HTTPTransfer {
       throw FeedError(
         .network, message, detail: detail, hint: "Check the URL's host and the network.")
     default:
-      throw FeedError(.network, message, detail: detail, hint: "Check the network; try again later.")
+      throw FeedError(
+        .network, message, detail: detail, hint: "Check the network; try again later.")
     }
   }
 }

@@ -11,7 +11,7 @@ final class PrefixedSource: ByteSource {
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     guard !prefix.isEmpty else { return try source.read(into: buffer) }
     let count = min(prefix.count, buffer.count)
-    prefix.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    buffer.copyBytes(from: prefix.prefix(count))
     prefix.removeFirst(count)
     return count
   }

@@ -36,12 +36,14 @@ enum URLText {
     guard let userInfo = userInfo(of: url) else { return text }
     let password = userInfo.drop { $0 != ":" }.dropFirst()
     return [String(userInfo), String(password)].reduce(text) { text, secret in
-      var result = text
-      while !secret.isEmpty, secret != "***", let start = result.utf8.firstIndex(ofBytes: secret) {
-        let end = result.utf8.index(start, offsetBy: secret.utf8.count)
-        result.replaceSubrange(start..<end, with: "***")
+      guard !secret.isEmpty else { return text }
+      var result = ""
+      var rest = Substring(text)
+      while let start = rest.utf8.firstIndex(ofBytes: secret) {
+        result += rest[..<start] + "***"
+        rest = rest[rest.utf8.index(start, offsetBy: secret.utf8.count)...]
       }
-      return result
+      return result + rest
     }
   }
 

@@ -90,5 +90,7 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
   }
 
   /// The columns a feed can fill. The rest are state of our own, which a feed never overwrites.
-  public static let feed: [QuakeColumn] = allCases.filter { $0.rawValue < QuakeColumn.asOf.rawValue }
+  public static let feed: [QuakeColumn] = allCases.filter {
+    $0.rawValue < QuakeColumn.asOf.rawValue
+  }
 }

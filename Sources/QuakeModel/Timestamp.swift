@@ -105,12 +105,13 @@ extension Timestamp {
         let minute = digits(2), minute <= 59
       else { return nil }
       var second = 0
-      if skip(0x3A) {
+      let hasSeconds = skip(0x3A)
+      if hasSeconds {
         guard let value = digits(2), value <= 60 else { return nil }  // 60: a leap second
         second = value
       }
       micros += Int64(hour * 3600 + minute * 60 + second) * 1_000_000
-      if skip(0x2E) {
+      if hasSeconds, skip(0x2E) {
         var scale = 100_000
         var count = 0
         while let digit = digits(1) {
@@ -125,9 +126,8 @@ extension Timestamp {
         let sign: Int64
         if skip(0x2B) { sign = -1 } else if skip(0x2D) { sign = 1 } else { return nil }
         guard let offsetHour = digits(2), offsetHour <= 15 else { return nil }
-        _ = skip(0x3A)
-        guard let offsetMinute = position < bytes.count ? digits(2) : 0, offsetMinute <= 59
-        else { return nil }
+        let hasMinute = skip(0x3A) || position < bytes.count
+        guard let offsetMinute = hasMinute ? digits(2) : 0, offsetMinute <= 59 else { return nil }
         micros += sign * Int64(offsetHour * 3600 + offsetMinute * 60) * 1_000_000
       }
       guard position == bytes.count else { return nil }
@@ -145,7 +145,8 @@ extension Timestamp {
   }
 
   /// Appends the instant as ISO 8601 in UTC: milliseconds, or microseconds where there are some
-  /// (`2024-01-31T12:34:56.789Z`).
+  /// (`2024-01-31T12:34:56.789Z`). A year outside 0 to 9999, which no feed but a database can hold,
+  /// is written with its sign and six digits, as ISO 8601's expanded form has it.
   public func append(to bytes: inout [UInt8]) {
     let fields = fields
     func digits(_ value: Int, _ count: Int) {
@@ -156,7 +157,12 @@ extension Timestamp {
         divisor /= 10
       }
     }
-    digits(fields.year, 4)
+    if (0...9999).contains(fields.year) {
+      digits(fields.year, 4)
+    } else {
+      bytes.append(fields.year < 0 ? 0x2D : 0x2B)
+      digits(abs(fields.year), 6)
+    }
     bytes.append(0x2D)
     digits(fields.month, 2)
     bytes.append(0x2D)

@@ -13,14 +13,29 @@ public struct HistoryReader {
   /// The transaction being handed over, the id of its last version handed over and that one's
   /// position.
   private var partial: (transaction: ChangeTransaction, version: Int64, position: Int64)?
+  /// Changes of the first transaction that an earlier reader has handed over.
+  private var done: Int64
+
+  /// How far it has come: everything up to here has been handed over.
+  public var place: HistoryPlace {
+    HistoryPlace(token: token, changes: max(done, partial.map { $0.position + 1 } ?? 0))
+  }
+
+  /// A reader that begins after `place`.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
+  public init(connection: Connection, after place: HistoryPlace) throws {
+    self.connection = connection
+    token = place.token
+    done = place.changes
+    try verify()
+  }
 
   /// A reader that begins after `token`.
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
   public init(connection: Connection, after token: ChangeToken) throws {
-    self.connection = connection
-    self.token = token
-    try verify()
+    try self.init(connection: connection, after: HistoryPlace(token: token))
   }
 
   /// A reader that goes on where `other` stopped, over a new connection.
@@ -30,6 +45,7 @@ public struct HistoryReader {
     self.connection = connection
     self.token = other.token
     self.partial = other.partial
+    self.done = other.done
     try verify()
     if let partial { try Self.verify(partial.transaction.token, over: connection) }
   }
@@ -100,19 +116,22 @@ public struct HistoryReader {
     guard let op = page.text(row, 13).flatMap({ ChangeOperation(rawValue: $0) }) else {
       throw StoreError(.inconsistent, "the history holds an operation that is not known")
     }
-    let values = page.record(row, firstColumn: 15)
-    let previous =
-      op == .update
-      ? page.record(row, firstColumn: 15 + QuakeColumn.allCases.count) : nil
-    try body(
-      Change(
-        transaction: transaction, position: position, op: op, code: values.text(.code),
-        changed: page.binaryTextArray(row, 14) ?? [],
-        old: op == .delete ? values : previous,
-        new: op == .insert || op == .update ? values : nil))
+    if position >= done {
+      let values = page.record(row, firstColumn: 15)
+      let previous =
+        op == .update
+        ? page.record(row, firstColumn: 15 + QuakeColumn.allCases.count) : nil
+      try body(
+        Change(
+          transaction: transaction, position: position, op: op, code: values.text(.code),
+          changed: page.binaryTextArray(row, 14) ?? [],
+          old: op == .delete ? values : previous,
+          new: op == .insert || op == .update ? values : nil))
+    }
     if position + 1 == transaction.changeCount {
       token = transaction.token
       partial = nil
+      done = 0
     } else {
       partial = (transaction, version, position)
     }

@@ -116,7 +116,9 @@ public struct Migrator {
     guard let ledger = try readVersions(connection) else {
       throw StoreError(
         .schema, "\(connection.label) has no quake schema",
-        hint: "Run \"quake-admin migrate\" on it, or \"quake-ingest run\", which migrates by itself.")
+        hint: """
+          Run "quake-admin migrate" on it, or "quake-ingest run", which migrates by itself.
+          """)
     }
     if ledger < expected {
       throw StoreError(
@@ -137,7 +139,10 @@ public struct Migrator {
   private static func newer(_ version: Int, than known: Int) -> StoreError {
     StoreError(
       .schema,
-      "the database is newer than this program: its schema is at version \(version), this program knows \(known)",
+      """
+      the database is newer than this program: its schema is at version \(version), this \
+      program knows \(known)
+      """,
       hint: "Upgrade this program.")
   }
 
@@ -181,14 +186,22 @@ public struct Migrator {
       guard row.version == index + 1 else {
         throw StoreError(
           .schema,
-          "gap in the applied migrations: \(migrations[index].label) was never applied, a later one was",
-          hint: "Somebody edited quake.migration, or restored it in part. Restore the database whole.")
+          """
+          gap in the applied migrations: \(migrations[index].label) was never applied, a later \
+          one was
+          """,
+          hint: """
+            Somebody edited quake.migration, or restored it in part. Restore the database whole.
+            """)
       }
       let migration = migrations[index]
       guard row.name == migration.name else {
         throw StoreError(
           .schema,
-          "applied migration \(row.version) \"\(row.name)\" is missing from this program, which has \"\(migration.name)\"",
+          """
+          applied migration \(row.version) "\(row.name)" is missing from this program, which \
+          has "\(migration.name)"
+          """,
           hint: "The database was migrated by a program of another line. Use that one.")
       }
       let sha256 = try connection.execute(

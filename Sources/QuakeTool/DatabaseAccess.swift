@@ -8,14 +8,18 @@ public struct DatabaseAccess {
   /// The option that names a database.
   public static let option = Option.value(
     "database", short: "d", "URL",
-    help: "the database, as a URL or keyword=value pairs; by default $DATABASE_URL, then libpq's PG* variables, then the embedded server")
+    help: """
+      the database, as a URL or keyword=value pairs; by default $DATABASE_URL, then libpq's PG* \
+      variables, then the embedded server
+      """)
 
   /// The environment variables that matter.
   public static let environment: [Command.Variable] = [
     .init("DATABASE_URL", "the database, where --database is not given"),
     .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's own, where neither is"),
     .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs for the embedded server"),
-    .init("QUAKE_SERVER_HOME", "folder of the embedded server"),
+    .init("QUAKE_SERVER_HOME", "folder of the embedded server; by default in XDG_DATA_HOME"),
+    .init("QUAKE_SERVER_USER", "account it runs as when root starts it; by default postgres"),
     .init("NO_COLOR", "no colour, if it is set"),
   ]
 
@@ -63,7 +67,7 @@ public struct DatabaseAccess {
   ///   nobody's but ours; any other only if its owner asks for it.
   public func connect(wake: Int32? = nil, migrates: Bool? = nil) throws -> Connection {
     if let embedded { try start(embedded) }
-    let connection = try Connection(settings, wake: wake)
+    let connection = try connectWhenReady(wake: wake)
     if migrates ?? (embedded != nil) { try migrate(connection) }
     return connection
   }
@@ -73,6 +77,23 @@ public struct DatabaseAccess {
   public func reconnect(wake: Int32? = nil) throws -> Connection {
     if let embedded, embedded.hasCrashed { try start(embedded) }
     return try Connection(settings, wake: wake)
+  }
+
+  /// The embedded server may be restarting itself after one of its processes crashed: it is there, and
+  /// takes connections a moment later.
+  private func connectWhenReady(wake: Int32?) throws -> Connection {
+    let deadline = Deadline(after: .seconds(embedded == nil ? 0 : 10))
+    var backoff = Backoff()
+    while true {
+      do throws(PostgresError) {
+        return try Connection(settings, wake: wake)
+      } catch {
+        guard error.kind == .connection, !deadline.hasPassed, !Signals.stopRequested else {
+          throw error
+        }
+        _ = Signals.wait(timeout: backoff.next())
+      }
+    }
   }
 
   private func migrate(_ connection: Connection) throws {
@@ -86,14 +107,21 @@ public struct DatabaseAccess {
     let outcome = try server.startIfNeeded { phase in
       switch phase {
       case .waitingForLock: diagnostics.note("waiting for another program to start the server")
-      case .initialising: diagnostics.note("creating a private PostgreSQL in \(server.options.home)")
+      case .initialising:
+        diagnostics.note(
+          """
+          creating a private PostgreSQL in \(server.options.home)
+          """)
       case .starting: break
       case .recovering: diagnostics.note("the server is recovering from a crash")
       }
     }
     if outcome != .alreadyRunning {
       diagnostics.note(
-        "started a private PostgreSQL in \(server.options.home); stop it with \"quake-admin server stop\"")
+        """
+        started a private PostgreSQL in \(server.options.home); stop it with "quake-admin \
+        server stop"
+        """)
     }
   }
 }

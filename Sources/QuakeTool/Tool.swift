@@ -4,7 +4,8 @@ public import CommandLine
 /// documented exit status.
 public enum Tool {
   /// The options every tool has.
-  public static let commonOptions: [Option] = [DatabaseAccess.option, .quiet, .verbose]
+  public static let commonOptions: [Option] =
+    [DatabaseAccess.option, .quiet, .verbose] + GeneratedDocuments.options
 
   /// The exit statuses every tool has.
   public static let exitStatuses: [Command.Outcome] = [
@@ -20,8 +21,21 @@ public enum Tool {
     failure: (any Error) -> Failure? = { _ in nil },
     body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) -> Never {
+    if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
+      let output = StandardOutput()
+      do throws(OutputError) {
+        try output.write(text)
+        try output.flush()
+      } catch {
+        (error == .closed ? ExitStatus.ok : .failed).exit()
+      }
+      ExitStatus.ok.exit()
+    }
     Program.run(command) { arguments, diagnostics in
       do {
+        if arguments.isGiven("man") || arguments.isGiven("completions") {
+          throw arguments.usageError("options --man and --completions stand alone")
+        }
         return try body(arguments, diagnostics)
       } catch let error as UsageError {
         throw error

@@ -26,9 +26,10 @@ struct ImportCommand {
     positionals: [
       .init(
         "SOURCE", .oneOrMore, completion: .files,
-        help:
-          "file (plain or gzip), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or - for standard input"
-      )
+        help: """
+          file (plain or gzip), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or \
+          - for standard input
+          """)
     ],
     examples: [
       .init("quake-ingest import 'feeds/*.geojson' --json", "import all these files"),
@@ -57,13 +58,13 @@ struct ImportCommand {
     if references.count == 1 { _ = try references[0].get() }
     let connection = try database.connect(wake: Signals.wakeDescriptor)
     try Migrator.checkSchema(of: connection)
-    let client = FeedClient(options: IngestCommand.clientOptions(options))
+    let fetcher = FeedFetcher(timeoutMilliseconds: options.timeoutMilliseconds)
     let output = StandardOutput()
     var status = ExitStatus.ok
     for reference in references {
       if Signals.stopRequested { break }
       do {
-        try importOne(try reference.get(), connection, client, output)
+        try importOne(try reference.get(), connection, fetcher, output)
       } catch let error as FeedError where references.count > 1 {
         guard let failure = IngestCommand.failure(error) else { throw error }
         report(failure, &status)
@@ -83,13 +84,13 @@ struct ImportCommand {
   }
 
   private func importOne(
-    _ reference: FeedReference, _ connection: Connection, _ client: FeedClient,
+    _ reference: FeedReference, _ connection: Connection, _ fetcher: FeedFetcher,
     _ output: StandardOutput
   ) throws {
     let begun = MonotonicClock.now()
     guard
       case .opened(var feed) = try OpenFeed.open(
-        reference, client: client, strict: options.isStrict)
+        reference, fetcher: fetcher, strict: options.isStrict)
     else { return }
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)

@@ -23,9 +23,10 @@ enum IngestCommand {
     .value(
       "merge", "POLICY", default: "incoming",
       completion: .words(MergePolicy.allCases.map(\.rawValue)),
-      help:
-        "for events that are there with other contents: incoming (the incoming one wins, unless it is of an older snapshot), always, store (the stored one stays), error"
-    ),
+      help: """
+        for events that are there with other contents: incoming (the incoming one wins, unless \
+        it is of an older snapshot), always, store (the stored one stays), error
+        """),
     .value(
       "commit-every", "N",
       help: "commit after each N records instead of all or nothing; can be repeated safely"),
@@ -35,18 +36,6 @@ enum IngestCommand {
     .flag("strict", help: "reject records without a magnitude or a place, too"),
     .flag("dry-run", help: "do everything, then roll it back"),
   ]
-
-  /// How feeds are fetched, as the command line says.
-  static func clientOptions(
-    _ settings: ImportSettings, interrupt: (() -> Bool)? = nil
-  ) -> FeedClient.Options {
-    var options = FeedClient.Options(version: productVersion, interrupt: interrupt)
-    if let timeout = settings.timeoutMilliseconds {
-      options.stallTimeoutMilliseconds = timeout
-      options.connectTimeoutMilliseconds = min(options.connectTimeoutMilliseconds, timeout)
-    }
-    return options
-  }
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {

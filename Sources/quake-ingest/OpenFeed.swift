@@ -17,11 +17,9 @@ struct OpenFeed {
   }
 
   /// Opens a feed and reads as much as is needed to tell its format.
-  ///
-  /// - Parameter didAnswer: Called when a server has answered, before the body is read.
   static func open(
-    _ reference: FeedReference, client: FeedClient, validators: FeedValidators? = nil,
-    strict: Bool, didAnswer: () -> Void = {}
+    _ reference: FeedReference, fetcher: FeedFetcher, validators: FeedValidators? = nil,
+    strict: Bool
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
@@ -35,8 +33,7 @@ struct OpenFeed {
         source: FileDescriptorSource.standardInput(), name: "standard input", options: options)
       return .opened(OpenFeed(source: FeedImportSource(reader)))
     case .url(let url):
-      let response = try client.open(url: url, validators: validators)
-      didAnswer()
+      let response = try fetcher.open(url: url, validators: validators)
       if response.isNotModified { return .notModified(response) }
       guard !response.isEmpty else {
         return .opened(OpenFeed(source: FeedImportSource(nil), response: response))

@@ -16,9 +16,10 @@ struct RunCommand {
     options: [
       .value(
         "feed", "NAME|URL|FILE", repeatable: true, default: "all_day", completion: .files,
-        help:
-          "feed to poll: USGS's name for it, such as all_hour or 2.5_week, a URL, a file, or simulated, which needs no network"
-      ),
+        help: """
+          feed to poll: USGS's name for it, such as all_hour or 2.5_week, a URL, a file, or \
+          simulated, which needs no network
+          """),
       .value("every", "DURATION", help: "time between two polls; default 60s, for simulated 2s"),
       .flag("once", help: "poll each feed once and end"),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
@@ -84,7 +85,7 @@ struct RunCommand {
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
       feeds: polled)
-    let status = runsOnce ? worker.pollOnce() : worker.run()
+    let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status
   }

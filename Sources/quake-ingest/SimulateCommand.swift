@@ -66,8 +66,10 @@ enum SimulateCommand {
     let server = try SimulatedFeedServer(options)
     let output = StandardOutput()
     try output.writeLine(
-      "simulating \(Readable.count(options.events)) events at \(server.baseURL), seed \(options.seed)"
-    )
+      """
+      simulating \(Readable.count(options.events)) events at \(server.baseURL), seed \
+      \(options.seed)
+      """)
     if let feed = SummaryFeed(name: "all_month") {
       try output.writeLine("for example \(server.url(of: feed))")
     }

@@ -12,8 +12,7 @@ final class Worker {
   private let diagnostics: Diagnostics
   private let settings: ImportSettings
   private var feeds: [PolledFeed]
-  private let client: FeedClient
-  private let bodyInHand = BodyInHand()
+  private let fetcher: FeedFetcher
   private var databaseBackoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
 
   init(
@@ -25,28 +24,21 @@ final class Worker {
     self.diagnostics = diagnostics
     self.settings = settings
     self.feeds = feeds
-    // A stop ends the wait for an answer; a body that has begun is the work in hand.
-    let bodyInHand = bodyInHand
-    client = FeedClient(
-      options: IngestCommand.clientOptions(settings) {
-        Signals.stopRequested && !bodyInHand.hasBegun
-      })
-  }
-
-  /// Whether the answer has come, and its body is being read.
-  private final class BodyInHand {
-    var hasBegun = false
+    fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
   }
 
   /// Polls until it is told to stop.
-  func run() -> ExitStatus {
+  ///
+  /// - Throws: `StoreError` if the database comes back with a schema that this program does not know:
+  ///   waiting will not help.
+  func run() throws -> ExitStatus {
     while !Signals.stopRequested {
       guard let next = feeds.indices.min(by: { feeds[$0].due < feeds[$1].due }) else { break }
       let pause = feeds[next].due - MonotonicClock.now()
       if pause > .zero {
         _ = Signals.wait(timeout: pause)
       } else if connection == nil {
-        reconnect()
+        try reconnect()
       } else {
         poll(next)
       }
@@ -64,13 +56,15 @@ final class Worker {
     return status
   }
 
-  private func reconnect() {
+  private func reconnect() throws {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
       try Migrator.checkSchema(of: regained)
       connection = regained
       databaseBackoff.reset()
       diagnostics.note("connected to the database again")
+    } catch let error as StoreError {
+      throw error
     } catch {
       diagnostics.verbose("still no database: \(error)")
       _ = Signals.wait(timeout: databaseBackoff.next())
@@ -85,11 +79,11 @@ final class Worker {
       let freshFor = try importSnapshot(of: feeds[index], connection)
       feeds[index].succeeded(freshFor: freshFor)
       return .ok
-    } catch let error as PostgresError where error.isTransient {
+    } catch let error as PostgresError where error.isConnectionLoss {
       // The feed is not to blame; it is polled as soon as the database is back.
       diagnostics.warning(
         "lost the database while importing \(name): \(error.message)",
-        hint: "Nothing of this import was stored. Trying again until the database is back.")
+        hint: "It is repeated when the database is back; what is stored already stays as it is.")
       self.connection = nil
       return .unavailable
     } catch {
@@ -113,21 +107,17 @@ final class Worker {
     let begun = MonotonicClock.now()
     let url = feed.reference.description
     let state = try FeedState.load(feed.name, url: url, over: connection)
-    bodyInHand.hasBegun = false
     let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
     switch try OpenFeed.open(
-      feed.reference, client: client, validators: validators, strict: settings.isStrict,
-      didAnswer: { bodyInHand.hasBegun = true })
+      feed.reference, fetcher: fetcher, validators: validators, strict: settings.isStrict)
     {
     case .notModified(let response):
       diagnostics.verbose("\(feed.name): not modified")
-      // Such an answer may leave out what has not changed.
-      try record(
-        feed,
-        FeedValidators(
-          etag: response.validators.etag ?? validators.etag,
-          lastModified: response.validators.lastModified ?? validators.lastModified),
-        of: nil, connection)
+      // What an answer without contents leaves out still holds.
+      let kept = FeedValidators(
+        etag: response.etag ?? state.etag,
+        lastModified: response.validators.lastModified ?? state.lastModified)
+      try record(feed, kept, of: nil, connection)
       return response.maxAge
     case .opened(var opened):
       var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
@@ -163,7 +153,7 @@ final class Worker {
         error: failure.message + (failure.detail.map { ": \($0)" } ?? ""), over: connection)
     } catch {
       diagnostics.verbose("could not record the failure of \(feed.name): \(error)")
-      if error.isTransient { self.connection = nil }
+      if error.isConnectionLoss { self.connection = nil }
     }
   }
 }

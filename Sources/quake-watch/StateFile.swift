@@ -4,7 +4,8 @@ import QuakeModel
 import QuakeStore
 import QuakeTool
 
-/// A file that holds the last token handed over: one line.
+/// A file that holds how far the changes have been handed over: one line, the last token and, within
+/// a transaction, how many of the next one's changes.
 struct StateFile {
   private let path: String
 
@@ -17,8 +18,8 @@ struct StateFile {
     let description: String
   }
 
-  /// The token in the file; nil if there is no file.
-  func load() throws -> ChangeToken? {
+  /// The place in the file; nil if there is no file.
+  func load() throws -> HistoryPlace? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
@@ -29,20 +30,20 @@ struct StateFile {
     let count = read(descriptor, &bytes, bytes.count)
     guard count >= 0 else { throw failure("read") }
     let text = String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)
-    guard let token = ChangeToken(text) else {
+    guard let place = HistoryPlace(text) else {
       throw StoreError(
         .token(.malformed), "state file \"\(path)\" does not hold a token",
         hint: "If it is the right file, remove it and begin again, with --snapshot or --after.")
     }
-    return token
+    return place
   }
 
-  /// Puts the token into the file so that a crash leaves either the old one or the new one.
-  func save(_ token: ChangeToken) throws {
+  /// Puts the place into the file so that a crash leaves either the old one or the new one.
+  func save(_ place: HistoryPlace) throws {
     let temporary = path + ".new"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw failure("write") }
-    let line = Array("\(token)\n".utf8)
+    let line = Array("\(place)\n".utf8)
     let written = write(descriptor, line, line.count) == line.count && fsync(descriptor) == 0
     guard close(descriptor) == 0, written, rename(temporary, path) == 0 else {
       throw failure("write")
@@ -50,7 +51,7 @@ struct StateFile {
     syncFolder()
   }
 
-  /// Without this the rename may be lost in a power failure: then the older token is there, and some
+  /// Without this the rename may be lost in a power failure: then the older place is there, and some
   /// changes come twice, which is allowed after a crash.
   private func syncFolder() {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."

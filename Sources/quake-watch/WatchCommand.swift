@@ -79,7 +79,10 @@ struct WatchCommand {
     guard let token = ChangeToken(text) else {
       throw StoreError(
         .token(.malformed), "malformed token \"\(text)\"",
-        hint: "A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands for the beginning.")
+        hint: """
+          A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands \
+          for the beginning.
+          """)
     }
     return .after(token)
   }

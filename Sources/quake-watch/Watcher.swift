@@ -26,7 +26,6 @@ final class Watcher {
 
   private var reader: HistoryReader?
   private var printed: Int64 = 0
-  private var hasGivenBackMemory = false
 
   init(
     database: DatabaseAccess, diagnostics: Diagnostics, start: Start, filter: QuakeFilter,
@@ -70,9 +69,10 @@ final class Watcher {
       } catch let error where Self.isLoss(error) {
         guard reader != nil else { throw error }
         if connection != nil {
-          diagnostics.warning("lost the database: \(error)", hint: "Trying again until it is back.")
+          diagnostics.warning(
+            Failure(error)?.message ?? "\(error)", hint: "Trying again until it is back.")
         } else {
-          diagnostics.verbose("still no connection: \(error)")
+          diagnostics.verbose("still no connection: \(Failure(error)?.message ?? "\(error)")")
         }
         connection = nil
         _ = Signals.wait(timeout: backoff.next())
@@ -82,7 +82,7 @@ final class Watcher {
   }
 
   private static func isLoss(_ error: any Error) -> Bool {
-    if let error = error as? PostgresError { return error.isTransient }
+    if let error = error as? PostgresError { return error.isConnectionLoss }
     if let error = error as? EmbeddedServerError { return error.kind != .configuration }
     return false
   }
@@ -98,8 +98,8 @@ final class Watcher {
     if reader == nil {
       connection.answerTimeout = Self.answerTimeout
       try Migrator.checkSchema(of: connection)
-      if let token = try startingToken(over: connection) {
-        reader = try HistoryReader(connection: connection, after: token)
+      if let place = try startingPlace(over: connection) {
+        reader = try HistoryReader(connection: connection, after: place)
       }
     }
     // Listen before reading: what is committed after the last read rings.
@@ -108,17 +108,17 @@ final class Watcher {
       // "From now" is a place in the history too, and the cursor says so from the beginning.
       let now = try HistoryReader.latestToken(over: connection)
       reader = try HistoryReader(connection: connection, after: now)
-      try state?.save(now)
+      try state?.save(HistoryPlace(token: now))
     }
+    // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
+    // read before it took; what the next one needs comes back in a fraction of a millisecond.
+    var isIdle = false
     while try readToEnd(), follows {
-      let pause = hasGivenBackMemory ? Self.safetyPoll : .seconds(1)
+      if isIdle { quake_give_back_idle_memory() }
+      let pause = isIdle ? Self.safetyPoll : .seconds(1)
       switch try listener.wait(for: pause, wake: Signals.wakeDescriptor) {
-      case .ready: break
-      case .timedOut:
-        if !hasGivenBackMemory {
-          quake_give_back_idle_memory()
-          hasGivenBackMemory = true
-        }
+      case .ready: isIdle = false
+      case .timedOut: isIdle = true
       case .woken:
         Signals.drainWake()
         if Signals.stopRequested { return }
@@ -126,15 +126,13 @@ final class Watcher {
     }
   }
 
-  /// The token to begin after; nil for "from now".
-  private func startingToken(over connection: Connection) throws -> ChangeToken? {
-    if let token = try state?.load() { return token }
+  /// The place to begin after; nil for "from now".
+  private func startingPlace(over connection: Connection) throws -> HistoryPlace? {
+    if let place = try state?.load() { return place }
     switch start {
     case .now: return nil
-    case .after(let token):
-      return token
-    case .snapshot:
-      return try printSnapshot(over: connection)
+    case .after(let token): return HistoryPlace(token: token)
+    case .snapshot: return HistoryPlace(token: try printSnapshot(over: connection))
     }
   }
 
@@ -148,7 +146,7 @@ final class Watcher {
       position += 1
     }
     try printer.flush()
-    try state?.save(token)
+    try state?.save(HistoryPlace(token: token))
     return token
   }
 
@@ -157,7 +155,7 @@ final class Watcher {
     guard var reader else { return false }
     defer { self.reader = reader }
     while true {
-      let before = reader.token
+      let before = reader.place
       let isAtEnd: Bool
       do {
         isAtEnd = try reader.readPage { change in
@@ -180,10 +178,9 @@ final class Watcher {
   private struct LimitReached: Error {}
 
   /// The cursor moves only over what has left this process.
-  private func handOver(_ reader: HistoryReader, since before: ChangeToken) throws {
+  private func handOver(_ reader: HistoryReader, since before: HistoryPlace) throws {
     try printer.flush()
-    guard reader.token != before else { return }
-    hasGivenBackMemory = false
-    try state?.save(reader.token)
+    guard reader.place != before else { return }
+    try state?.save(reader.place)
   }
 }

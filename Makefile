@@ -1,0 +1,77 @@
+# Quake: build, run, test. Every target does its own set-up.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.ONESHELL:
+
+# The feed that `make run` polls: USGS's name for one, a URL, a file, or simulated.
+FEED ?= all_day
+PREFIX ?= /usr/local
+BIN := $(CURDIR)/.build/release
+TOOLS := quake-ingest quake-watch quake-admin
+SOURCES := Package.swift Sources Tests migrations
+
+# The standard library is linked in: the tools need no Swift on the machine they run on, and an idle
+# one needs half the memory.
+RELEASE := swift build -c release --static-swift-stdlib
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  make run FEED=simulated     needs no network"
+	@echo "  make install PREFIX=DIR     default $(PREFIX)"
+
+.PHONY: setup
+setup: # what the machine lacks is installed, or the command for it printed
+	@deploy/setup.sh
+
+.PHONY: build
+build: setup ## build the tools
+	$(RELEASE)
+
+.PHONY: run
+run: build ## run a worker on FEED and a watcher, with a private PostgreSQL
+	@deploy/run.sh "$(BIN)" "$(FEED)"
+
+.PHONY: test
+test: build ## run all tests
+	QUAKE_BIN="$(BIN)" swift test
+
+.PHONY: lint
+lint: ## check the style of the sources
+	swift format lint --strict --parallel --recursive $(SOURCES)
+
+.PHONY: format
+format: ## format the sources
+	swift format --in-place --parallel --recursive $(SOURCES)
+
+.PHONY: schema
+schema: setup ## write migrations/schema.sql anew, after a new migration
+	QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
+
+.PHONY: bench
+bench: build ## measure an import of EVENTS events (default 1000000) against psql's \copy of the same rows
+	@Benchmarks/import.sh "$(BIN)" "$${EVENTS:-1000000}"
+
+.PHONY: soak
+soak: build ## run the long variants of the tests
+	QUAKE_SOAK=1 QUAKE_BIN="$(BIN)" swift test
+
+.PHONY: install
+install: build ## install the tools, manual pages and completions into PREFIX
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -d "$(DESTDIR)$(PREFIX)/share/man/man1"
+	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	for tool in $(TOOLS); do
+		install -m 755 "$(BIN)/$$tool" "$(DESTDIR)$(PREFIX)/bin/$$tool"
+		"$(BIN)/$$tool" --man > "$(DESTDIR)$(PREFIX)/share/man/man1/$$tool.1"
+		"$(BIN)/$$tool" --completions bash \
+			> "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$tool"
+	done
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf .build

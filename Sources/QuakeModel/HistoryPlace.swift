@@ -1,0 +1,35 @@
+/// How far a reader has come in the history: all transactions up to a token, and perhaps some changes
+/// of the one after it.
+///
+/// Written as the token, and, within a transaction, a space and the number of its changes that are
+/// done: `1042.9f3ac2d1 17`.
+public struct HistoryPlace: Hashable, Sendable {
+  /// The last transaction that is done whole.
+  public var token: ChangeToken
+  /// How many changes of the next transaction are done: 0 or more.
+  public var changes: Int64
+
+  /// The place after `changes` changes of the transaction that follows `token`.
+  public init(token: ChangeToken, changes: Int64 = 0) {
+    self.token = token
+    self.changes = changes
+  }
+
+  /// Reads a token, alone or with a number of changes; nil for anything else.
+  public init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard (1...2).contains(words.count), let token = ChangeToken(String(words[0])) else {
+      return nil
+    }
+    self.init(token: token)
+    if words.count == 2 {
+      guard let changes = Int64(words[1]), changes > 0 else { return nil }
+      self.changes = changes
+    }
+  }
+}
+
+extension HistoryPlace: CustomStringConvertible {
+  /// The token, and the number of changes where there are some.
+  public var description: String { changes == 0 ? "\(token)" : "\(token) \(changes)" }
+}

@@ -1,0 +1,80 @@
+import Glibc
+
+/// A pipe that closes itself.
+final class Pipe {
+  private(set) var readEnd: Int32
+  private(set) var writeEnd: Int32
+
+  init() throws {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw SystemError(code: errno) }
+    (readEnd, writeEnd) = (ends[0], ends[1])
+    // A program started by another test would keep the pipe open.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  }
+
+  deinit {
+    closeReadEnd()
+    closeWriteEnd()
+  }
+
+  func closeReadEnd() {
+    if readEnd >= 0 { close(readEnd) }
+    readEnd = -1
+  }
+
+  func closeWriteEnd() {
+    if writeEnd >= 0 { close(writeEnd) }
+    writeEnd = -1
+  }
+
+  /// Everything written; ends the writing.
+  func contents() -> String {
+    closeWriteEnd()
+    return readAvailable(readEnd)
+  }
+}
+
+/// A terminal without a screen: what is written to `descriptor` is read by `contents`.
+final class PseudoTerminal {
+  let descriptor: Int32
+  private let master: Int32
+
+  init(columns: UInt16 = 80) throws {
+    // Swift sees neither posix_openpt and its companions nor the names of the requests they make.
+    let (unlock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))  // TIOCSPTLCK, TIOCGPTN
+    master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    var locked: Int32 = 0
+    var number: Int32 = 0
+    guard master >= 0, ioctl(master, unlock, &locked) == 0,
+      ioctl(master, getNumber, &number) == 0
+    else { throw SystemError(code: errno) }
+    descriptor = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    _ = fcntl(master, F_SETFL, O_NONBLOCK)
+  }
+
+  deinit {
+    close(descriptor)
+    close(master)
+  }
+
+  func contents() -> String { readAvailable(master) }
+}
+
+struct SystemError: Error {
+  let code: Int32
+}
+
+func readAvailable(_ descriptor: Int32) -> String {
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 4096)
+  while true {
+    let count = read(descriptor, &chunk, chunk.count)
+    guard count > 0 else { break }
+    bytes += chunk[..<count]
+  }
+  return String(decoding: bytes, as: UTF8.self)
+}

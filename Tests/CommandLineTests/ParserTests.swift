@@ -1,0 +1,140 @@
+import Testing
+
+@testable import CommandLine
+
+@Suite struct ParserTests {
+  @Test func valuesFollowOrAreAttached() throws {
+    let run = try Sample.run(
+      Sample.ingest, "run", "--feed", "a", "--feed=b", "-f", "c", "-fd", "-f=e")
+    #expect(run.strings("feed") == ["a", "b", "c", "d", "e"])
+    #expect(run.count("feed") == 5)
+    #expect(run.path == ["quake-ingest", "run"])
+    #expect(run.subcommand == ["run"])
+  }
+
+  @Test func anAttachedValueMayHoldEqualsSignsOrNothing() throws {
+    #expect(
+      try Sample.run(Sample.watch, "--database=postgres://h/d?sslmode=require").string("database")
+        == "postgres://h/d?sslmode=require")
+    #expect(try Sample.run(Sample.watch, "--database=").string("database") == "")
+    #expect(try Sample.run(Sample.watch, "--database", "").string("database") == "")
+  }
+
+  @Test func absentOptionsAreNilOrFalse() throws {
+    let watch = try Sample.run(Sample.watch)
+    #expect(watch.string("after") == nil)
+    #expect(watch.strings("op").isEmpty)
+    #expect(!watch.flag("json"))
+    #expect(!watch.isGiven("json"))
+    #expect(try watch.integer("limit") == nil)
+    #expect(try watch.integer("limit", in: 1...) == nil)
+    #expect(try watch.duration("every") == nil)
+    #expect(watch.positionals.isEmpty)
+  }
+
+  @Test func shortFlagsMayStandTogether() throws {
+    let run = try Sample.run(Sample.ingest, "run", "-nvf", "x")
+    #expect(run.flag("dry-run") && run.flag("verbose"))
+    #expect(run.string("feed") == "x")
+  }
+
+  @Test func optionsOfACommandHoldBeforeAndAfterItsSubcommands() throws {
+    for arguments in [["--database", "d", "run", "-n"], ["run", "-n", "--database", "d"]] {
+      guard case .run(let run) = try Sample.ingest.parse(arguments) else {
+        Issue.record("expected a run")
+        continue
+      }
+      #expect(run.string("database") == "d" && run.flag("dry-run"))
+    }
+    #expect(
+      Sample.error(Sample.ingest, "--once", "run")?.message == "unknown option '--once'")
+  }
+
+  @Test func twoLevelsOfSubcommands() throws {
+    let start = try Sample.run(Sample.admin, "server", "--quiet", "start")
+    #expect(start.subcommand == ["server", "start"])
+    #expect(start.title == "quake-admin server start")
+    #expect(start.flag("quiet"))
+  }
+
+  @Test func togglesCanBeTurnedOffAndOn() throws {
+    #expect(try Sample.run(Sample.ingest, "run").flag("migrate"))
+    #expect(try Sample.run(Sample.ingest, "run", "--migrate").flag("migrate"))
+    #expect(try !Sample.run(Sample.ingest, "run", "--no-migrate").flag("migrate"))
+    #expect(
+      Sample.error(Sample.ingest, "run", "--no-once")?.message == "unknown option '--no-once'")
+    #expect(
+      Sample.error(Sample.ingest, "run", "--no-migrate", "--migrate")?.message
+        == "options --migrate and --no-migrate contradict each other")
+  }
+
+  @Test func aDoubleDashEndsTheOptions() throws {
+    let parsed = try Sample.run(Sample.ingest, "import", "--json", "--", "--json", "-x", "--")
+    #expect(parsed.positionals == ["--json", "-x", "--"])
+  }
+
+  @Test func aDashIsAnArgumentOrAValue() throws {
+    #expect(try Sample.run(Sample.ingest, "import", "-").positionals == ["-"])
+    #expect(try Sample.run(Sample.watch, "--state", "-").string("state") == "-")
+  }
+
+  @Test func negativeNumbersAreValues() throws {
+    #expect(try Sample.run(Sample.watch, "--min-magnitude", "-1").double("min-magnitude") == -1)
+    #expect(try Sample.run(Sample.watch, "-m", "-.5").double("min-magnitude") == -0.5)
+    #expect(try Sample.run(Sample.watch, "-m-2").double("min-magnitude") == -2)
+    #expect(
+      try Sample.run(Sample.watch, "--bbox", "-125,32.5,-114,42").doubles("bbox", count: 4)
+        == [-125, 32.5, -114, 42])
+    #expect(try Sample.run(Sample.ingest, "import", "-5").positionals == ["-5"])
+  }
+
+  @Test func argumentsHaveNames() throws {
+    let one = try Sample.run(Sample.move, "a")
+    #expect(one.positional("FROM") == "a" && one.positional("TO") == nil)
+    #expect(try Sample.run(Sample.move, "a", "b").positional("TO") == "b")
+  }
+
+  @Test(arguments: [
+    (["server", "psql", "-c", "select 1", "--quiet"], ["-c", "select 1", "--quiet"]),
+    (["server", "psql", "--", "--help"], ["--help"]),
+    (["server", "psql", "x", "--help"], ["x", "--help"]),
+    (["server", "psql"], []),
+    (["--quiet", "server", "psql", "--json", "--"], ["--json", "--"]),
+  ])
+  func argumentsArePassedThrough(arguments: [String], expected: [String]) throws {
+    guard case .run(let parsed) = try Sample.admin.parse(arguments) else {
+      Issue.record("expected a run")
+      return
+    }
+    #expect(parsed.positionals == expected)
+    #expect(parsed.flag("quiet") == (arguments.first == "--quiet"))
+  }
+
+  @Test(arguments: [
+    (["--help"], "quake-admin"), (["-h"], "quake-admin"), (["help"], "quake-admin"),
+    (["server", "--help"], "quake-admin server"),
+    (["server", "start", "-qh"], "quake-admin server start"),
+    (["help", "server", "stop"], "quake-admin server stop"),
+    (["server", "help", "psql"], "quake-admin server"),
+    (["server", "psql", "--help"], "quake-admin server"),
+    (["migrate", "--help", "--nonsense"], "quake-admin migrate"),
+  ])
+  func helpIsAboutTheCommandNamed(arguments: [String], title: String) throws {
+    guard case .help(let text) = try Sample.admin.parse(arguments) else {
+      Issue.record("expected help")
+      return
+    }
+    #expect(text.contains("\nUsage:\n  \(title) "))
+  }
+
+  @Test func versionIsKnownEverywhere() throws {
+    for arguments in [["--version"], ["run", "--version"]] {
+      guard case .version(let text) = try Sample.ingest.parse(arguments) else {
+        Issue.record("expected a version")
+        continue
+      }
+      #expect(text == "quake-ingest 1.2.3\n")
+    }
+    #expect(Sample.error(Sample.move, "--version")?.message == "unknown option '--version'")
+  }
+}

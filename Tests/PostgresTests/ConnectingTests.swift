@@ -1,0 +1,139 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("Connecting")
+struct ConnectingTests {
+  private func failure(
+    _ conninfo: String, timeout: Duration = .seconds(10), wake: Int32? = nil
+  ) throws -> PostgresError {
+    var settings = ConnectionSettings(conninfo, applicationName: "tests")
+    settings.connectTimeout = timeout
+    return try #require(throws: PostgresError.self) { _ = try Connection(settings, wake: wake) }
+  }
+
+  @Test("gives a connection that knows where it leads")
+  func success() throws {
+    let database = try TestDatabase(migrated: false)
+    let connection = try database.connect(applicationName: "somebody")
+    #expect(connection.serverVersion >= 150_000)
+    #expect(try connection.ask("select pg_backend_pid()") == "\(connection.serverProcessID)")
+    #expect(try connection.ask("show application_name") == "somebody")
+    #expect(connection.label.hasPrefix("database \"\(database.name)\" on host \"/"))
+  }
+
+  @Test("takes the connection string's word over its own where it may, and keeps UTF-8")
+  func precedence() throws {
+    let database = try TestDatabase(migrated: false)
+    let connection = try Connection(
+      ConnectionSettings(
+        database.conninfo + " application_name=mine client_encoding=LATIN1 tcp_user_timeout=7000",
+        applicationName: "tests"))
+    #expect(try connection.ask("show application_name") == "mine")
+    #expect(try connection.ask("show client_encoding") == "UTF8")
+  }
+
+  @Test("to a port where nobody listens fails, more than once in a process")
+  func wrongPort() throws {
+    for _ in 0..<3 {
+      let error = try failure("host=127.0.0.1 port=1 dbname=quake user=quake password=s3cret")
+      #expect(error.kind == .connection)
+      #expect(error.isConnectionLoss)
+      #expect(error.message.hasPrefix("could not connect to the database: "))
+      #expect(error.message.contains("127.0.0.1"))
+      #expect(!"\(error)".contains("s3cret"))
+    }
+  }
+
+  @Test("to a database that does not exist names it")
+  func unknownDatabase() throws {
+    let database = try TestDatabase(migrated: false)
+    let error = try failure(database.conninfo + " dbname=no_such_database password=s3cret")
+    #expect(error.kind == .connection)
+    #expect("\(error)".contains("no_such_database"))
+    #expect(!"\(error)".contains("s3cret"))
+  }
+
+  @Test("refuses what is no connection string")
+  func invalid() throws {
+    let error = try failure("host=localhost prot=5432")
+    #expect(error.kind == .connection)
+    #expect(error.message.hasPrefix("invalid connection string: "))
+    #expect(error.message.contains("prot"))
+    #expect(error.hint != nil)
+  }
+
+  /// Each of these makes libpq quote a piece of the password, or of what it takes for something else.
+  @Test(
+    "keeps the password out of the error text, however wrongly it is written",
+    arguments: [
+      "postgresql://user:s3cret@127.0.0.1:1/quake",
+      "postgresql://user:s3cret@127.0.0.1:port/quake",
+      "postgresql://user:s3cret@[::1]x/quake",
+      "postgresql://user:s3cret@[::1/quake",
+      "postgresql://user:%zzs3cret@127.0.0.1:1/quake",
+      "postgresql://user:x@s3cret@127.0.0.1:1/quake",
+      "postgresql://user:1/s3cret@127.0.0.1:1/quake",
+      "postgresql://user:s3cret/1@127.0.0.1:1/quake",
+      "postgresql://user:s3cret@127.0.0.1:1/quake?no=such",
+      "postgresql://user:s3cret@127.0.0.1:1/quake?nosuch",
+      "host=127.0.0.1 port=1 password=no s3cret",
+      "host=127.0.0.1 port=1 password=no s3cret=1",
+      "host=127.0.0.1 port=1 password='s3cret",
+      "password=s3cret port=x host=127.0.0.1",
+    ])
+  func passwords(conninfo: String) throws {
+    let error = try failure(conninfo)
+    #expect(error.kind == .connection)
+    #expect(!"\(error)".contains("s3cret"))
+    #expect(!"\(error.context ?? "")".contains("s3cret"))
+  }
+
+  @Test("says how a special character in a URL is written")
+  func unescaped() throws {
+    let error = try failure("postgresql://user:a@b@127.0.0.1:1/quake")
+    #expect(error.hint?.contains("%40") == true)
+  }
+
+  @Test("takes an @ where it belongs")
+  func escaped() throws {
+    for conninfo in [
+      "postgresql://user%40azure:a%40b@127.0.0.1:1/quake", "postgresql://user:p?w@127.0.0.1:1/x",
+      "postgresql://127.0.0.1:1/quake?user=a@b", "postgresql://@127.0.0.1:1/quake",
+    ] {
+      let error = try failure(conninfo)
+      #expect(error.message.hasPrefix("could not connect to the database: "), "\(conninfo)")
+    }
+  }
+
+  @Test("gives up when a host takes the connection and then keeps silent")
+  func silentHost() throws {
+    let silent = try SilentServer()
+    let error = try failure(
+      "host=127.0.0.1 port=\(silent.port) password=s3cret", timeout: .milliseconds(50))
+    #expect(error.kind == .timeout)
+    #expect(error.isConnectionLoss)
+    #expect(error.message.contains("\"127.0.0.1\""))
+    #expect(!"\(error)".contains("s3cret"))
+  }
+
+  @Test("obeys the connection string's own time limit")
+  func ownTimeout() throws {
+    let silent = try SilentServer()
+    let deadline = Deadline(after: .seconds(8))
+    let error = try failure(
+      "host=127.0.0.1 port=\(silent.port) connect_timeout=1", timeout: .seconds(20))
+    #expect(error.kind == .timeout)
+    #expect(!deadline.hasPassed)
+  }
+
+  @Test("stops when the wake descriptor becomes readable")
+  func wake() throws {
+    let silent = try SilentServer()
+    let wake = try Wake()
+    wake.ring()
+    let error = try failure("host=127.0.0.1 port=\(silent.port)", wake: wake.descriptor)
+    #expect(error.kind == .interrupted)
+    #expect(!error.isConnectionLoss)
+  }
+}

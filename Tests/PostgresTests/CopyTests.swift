@@ -1,0 +1,199 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("COPY")
+struct CopyTests {
+  private let database: TestDatabase
+  private let connection: Connection
+  private static let statement: SQL = "copy t from stdin (format binary)"
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+    try connection.run(
+      """
+      create table t (a text, b smallint, c integer, d bigint, e double precision, f timestamptz,
+        g boolean)
+      """)
+  }
+
+  private struct Stop: Error {}
+
+  private func writeRow(_ writer: inout CopyWriter, text: String) throws {
+    try writer.beginRow(columnCount: 7)
+    try writer.text(text)
+    for _ in 0..<6 { try writer.null() }
+  }
+
+  @Test("writes every type and null")
+  func types() throws {
+    let count = try connection.copyIn(Self.statement) { writer in
+      try writer.beginRow(columnCount: 7)
+      try writer.text("é \"\\\n\t🌋")
+      try writer.int2(.min)
+      try writer.int4(.min)
+      try writer.int8(.min)
+      try writer.float8(-0.1)
+      try writer.timestamp(microseconds: -1)
+      try writer.bool(true)
+      try writer.beginRow(columnCount: 7)
+      try writer.text("")
+      try writer.int2(.max)
+      try writer.int4(.max)
+      try writer.int8(.max)
+      try writer.float8(.nan)
+      try writer.timestamp(microseconds: 946_684_800_000_000)
+      try writer.bool(false)
+      try writer.beginRow(columnCount: 7)
+      for _ in 0..<7 { try writer.null() }
+    }
+    #expect(count == 3)
+    #expect(
+      try connection.table(
+        "select a, b, c, d, e, f at time zone 'utc', g, num_nulls(a, b, c, d, e, f, g) from t") == [
+          "é \"\\\n\t🌋|-32768|-2147483648|-9223372036854775808|-0.1|1969-12-31 23:59:59.999999|t|0",
+          "|32767|2147483647|9223372036854775807|NaN|2000-01-01 00:00:00|f|0", "|||||||7",
+        ])
+  }
+
+  @Test("of no rows takes none")
+  func empty() throws {
+    #expect(try connection.copyIn(Self.statement) { _ in } == 0)
+    #expect(try connection.ask("select count(*) from t") == "0")
+  }
+
+  @Test("writes texts shorter and longer than its buffer, in any order")
+  func longTexts() throws {
+    // Around the buffer's 128 KiB, less the row's and the field's own bytes, and far over it.
+    let sizes =
+      [0, 1, 131_040, 131_041, 131_045, 131_049, 131_053, 131_066, 131_067, 131_068]
+      + [131_069, 131_070, 131_071, 131_072, 131_073, 5, 1_000_000, 300_000, 0, 262_144, 7]
+    let bytesSent = try {
+      var sent = 0
+      try connection.copyIn(Self.statement) { writer in
+        for size in sizes { try writeRow(&writer, text: String(repeating: "é", count: size / 2)) }
+        sent = writer.bytesSent
+      }
+      return sent
+    }()
+    #expect(bytesSent > 2_000_000)
+    #expect(
+      try connection.table("select length(a), a = repeat('é', length(a)) from t")
+        == sizes.map { "\($0 / 2)|t" })
+  }
+
+  @Test("writes many small rows across many buffers")
+  func manyRows() throws {
+    let count = try connection.copyIn(Self.statement) { writer in
+      for number in 0..<50_000 {
+        try writer.beginRow(columnCount: 7)
+        try writer.text("row \(number)")
+        try writer.int2(Int16(number % 100))
+        try writer.int4(Int32(number))
+        try writer.int8(Int64(number))
+        try writer.float8(Double(number))
+        try writer.timestamp(microseconds: Int64(number))
+        try writer.bool(number % 2 == 0)
+      }
+    }
+    #expect(count == 50_000)
+    #expect(
+      try connection.ask(
+        """
+        select count(*) from t where a = 'row ' || c and b = c % 100 and d = c and e = c
+          and f = '1970-01-01Z'::timestamptz + c * interval '1 microsecond' and g = (c % 2 = 0)
+        """) == "50000")
+  }
+
+  @Test("whose body throws leaves nothing, passes the error on, and the connection stays usable")
+  func throwing() throws {
+    #expect(throws: Stop.self) {
+      try connection.copyIn(Self.statement) { writer in
+        for _ in 0..<10_000 { try writeRow(&writer, text: "some text that fills the buffer") }
+        throw Stop()
+      }
+    }
+    #expect(try connection.ask("select count(*) from t") == "0")
+    #expect(try connection.copyIn(Self.statement) { try writeRow(&$0, text: "x") } == 1)
+  }
+
+  /// A source may itself read from PostgreSQL.
+  @Test("passes on an error of another connection's as it is")
+  func foreignError() throws {
+    let other = try database.connect()
+    let error = try #require(throws: PostgresError.self) {
+      try connection.copyIn(Self.statement) { _ in try other.run("select nothing") }
+    }
+    #expect(error.sqlState == "42703")
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("reports what the server finds wrong with the data")
+  func badData() throws {
+    try connection.run("alter table t add constraint t_a_short check (length(a) < 5)")
+    let error = try #require(throws: PostgresError.self) {
+      try connection.copyIn(Self.statement) { writer in
+        // The server has refused the first row long before the last is sent.
+        for _ in 0..<20_000 { try writeRow(&writer, text: "too long a text") }
+      }
+    }
+    #expect(error.kind == .server)
+    #expect(error.constraint == "t_a_short")
+    #expect(try connection.ask("select count(*) from t") == "0")
+  }
+
+  @Test("reports a row of too few columns")
+  func shortRow() throws {
+    let error = try #require(throws: PostgresError.self) {
+      try connection.copyIn(Self.statement) { writer in
+        try writer.beginRow(columnCount: 1)
+        try writer.null()
+      }
+    }
+    #expect(error.sqlState == "22P04")
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("reports an error in the statement itself")
+  func badStatement() throws {
+    let error = try #require(throws: PostgresError.self) {
+      try connection.copyIn("copy nowhere from stdin (format binary)") { _ in
+        Issue.record("there is nothing to write to")
+      }
+    }
+    #expect(error.kind == .server)
+    #expect(error.sqlState == "42P01")
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test(
+    "refuses statements that are something else",
+    arguments: [
+      ("select 1", "the statement is not a COPY from the client"),
+      ("copy t to stdout", "COPY to the client is not supported"),
+    ])
+  func otherStatement(statement: String, message: String) throws {
+    let error = try #require(throws: PostgresError.self) {
+      try connection.copyIn(SQL(trusted: statement)) { _ in }
+    }
+    #expect(error.kind == .server)
+    #expect(error.message == message)
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("ends with the connection when the server ends it")
+  func terminated() throws {
+    let other = try database.connect()
+    let pid = Int64(connection.serverProcessID)
+    let error = try #require(throws: PostgresError.self) {
+      try connection.copyIn(Self.statement) { writer in
+        try writeRow(&writer, text: "x")
+        #expect(try other.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)]) == "t")
+        for _ in 0..<100_000 { try writeRow(&writer, text: "some text that fills the buffer") }
+      }
+    }
+    #expect(error.kind == .connection)
+    #expect(try other.ask("select count(*) from t") == "0")
+  }
+}

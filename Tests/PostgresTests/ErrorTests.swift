@@ -1,0 +1,104 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("An error of the server's")
+struct ErrorTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+  }
+
+  private func failure(_ statement: String) throws -> PostgresError {
+    try #require(throws: PostgresError.self) { try connection.run(statement) }
+  }
+
+  @Test("has its state, constraint, table and detail")
+  func fields() throws {
+    try connection.run(
+      "create table t (a int constraint t_a_key unique, constraint t_a_positive check (a > 0))",
+      "insert into t values (1)")
+    let duplicate = try failure("insert into t values (1)")
+    #expect(duplicate.kind == .server)
+    #expect(duplicate.sqlState == "23505")
+    #expect(duplicate.constraint == "t_a_key")
+    #expect(duplicate.table == "public.t")
+    #expect(duplicate.detail == "Key (a)=(1) already exists.")
+    #expect(!duplicate.isConnectionLoss)
+    let check = try failure("insert into t values (-1)")
+    #expect(check.sqlState == "23514")
+    #expect(check.constraint == "t_a_positive")
+  }
+
+  @Test("tells line and position in the statement, in characters")
+  func position() throws {
+    let error = try failure("select 'é🌋',\n  1,\n  nothing\n")
+    #expect(error.sqlState == "42703")
+    #expect(error.line == 3)
+    #expect(error.position == 21)
+    #expect("\(error)".contains(", line 3"))
+    let first = try failure("selct 1")
+    #expect(first.line == 1)
+    #expect(first.position == 1)
+  }
+
+  @Test("has the hint and the function it came from")
+  func hint() throws {
+    let error = try failure(
+      """
+      do $$ begin
+        raise 'bad' using errcode = 'QK999', detail = 'More.', hint = 'Do this.';
+      end $$
+      """)
+    #expect(error.message == "bad")
+    #expect(error.sqlState == "QK999")
+    #expect(error.detail == "More.")
+    #expect(error.hint == "Do this.")
+    #expect(error.context?.contains("line 2 at RAISE") == true)
+    #expect(error.line == nil)
+    #expect("\(error)" == "bad (SQLSTATE QK999)\ndetail: More.\nhint: Do this.")
+  }
+
+  @Test("does not tell the parameters' values")
+  func parameters() throws {
+    let error = try #require(throws: PostgresError.self) {
+      try connection.execute("select $1::text, 1 / $2::int", [.text("s3cret"), .integer(0)])
+    }
+    #expect(error.sqlState == "22012")
+    #expect(!"\(error)".contains("s3cret"))
+  }
+
+  @Test(
+    "is a lost connection if connecting again may help",
+    arguments: [
+      ("40001", false), ("40P01", false), ("57P01", true), ("57P03", true), ("53300", true),
+      ("08006", true), ("55P03", false), ("23505", false), ("42601", false), ("57014", false),
+    ])
+  func connectionLoss(state: String, expected: Bool) {
+    #expect(PostgresError(kind: .server, sqlState: state, message: "").isConnectionLoss == expected)
+  }
+
+  @Test("leaves the connection usable")
+  func usable() throws {
+    _ = try failure("select nothing")
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("is of the connection when the server ends it")
+  func terminated() throws {
+    let other = try database.connect()
+    #expect(
+      try other.ask(
+        "select pg_terminate_backend($1, 10000)", [.integer(Int64(connection.serverProcessID))])
+        == "t")
+    let error = try failure("select 1")
+    #expect(error.kind == .connection)
+    #expect(error.isConnectionLoss)
+    // And stays so.
+    #expect(try failure("select 1").kind == .connection)
+    #expect(throws: PostgresError.self) { try connection.takeNotifications() }
+  }
+}

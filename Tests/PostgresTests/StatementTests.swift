@@ -1,0 +1,182 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("Statements")
+struct StatementTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+  }
+
+  @Test("take parameters of every kind, and null")
+  func parameters() throws {
+    let result = try connection.execute(
+      "select $1::text, $2::bigint, $3::double precision, $4::boolean, $5::text, $6::text[]",
+      [
+        .text("it's \"é\" \\ 🌋"), .integer(.min), .double(0.1), .bool(true), .null,
+        .text("{a,\"b c\"}"),
+      ])
+    #expect(result.rowCount == 1)
+    #expect(result.columnCount == 6)
+    #expect(result.text(0, 0) == "it's \"é\" \\ 🌋")
+    #expect(result.integer(0, 1) == Int64.min)
+    #expect(result.text(0, 2) == "0.1")
+    #expect(result.bool(0, 3) == true)
+    #expect(result.isNull(0, 4) && result.text(0, 4) == nil && result.integer(0, 4) == nil)
+    #expect(result.text(0, 5) == "{a,\"b c\"}")
+  }
+
+  @Test("take optional values as null")
+  func optionalParameters() throws {
+    let text: String? = nil
+    let integer: Int64? = nil
+    let result = try connection.execute(
+      "select $1::text is null, $2::bigint is null", [.text(text), .integer(integer)])
+    #expect(result.bool(0, 0) == true)
+    #expect(result.bool(0, 1) == true)
+  }
+
+  @Test("bring back the same double that went in")
+  func doubles() throws {
+    for value in [0.1, -0.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] {
+      let result = try connection.execute(
+        "select $1::double precision", [.double(value)], format: .binary)
+      #expect(result.binaryDouble(0, 0)?.bitPattern == value.bitPattern)
+    }
+    let result = try connection.execute(
+      "select $1::double precision", [.double(.nan)], format: .binary)
+    #expect(result.binaryDouble(0, 0)?.isNaN == true)
+  }
+
+  @Test("read every type in the binary format")
+  func binary() throws {
+    let result = try connection.execute(
+      """
+      select (-2)::smallint, (-3)::integer, (-4)::bigint, 4.56::double precision, true, false,
+             'é'::text, '2000-01-01 00:00:01.5+00'::timestamptz, '1969-12-31 23:59:59Z'::timestamptz,
+             null::bigint, null::double precision, null::boolean, null::timestamptz, ''::text
+      """, format: .binary)
+    #expect(result.binaryInteger(0, 0) == -2)
+    #expect(result.binaryInteger(0, 1) == -3)
+    #expect(result.binaryInteger(0, 2) == -4)
+    #expect(result.binaryDouble(0, 3) == 4.56)
+    #expect(result.binaryBool(0, 4) == true)
+    #expect(result.binaryBool(0, 5) == false)
+    #expect(result.text(0, 6) == "é")
+    #expect(result.binaryTimestamp(0, 7) == 946_684_801_500_000)
+    #expect(result.binaryTimestamp(0, 8) == -1_000_000)
+    #expect(result.binaryInteger(0, 9) == nil)
+    #expect(result.binaryDouble(0, 10) == nil)
+    #expect(result.binaryBool(0, 11) == nil)
+    #expect(result.binaryTimestamp(0, 12) == nil)
+    #expect(result.text(0, 13) == "" && !result.isNull(0, 13))
+  }
+
+  @Test("keep the order of instants up to the infinite ones")
+  func infinity() throws {
+    let result = try connection.execute(
+      """
+      select '-infinity'::timestamptz, '4713-01-01 BC'::timestamptz,
+             '294276-12-31 23:59:59.999999Z'::timestamptz, 'infinity'::timestamptz
+      """, format: .binary)
+    let instants = (0..<4).compactMap { result.binaryTimestamp(0, $0) }
+    #expect(instants.count == 4)
+    #expect(instants == instants.sorted())
+    #expect(instants.first == .min)
+    #expect(instants.last == .max)
+  }
+
+  @Test("read arrays of texts")
+  func arrays() throws {
+    let result = try connection.execute(
+      """
+      select '{}'::text[], array['a', '', 'é{,"}'], null::text[],
+             array(select 'x' || i from generate_series(1, 1000) i)
+      """, format: .binary)
+    #expect(result.binaryTextArray(0, 0) == [])
+    #expect(result.binaryTextArray(0, 1) == ["a", "", "é{,\"}"])
+    #expect(result.binaryTextArray(0, 2) == nil)
+    #expect(result.binaryTextArray(0, 3) == (1...1000).map { "x\($0)" })
+  }
+
+  @Test("name their columns and count the rows they touched")
+  func counts() throws {
+    try connection.run("create table t (a int)")
+    #expect(try connection.execute("insert into t select generate_series(1, 7)").affectedRows == 7)
+    #expect(try connection.execute("update t set a = 0 where a > 4").affectedRows == 3)
+    #expect(try connection.execute("delete from t where false").affectedRows == 0)
+    let result = try connection.execute("select a as \"Größe\" from t where false")
+    #expect(result.rowCount == 0)
+    #expect(result.columnName(0) == "Größe")
+    #expect(try connection.execute("create table u ()").affectedRows == 0)
+  }
+
+  @Test("are prepared once, and again after a failure to prepare")
+  func prepared() throws {
+    for number in 1...3 {
+      let result = try connection.executePrepared("select $1::int + 1", [.integer(Int64(number))])
+      #expect(result.integer(0, 0) == Int64(number) + 1)
+    }
+    #expect(try connection.ask("select count(*) from pg_prepared_statements") == "1")
+    // A table that is not there yet.
+    for _ in 0..<2 {
+      let error = try #require(throws: PostgresError.self) {
+        try connection.executePrepared("select count(*) from later")
+      }
+      #expect(error.sqlState == "42P01")
+    }
+    try connection.run("create table later ()")
+    #expect(try connection.executePrepared("select count(*) from later").integer(0, 0) == 0)
+    #expect(try connection.executePrepared("select 'other'").text(0, 0) == "other")
+    #expect(try connection.ask("select count(*) from pg_prepared_statements") == "3")
+  }
+
+  @Test("that were prepared survive a rollback")
+  func preparedInTransaction() throws {
+    struct Stop: Error {}
+    #expect(throws: Stop.self) {
+      try connection.transaction {
+        try connection.executePrepared("select 1")
+        throw Stop()
+      }
+    }
+    #expect(try connection.executePrepared("select 1").integer(0, 0) == 1)
+  }
+
+  @Test("of a script run to its end, or not at all")
+  func scripts() throws {
+    try connection.executeScript("create table a (); create table b ();")
+    #expect(try connection.ask("select to_regclass('b') is not null") == "t")
+    let error = try #require(throws: PostgresError.self) {
+      try connection.executeScript(
+        """
+        create table c ();
+        create table d ();
+        select * from nowhere;
+        create table e ();
+        """)
+    }
+    #expect(error.sqlState == "42P01")
+    #expect(error.line == 3)
+    #expect(try connection.ask("select to_regclass('c') is null and to_regclass('e') is null") == "t")
+    try connection.executeScript("")
+    try connection.executeScript("-- nothing")
+  }
+
+  /// The connection would otherwise wait for data, or for somebody to take them, for ever.
+  @Test("of COPY are refused, and the connection stays usable")
+  func copyByExecute() throws {
+    try connection.run("create table t (a int)")
+    for statement in [
+      "copy t from stdin", "copy (select generate_series(1, 100000)) to stdout",
+    ] {
+      let error = try #require(throws: PostgresError.self) { try connection.run(statement) }
+      #expect(error.kind == .server)
+      #expect(try connection.ask("select 1") == "1")
+    }
+  }
+}

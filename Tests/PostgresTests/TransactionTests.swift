@@ -1,0 +1,130 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("A transaction")
+struct TransactionTests {
+  private let database: TestDatabase
+  private let connection: Connection
+  private let other: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+    other = try database.connect()
+    try connection.run("create table t (a int primary key)")
+  }
+
+  private struct Stop: Error {}
+
+  private func count() throws -> String? {
+    try other.ask("select count(*) from t")
+  }
+
+  @Test("is committed when its body returns, not before")
+  func commit() throws {
+    let value = try connection.transaction {
+      try connection.run("insert into t values (1)")
+      #expect(try count() == "0")
+      return 7
+    }
+    #expect(value == 7)
+    #expect(try count() == "1")
+  }
+
+  @Test("is rolled back when its body throws")
+  func rollback() throws {
+    #expect(throws: Stop.self) {
+      try connection.transaction {
+        try connection.run("insert into t values (1)")
+        throw Stop()
+      }
+    }
+    #expect(try count() == "0")
+    #expect(try connection.ask("select pg_current_xact_id_if_assigned() is null") == "t")
+  }
+
+  @Test("is rolled back after an error of the server's, which goes on")
+  func serverError() throws {
+    let error = try #require(throws: PostgresError.self) {
+      try connection.transaction {
+        try connection.run("insert into t values (1)", "insert into t values (1)")
+      }
+    }
+    #expect(error.sqlState == "23505")
+    #expect(try count() == "0")
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("that fails at its commit says so and leaves the connection usable")
+  func failingCommit() throws {
+    try connection.run(
+      "create table u (a int references t deferrable initially deferred)")
+    let error = try #require(throws: PostgresError.self) {
+      try connection.transaction { try connection.run("insert into u values (9)") }
+    }
+    #expect(error.sqlState == "23503")
+    #expect(error.detail?.contains("not known") != true)
+    #expect(try connection.ask("select count(*) from u") == "0")
+  }
+
+  @Test("whose failed statement was swallowed does not pass for committed")
+  func swallowed() throws {
+    #expect(throws: PostgresError.self) {
+      try connection.transaction {
+        try connection.run("insert into t values (1)")
+        _ = try? connection.run("select nothing")
+      }
+    }
+    #expect(try count() == "0")
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("whose connection is lost says that the outcome is not known")
+  func lost() throws {
+    try connection.run(
+      """
+      create function suicide() returns trigger language plpgsql as
+        $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$
+      """,
+      """
+      create constraint trigger t_suicide after insert on t deferrable initially deferred
+        for each row execute function suicide()
+      """)
+    let error = try #require(throws: PostgresError.self) {
+      try connection.transaction { try connection.run("insert into t values (1)") }
+    }
+    #expect(error.kind == .connection)
+    #expect(error.detail?.contains("Whether the transaction was committed is not known.") == true)
+    #expect(try count() == "0")
+  }
+
+  @Test("has the isolation and the access it was asked for")
+  func modes() throws {
+    func modes(_ isolation: Connection.Isolation, readOnly: Bool) throws -> [String] {
+      try connection.transaction(isolation, readOnly: readOnly) {
+        try connection.table(
+          """
+          select current_setting('transaction_isolation'), current_setting('transaction_read_only')
+          """)
+      }
+    }
+    // Whatever the database's defaults are.
+    try connection.run(
+      "set default_transaction_isolation = serializable", "set default_transaction_read_only = on")
+    #expect(try modes(.readCommitted, readOnly: false) == ["read committed|off"])
+    #expect(try modes(.readCommitted, readOnly: true) == ["read committed|on"])
+    #expect(try modes(.repeatableRead, readOnly: false) == ["repeatable read|off"])
+    #expect(try modes(.repeatableRead, readOnly: true) == ["repeatable read|on"])
+  }
+
+  @Test("of repeatable read sees one state")
+  func repeatableRead() throws {
+    try connection.transaction(.repeatableRead, readOnly: true) {
+      #expect(try connection.ask("select count(*) from t") == "0")
+      try other.run("insert into t values (1)")
+      #expect(try connection.ask("select count(*) from t") == "0")
+    }
+    #expect(try connection.ask("select count(*) from t") == "1")
+  }
+}

@@ -1,0 +1,126 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("Waiting")
+struct WaitingTests {
+  private let database: TestDatabase
+  private let connection: Connection
+  private let other: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+    other = try database.connect()
+  }
+
+  /// Waits for a notification and takes what has come.
+  private func notifications() throws -> [Postgres.Notification] {
+    let deadline = Deadline(after: .seconds(20))
+    while true {
+      let taken = try connection.takeNotifications()
+      guard taken.isEmpty else { return taken }
+      guard connection.wait(until: deadline) == .ready else { return [] }
+    }
+  }
+
+  @Test("ends with a notification of another session")
+  func notification() throws {
+    try connection.run("listen \"Bell\"")
+    #expect(try connection.takeNotifications().isEmpty)
+    try other.run("select pg_notify('Bell', 'é 1'), pg_notify('Bell', '2'), pg_notify('x', '3')")
+    let received = try notifications()
+    #expect(received.map(\.payload) == ["é 1", "2"])
+    #expect(received.map(\.channel) == ["Bell", "Bell"])
+    #expect(received.allSatisfy { $0.processID == other.serverProcessID })
+    #expect(try connection.takeNotifications().isEmpty)
+  }
+
+  @Test("finds notifications that came with an answer")
+  func notificationDuringQuery() throws {
+    try connection.run("listen bell")
+    try other.run("notify bell")
+    // The notification is on its way before this answer.
+    try connection.run("select 1")
+    #expect(try notifications().count == 1)
+  }
+
+  @Test("ends at its deadline")
+  func deadline() throws {
+    try connection.run("listen bell")
+    let begun = ContinuousClock.now
+    #expect(connection.wait(until: Deadline(after: .milliseconds(30))) == .timedOut)
+    #expect(begun.duration(to: .now) >= .milliseconds(29))
+    #expect(connection.wait(until: Deadline(after: .seconds(-1))) == .timedOut)
+  }
+
+  @Test("ends when the wake descriptor becomes readable")
+  func wake() throws {
+    let wake = try Wake()
+    #expect(
+      connection.wait(until: Deadline(after: .milliseconds(1)), wake: wake.descriptor) == .timedOut)
+    wake.ring()
+    #expect(
+      connection.wait(until: Deadline(after: .seconds(20)), wake: wake.descriptor) == .woken)
+  }
+
+  @Test("ends when the server ends the connection")
+  func terminated() throws {
+    try connection.run("listen bell")
+    let pid = Int64(connection.serverProcessID)
+    #expect(try other.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)]) == "t")
+    let deadline = Deadline(after: .seconds(20))
+    let error = try #require(throws: PostgresError.self) {
+      // The server's farewell comes first, then the end.
+      while connection.wait(until: deadline) == .ready { _ = try connection.takeNotifications() }
+    }
+    #expect(error.kind == .connection)
+  }
+
+  @Test("for a statement can be ended from another thread")
+  func cancel() throws {
+    let handle = try #require(connection.cancelHandle)
+    let pid = connection.serverProcessID
+    let database = database
+    let canceller = BackgroundThread {
+      let observer = try database.connect()
+      let runs = try observer.eventually(
+        "select wait_event = 'PgSleep' from pg_stat_activity where pid = $1",
+        [.integer(Int64(pid))])
+      #expect(runs)
+      try handle.cancel()
+    }
+    let error = try #require(throws: PostgresError.self) {
+      try connection.run("select pg_sleep(60)")
+    }
+    try canceller.join()
+    #expect(error.sqlState == "57014")
+    #expect(error.kind == .server)
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("for an answer ends when the server takes longer than it may")
+  func answerTimeout() throws {
+    connection.answerTimeout = .seconds(10)
+    #expect(try connection.ask("select 1") == "1")
+    connection.answerTimeout = .milliseconds(50)
+    let error = try #require(throws: PostgresError.self) {
+      try connection.run("select pg_sleep(60)")
+    }
+    #expect(error.kind == .timeout)
+    #expect(error.isConnectionLoss)
+    #expect(error.hint != nil)
+  }
+
+  @Test("has deadlines that compare, however far away")
+  func deadlines() {
+    #expect(Deadline(after: .seconds(1)) < Deadline(after: .seconds(2)))
+    #expect(Deadline(after: .zero).hasPassed)
+    #expect(Deadline(after: .seconds(-5)).pollTimeout == 0)
+    for far in [Duration.seconds(Int64.max), .seconds(Int64.max / 1000), .seconds(10_000_000_000)] {
+      #expect(!Deadline(after: far).hasPassed)
+      #expect(Deadline(after: far).pollTimeout == Int32.max)
+      #expect(Deadline(after: .seconds(1)) < Deadline(after: far))
+    }
+  }
+}

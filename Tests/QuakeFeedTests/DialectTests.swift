@@ -1,0 +1,101 @@
+import QuakeModel
+import Testing
+
+@testable import QuakeFeed
+
+@Suite struct DialectTests {
+  private func emsc(_ properties: String, z: String = "-14.3") -> String {
+    collection(
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[176.6425,-40.2363,\#(z)]},"#
+        + #""id":"20240424_0000104","properties":{\#(properties)}}"#)
+  }
+
+  @Test func emscFeature() throws {
+    let text = emsc(
+      #"""
+      "source_id":"1650753","source_catalog":"EMSC-RTS","lastupdate":"2024-04-24T09:00:05.651496Z",
+      "time":"2024-04-24T08:58:01.51116Z","flynn_region":"NORTH ISLAND OF NEW ZEALAND",
+      "lat":-40.2363,"lon":176.6425,"depth":14.3,"evtype":"ke","auth":"GNS","mag":3.2,
+      "magtype":"m","unid":"20240424_0000104"
+      """#)
+    let contents = try FeedContents(text)
+    #expect(contents.format == .emscJSON)
+    #expect(
+      contents.columns == [
+        .code, .net, .netCode, .source, .type, .magnitude, .magnitudeType, .place, .time, .updated,
+        .longitude, .latitude, .depth,
+      ])
+    let record = try #require(contents.records.first)
+    #expect(record.text(.code) == "emsc:20240424_0000104")
+    #expect(record.text(.net) == "GNS")
+    #expect(record.text(.netCode) == "20240424_0000104")
+    #expect(record.text(.source) == "emsc")
+    #expect(record.text(.type) == "earthquake")
+    #expect(record.text(.place) == "NORTH ISLAND OF NEW ZEALAND")
+    #expect(record.text(.magnitudeType) == "m")
+    #expect(record.double(.magnitude) == 3.2)
+    #expect(record.double(.depth) == 14.3)
+    #expect(record.timestamp(.time)?.description == "2024-04-24T08:58:01.511160Z")
+    #expect(record.timestamp(.updated)?.description == "2024-04-24T09:00:05.651496Z")
+  }
+
+  @Test func emscDepthFromTheThirdCoordinate() throws {
+    for (z, depth) in [("-14.3", 14.3), ("2", -2.0), ("0", 0.0)] {
+      let contents = try FeedContents(emsc(#""unid":"1","time":"2024-04-24""#, z: z))
+      #expect(contents.records.first?.double(.depth) == depth)
+      #expect(contents.records.first?.double(.depth)?.sign == (depth < 0 ? .minus : .plus))
+    }
+  }
+
+  @Test(arguments: [
+    ("ke", "earthquake"), ("se", "earthquake"), ("kx", "explosion"), ("sx", "explosion"),
+    ("ls", "landslide"), ("kn", "nuclear explosion"), ("uk", "uk"), ("other", "other"),
+  ])
+  func emscEventTypes(code: String, type: String) throws {
+    let text = emsc(#""unid":"1","time":"2024-04-24","evtype":"\#(code)""#)
+    #expect(try FeedContents(text).records.first?.text(.type) == type)
+  }
+
+  @Test func emscRejects() throws {
+    for (properties, reason) in [
+      (#""unid":"1""#, "no time"), (#""unid":"","time":"2024-04-24""#, "code is empty"),
+      (#""unid":null,"time":"2024-04-24""#, "no code"),
+      (#""unid":"1","time":"yesterday""#, "time is not a date and time"),
+      (#""unid":"1","time":5"#, "time is not a date and time as a string but 5"),
+    ] {
+      #expect(try FeedContents(emsc(properties)).rejects.first?.reason.contains(reason) == true)
+    }
+  }
+
+  @Test func geonetFeature() throws {
+    let point = #""geometry":{"type":"Point","coordinates":[178.2567291,-38.07928467]}"#
+    let text = collection(
+      #"""
+      {"type":"Feature",\#(point),"properties":{"publicID":"2019p111111","depth":5.92,
+      "time":"2019-07-24T18:00:00.000Z","magnitude":5.02,"mmi":5,"locality":"L","quality":"best"}}
+      """#,
+      #"{"type":"Feature",\#(point),"properties":{"publicID":"2019p333333","magnitude":5.9}}"#)
+    let contents = try FeedContents(text)
+    #expect(contents.format == .geonetJSON)
+    let record = try #require(contents.records.first)
+    #expect(record.text(.code) == "geonet:2019p111111")
+    #expect(record.text(.source) == "geonet")
+    #expect(record.text(.status) == "best")
+    #expect(record.text(.place) == "L")
+    #expect(record.double(.mmi) == 5)
+    #expect(record.double(.depth) == 5.92)
+    #expect(record.double(.longitude) == 178.2567291)
+    #expect(contents.rejects.map(\.reason) == ["The event has no time."])
+    #expect(contents.rejects.first?.code == "geonet:2019p333333")
+  }
+
+  @Test func aBrokenFirstFeatureDoesNotHideTheDialect() throws {
+    let text =
+      #"{"features":[{"properties":{"unid":"1" "x"}},{"geometry":{"coordinates":[1,2]},"#
+      + #""properties":{"unid":"2","time":"2024-04-24"}}]}"#
+    let contents = try FeedContents(text)
+    #expect(contents.format == .emscJSON)
+    #expect(contents.records.first?.text(.code) == "emsc:2")
+    #expect(contents.rejects.count == 1)
+  }
+}

@@ -1,0 +1,82 @@
+import Glibc
+import Testing
+
+@testable import QuakeFeed
+
+@Suite struct FeedReaderTests {
+  @Test(arguments: [
+    ("<!DOCTYPE html><html></html>", FeedError.Code.html),
+    ("\n  <HTML><body>Log in</body></HTML>", .html),
+    ("<p>no", .html),
+    ("<?xml version=\"1.0\"?><html xmlns=\"x\">", .html),
+    ("<?xml version=\"1.0\"?><q:quakeml>", .unsupportedFormat),
+    ("#EventID|Time|Latitude|Longitude\n1|2\n", .unsupportedFormat),
+    ("", .emptyBody), ("\u{FEFF}", .emptyBody), (" \n\t", .emptyBody),
+    ("[1]", .notAFeed), ("hello", .notAFeed), ("\u{1}\u{2}\u{3}", .notAFeed),
+  ])
+  func whatIsNoFeedHasItsOwnError(text: String, code: FeedError.Code) throws {
+    let error = try #require(failure(of: text))
+    #expect(error.code == code)
+    #expect(error.kind == .badData)
+    #expect(error.message.first?.isUppercase == (error.message.hasPrefix("FDSN")))
+    #expect(!error.message.hasSuffix("."))
+    #expect(error.detail?.hasSuffix(".") == true)
+    #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == code)
+  }
+
+  @Test func messagesOfTheBrief() {
+    #expect(failure(of: "<html>")?.message.contains("looks like an HTML page, not a feed") == true)
+    #expect(failure(of: "")?.detail == "The body is empty.")
+    #expect(failure(of: "#EventID|")?.message == "FDSN text is not supported yet")
+  }
+
+  @Test func aByteOrderMarkAndSpacesAreSkipped() throws {
+    let text = "\u{FEFF}\(String(repeating: " ", count: 5000))\n\(collection(feature()))\n"
+    #expect(try FeedContents(text).records.count == 1)
+    #expect(try FeedContents("\u{FEFF}" + collection()).format == .usgsGeoJSON)
+  }
+
+  @Test func aFileOfAnyNameIsRead() throws {
+    let path = try TemporaryFile.path(try gzip(collection(feature(), feature())))
+    defer { TemporaryFile.remove(path) }
+    #expect(try FeedContents(try FileSource(path: path)).records.count == 2)
+  }
+
+  @Test func filesThatCannotBeRead() throws {
+    func code(_ path: String) -> FeedError? {
+      do throws(FeedError) {
+        _ = try FileSource(path: path)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(code("/nowhere/at/all")?.code == .fileNotFound)
+    #expect(code("/nowhere/at/all")?.kind == .unavailable)
+    #expect(code("/nowhere/at/all")?.detail == "No such file or directory.")
+    #expect(code("/tmp")?.code == .unreadable)
+  }
+
+  @Test func aPipeIsReadAndCanBeInterrupted() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let bytes = Array(collection(feature()).utf8)
+    try #require(write(ends[1], bytes, bytes.count) == bytes.count)
+    var asked = 0
+    let source = FileDescriptorSource(descriptor: ends[0], closes: true, name: "pipe") {
+      asked += 1
+      return asked > 20
+    }
+    // The writing end stays open: no end of input ever comes.
+    let error = failure(of: source)
+    close(ends[1])
+    #expect(error?.code == .interrupted)
+    #expect(error?.kind == .interrupted)
+  }
+
+  @Test func descriptionHasAllParts() {
+    let error = FeedError(.html, "m", detail: "D.", hint: "H.")
+    #expect(error.description == "m\nDETAIL:  D.\nHINT:  H.")
+    #expect(FeedError(.html, "m").description == "m")
+  }
+}

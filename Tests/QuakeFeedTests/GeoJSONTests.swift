@@ -1,0 +1,211 @@
+import QuakeModel
+import Testing
+
+@testable import QuakeFeed
+
+@Suite struct GeoJSONTests {
+  @Test func everyPropertyHasItsColumn() throws {
+    let text = collection(
+      #"""
+      {"type":"Feature","properties":{"mag":5,"place":"4 km E of Pāhala, Hawaii ",
+      "time":1597253402214,"updated":1597258017041,"tz":null,"url":"u","detail":"d","felt":12.0,
+      "cdi":3.4,"mmi":4.5,"alert":"green","status":"REVIEWED","tsunami":1,"sig":385,"net":"us",
+      "code":"6000bdgz","ids":",us6000bdgz,","sources":",us,","types":",origin,","nst":20,
+      "dmin":4.675,"rms":0.67,"gap":97,"magType":"Mb","type":"quarry blast","title":"M 5.0"},
+      "geometry":{"type":"Point","coordinates":[154.8063,48.81,45.86]},"id":"us6000bdgz"}
+      """#)
+    let contents = try FeedContents(text)
+    let record = try #require(contents.records.first)
+    #expect(contents.rejects.isEmpty)
+    #expect(contents.format == .usgsGeoJSON)
+    #expect(contents.columns == QuakeColumn.feed)
+    for column in QuakeColumn.feed { #expect(record.has(column), "\(column.name)") }
+    #expect(record.text(.code) == "us6000bdgz")
+    #expect(record.text(.net) == "us")
+    #expect(record.text(.netCode) == "6000bdgz")
+    #expect(record.text(.source) == "usgs")
+    #expect(record.text(.type) == "quarry blast")
+    #expect(record.text(.status) == "REVIEWED")
+    #expect(record.double(.magnitude) == 5)
+    #expect(record.text(.magnitudeType) == "Mb")
+    #expect(record.text(.place) == "4 km E of Pāhala, Hawaii ")
+    #expect(record.timestamp(.time)?.description == "2020-08-12T17:30:02.214Z")
+    #expect(record.timestamp(.updated)?.microseconds == 1_597_258_017_041_000)
+    #expect(record.double(.longitude) == 154.8063)
+    #expect(record.double(.latitude) == 48.81)
+    #expect(record.double(.depth) == 45.86)
+    #expect(record.text(.title) == "M 5.0")
+    #expect(record.text(.url) == "u")
+    #expect(record.text(.detail) == "d")
+    #expect(record.integer(.felt) == 12)
+    #expect(record.double(.cdi) == 3.4)
+    #expect(record.double(.mmi) == 4.5)
+    #expect(record.text(.alert) == "green")
+    #expect(record.integer(.tsunami) == 1)
+    #expect(record.integer(.sig) == 385)
+    #expect(record.integer(.nst) == 20)
+    #expect(record.double(.dmin) == 4.675)
+    #expect(record.double(.rms) == 0.67)
+    #expect(record.double(.gap) == 97)
+    #expect(record.text(.ids) == ",us6000bdgz,")
+    #expect(record.text(.sources) == ",us,")
+    #expect(record.text(.types) == ",origin,")
+  }
+
+  @Test(arguments: [
+    feature(), feature(#""mag":null,"place":null"#), feature(#""mag":0"#), feature(#""mag":-1.64"#),
+    feature(coordinates: "[1,2]"), feature(coordinates: "[1,2,null]"),
+    feature(coordinates: "[180,-90,-10]"), feature(coordinates: "[-180,90,700.5]"),
+    feature(id: "1234"), feature(id: #""ü""#), feature(time: "-62135596800000"),
+    feature(time: "253402300799999"), feature(time: "1.5e12"), feature(#""felt":2147483647"#),
+    feature(#""tsunami":-32768"#), feature(#""unknown":{"a":[1]},"title":"""#),
+    feature(#""mag":1,"mag":2"#),
+  ])
+  func oddButRealEventsAreTaken(text: String) throws {
+    let contents = try FeedContents(collection(text))
+    #expect(contents.records.count == 1)
+    #expect(contents.rejects.isEmpty)
+  }
+
+  @Test func valuesOfOddEvents() throws {
+    let contents = try FeedContents(
+      collection(
+        feature(id: "1234", time: "1500000000000.25", coordinates: "[1.5,2,-3.25]", #""mag":0"#),
+        feature(coordinates: "[1,2]"), feature(id: "12.0"), feature(#""mag":1,"mag":null"#)))
+    let record = contents.records[0]
+    #expect(record.text(.code) == "1234")
+    #expect(!record.has(.net))
+    #expect(!record.has(.netCode))
+    #expect(record.double(.magnitude) == 0)
+    #expect(record.double(.depth) == -3.25)
+    #expect(record.timestamp(.time)?.microseconds == 1_500_000_000_000_250)
+    #expect(!contents.records[1].has(.depth))
+    #expect(!contents.records[1].has(.magnitude))
+    #expect(contents.records[2].text(.code) == "12.0")
+    #expect(!contents.records[3].has(.magnitude))
+  }
+
+  @Test(arguments: [
+    (#"{"type":"Feature","properties":{"time":1},"geometry":{"coordinates":[1,2]}}"#, "no code"),
+    (feature(id: "null"), "no code"),
+    (feature(id: #""""#), "code is empty"),
+    (feature(id: "\"\(String(repeating: "x", count: 257))\""), "code is too long"),
+    (feature(id: "[1]"), "code is not a string or a number but an array"),
+    (feature(time: "null"), "no time"),
+    (feature(time: #""2020-01-01""#), "time is not a number of milliseconds but a string"),
+    (feature(time: "253402300800000"), "time is not within the years 1 to 9999"),
+    (feature(time: "-62135596800001"), "time is not within the years 1 to 9999"),
+    (feature(time: "9223372036854775807"), "time is not within"),
+    (feature(time: "18446744073709551615"), "time is not within"),
+    (feature(time: "1e300"), "time is not within"),
+    (feature(#""updated":1e300"#), "updated is not within"),
+    (feature(coordinates: "null"), "coordinates are not an array but null"),
+    (feature(coordinates: "[]"), "no coordinates"),
+    (feature(coordinates: "[1]"), "no coordinates"),
+    (feature(coordinates: "[null,2]"), "longitude is not a number but null"),
+    (feature(coordinates: #"[1,"2"]"#), "latitude is not a number but a string"),
+    (feature(coordinates: #"[1,2,"3"]"#), "depth is not a number but a string"),
+    (feature(coordinates: "[180.1,2]"), "longitude 180.1 is outside -180 to 180"),
+    (feature(coordinates: "[1,-90.5]"), "latitude -90.5 is outside -90 to 90"),
+    (feature(coordinates: "[1,2,-101]"), "depth -101 is outside -100 to 7000"),
+    (feature(coordinates: "[1,2,7001]"), "depth 7001 is outside"),
+    (feature(#""mag":12.1"#), "magnitude 12.1 is outside -10 to 12"),
+    (feature(#""mag":"5""#), "magnitude is not a number but a string"),
+    (feature(#""mag":true"#), "magnitude is not a number but true or false"),
+    (feature(#""mag":1e999"#), "not valid JSON"),
+    (feature(#""felt":1.5"#), "felt is not a whole number but 1.5"),
+    (feature(#""sig":0.5"#), "sig is not a whole number"),
+    (feature(#""nst":2147483648"#), "nst 2147483648 is too large a number"),
+    (feature(#""tsunami":32768"#), "tsunami 32768 is too large a number"),
+    (feature(#""felt":1e300"#), "felt is not a whole number"),
+    (feature(#""place":5"#), "place is not a string but 5"),
+    (feature(#""place":"a\u0000b""#), "place contains the character NUL"),
+    (feature(id: #""a\u0000b""#), "code contains the character NUL"),
+    (feature("\"place\":\"\(String(repeating: "x", count: 65537))\""), "place is too long"),
+    (feature(#""place":"\ud800""#), "not valid JSON"),
+    (feature("\"place\":\"a\nb\""), "not valid JSON"),
+    (feature(#""mag":01"#), "not valid JSON"),
+    (feature(#""mag":1 "place":"x""#), "not valid JSON"),
+    (#"{"a":[}]"#, "not valid JSON"),
+    ("12", "not an object but a number"), ("null", "not an object but null"),
+    ("[]", "not an object but an array"), (#""x""#, "not an object but a string"),
+    ("nonsense", "not valid JSON"),
+    (#"{"properties":5,"id":"a"}"#, "properties are not an object"),
+    (#"{"geometry":5,"id":"a"}"#, "geometry is not an object"),
+    (#"{"geometry":null,"properties":{"time":1},"id":"a"}"#, "no coordinates"),
+  ])
+  func badEventsAreRejectedAndTheRestIsTaken(text: String, reason: String) throws {
+    let good = feature(id: #""good""#)
+    let contents = try FeedContents(collection(good, text, good))
+    #expect(contents.records.count == 2)
+    let reject = try #require(contents.rejects.first)
+    #expect(contents.rejects.count == 1)
+    #expect(reject.reason.contains(reason), "\(reject.reason)")
+    #expect(reject.reason.hasSuffix(".") || reason.contains("JSON"))
+    #expect(reject.number == 2)
+    #expect(reject.line == 1)
+    #expect(Array(collection(good, text, good).utf8)[reject.byteOffset...].starts(with: text.utf8))
+    #expect(text.hasPrefix(reject.raw))
+    #expect(contents.recordsSeen == 3)
+  }
+
+  @Test func invalidUTF8RejectsOneEvent() throws {
+    var bytes = Array(collection(feature(#""place":"@""#), feature()).utf8)
+    let place = try #require(bytes.firstIndex(of: UInt8(ascii: "@")))
+    bytes[place] = 0xFF
+    let contents = try FeedContents(BytesSource(bytes))
+    #expect(contents.records.count == 1)
+    #expect(contents.rejects.map(\.reason) == ["It is not valid UTF-8."])
+    #expect(contents.rejects[0].raw.contains("\u{FFFD}"))
+  }
+
+  @Test func aRejectsTextIsBoundedAndHoldsNoNUL() {
+    let bytes = [UInt8](repeating: 0, count: 100_000)
+    let text = bytes.withUnsafeBytes(FeedReject.text)
+    #expect(text.utf8.count <= FeedReject.maximumRawBytes)
+    #expect(text.hasPrefix(#"\u0000\u0000"#))
+    let accents = Array(String(repeating: "ā", count: 50_000).utf8) + [0xFF]
+    let cut = ([UInt8(ascii: "x")] + accents).withUnsafeBytes(FeedReject.text)
+    #expect(cut.utf8.count == FeedReject.maximumRawBytes - 1)
+    #expect(!cut.contains("\u{FFFD}"))
+  }
+
+  @Test func theStrictRuleWantsMagnitudeAndPlace() throws {
+    var options = FeedReader.Options()
+    options.strict = true
+    let contents = try FeedContents(
+      collection(
+        feature(#""mag":0,"place":"x""#), feature(#""mag":0"#), feature(#""place":"x""#)),
+      options: options)
+    #expect(contents.records.count == 1)
+    #expect(contents.rejects.map(\.number) == [2, 3])
+    #expect(contents.rejects[0].code == "us1")
+    #expect(contents.rejects[0].reason.contains("place"))
+    #expect(contents.rejects[1].reason.contains("magnitude"))
+  }
+
+  @Test func keysInAnyOrder() throws {
+    let contents = try FeedContents(
+      collection(
+        feature(#""mag":1,"net":"us","code":"1""#), feature(#""code":"1","net":"us","mag":1"#),
+        #"{"id":"us1","geometry":{"coordinates":[1,2]},"properties":{"mag":1,"time":5}}"#,
+        feature(#""x":0,"y":0,"mag":1"#), feature(#""net":"us","code":"1","mag":1"#)))
+    #expect(contents.records.count == 5)
+    for record in contents.records { #expect(record.double(.magnitude) == 1) }
+  }
+
+  @Test func metadataBeforeAndAfter() throws {
+    let metadata = #""metadata":{"generated":1374338016000,"title":"T","status":200,"count":1}"#
+    for text in [
+      #"{\#(metadata),"features":[\#(feature())]}"#, #"{"features":[\#(feature())],\#(metadata)}"#,
+    ] {
+      let contents = try FeedContents(text)
+      #expect(contents.metadata.generated?.microseconds == 1_374_338_016_000_000)
+      #expect(contents.metadata.title == "T")
+      #expect(contents.metadata.status == 200)
+      #expect(contents.metadata.count == 1)
+    }
+    let odd = #"{"metadata":{"generated":"x","title":5,"count":1.5},"features":[]}"#
+    #expect(try FeedContents(odd).metadata == FeedMetadata())
+  }
+}

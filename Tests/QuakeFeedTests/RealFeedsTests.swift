@@ -1,0 +1,159 @@
+import Foundation
+import QuakeModel
+import Testing
+
+@testable import QuakeFeed
+
+/// Feeds as they were published. They are not part of the project: `QUAKE_REAL_FEEDS` names the
+/// folder, which otherwise is looked for beside the project.
+enum RealFeeds {
+  static let folder: String? = {
+    let project = URL(fileURLWithPath: #filePath)
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let path =
+      ProcessInfo.processInfo.environment["QUAKE_REAL_FEEDS"]
+      ?? project.appendingPathComponent("../shared/feeds").path
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+  }()
+
+  /// The files below a folder that end so, as paths from `folder`.
+  static func files(_ subfolder: String, endings: String...) -> [String] {
+    guard let folder else { return [] }
+    let all = FileManager.default.enumerator(atPath: "\(folder)/\(subfolder)")
+    return (all?.compactMap { $0 as? String } ?? []).sorted()
+      .filter { file in endings.contains { file.hasSuffix($0) } }
+      .map { "\(subfolder)/\($0)" }
+  }
+
+  static func bytes(_ file: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(try #require(folder))/\(file)")))
+  }
+
+  static func contents(_ file: String) throws -> FeedContents {
+    try FeedContents(try FileSource(path: "\(try #require(folder))/\(file)"))
+  }
+
+  /// Counts events without any of the code under test.
+  static func count(_ file: String) throws -> Int {
+    if file.hasSuffix(".csv") {
+      return try bytes(file).split(separator: 0x0A).count - 1
+    }
+    let data = Data(try bytes(file))
+    let document = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    return try #require(document["features"] as? [Any]).count
+  }
+}
+
+@Suite(.enabled(if: RealFeeds.folder != nil, "the real feeds are not here (QUAKE_REAL_FEEDS)"))
+struct RealFeedsTests {
+  @Test(arguments: RealFeeds.files("usgs", endings: ".geojson", ".csv"))
+  func everyEventOfUSGSIsTaken(file: String) throws {
+    let contents = try RealFeeds.contents(file)
+    #expect(try contents.records.count == RealFeeds.count(file))
+    #expect(contents.rejects.isEmpty)
+    #expect(contents.format == (file.hasSuffix(".csv") ? .usgsCSV : .usgsGeoJSON))
+    #expect(try contents.bytesRead == RealFeeds.bytes(file).count)
+    if let count = contents.metadata.count { #expect(count == contents.records.count) }
+    for record in contents.records {
+      let net = try #require(record.text(.net))
+      #expect(record.text(.code) == net + (record.text(.netCode) ?? "") || file.hasSuffix(".csv"))
+    }
+  }
+
+  @Test(arguments: RealFeeds.files("replay", endings: ".csv"))
+  func everyReplayedSnapshotIsRead(file: String) throws {
+    let contents = try RealFeeds.contents(file)
+    #expect(try contents.recordsSeen == RealFeeds.count(file))
+    #expect(contents.rejects.isEmpty || file.contains("garbage_times"))
+    for reject in contents.rejects { #expect(reject.reason.hasPrefix("The time \"1970-01-01T")) }
+  }
+
+  @Test(arguments: RealFeeds.files("other", endings: "Z.json"))
+  func everyEventOfEMSCIsTaken(file: String) throws {
+    let contents = try RealFeeds.contents(file)
+    #expect(contents.format == .emscJSON)
+    #expect(try contents.records.count == RealFeeds.count(file))
+    #expect(contents.rejects.isEmpty)
+    for record in contents.records {
+      #expect(record.text(.code)?.hasPrefix("emsc:2") == true)
+      #expect(record.has(.depth))
+    }
+  }
+
+  @Test func theGeoNetFixture() throws {
+    let contents = try RealFeeds.contents("other/geonet_quakes-1_fixture.json")
+    #expect(contents.records.count == 2)
+    #expect(contents.rejects.map(\.reason) == ["The event has no time."])
+    #expect(contents.rejects.first?.number == 3)
+  }
+
+  @Test func singleFilesWithTheirTraps() throws {
+    let before = try RealFeeds.contents("usgs/usgs_feature_id_before.json")
+    let after = try RealFeeds.contents("usgs/usgs_feature_id_after.json")
+    #expect(before.records.first?.text(.netCode) == after.records.first?.text(.netCode))
+    #expect(after.records.first?.text(.code) == "NEW_ID")
+    #expect(after.records.first?.text(.place) == "228 km SSW of Severo-Kuril’sk, Russia")
+    let fixture = try RealFeeds.contents("usgs/usgs_fixture_aio_earthquakes-1.json")
+    #expect(fixture.records.compactMap { $0.text(.code) } == ["1234", "2345", "3456"])
+    #expect(fixture.records.allSatisfy { !$0.has(.net) && !$0.has(.netCode) })
+    let hour = try RealFeeds.contents("usgs/usgs_all_hour_2022-03-15T1024Z.geojson")
+    #expect(hour.metadata.generated?.microseconds == 1_647_339_870_000_000)
+    #expect(hour.metadata.title == "USGS All Earthquakes, Past Hour")
+    #expect(hour.records.contains { $0.text(.place) == "4 km E of Pāhala, Hawaii" })
+    let old = try RealFeeds.contents("usgs/usgs_all_hour_2013-07-20T1633Z.geojson")
+    #expect(old.records.first?.text(.status) == "AUTOMATIC")
+    #expect(old.records.first?.has(.tsunami) == false)
+    #expect(old.records.first?.has(.title) == false)
+  }
+
+  @Test func oddValuesOccurAndAreKept() throws {
+    var withoutMagnitude = 0
+    var negativeMagnitudes = 0
+    var negativeDepths = 0
+    var codes = Set<String>()
+    var networksOfCode: [String: Set<String>] = [:]
+    var collisions = Set<String>()
+    for file in RealFeeds.files("usgs", endings: "Z.geojson", "Z.csv") {
+      networksOfCode.removeAll(keepingCapacity: true)
+      for record in try RealFeeds.contents(file).records {
+        if !record.has(.magnitude) { withoutMagnitude += 1 }
+        if let magnitude = record.double(.magnitude), magnitude < 0 { negativeMagnitudes += 1 }
+        if let depth = record.double(.depth), depth < 0 { negativeDepths += 1 }
+        guard let net = record.text(.net), let own = record.text(.netCode) else { continue }
+        codes.insert(try #require(record.text(.code)))
+        networksOfCode[own, default: []].insert(net)
+        if networksOfCode[own]?.count == 2 { collisions.insert(own) }
+      }
+    }
+    #expect(withoutMagnitude > 0)
+    #expect(negativeMagnitudes > 1000)
+    #expect(negativeDepths > 100)
+    // Networks tx and ok have used one code for two earthquakes of one file: both are there.
+    #expect(!collisions.isEmpty)
+    for code in collisions where codes.contains("tx\(code)") {
+      #expect(codes.contains("ok\(code)"))
+    }
+  }
+
+  @Test(
+    arguments: RealFeeds.files("usgs", endings: "query_2020-06-10T0405Z.geojson", "2018-04.csv"))
+  func anyChunkingGivesTheSame(file: String) throws {
+    let bytes = try RealFeeds.bytes(file)
+    let whole = try FeedContents(BytesSource(bytes))
+    for seed in 0..<4 as Range<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      let limit = [1, 20, 500, 5000][Int(seed)]
+      let pieces = try FeedContents(
+        BytesSource(bytes, pieceSize: { Int.random(in: 1...limit, using: &random) }))
+      #expect(pieces.records.count == whole.records.count)
+      for (one, other) in zip(pieces.records, whole.records) {
+        for column in QuakeColumn.feed {
+          #expect(one.text(.code) == other.text(.code))
+          #expect(one.has(column) == other.has(column))
+        }
+        #expect(one.double(.magnitude) == other.double(.magnitude))
+        #expect(one.timestamp(.updated) == other.timestamp(.updated))
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// An HTTP server on the loopback interface that says what it is told to, right or wrong.
+///
+/// It serves one connection at a time on a thread of its own, and notes the requests.
+final class TestServer: Sendable {
+  /// What is sent for one request, and what happens to the connection then.
+  struct Answer {
+    enum End {
+      /// It is closed.
+      case close
+      /// Another request may come.
+      case keep
+      /// It stays open, and nothing more is sent.
+      case hold
+    }
+
+    var bytes: [UInt8]
+    var end: End
+
+    init(_ bytes: [UInt8], end: End = .close) {
+      self.bytes = bytes
+      self.end = end
+    }
+
+    /// A response with the given headers; `Content-Length` is added unless told otherwise.
+    init(
+      _ status: String, headers: [String] = [], body: [UInt8] = [], length: Int? = nil,
+      end: End = .close
+    ) {
+      let lines = ["HTTP/1.1 \(status)"] + headers + ["Content-Length: \(length ?? body.count)"]
+      self.init(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body, end: end)
+    }
+  }
+
+  let port: Int
+  private let listener: Int32
+  private let noted = Mutex<[String]>([])
+  private let connections = Mutex<[Int32]>([])
+
+  init(_ answer: @escaping @Sendable (_ request: String) -> Answer) throws {
+    signal(SIGPIPE, SIG_IGN)
+    let (listener, port) = try Self.listen()
+    self.listener = listener
+    self.port = port
+    Thread.detachNewThread { [self] in
+      while case let connection = accept(listener, nil, nil), connection >= 0 {
+        serve(connection, answer)
+      }
+      // Here and not in `stop`: the number would be another server's by the next `accept`.
+      close(listener)
+    }
+  }
+
+  /// A listening socket on a free port.
+  static func listen() throws -> (descriptor: Int32, port: Int) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(descriptor, pointer, size) == 0 && Glibc.listen(descriptor, 16) == 0
+          && getsockname(descriptor, pointer, &size) == 0
+      }
+    }
+    try #require(bound)
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
+  /// Ends the thread and closes what is held.
+  func stop() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    connections.withLock { connections in
+      for connection in connections {
+        shutdown(connection, Int32(SHUT_RDWR))
+        close(connection)
+      }
+      connections = []
+    }
+  }
+
+  /// The requests so far, as they came.
+  var requests: [String] { noted.withLock { $0 } }
+
+  func url(_ path: String = "/feed.geojson") -> String { "http://127.0.0.1:\(port)\(path)" }
+
+  private func serve(_ connection: Int32, _ answer: (String) -> Answer) {
+    while let request = Self.readRequest(connection) {
+      noted.withLock { $0.append(request) }
+      let answer = answer(request)
+      var sent = 0
+      while sent < answer.bytes.count {
+        let count = answer.bytes.withUnsafeBytes { bytes in
+          write(connection, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+        }
+        if count <= 0 { break }
+        sent += count
+      }
+      if answer.end == .hold {
+        connections.withLock { $0.append(connection) }
+        return
+      }
+      if answer.end == .close { break }
+    }
+    close(connection)
+  }
+
+  private static func readRequest(_ connection: Int32) -> String? {
+    var request: [UInt8] = []
+    var byte: UInt8 = 0
+    while !request.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+      guard read(connection, &byte, 1) == 1 else { return nil }
+      request.append(byte)
+    }
+    return String(decoding: request, as: UTF8.self)
+  }
+}

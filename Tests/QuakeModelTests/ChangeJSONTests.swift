@@ -1,0 +1,117 @@
+import Foundation
+import QuakeModel
+import Testing
+
+/// The public form of a change, as DESIGN.md spells it. What is pinned here is interface: programs
+/// parse it.
+@Suite("A change as JSON")
+struct ChangeJSONTests {
+  private func transaction(full: Bool) throws -> ChangeTransaction {
+    ChangeTransaction(
+      token: try #require(ChangeToken("1042.9f3ac2d1")), author: full ? "usgs" : nil,
+      context: full ? "all_hour" : nil, application: full ? "quake-ingest" : nil, user: "quake",
+      processID: 4711, client: full ? "192.0.2.7" : nil,
+      at: try #require(Timestamp(iso8601: "2024-01-31T12:34:56.789Z")), importID: full ? 17 : nil,
+      changeCount: 3)
+  }
+
+  private func record(_ magnitude: Double) throws -> QuakeRecord {
+    var record = QuakeRecord()
+    record.set(.code, "us7000pn9s")
+    record.set(.source, "usgs")
+    record.set(.magnitude, magnitude)
+    record.set(.place, "10 km \"N\" of Tōkyō")
+    record.set(.time, try #require(Timestamp(iso8601: "2024-01-31T12:00:00Z")))
+    record.set(.felt, integer: 3)
+    record.set(.tsunami, integer: 0)
+    record.set(.validated, false)
+    return record
+  }
+
+  private func quakeJSON(magnitude: String) -> String {
+    """
+    {"code":"us7000pn9s","net":null,"net_code":null,"source":"usgs","type":null,"status":null,\
+    "magnitude":\(magnitude),"magnitude_type":null,"place":"10 km \\"N\\" of Tōkyō",\
+    "time":"2024-01-31T12:00:00.000Z","updated":null,"longitude":null,"latitude":null,\
+    "depth":null,"title":null,"url":null,"detail":null,"felt":3,"cdi":null,"mmi":null,\
+    "alert":null,"tsunami":0,"sig":null,"nst":null,"dmin":null,"rms":null,"gap":null,"ids":null,\
+    "sources":null,"types":null,"as_of":null,"validated":false,"withdrawn_at":null,\
+    "superseded_by":null}
+    """
+  }
+
+  private let transactionJSON = """
+    {"author":"usgs","context":"all_hour","application":"quake-ingest","user":"quake",\
+    "pid":4711,"client":"192.0.2.7","at":"2024-01-31T12:34:56.789Z","import":17}
+    """
+
+  private func written(_ change: Change) throws -> String {
+    var json = JSONWriter()
+    json.change(change)
+    // Whatever it looks like, it has to be JSON.
+    _ = try JSONSerialization.jsonObject(with: Data(json.bytes))
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  @Test("of an update has both states and the changed columns")
+  func update() throws {
+    let change = Change(
+      transaction: try transaction(full: true), position: 2, op: .update, code: "us7000pn9s",
+      changed: ["magnitude", "place"], old: try record(5), new: try record(5.1))
+    #expect(
+      try written(change) == """
+        {"token":"1042.9f3ac2d1","position":2,"op":"update","code":"us7000pn9s",\
+        "changed":["magnitude","place"],"old":\(quakeJSON(magnitude: "5")),\
+        "new":\(quakeJSON(magnitude: "5.1")),"transaction":\(transactionJSON)}
+        """)
+  }
+
+  @Test("of an insert has the new state")
+  func insert() throws {
+    let change = Change(
+      transaction: try transaction(full: true), position: 0, op: .insert, code: "us7000pn9s",
+      changed: [], old: nil, new: try record(-0.4))
+    #expect(
+      try written(change) == """
+        {"token":"1042.9f3ac2d1","position":0,"op":"insert","code":"us7000pn9s","changed":[],\
+        "old":null,"new":\(quakeJSON(magnitude: "-0.4")),"transaction":\(transactionJSON)}
+        """)
+  }
+
+  @Test("of a delete has the old state")
+  func delete() throws {
+    let change = Change(
+      transaction: try transaction(full: true), position: 0, op: .delete, code: "us7000pn9s",
+      changed: [], old: try record(5), new: nil)
+    #expect(
+      try written(change) == """
+        {"token":"1042.9f3ac2d1","position":0,"op":"delete","code":"us7000pn9s","changed":[],\
+        "old":\(quakeJSON(magnitude: "5")),"new":null,"transaction":\(transactionJSON)}
+        """)
+  }
+
+  @Test("of a truncate by nobody in particular has every member, null")
+  func truncate() throws {
+    let change = Change(
+      transaction: try transaction(full: false), position: 0, op: .truncate, code: nil,
+      changed: [], old: nil, new: nil)
+    #expect(
+      try written(change) == """
+        {"token":"1042.9f3ac2d1","position":0,"op":"truncate","code":null,"changed":[],\
+        "old":null,"new":null,"transaction":{"author":null,"context":null,"application":null,\
+        "user":"quake","pid":4711,"client":null,"at":"2024-01-31T12:34:56.789Z","import":null}}
+        """)
+  }
+
+  @Test("has the same members for an event of a snapshot")
+  func snapshot() throws {
+    var json = JSONWriter()
+    json.snapshot(
+      try record(5), token: try #require(ChangeToken("1042.9f3ac2d1")), position: 7)
+    #expect(
+      String(decoding: json.bytes, as: UTF8.self) == """
+        {"token":"1042.9f3ac2d1","position":7,"op":"snapshot","code":"us7000pn9s","changed":[],\
+        "old":null,"new":\(quakeJSON(magnitude: "5")),"transaction":null}
+        """)
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import QuakeModel
+import Testing
+
+@Suite("The JSON writer")
+struct JSONWriterTests {
+  private func written(_ body: (inout JSONWriter) -> Void) -> String {
+    var json = JSONWriter()
+    body(&json)
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  private func parsed(_ text: String) throws -> Any {
+    try JSONSerialization.jsonObject(with: Data(text.utf8), options: [.fragmentsAllowed])
+  }
+
+  @Test("puts commas between members and elements, and nowhere else")
+  func structure() {
+    let text = written { json in
+      json.object { object in
+        object.key("a")
+        object.null()
+        object.key("b")
+        object.array { array in
+          array.integer(1)
+          array.object { _ in }
+          array.array { _ in }
+          array.bool(false)
+        }
+        object.key(dynamic: "c\"")
+        object.object { inner in
+          inner.key("d")
+          inner.bool(true)
+        }
+        object.key("e")
+        object.string(String?.none)
+      }
+      json.newline()
+      json.array { _ in }
+    }
+    #expect(text == "{\"a\":null,\"b\":[1,{},[],false],\"c\\\"\":{\"d\":true},\"e\":null}\n[]")
+  }
+
+  @Test("escapes quotes, backslashes and control characters, and leaves the rest as it is")
+  func escapes() {
+    #expect(
+      written { $0.string("a\"b\\c/\n\r\t\u{8}\u{c}\0\u{1f}\u{7f}é\u{2028}🌋") }
+        == #""a\"b\\c/\n\r\t\u0008\u000c\u0000\u001f"# + "\u{7f}é\u{2028}🌋\"")
+    #expect(written { $0.string("") } == "\"\"")
+    #expect(written { $0.string("\"") } == "\"\\\"\"")
+    #expect(written { $0.string(utf8: UnsafeRawBufferPointer(start: nil, count: 0)) } == "\"\"")
+  }
+
+  @Test("writes strings that a reader gets back, each of the first 300 characters")
+  func everyCharacter() throws {
+    for code in UInt32(0)..<300 {
+      let scalar = try #require(Unicode.Scalar(code))
+      let string = "x" + String(Character(scalar)) + "y"
+      #expect(try parsed(written { $0.string(string) }) as? String == string)
+    }
+  }
+
+  @Test(
+    "writes integers",
+    arguments: [
+      (0, "0"), (-1, "-1"), (10, "10"), (Int.max, "9223372036854775807"),
+      (Int.min, "-9223372036854775808"),
+    ])
+  func integers(value: Int, expected: String) {
+    #expect(written { $0.integer(value) } == expected)
+  }
+
+  @Test(
+    "writes numbers in as few digits as they need",
+    arguments: [
+      (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-7.0, "-7"), (4.56, "4.56"), (-0.4, "-0.4"),
+      (0.1, "0.1"), (999_999_999_999_999.0, "999999999999999"), (1e-7, "1e-07"),
+      (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.infinity, "null"),
+      (-.infinity, "null"), (.nan, "null"),
+    ])
+  func numbers(value: Double, expected: String) {
+    #expect(written { $0.double(value) } == expected)
+  }
+
+  @Test("writes numbers that a reader gets back exactly")
+  func randomNumbers() throws {
+    var generator = SeededGenerator(4)
+    for _ in 0..<5_000 {
+      let value = Double(bitPattern: generator.next())
+      guard value.isFinite else { continue }
+      let text = written { $0.double(value) }
+      #expect(Double(text) == value, "\(text)")
+      // That it is JSON's form of a number, too, which is narrower than Swift's.
+      #expect(try parsed(text) is NSNumber)
+    }
+  }
+
+  @Test("writes instants as ISO 8601 strings")
+  func timestamps() {
+    #expect(written { $0.timestamp(Timestamp(microseconds: 0)) } == "\"1970-01-01T00:00:00.000Z\"")
+  }
+
+  @Test("begins anew after removeAll")
+  func removal() {
+    var json = JSONWriter()
+    json.array { $0.integer(1) }
+    json.removeAll()
+    #expect(json.bytes.isEmpty)
+    json.null()
+    #expect(json.bytes == Array("null".utf8))
+  }
+}

@@ -1,0 +1,110 @@
+import QuakeModel
+import Testing
+
+@Suite("A record")
+struct QuakeRecordTests {
+  @Test("has no value in any column at first")
+  func empty() {
+    let record = QuakeRecord()
+    for column in QuakeColumn.allCases { #expect(!record.has(column), "\(column)") }
+    #expect(record.text(.code) == nil)
+    #expect(record.double(.magnitude) == nil)
+    #expect(record.integer(.felt) == nil)
+    #expect(record.timestamp(.time) == nil)
+    #expect(record.bool(.validated) == nil)
+    #expect(record.withUTF8(.place) { $0 == nil })
+  }
+
+  /// Sets a column to a value of its kind that depends on `seed`.
+  private func set(_ record: inout QuakeRecord, _ column: QuakeColumn, seed: Int) {
+    switch column.kind {
+    case .text: record.set(column, "\(column.name) \(seed) é")
+    case .float8: record.set(column, Double(seed) / 7)
+    case .int4, .int2: record.set(column, integer: -seed)
+    case .timestamp: record.set(column, Timestamp(microseconds: Int64(-seed) * 1_000_003))
+    case .bool: record.set(column, seed % 2 == 0)
+    }
+  }
+
+  private func holds(_ record: QuakeRecord, _ column: QuakeColumn, seed: Int) -> Bool {
+    switch column.kind {
+    case .text: record.text(column) == "\(column.name) \(seed) é"
+    case .float8: record.double(column) == Double(seed) / 7
+    case .int4, .int2: record.integer(column) == -seed
+    case .timestamp: record.timestamp(column)?.microseconds == Int64(-seed) * 1_000_003
+    case .bool: record.bool(column) == (seed % 2 == 0)
+    }
+  }
+
+  @Test("keeps each column's value apart, through overwriting, removal and reuse")
+  func values() {
+    var record = QuakeRecord()
+    for round in 0..<3 {
+      for column in QuakeColumn.allCases { set(&record, column, seed: column.rawValue) }
+      // In the other order, so that texts lie elsewhere than the first time.
+      for column in QuakeColumn.allCases.reversed() {
+        set(&record, column, seed: column.rawValue + round)
+      }
+      for column in QuakeColumn.allCases {
+        #expect(record.has(column))
+        #expect(holds(record, column, seed: column.rawValue + round), "\(column)")
+      }
+      record.setNull(.place)
+      #expect(!record.has(.place) && record.text(.place) == nil)
+      #expect(record.text(.title) == "title \(QuakeColumn.title.rawValue + round) é")
+      record.removeAll()
+      #expect(QuakeColumn.allCases.allSatisfy { !record.has($0) })
+    }
+  }
+
+  @Test("holds an empty text, which is not none")
+  func emptyText() {
+    var record = QuakeRecord()
+    record.set(.place, "")
+    #expect(record.has(.place))
+    #expect(record.text(.place) == "")
+    #expect(record.withUTF8(.place) { $0?.count } == 0)
+  }
+
+  @Test("holds the extremes of each kind")
+  func extremes() {
+    var record = QuakeRecord()
+    record.set(.felt, integer: Int(Int32.min))
+    record.set(.tsunami, integer: Int(Int16.max))
+    record.set(.time, .earliest)
+    record.set(.updated, .latest)
+    record.set(.magnitude, -Double.greatestFiniteMagnitude)
+    record.set(.rms, Double.nan)
+    record.set(.gap, -0.0)
+    #expect(record.integer(.felt) == Int(Int32.min))
+    #expect(record.integer(.tsunami) == Int(Int16.max))
+    #expect(record.timestamp(.time) == .earliest)
+    #expect(record.timestamp(.updated) == .latest)
+    #expect(record.double(.magnitude) == -Double.greatestFiniteMagnitude)
+    #expect(record.double(.rms)?.isNaN == true)
+    #expect(record.double(.gap)?.sign == .minus)
+  }
+
+  @Test("is a value: a copy does not follow")
+  func copies() {
+    var first = QuakeRecord()
+    first.set(.code, "us1")
+    let second = first
+    first.set(.code, "us2")
+    #expect(second.text(.code) == "us1")
+    #expect(first.text(.code) == "us2")
+  }
+
+  private struct Refusal: Error {}
+
+  @Test("passes on what the reader of a text throws")
+  func throwing() {
+    var record = QuakeRecord()
+    record.set(.code, "us1")
+    #expect(throws: Refusal.self) {
+      try record.withUTF8(.code) { (_: UnsafeRawBufferPointer?) throws(Refusal) in
+        throw Refusal()
+      }
+    }
+  }
+}

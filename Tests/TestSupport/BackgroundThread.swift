@@ -1,0 +1,57 @@
+import Glibc
+import Synchronization
+
+/// A thread of a test's own, for what blocks: Swift's own pool has no thread to spare for that.
+public final class BackgroundThread: Sendable {
+  private let state: State
+  private let handle: pthread_t
+
+  private final class State: Sendable {
+    let body: @Sendable () throws -> Void
+    let failure = Mutex<(any Error)?>(nil)
+
+    init(_ body: @escaping @Sendable () throws -> Void) {
+      self.body = body
+    }
+  }
+
+  /// Starts a thread.
+  public init(_ body: @escaping @Sendable () throws -> Void) {
+    state = State(body)
+    var thread = pthread_t()
+    let argument = Unmanaged.passRetained(state).toOpaque()
+    let status = pthread_create(
+      &thread, nil,
+      { argument in
+        guard let argument else { return nil }
+        let state = Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
+        do {
+          try state.body()
+        } catch {
+          state.failure.withLock { $0 = error }
+        }
+        return nil
+      }, argument)
+    precondition(status == 0, "could not start a thread")
+    handle = thread
+  }
+
+  /// Waits for the thread to end; throws what it threw. To be called once.
+  public func join() throws {
+    pthread_join(handle, nil)
+    if let failure = state.failure.withLock({ $0 }) { throw failure }
+  }
+
+  /// Runs `body` on `count` threads at once, each with its number, and waits for all of them; throws
+  /// the first of what they threw.
+  public static func run(
+    _ count: Int, _ body: @escaping @Sendable (Int) throws -> Void
+  ) throws {
+    let threads = (0..<count).map { number in BackgroundThread { try body(number) } }
+    var failure: (any Error)?
+    for thread in threads {
+      do { try thread.join() } catch { if failure == nil { failure = error } }
+    }
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,41 @@
+public import Postgres
+
+extension Connection {
+  /// Runs statements one after the other.
+  public func run(_ statements: String...) throws {
+    for statement in statements { try execute(SQL(trusted: statement)) }
+  }
+
+  /// The first column of the first row of a query's answer in text form; nil for null or no row.
+  public func ask(_ query: String, _ parameters: [Parameter] = []) throws -> String? {
+    let result = try execute(SQL(trusted: query), parameters)
+    return result.rowCount > 0 ? result.text(0, 0) : nil
+  }
+
+  /// A query's answer as `psql -At` prints it: a line for each row, columns apart by `|`.
+  public func table(_ query: String, _ parameters: [Parameter] = []) throws -> [String] {
+    let result = try execute(SQL(trusted: query), parameters)
+    return (0..<result.rowCount).map { row in
+      (0..<result.columnCount).map { result.text(row, $0) ?? "" }.joined(separator: "|")
+    }
+  }
+
+  /// Asks again and again until a query answers true: for what happens in another session. Gives up
+  /// after `duration`.
+  ///
+  /// - Returns: Whether it came to answer true.
+  public func eventually(
+    _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(20)
+  ) throws -> Bool {
+    let deadline = Deadline(after: duration)
+    repeat {
+      if try ask("select (\(condition))::text", parameters) == "true" { return true }
+    } while !deadline.hasPassed
+    return false
+  }
+
+  /// Waits until another session waits for a lock.
+  public func waitUntilBlocked(_ processID: Int32) throws -> Bool {
+    try eventually("cardinality(pg_blocking_pids($1)) > 0", [.integer(Int64(processID))])
+  }
+}
