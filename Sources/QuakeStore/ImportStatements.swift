@@ -58,6 +58,8 @@ struct ImportStatements {
             \(policy == .always ? "" : "and (q.as_of is null or excluded.as_of is null or q.as_of <= excluded.as_of)")
         """
     }
+    // In the order of the code, so that two imports of the same events in different orders wait for
+    // each other and do not end in a deadlock.
     // A row just inserted has no xmax; one that was updated still carries the lock of its conflict.
     let aliases =
       columns.contains(.ids)
@@ -78,6 +80,7 @@ struct ImportStatements {
           select \(list(all, "s.")), $1::timestamptz
             from pg_temp.quake_staging s left join quake.quake o on o.code = s.code
            where s.reject_reason is null and (\(taken))
+           order by s.code
           on conflict (code) \(onConflict)
           returning q.xmax = 0 as inserted, q.code, q.ids
         )\(aliases)
