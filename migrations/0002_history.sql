@@ -476,13 +476,15 @@ create function quake.changes_since(p_token text)
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
+  -- By itself, for the error: below it is not asked where there is nothing to compare it with.
+  select quake.token_number(p_token);
   select t.token || '.' || t.nonce, v.position, v.op, v.code, coalesce(v.changed, '{}'),
          case v.op when 'delete' then v.row when 'update' then p.row end,
          case when v.op in ('insert', 'update') then v.row end,
          t.author, t.context, t.application_name, t.database_user, t.process_id,
          t.client_address, t.at, t.import_id
     from (select * from quake.change_transaction t
-           where t.token > quake.token_number(p_token) order by t.token) t
+           where t.token > (select quake.token_number(p_token)) order by t.token) t
    cross join lateral (
      select row_number() over (order by v.id) - 1 as position, v.id, v.op, v.code, v.changed,
             row(v.code, v.net, v.net_code, v.source, v.type, v.status, v.magnitude, v.magnitude_type,
@@ -507,10 +509,11 @@ create function quake.as_of(p_token text) returns setof quake.quake
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
+  select quake.token_number(p_token);  -- by itself for the error, as above
   with version as (
     select v.* from quake.quake_version v
       join quake.change_transaction t on t.transaction_id = v.transaction_id
-     where t.token <= quake.token_number(p_token)
+     where t.token <= (select quake.token_number(p_token))
   ), newest as (
     select distinct on (v.code) v.* from version v
      where v.op <> 'truncate'
