@@ -46,7 +46,8 @@ let package = Package(
       name: "QuakeFeed", dependencies: ["QuakeModel", "CLibcurl", "CSimdjson", "CZlib"],
       swiftSettings: strict),
     .target(
-      name: "Migrations", path: "migrations", sources: ["EmbeddedMigrations.swift"],
+      name: "Migrations", path: "migrations", exclude: ["schema.sql"],
+      sources: ["EmbeddedMigrations.swift"],
       resources: [
         .embedInCode("0001_quake.sql"),
         .embedInCode("0002_history.sql"),
@@ -92,6 +93,9 @@ let package = Package(
       name: "QuakeModelTests", dependencies: ["QuakeModel"], swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "QuakeStoreTests", dependencies: ["QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
     .testTarget(

@@ -41,10 +41,13 @@ create table quake.quake (
   constraint quake_code_length check (length(code) between 1 and 256),
   constraint quake_magnitude_range check (magnitude between -10 and 12),
   constraint quake_time_range check (time >= '0001-01-01 00:00:00+00' and time < '10000-01-01 00:00:00+00'),
+  constraint quake_updated_range check (updated >= '0001-01-01 00:00:00+00' and updated < '10000-01-01 00:00:00+00'),
   constraint quake_longitude_range check (longitude between -180 and 180),
   constraint quake_latitude_range check (latitude between -90 and 90),
   constraint quake_epicentre_whole check ((longitude is null) = (latitude is null)),
   constraint quake_depth_range check (depth between -100 and 7000),
+  constraint quake_as_of_range check (as_of >= '0001-01-01 00:00:00+00' and as_of < '10000-01-01 00:00:00+00'),
+  constraint quake_withdrawn_at_range check (withdrawn_at >= '0001-01-01 00:00:00+00' and withdrawn_at < '10000-01-01 00:00:00+00'),
   constraint quake_superseded_by_other check (superseded_by <> code)
 );
 create index quake_time on quake.quake (time);
@@ -140,6 +143,7 @@ create index import_started_at on quake.import (started_at);
 create index import_generated on quake.import (generated);
 
 comment on table quake.import is 'one row for each run of an import that reached the store, written in the transaction of its data';
+comment on column quake.import.id is 'number of the import';
 comment on column quake.import.source is 'the URL (without a password), path or - that was read';
 comment on column quake.import.feed is 'short name of the feed';
 comment on column quake.import.format is 'usgs-geojson, usgs-csv, emsc-json, ...';
@@ -174,6 +178,7 @@ create table quake.import_reject (
 );
 
 comment on table quake.import_reject is 'records of a feed that could not be taken';
+comment on column quake.import_reject.import_id is 'the import (import.id)';
 comment on column quake.import_reject.record is 'which record of the feed, from 1';
 comment on column quake.import_reject.place is 'where it begins in the input: line or byte offset';
 comment on column quake.import_reject.reason is 'why it was rejected';

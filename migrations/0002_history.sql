@@ -108,6 +108,23 @@ comment on column quake.quake_version.id is 'number of the change; grows along e
 comment on column quake.quake_version.transaction_id is 'the transaction it belongs to (change_transaction.transaction_id)';
 comment on column quake.quake_version.op is 'insert, update, delete or truncate; a truncate has no event';
 comment on column quake.quake_version.changed is 'names of the columns that an update changed';
+-- The event's columns mean what they mean in quake.quake.
+do $$
+declare
+  described record;
+begin
+  for described in
+    select a.attname as name, d.description as text
+      from pg_catalog.pg_attribute a
+      join pg_catalog.pg_description d
+        on d.classoid = 'pg_catalog.pg_class'::regclass and d.objoid = a.attrelid
+       and d.objsubid = a.attnum
+     where a.attrelid = 'quake.quake'::regclass and a.attnum > 0
+  loop
+    execute format('comment on column quake.quake_version.%I is %L', described.name, described.text);
+  end loop;
+end
+$$;
 
 -- Unlogged, because its rows live only as long as the transaction that wrote them. There is no
 -- index: a row is found by its place (ctid), in constant time however many statements a transaction
@@ -122,6 +139,12 @@ create unlogged table quake.change_pending (
   truncated bigint not null
 );
 comment on table quake.change_pending is 'transactions that have changed events and have not committed; empty but for those';
+comment on column quake.change_pending.xid is 'the transaction, as PostgreSQL numbers it';
+comment on column quake.change_pending.transaction_id is 'the transaction, as the versions name it';
+comment on column quake.change_pending.inserted is 'events inserted so far';
+comment on column quake.change_pending.updated is 'updates that changed something so far';
+comment on column quake.change_pending.deleted is 'events deleted so far';
+comment on column quake.change_pending.truncated is 'times the table was truncated so far';
 
 -- The place of the transaction's row is remembered in the setting quake.pending, which a rollback to
 -- a savepoint takes back together with the row. Anybody can write the setting, so it is only a
@@ -454,13 +477,15 @@ create function quake.changes_since(p_token text)
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
+  -- By itself, for the error: below it is not asked where there is nothing to compare it with.
+  select quake.token_number(p_token);
   select t.token || '.' || t.nonce, v.position, v.op, v.code, coalesce(v.changed, '{}'),
          case v.op when 'delete' then v.row when 'update' then p.row end,
          case when v.op in ('insert', 'update') then v.row end,
          t.author, t.context, t.application_name, t.database_user, t.process_id,
          t.client_address, t.at, t.import_id
     from (select * from quake.change_transaction t
-           where t.token > quake.token_number(p_token) order by t.token) t
+           where t.token > (select quake.token_number(p_token)) order by t.token) t
    cross join lateral (
      select row_number() over (order by v.id) - 1 as position, v.id, v.op, v.code, v.changed,
             row(v.code, v.net, v.net_code, v.source, v.type, v.status, v.magnitude, v.magnitude_type,
@@ -485,10 +510,11 @@ create function quake.as_of(p_token text) returns setof quake.quake
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
+  select quake.token_number(p_token);  -- by itself for the error, as above
   with version as (
     select v.* from quake.quake_version v
       join quake.change_transaction t on t.transaction_id = v.transaction_id
-     where t.token <= quake.token_number(p_token)
+     where t.token <= (select quake.token_number(p_token))
   ), newest as (
     select distinct on (v.code) v.* from version v
      where v.op <> 'truncate'

@@ -52,7 +52,7 @@ public struct Importer {
           let begun = ContinuousInstant.now()
           lookahead = try stage(
             from: &source, statements: statements, lookahead: lookahead, record: &record,
-            before: total.seen, batch: &batch, progress: progress)
+            before: total, batch: &batch, progress: progress)
           batch.receiveDuration = begun.elapsed
           total.bytes = source.bytesRead
           let generated = source.generated ?? options.generated
@@ -69,27 +69,31 @@ public struct Importer {
       } while !total.isComplete && !shouldStop()
     } catch is DryRun {
       total.id = nil
+      total.isComplete = true
       return total
     }
     try readToken(&total)
     return total
   }
 
-  /// Copies records into the staging table: all, or as many as one commit takes. Returns the first
-  /// that did not fit.
+  /// Copies records into the staging table: all, or as many as one commit takes. The first commit
+  /// takes more if it has to, until there is a record that can be used: whether there is any decides
+  /// on the whole import. Returns the first record that did not fit.
   private func stage(
     from source: inout some ImportSource, statements: ImportStatements, lookahead: ImportItem?,
-    record: inout QuakeRecord, before: Int64, batch: inout ImportReport,
+    record: inout QuakeRecord, before: ImportReport, batch: inout ImportReport,
     progress: (Int64) -> Void
   ) throws -> ImportItem? {
     let columns = source.columns
     let limit = options.dryRun ? Int64.max : options.commitEvery.map { Int64($0) } ?? Int64.max
     var item = lookahead
     try connection.copyIn(statements.copy) { writer in
-      while let current = item, batch.seen < limit {
+      while let current = item,
+        batch.seen < limit || (before.seen == 0 && batch.rejected == batch.seen)
+      {
         batch.seen += 1
         try writer.beginRow(columnCount: columns.count + 4)
-        try writer.int8(before + batch.seen)
+        try writer.int8(before.seen + batch.seen)
         switch current {
         case .record:
           for column in columns { try writer.value(of: column, in: record) }
@@ -102,11 +106,11 @@ public struct Importer {
           try writer.text(reject.reason)
           try writer.text(reject.raw)
         }
-        if batch.seen % 1000 == 0 { progress(before + batch.seen) }
+        if batch.seen % 1000 == 0 { progress(before.seen + batch.seen) }
         item = try source.next(into: &record)
       }
     }
-    progress(before + batch.seen)
+    progress(before.seen + batch.seen)
     return item
   }
 

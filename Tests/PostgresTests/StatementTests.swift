@@ -162,7 +162,8 @@ struct StatementTests {
     }
     #expect(error.sqlState == "42P01")
     #expect(error.line == 3)
-    #expect(try connection.ask("select to_regclass('c') is null and to_regclass('e') is null") == "t")
+    #expect(
+      try connection.ask("select to_regclass('c') is null and to_regclass('e') is null") == "t")
     try connection.executeScript("")
     try connection.executeScript("-- nothing")
   }

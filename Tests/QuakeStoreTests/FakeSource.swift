@@ -1,0 +1,66 @@
+import QuakeModel
+
+@testable import QuakeStore
+
+/// Records for an import, from memory.
+struct FakeSource: ImportSource {
+  enum Item {
+    case record(QuakeRecord)
+    case reject(ImportReject)
+    /// Runs when its turn comes; may throw.
+    case action(() throws -> Void)
+  }
+
+  private let items: [Item]
+  private var position = 0
+  var columns: [QuakeColumn] = QuakeColumn.feed
+  let format = "fake"
+  var generated: Timestamp?
+  var bytesRead: Int64 { Int64(position) * 100 }
+
+  init(_ items: [Item], generated: String? = nil, columns: [QuakeColumn] = QuakeColumn.feed) {
+    self.items = items
+    self.generated = generated.flatMap { Timestamp(iso8601: $0) }
+    self.columns = columns
+  }
+
+  init(_ records: [QuakeRecord], generated: String? = nil) {
+    self.init(records.map { .record($0) }, generated: generated)
+  }
+
+  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+    while position < items.count {
+      position += 1
+      switch items[position - 1] {
+      case .record(let next):
+        record = next
+        return .record
+      case .reject(let reject): return .reject(reject)
+      case .action(let action): try action()
+      }
+    }
+    return nil
+  }
+}
+
+extension QuakeRecord {
+  /// An event of a feed.
+  init(
+    _ code: String, magnitude: Double? = 5, place: String? = nil, ids: String? = nil,
+    source: String = "usgs"
+  ) {
+    self.init()
+    set(.code, code)
+    set(.source, source)
+    set(.time, Timestamp(microseconds: 1_700_000_000_000_000))
+    if let magnitude { set(.magnitude, magnitude) }
+    if let place { set(.place, place) }
+    if let ids { set(.ids, ids) }
+  }
+}
+
+extension ImportReject {
+  static func numbered(_ number: Int) -> ImportReject {
+    ImportReject(place: "line \(number)", reason: "no \(number)", raw: "{\"raw\":\(number)} é")
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("The bell")
+struct HistoryNotificationTests {
+  private let database: TestDatabase
+  private let listener: Connection
+  private let writer: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    listener = try database.connect()
+    writer = try database.connect()
+    try listener.run("listen quake_changes")
+  }
+
+  /// Everything that rings up to a notification of the test's own that ends it.
+  private func payloads() throws -> [String] {
+    try writer.run("select pg_notify('quake_changes', 'end')")
+    var payloads: [String] = []
+    let deadline = Deadline(after: .seconds(20))
+    while true {
+      for notification in try listener.takeNotifications() {
+        guard notification.payload != "end" else { return payloads }
+        payloads.append(notification.payload)
+      }
+      try #require(listener.wait(until: deadline) == .ready)
+    }
+  }
+
+  private func object(_ payload: String) throws -> NSDictionary {
+    try #require(try JSONSerialization.jsonObject(with: Data(payload.utf8)) as? NSDictionary)
+  }
+
+  @Test("rings once for a transaction, with its token, author and counts")
+  func once() throws {
+    try writer.transaction {
+      try writer.run("set local quake.author = 'me'")
+      try writer.insertQuakes("a", "b", "c")
+      try writer.run("update quake.quake set felt = 1 where code <> 'a'", "delete from quake.quake")
+      try writer.run("truncate quake.quake")
+    }
+    let payloads = try payloads()
+    #expect(payloads.count == 1)
+    #expect(
+      try object(try #require(payloads.first)) == [
+        "token": try writer.latestToken().description, "author": "me", "inserted": 3, "updated": 2,
+        "deleted": 3, "truncated": 1,
+      ] as NSDictionary)
+  }
+
+  @Test("does not ring for what changed nothing or was rolled back")
+  func silence() throws {
+    try writer.insertQuakes("a")
+    #expect(try payloads().count == 1)
+    try writer.run("update quake.quake set code = code", "begin")
+    try writer.insertQuakes("b")
+    try writer.run("rollback")
+    #expect(try payloads() == [])
+  }
+
+  @Test("rings for each transaction, in the order of the tokens")
+  func order() throws {
+    for number in 0..<10 { try writer.insertQuakes("a\(number)") }
+    let tokens = try payloads().map { try object($0)["token"] as? String }
+    #expect(
+      tokens
+        == (try writer.table(
+          "select token || '.' || nonce from quake.change_transaction order by token")))
+  }
+
+  @Test(
+    "stays within what a notification may hold, whatever the author is called",
+    arguments: [
+      String(repeating: "x", count: 1_000_000), String(repeating: "\u{1}", count: 10_000),
+      String(repeating: "🌋", count: 10_000), String(repeating: "\"\\", count: 10_000),
+    ])
+  func hugeAuthor(author: String) throws {
+    try writer.transaction {
+      try writer.execute("select set_config('quake.author', $1, true)", [.text(author)])
+      try writer.execute("select set_config('quake.context', $1, true)", [.text(author)])
+      try writer.insertQuakes("a")
+    }
+    let payload = try #require(try payloads().first)
+    #expect(payload.utf8.count < 8_000)
+    #expect(try object(payload)["author"] as? String == String(author.prefix(200)))
+    #expect(
+      try writer.ask(
+        "select author = $1 and context = $1 from quake.change_transaction", [.text(author)])
+        == "t")
+  }
+
+  @Test("is waited for, and many rings are one")
+  func changeListener() throws {
+    let bell = try ChangeListener(connection: try database.connect())
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { ends.forEach { close($0) } }
+    #expect(try bell.wait(for: .milliseconds(10), wake: ends[0]) == .timedOut)
+    try writer.run("begin")
+    try writer.insertQuakes("a")
+    #expect(try bell.wait(for: .milliseconds(10), wake: ends[0]) == .timedOut)
+    try writer.run("commit")
+    #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .ready)
+    var byte: UInt8 = 1
+    #expect(write(ends[1], &byte, 1) == 1)
+    #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .woken)
+  }
+}

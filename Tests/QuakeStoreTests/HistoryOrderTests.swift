@@ -1,0 +1,116 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("The order of tokens")
+struct HistoryOrderTests {
+  private let database: TestDatabase
+  private let connection: Connection
+  private let other: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+    other = try database.connect()
+  }
+
+  @Test(
+    "is that of the commits, not of the first changes",
+    arguments: ["read committed", "repeatable read", "serializable"])
+  func commitOrder(isolation: String) throws {
+    for writer in [connection, other] { try writer.run("begin isolation level \(isolation)") }
+    try connection.insertQuakes("first to begin")
+    try other.insertQuakes("last to begin")
+    try other.run("commit")
+    let early = try other.latestToken()
+    #expect(early.number == 1)
+    try connection.insertQuakes("more")
+    try connection.run("commit")
+    #expect(
+      try connection.historyLines() == [
+        "1:0 insert last to begin", "2:0 insert first to begin", "2:1 insert more",
+      ])
+    // A reader that was at the first commit sees the second.
+    #expect(
+      try connection.table(
+        "select code from quake.changes_since($1)", [.text(early.description)])
+        == ["first to begin", "more"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("does not let an open transaction hold up others")
+  func noBlocking() throws {
+    try connection.run("begin")
+    try connection.insertQuakes("a")
+    other.answerTimeout = .seconds(20)
+    try other.insertQuakes("b")
+    try other.run("delete from quake.quake where code = 'b'")
+    try connection.run("commit")
+    #expect(
+      try connection.historyLines() == ["1:0 insert b", "2:0 delete b", "3:0 insert a"])
+  }
+
+  @Test("follows the versions of one event through transactions that wait for each other")
+  func oneEvent() throws {
+    try connection.insertQuakes("a", magnitude: 1)
+    try connection.run("begin", "update quake.quake set magnitude = 2")
+    let database = database
+    let pid = Atomic32()
+    let waiter = BackgroundThread {
+      let third = try database.connect()
+      pid.set(third.serverProcessID)
+      try third.run("update quake.quake set magnitude = magnitude + 10")
+    }
+    let deadline = Deadline(after: .seconds(20))
+    while pid.value == 0, !deadline.hasPassed {}
+    #expect(try other.waitUntilBlocked(pid.value))
+    try connection.run("commit")
+    try waiter.join()
+    #expect(
+      try connection.table(
+        "select (old).magnitude, (new).magnitude from quake.changes_since('0') offset 1")
+        == ["1|2", "2|12"])
+  }
+
+  /// Were the order of commits kept by anything that serializable transactions read, distinct events
+  /// would make them fail each other.
+  @Test("does not make serializable writers of different events fail each other")
+  func serializable() throws {
+    // Far apart, so that neither the events' own pages nor those of their indexes are shared: what
+    // conflicts is then the history's.
+    try connection.run(
+      """
+      insert into quake.quake (code, time)
+      select 's' || lpad(i::text, 6, '0'), '2000-01-01Z'::timestamptz + i * interval '1 minute'
+        from generate_series(0, 7999) i
+      """, "analyze quake.quake")
+    let database = database
+    let failures = Tally()
+    let threads = 4
+    let each = 100
+    try BackgroundThread.run(threads) { thread in
+      let writer = try database.connect()
+      try writer.run(
+        "set default_transaction_isolation = serializable", "set enable_seqscan = off")
+      let code = "s" + String("00000\(thread * 2000 + 500)".suffix(6))
+      for number in 1...each {
+        do {
+          let updated = try writer.execute(
+            "update quake.quake set felt = $2 where code = $1",
+            [.text(code), .integer(Int64(number))])
+          #expect(updated.affectedRows == 1)
+        } catch let error as PostgresError where error.sqlState == "40001" {
+          failures.add(1)
+        }
+      }
+    }
+    #expect(failures.total == 0)
+    #expect(
+      try connection.ask("select count(*) from quake.change_transaction") == "\(threads * each + 1)"
+    )
+    #expect(try connection.historyFaults() == [])
+  }
+}

@@ -1,0 +1,234 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A reader of the history")
+struct HistoryReaderTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private struct Stop: Error {}
+
+  private func place(_ change: Change) -> String {
+    "\(change.transaction.token):\(change.position)"
+  }
+
+  /// Everything after a token, read to the end.
+  private func places(after token: ChangeToken) throws -> [String] {
+    var reader = try HistoryReader(connection: connection, after: token)
+    var places: [String] = []
+    while try !reader.readPage({ places.append(place($0)) }) {}
+    return places
+  }
+
+  /// What SQL says of the same.
+  private func expectedPlaces(after token: ChangeToken = .beginning) throws -> [String] {
+    try connection.table(
+      "select token || ':' || position from quake.changes_since($1)", [.text(token.description)])
+  }
+
+  private func insertMany(_ prefix: String, _ count: Int) throws {
+    try connection.execute(
+      """
+      insert into quake.quake (code, time)
+      select $1 || i, '2024-01-01Z' from generate_series(1, $2::int) i
+      """, [.text(prefix), .integer(Int64(count))])
+  }
+
+  @Test("of an empty one is at its end")
+  func empty() throws {
+    var reader = try HistoryReader(connection: connection, after: .beginning)
+    #expect(try reader.readPage { _ in Issue.record("there is no change") })
+    #expect(reader.token == .beginning)
+    // And goes on when something comes.
+    try connection.insertQuakes("a")
+    var codes: [String?] = []
+    #expect(try reader.readPage { codes.append($0.code) })
+    #expect(codes == ["a"])
+    #expect(reader.token == (try connection.latestToken()))
+    #expect(try reader.readPage { _ in Issue.record("there is no second change") })
+  }
+
+  @Test("gets all that a change is")
+  func contents() throws {
+    let writer = try database.connect(applicationName: "some program")
+    try writer.transaction {
+      try writer.run("set local quake.author = 'me'", "set local quake.context = 'why'")
+      try writer.insertQuakes("a", magnitude: 5)
+      try writer.run("update quake.quake set magnitude = 6, place = 'é'")
+      try writer.run("delete from quake.quake", "truncate quake.quake")
+    }
+    // As a client over TCP would have left it.
+    try connection.run("update quake.change_transaction set client_address = '192.0.2.7'")
+    var changes: [Change] = []
+    var reader = try HistoryReader(connection: connection, after: .beginning)
+    #expect(try reader.readPage { changes.append($0) })
+    try #require(changes.count == 4)
+    #expect(changes.map(\.op) == [.insert, .update, .delete, .truncate])
+    #expect(changes.map(\.position) == [0, 1, 2, 3])
+    #expect(changes.map(\.code) == ["a", "a", "a", nil])
+    #expect(changes.map(\.changed) == [[], ["magnitude", "place"], [], []])
+    #expect(changes.map { $0.old?.double(.magnitude) } == [nil, 5, 6, nil])
+    #expect(changes.map { $0.new?.double(.magnitude) } == [5, 6, nil, nil])
+    #expect(changes.map { $0.old?.text(.place) } == [nil, nil, "é", nil])
+    let transaction = changes[0].transaction
+    #expect(changes.allSatisfy { $0.transaction === transaction })
+    #expect(transaction.token == (try connection.latestToken()))
+    #expect(transaction.author == "me")
+    #expect(transaction.context == "why")
+    #expect(transaction.application == "some program")
+    #expect(transaction.user == "quake")
+    #expect(transaction.processID == Int(writer.serverProcessID))
+    #expect(transaction.client == "192.0.2.7")
+    #expect(transaction.importID == nil)
+    #expect(transaction.changeCount == 4)
+    #expect(
+      try connection.ask(
+        "select at = $1::timestamptz from quake.change_transaction",
+        [.text(transaction.at.description)]) == "t")
+  }
+
+  @Test("passes from page to page, across transactions and inside large ones")
+  func pages() throws {
+    let page = HistoryReader.pageSize
+    try connection.insertQuakes("first")
+    try insertMany("large", page * 3 + 7)
+    for number in 0..<20 { try connection.insertQuakes("small\(number)") }
+    // Ends on a page's border, whatever came before.
+    try insertMany("fill", page - (1 + page * 3 + 7 + 20) % page)
+    try insertMany("whole", page)
+    try connection.insertQuakes("last")
+    let expected = try expectedPlaces()
+    #expect(expected.count == page * 5 + 1)
+    var reader = try HistoryReader(connection: connection, after: .beginning)
+    var places: [String] = []
+    var pages = 0
+    while try !reader.readPage({ places.append(place($0)) }) { pages += 1 }
+    #expect(places == expected)
+    #expect(pages == 5)
+    #expect(reader.token == (try connection.latestToken()))
+  }
+
+  @Test("passes through more small transactions than a page has rows")
+  func manyTransactions() throws {
+    try connection.run(
+      """
+      do $$ begin
+        set constraints all immediate;
+        for i in 1..1200 loop
+          insert into quake.quake (code, time) values ('t' || i, '2024-01-01Z');
+        end loop;
+      end $$
+      """)
+    #expect(try connection.ask("select count(*) from quake.change_transaction") == "1200")
+    #expect(try places(after: .beginning) == (try expectedPlaces()))
+  }
+
+  @Test("resumes after any token with exactly the rest")
+  func resuming() throws {
+    for number in 0..<25 {
+      try connection.transaction {
+        try insertMany("r\(number)_", 1 + number * 7 % 60)
+        try connection.run("update quake.quake set felt = \(number) where random() < 0.1")
+      }
+    }
+    let all = try expectedPlaces()
+    let tokens = try connection.table(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+    for text in ["0"] + tokens {
+      let token = try #require(ChangeToken(text))
+      let rest = all.drop { place in
+        Int64(place.prefix { $0 != "." }).map { $0 <= token.number } ?? true
+      }
+      #expect(try places(after: token) == Array(rest))
+    }
+  }
+
+  @Test("continues over a new connection in the middle of a transaction")
+  func continuing() throws {
+    try connection.insertQuakes("before")
+    try insertMany("c", HistoryReader.pageSize * 2)
+    try connection.insertQuakes("after")
+    let expected = try expectedPlaces()
+    for stop in [1, 2, 10, HistoryReader.pageSize, HistoryReader.pageSize + 5, expected.count - 1] {
+      var reader = try HistoryReader(connection: connection, after: .beginning)
+      var places: [String] = []
+      #expect(throws: Stop.self) {
+        while try !reader.readPage({ change in
+          if places.count == stop { throw Stop() }
+          places.append(place(change))
+        }) {}
+      }
+      #expect(places.count == stop)
+      var next = try HistoryReader(connection: try database.connect(), continuing: reader)
+      while try !next.readPage({ places.append(place($0)) }) {}
+      #expect(places == expected, "stopped after \(stop)")
+    }
+  }
+
+  @Test("goes on after the change before the one that its taker refused")
+  func refusal() throws {
+    try connection.insertQuakes("a", "b", "c")
+    var reader = try HistoryReader(connection: connection, after: .beginning)
+    #expect(throws: Stop.self) {
+      try reader.readPage { if $0.code == "b" { throw Stop() } }
+    }
+    #expect(reader.token.number == 1)
+    var codes: [String?] = []
+    #expect(try reader.readPage { codes.append($0.code) })
+    #expect(codes == ["b", "c"])
+  }
+
+  @Test("tells a token that it cannot begin after from an error of the database's")
+  func tokens() throws {
+    func problem(_ text: String) throws -> StoreError.TokenProblem {
+      let token = try #require(ChangeToken(text))
+      let error = try #require(throws: StoreError.self) {
+        _ = try HistoryReader(connection: connection, after: token)
+      }
+      guard case .token(let problem) = error.kind else { throw error }
+      #expect(error.hint != nil && error.detail != nil)
+      return problem
+    }
+    #expect(try problem("1.9f3ac2d1") == .future)
+    try connection.insertQuakes("a")
+    let token = try connection.latestToken()
+    #expect(
+      try problem(token.description == "1.9f3ac2d1" ? "1.9f3ac2d2" : "1.9f3ac2d1") == .diverged)
+    #expect(try problem("2.9f3ac2d1") == .future)
+    try connection.run("drop function quake.token_number(text)")
+    #expect(throws: PostgresError.self) {
+      _ = try HistoryReader(connection: connection, after: token)
+    }
+  }
+
+  @Test("does not continue on another history")
+  func otherHistory() throws {
+    let other = try TestDatabase()
+    let foreign = try other.connect()
+    try connection.insertQuakes("a")
+    try insertMany("b", 10)
+    try foreign.insertQuakes("a", "b")
+    var reader = try HistoryReader(connection: connection, after: .beginning)
+    #expect(try reader.readPage { _ in })
+    #expect(throws: StoreError.self) {
+      _ = try HistoryReader(connection: foreign, continuing: reader)
+    }
+    // In the middle of the very first transaction, of which the token says nothing yet.
+    var partial = try HistoryReader(connection: connection, after: .beginning)
+    #expect(throws: Stop.self) {
+      try partial.readPage { if $0.code == "b5" { throw Stop() } }
+    }
+    #expect(throws: StoreError.self) {
+      _ = try HistoryReader(connection: foreign, continuing: partial)
+    }
+  }
+}

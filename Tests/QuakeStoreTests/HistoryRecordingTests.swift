@@ -1,0 +1,349 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+/// What any client's plain SQL leaves in the history.
+@Suite("The history records")
+struct HistoryRecordingTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  @Test("an insert, an update, a delete and a truncate, and not what changed nothing")
+  func operations() throws {
+    try connection.insertQuakes("a", "b")
+    try connection.run(
+      "update quake.quake set magnitude = 6, place = 'here' where code = 'a'",
+      "update quake.quake set magnitude = 6 where code = 'a'",
+      "update quake.quake set magnitude = 7 where code = 'nowhere'",
+      "delete from quake.quake where code = 'nowhere'",
+      "insert into quake.quake (code, time) select 'x', now() where false",
+      "delete from quake.quake where code = 'b'",
+      "truncate quake.quake")
+    #expect(
+      try connection.historyLines() == [
+        "1:0 insert a", "2:0 insert b", "3:0 update a {magnitude,place}", "4:0 delete b",
+        "5:0 truncate",
+      ])
+    #expect(try connection.historyFaults() == [])
+    #expect(
+      try connection.table(
+        """
+        select inserted, updated, deleted, truncated from quake.change_transaction order by token
+        """) == ["1|0|0|0", "1|0|0|0", "0|1|0|0", "0|0|1|0", "0|0|0|1"])
+  }
+
+  @Test("the event before and after")
+  func oldAndNew() throws {
+    try connection.insertQuakes("a", magnitude: 5)
+    try connection.run(
+      "update quake.quake set magnitude = null, felt = 3 where code = 'a'",
+      "delete from quake.quake where code = 'a'", "truncate quake.quake")
+    #expect(
+      try connection.table(
+        """
+        select op, (old).code, (old).magnitude, (old).felt, (new).code, (new).magnitude, (new).felt,
+               old is null, new is null
+          from quake.changes_since('0')
+        """)
+        == [
+          "insert||||a|5||t|f", "update|a|5||a||3|f|f", "delete|a||3||||f|t", "truncate|||||||t|t",
+        ].map { $0.replacing("|f|f", with: "|f|f") })
+  }
+
+  @Test("a change of any column by its name")
+  func everyColumn() throws {
+    try connection.insertQuakes("a")
+    let columns = try connection.table(
+      """
+      select attname, format_type(atttypid, null) from pg_attribute
+       where attrelid = 'quake.quake'::regclass and attnum > 1 order by attnum
+      """
+    ).map { $0.split(separator: "|").map(String.init) }
+    for column in columns {
+      let value: String
+      switch (column[0], column[1]) {
+      // Only together with the other.
+      case ("longitude", _), ("latitude", _): continue
+      case (_, "text"): value = "'changed'"
+      case (_, "timestamp with time zone"): value = "'2001-02-03Z'"
+      case (_, "boolean"): value = "true"
+      default: value = "7"
+      }
+      try connection.run("update quake.quake set \(column[0]) = \(value)")
+      #expect(
+        try connection.ask(
+          "select changed from quake.quake_version order by id desc limit 1") == "{\(column[0])}")
+    }
+    try connection.run("update quake.quake set longitude = 1, latitude = 2")
+    #expect(
+      try connection.ask("select changed from quake.quake_version order by id desc limit 1")
+        == "{longitude,latitude}")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("many statements of one transaction as one, in their order")
+  func oneTransaction() throws {
+    try connection.transaction {
+      try connection.insertQuakes("a", "b", "c")
+      try connection.run(
+        "update quake.quake set magnitude = 6 where code in ('a', 'b')",
+        "delete from quake.quake where code = 'a'")
+      try connection.insertQuakes("a")
+    }
+    let lines = try connection.historyLines()
+    #expect(lines.count == 7)
+    #expect(lines.map { $0.prefix(3) } == (0..<7).map { "1:\($0)" })
+    #expect(Array(lines[..<3]) == ["1:0 insert a", "1:1 insert b", "1:2 insert c"])
+    #expect(
+      Set(lines[3..<5].map { $0.dropFirst(4) }) == [
+        "update a {magnitude}", "update b {magnitude}",
+      ])
+    #expect(Array(lines[5...]) == ["1:5 delete a", "1:6 insert a"])
+    #expect(
+      try connection.table(
+        "select inserted, updated, deleted, truncated from quake.change_transaction")
+        == ["4|2|1|0"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("truncate and insert in one transaction")
+  func truncateAndInsert() throws {
+    try connection.insertQuakes("a", "b")
+    try connection.transaction {
+      try connection.run("truncate quake.quake")
+      try connection.insertQuakes("b", "c")
+    }
+    #expect(
+      try connection.historyLines().suffix(3) == ["3:0 truncate", "3:1 insert b", "3:2 insert c"])
+    #expect(
+      try connection.table("select code from quake.as_of(quake.latest_token()) order by code")
+        == ["b", "c"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("nothing of a transaction that was rolled back")
+  func rollback() throws {
+    try connection.run("begin")
+    try connection.insertQuakes("a")
+    try connection.run("rollback")
+    #expect(try connection.historyLines() == [])
+    try connection.insertQuakes("a")
+    #expect(try connection.historyLines() == ["1:0 insert a"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("nothing of a savepoint that was rolled back, wherever the first change was")
+  func savepoints() throws {
+    // The first change is in the savepoint.
+    try connection.run("begin", "savepoint s")
+    try connection.insertQuakes("gone")
+    try connection.run("rollback to s")
+    try connection.insertQuakes("a")
+    try connection.run("commit")
+    // Before it and in it.
+    try connection.run("begin")
+    try connection.insertQuakes("b")
+    try connection.run("savepoint s", "update quake.quake set magnitude = 1")
+    try connection.run("rollback to s")
+    try connection.insertQuakes("c")
+    try connection.run("commit")
+    // Only in it: then there is no transaction to record.
+    try connection.run("begin", "savepoint s", "delete from quake.quake", "rollback to s", "commit")
+    // Nested, inner kept and outer lost, inner lost and outer kept.
+    try connection.run("begin", "savepoint outer_1")
+    try connection.insertQuakes("gone 1")
+    try connection.run("savepoint inner_1")
+    try connection.insertQuakes("gone 2")
+    try connection.run("release inner_1", "rollback to outer_1", "savepoint outer_2")
+    try connection.insertQuakes("d")
+    try connection.run("savepoint inner_2")
+    try connection.insertQuakes("gone 3")
+    try connection.run("rollback to inner_2", "rollback to inner_2")
+    try connection.insertQuakes("e")
+    try connection.run("release outer_2", "commit")
+    #expect(
+      try connection.historyLines() == [
+        "1:0 insert a", "2:0 insert b", "2:1 insert c", "3:0 insert d", "3:1 insert e",
+      ])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("what a function with exception blocks did, and not what it undid")
+  func exceptionBlocks() throws {
+    try connection.run(
+      """
+      do $$
+      begin
+        for i in 1..5 loop
+          begin
+            insert into quake.quake (code, time) values ('e' || i, now());
+            if i % 2 = 0 then raise 'undo'; end if;
+          exception when raise_exception then null;
+          end;
+        end loop;
+      end $$
+      """)
+    #expect(
+      try connection.historyLines() == ["1:0 insert e1", "1:1 insert e3", "1:2 insert e5"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("an upsert as the inserts and updates that it was")
+  func upsert() throws {
+    try connection.insertQuakes("a", "b", magnitude: 5)
+    try connection.run(
+      """
+      insert into quake.quake as q (code, time, magnitude)
+      values ('a', '2024-01-31T12:00:00Z', 5), ('b', '2024-01-31T12:00:00Z', 6),
+             ('c', '2024-01-31T12:00:00Z', 7)
+      on conflict (code) do update set magnitude = excluded.magnitude
+      """,
+      "insert into quake.quake (code, time) values ('a', now()) on conflict do nothing")
+    #expect(
+      Set(try connection.historyLines().dropFirst(2).map { String($0.dropFirst(4)) }) == [
+        "update b {magnitude}", "insert c",
+      ])
+    #expect(
+      try connection.table(
+        "select inserted, updated from quake.change_transaction order by token desc limit 1")
+        == ["1|1"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("a merge as what it was")
+  func merge() throws {
+    try connection.insertQuakes("a", "b", "c")
+    try connection.run(
+      """
+      merge into quake.quake q using (values ('a'), ('b'), ('d')) s (code) on q.code = s.code
+      when matched and s.code = 'a' then delete
+      when matched then update set felt = 1
+      when not matched then insert (code, time) values (s.code, now())
+      """)
+    #expect(
+      Set(try connection.historyLines().dropFirst(3).map { String($0.dropFirst(4)) }) == [
+        "delete a", "update b {felt}", "insert d",
+      ])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("a COPY")
+  func copy() throws {
+    try connection.copyIn("copy quake.quake (code, time) from stdin (format binary)") { writer in
+      for number in 0..<1_000 {
+        try writer.beginRow(columnCount: 2)
+        try writer.text("c\(number)")
+        try writer.timestamp(microseconds: Int64(number))
+      }
+    }
+    #expect(
+      try connection.historyLines() == (0..<1_000).map { "1:\($0) insert c\($0)" })
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("who did it, and what for")
+  func identity() throws {
+    let writer = try database.connect(applicationName: "some program")
+    try writer.transaction {
+      try writer.run("set local quake.author = 'é \"x\"'", "set local quake.context = 'why'")
+      try writer.insertQuakes("a")
+    }
+    // The local settings are gone with their transaction; a session's stay.
+    try writer.insertQuakes("b")
+    try writer.run("set quake.author = 'session'", "set application_name = ''")
+    try writer.insertQuakes("c")
+    let pid = writer.serverProcessID
+    #expect(
+      try connection.table(
+        """
+        select author, context, application_name, database_user, process_id, client_address is null,
+               at between now() - interval '1 minute' and clock_timestamp(), import_id is null
+          from quake.change_transaction order by token
+        """) == [
+          "é \"x\"|why|some program|quake|\(pid)|t|t|t", "||some program|quake|\(pid)|t|t|t",
+          "session|||quake|\(pid)|t|t|t",
+        ])
+  }
+
+  @Test("each transaction under a nonce of its own")
+  func nonces() throws {
+    for number in 0..<50 { try connection.insertQuakes("n\(number)") }
+    #expect(
+      try connection.ask("select count(distinct nonce) from quake.change_transaction") == "50")
+  }
+
+  @Test("each statement for itself when the constraints are set immediate")
+  func constraintsImmediate() throws {
+    try connection.transaction {
+      try connection.insertQuakes("a", "b")
+      try connection.run("set constraints all immediate")
+      try connection.insertQuakes("c")
+      try connection.run(
+        "update quake.quake set magnitude = 1", "set constraints all deferred",
+        "delete from quake.quake where code = 'a'")
+      try connection.insertQuakes("d")
+    }
+    #expect(
+      try connection.table(
+        """
+        select inserted, updated, deleted from quake.change_transaction order by token
+        """) == ["2|0|0", "1|0|0", "0|3|0", "1|0|1"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("with a commit that is flushed, whatever the session says")
+  func synchronousCommit() throws {
+    try connection.run("set synchronous_commit = off")
+    for number in 0..<20 {
+      try connection.run("begin")
+      try connection.insertQuakes("s\(number)")
+      let written = try #require(try connection.ask("select pg_current_wal_insert_lsn()"))
+      try connection.run("commit")
+      #expect(
+        try connection.ask("select pg_current_wal_flush_lsn() >= $1::pg_lsn", [.text(written)])
+          == "t")
+    }
+    // In the transaction itself, where it can be seen.
+    try connection.run("begin")
+    try connection.insertQuakes("t")
+    try connection.run("set constraints all immediate")
+    #expect(try connection.ask("show synchronous_commit") == "on")
+    try connection.run("commit")
+    #expect(try connection.ask("show synchronous_commit") == "off")
+  }
+
+  @Test("no change of a code: it is refused")
+  func codeChange() throws {
+    try connection.insertQuakes("a")
+    let error = try #require(throws: PostgresError.self) {
+      try connection.run("update quake.quake set code = 'b' where code = 'a'")
+    }
+    #expect(error.sqlState == "23000")
+    #expect(error.message == "cannot change the code of event \"a\" to \"b\"")
+    #expect(error.hint != nil)
+    // Naming the column without changing it is no change.
+    try connection.run("update quake.quake set code = code, felt = 1")
+    #expect(try connection.historyLines() == ["1:0 insert a", "2:0 update a {felt}"])
+  }
+
+  @Test("no instant that a program could not show: it is refused")
+  func instants() throws {
+    try connection.insertQuakes("a")
+    for column in ["time", "updated", "as_of", "withdrawn_at"] {
+      for value in ["infinity", "-infinity", "0044-03-15 BC", "10000-01-01Z"] {
+        let error = try #require(throws: PostgresError.self) {
+          try connection.run("update quake.quake set \(column) = '\(value)'")
+        }
+        #expect(error.constraint == "quake_\(column)_range")
+      }
+      try connection.run("update quake.quake set \(column) = '9999-12-31 23:59:59.999999Z'")
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("An import that does not go well")
+struct ImporterFailureTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private struct Interruption: Error {}
+
+  private func options(commitEvery: Int? = nil) -> ImportOptions {
+    var options = ImportOptions(source: "-", feed: "feed", program: "tests", author: "importer")
+    options.commitEvery = commitEvery
+    return options
+  }
+
+  private func nothing(_ other: Connection) throws -> Bool {
+    try other.ask(
+      """
+      select not exists (select from quake.quake) and not exists (select from quake.import)
+         and not exists (select from quake.quake_version)
+         and not exists (select from quake.change_transaction)
+      """) == "t"
+  }
+
+  @Test("because its source fails leaves nothing, and the connection usable")
+  func throwingSource() throws {
+    for before in [0, 1, 5_000] {
+      var source = FakeSource(
+        (0..<before).map { .record(QuakeRecord("t\($0)")) } + [.action { throw Interruption() }])
+      #expect(throws: Interruption.self) {
+        try Importer(connection: connection, options: options()).run(from: &source)
+      }
+      #expect(try nothing(connection))
+    }
+    var source = FakeSource([QuakeRecord("a")])
+    #expect(
+      try Importer(connection: connection, options: options()).run(from: &source).inserted == 1)
+  }
+
+  @Test("because the database refuses a value leaves nothing")
+  func refused() throws {
+    var source = FakeSource([QuakeRecord("a"), QuakeRecord("b", magnitude: 99)])
+    let error = try #require(throws: PostgresError.self) {
+      try Importer(connection: connection, options: options()).run(from: &source)
+    }
+    #expect(error.constraint == "quake_magnitude_range")
+    #expect(try nothing(connection))
+  }
+
+  @Test("because its connection is killed leaves nothing")
+  func killed() throws {
+    let observer = try database.connect()
+    let pid = Int64(connection.serverProcessID)
+    let kill: () throws -> Void = {
+      let ended = try observer.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)])
+      #expect(ended == "t")
+    }
+    var items: [FakeSource.Item] = (0..<4_000).map { .record(QuakeRecord("k\($0)")) }
+    items.insert(.action(kill), at: 2_000)
+    var source = FakeSource(items)
+    let error = try #require(throws: PostgresError.self) {
+      try Importer(connection: connection, options: options()).run(from: &source)
+    }
+    #expect(error.kind == .connection)
+    #expect(error.isTransient)
+    #expect(try nothing(observer))
+  }
+
+  @Test("in batches keeps the batches done, and does the rest the next time")
+  func interrupted() throws {
+    let records = (0..<25).map { QuakeRecord("b\($0)") }
+    var broken = FakeSource(
+      records[..<17].map { .record($0) } + [.action { throw Interruption() }])
+    #expect(throws: Interruption.self) {
+      try Importer(connection: connection, options: options(commitEvery: 5)).run(from: &broken)
+    }
+    // Of the fourth batch two records had come.
+    #expect(try connection.ask("select count(*) from quake.quake") == "15")
+    let token = try connection.latestToken()
+    #expect(
+      try connection.table("select seen, inserted, complete, token from quake.import")
+        == ["15|15|f|\(token.number)"])
+    var whole = FakeSource(records)
+    let report = try Importer(connection: connection, options: options(commitEvery: 5))
+      .run(from: &whole)
+    #expect(report.seen == 25 && report.inserted == 10 && report.unchanged == 15)
+    #expect(report.isComplete)
+    #expect(report.token == (try connection.latestToken()))
+    #expect(
+      try connection.table(
+        "select inserted, complete, token, bytes from quake.import order by id offset 1")
+        == ["10|t|\(try #require(report.token).number)|2500"])
+    // Only the batches that changed something were numbered, each with the import it belongs to.
+    #expect(
+      try connection.table(
+        """
+        select import_id - (select min(id) from quake.import), inserted
+          from quake.change_transaction order by token
+        """) == ["0|5", "0|5", "0|5", "1|5", "1|5"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("in batches can be told to stop between two of them")
+  func stopped() throws {
+    var source = FakeSource((0..<25).map { QuakeRecord("s\($0)") })
+    var asked = 0
+    let report = try Importer(connection: connection, options: options(commitEvery: 10)).run(
+      from: &source,
+      shouldStop: {
+        asked += 1
+        return asked == 2
+      })
+    #expect(!report.isComplete)
+    #expect(report.inserted == 20)
+    #expect(
+      try connection.table("select seen, inserted, complete from quake.import") == ["20|20|f"])
+  }
+
+  @Test("because another one brings the same events waits, and neither fails nor repeats them")
+  func simultaneous() throws {
+    let database = database
+    let inserted = Tally()
+    let updated = Tally()
+    for round in 0..<5 {
+      try BackgroundThread.run(4) { thread in
+        let connection = try database.connect()
+        var records = (0..<2_000).map { QuakeRecord("x\($0)", magnitude: Double(round)) }
+        // In orders that are each other's opposite.
+        if thread % 2 == 1 { records.reverse() }
+        var source = FakeSource(records)
+        let report = try Importer(
+          connection: connection,
+          options: ImportOptions(source: "-", feed: "f", program: "tests", author: "\(thread)")
+        ).run(from: &source)
+        inserted.add(Int(report.inserted))
+        updated.add(Int(report.updated))
+      }
+    }
+    #expect(inserted.total == 2_000)
+    #expect(updated.total == 8_000)
+    #expect(
+      try connection.ask(
+        "select count(*) from quake.quake_version") == "10000")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("because a newer one came between its comparison and its write leaves the newer row")
+  func overtaken() throws {
+    let other = try database.connect()
+    try other.run("begin")
+    try other.run(
+      """
+      insert into quake.quake (code, source, time, magnitude, as_of)
+      values ('a', 'usgs', '2024-01-01Z', 9, '2024-01-02Z')
+      """)
+    let database = database
+    let pid = Atomic32()
+    let updated = Tally()
+    let thread = BackgroundThread {
+      let connection = try database.connect()
+      pid.set(connection.serverProcessID)
+      var source = FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-01T00:00:00Z")
+      let report = try Importer(
+        connection: connection,
+        options: ImportOptions(source: "-", feed: "f", program: "tests", author: "late")
+      ).run(from: &source)
+      updated.add(Int(report.updated + report.inserted))
+      #expect(report.unchanged == 1)
+    }
+    let deadline = Deadline(after: .seconds(20))
+    while pid.value == 0, !deadline.hasPassed {}
+    #expect(try connection.waitUntilBlocked(pid.value))
+    try other.run("commit")
+    try thread.join()
+    #expect(updated.total == 0)
+    #expect(try connection.ask("select magnitude from quake.quake") == "9")
+    #expect(try connection.historyLines() == ["1:0 insert a"])
+  }
+}

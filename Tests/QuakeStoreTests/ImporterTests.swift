@@ -1,0 +1,447 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("An import")
+struct ImporterTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private func options(_ change: (inout ImportOptions) -> Void = { _ in }) -> ImportOptions {
+    var options = ImportOptions(
+      source: "https://example.org/feed", feed: "all_hour", program: "tests 1", author: "importer")
+    change(&options)
+    return options
+  }
+
+  @discardableResult
+  private func load(
+    _ source: FakeSource, over other: Connection? = nil,
+    _ change: (inout ImportOptions) -> Void = { _ in }
+  ) throws -> ImportReport {
+    var source = source
+    let report = try Importer(connection: other ?? connection, options: options(change))
+      .run(from: &source)
+    #expect(
+      report.seen
+        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    #expect(report.stale <= report.unchanged)
+    return report
+  }
+
+  private func counts(_ report: ImportReport) -> [Int64] {
+    [
+      report.seen, report.inserted, report.updated, report.unchanged, report.rejected,
+      report.duplicate, report.stale,
+    ]
+  }
+
+  private func magnitudes() throws -> [String] {
+    try connection.table("select code, magnitude from quake.quake order by code")
+  }
+
+  // MARK: - What it does
+
+  @Test("inserts what is new, updates what differs, leaves the rest, and counts")
+  func counting() throws {
+    let first = try load(
+      FakeSource([QuakeRecord("a"), QuakeRecord("b"), QuakeRecord("c")]))
+    #expect(counts(first) == [3, 3, 0, 0, 0, 0, 0])
+    let second = try load(
+      FakeSource([
+        .record(QuakeRecord("a")), .reject(.numbered(2)), .record(QuakeRecord("b", magnitude: 6)),
+        .record(QuakeRecord("d", magnitude: 1)), .record(QuakeRecord("d", magnitude: 2)),
+        .record(QuakeRecord("c", magnitude: nil)),
+      ]))
+    #expect(counts(second) == [6, 1, 2, 1, 1, 1, 0])
+    #expect(try magnitudes() == ["a|5", "b|6", "c|", "d|2"])
+    #expect(
+      try connection.table(
+        """
+        select seen, inserted, updated, unchanged, rejected, duplicate, stale, complete
+          from quake.import order by id
+        """) == ["3|3|0|0|0|0|0|t", "6|1|2|1|1|1|0|t"])
+    #expect(
+      Set(try connection.historyLines().suffix(3)) == [
+        "2:0 update b {magnitude}", "2:1 update c {magnitude}", "2:2 insert d",
+      ])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("of an empty feed is one, too")
+  func empty() throws {
+    let report = try load(FakeSource([QuakeRecord]()))
+    #expect(counts(report) == [0, 0, 0, 0, 0, 0, 0])
+    #expect(report.isComplete && report.token == nil && report.id != nil)
+    #expect(try connection.historyLines() == [])
+  }
+
+  @Test("writes every column as it came, and none where there is none")
+  func everyColumn() throws {
+    var record = QuakeRecord("us1")
+    for column in QuakeColumn.feed where !record.has(column) {
+      switch column.kind {
+      case .text: record.set(column, "\(column.name) é\n\"\\")
+      case .float8: record.set(column, -0.1 * Double(column.rawValue))
+      case .int4: record.set(column, integer: Int(Int32.min) + column.rawValue)
+      case .int2: record.set(column, integer: Int(Int16.min))
+      case .timestamp: record.set(column, Timestamp.earliest)
+      case .bool: record.set(column, true)
+      }
+    }
+    record.set(.magnitude, -0.1)
+    record.set(.latitude, -89.9)
+    try load(FakeSource([record, QuakeRecord("us2", magnitude: nil)]))
+    var stored: [QuakeRecord] = []
+    try Snapshot.read(over: connection, begin: { _ in }) { stored.append($0) }
+    let full = try #require(stored.first { $0.text(.code) == "us1" })
+    let bare = try #require(stored.first { $0.text(.code) == "us2" })
+    for column in QuakeColumn.feed {
+      #expect(full.has(column), "\(column)")
+      #expect(json(column, full) == json(column, record), "\(column)")
+      #expect(bare.has(column) == [.code, .source, .time].contains(column), "\(column)")
+    }
+  }
+
+  @Test("of the same feed again writes nothing: no row, no token, no rows touched")
+  func unchanged() throws {
+    let records = (0..<3_000).map { QuakeRecord("u\($0)", ids: ",u\($0),x\($0),") }
+    let first = try load(FakeSource(records, generated: "2024-01-01T00:00:00Z"))
+    #expect(first.inserted == 3_000 && first.token != nil)
+    let statistics = """
+      select relname, n_tup_ins, n_tup_upd, n_tup_del, n_dead_tup from pg_stat_user_tables
+       where schemaname = 'quake'
+         and relname in ('quake', 'quake_version', 'quake_alias', 'change_transaction')
+       order by 1
+      """
+    func counters() throws -> [String] {
+      try connection.run("select pg_stat_force_next_flush()")
+      try connection.run("select pg_stat_clear_snapshot()")
+      return try connection.table(statistics)
+    }
+    // A row that is locked, too, is written: that shows in its xmax.
+    let places = "select sum(hashtext(ctid::text || xmin || xmax)) from quake.quake"
+    let before = (try counters(), try connection.ask(places))
+    #expect(before.0.contains { $0.hasPrefix("quake|3000|0|0|") })
+    for generated in ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"] {
+      let again = try load(FakeSource(records, generated: generated))
+      #expect(counts(again) == [3_000, 0, 0, 3_000, 0, 0, 0])
+      #expect(again.token == nil)
+    }
+    #expect(try counters() == before.0)
+    #expect(try connection.ask(places) == before.1)
+    #expect(try connection.ask("select count(*) from quake.change_transaction") == "1")
+    #expect(
+      try connection.table("select unchanged, token is null from quake.import order by id offset 1")
+        == ["3000|t", "3000|t"])
+  }
+
+  @Test("takes the last of the records of one code, however far apart")
+  func duplicates() throws {
+    var records = [QuakeRecord("twice", magnitude: 1)]
+    records += (0..<10_500).map { QuakeRecord("d\($0)") }
+    records += [QuakeRecord("twice", magnitude: 2), QuakeRecord("d0", magnitude: 9)]
+    let report = try load(FakeSource(records))
+    #expect(counts(report) == [10_503, 10_501, 0, 0, 0, 2, 0])
+    #expect(
+      try connection.table(
+        "select code, magnitude from quake.quake where code in ('twice', 'd0') order by 1")
+        == ["d0|9", "twice|2"])
+  }
+
+  // MARK: - Rejects
+
+  @Test("keeps what it could not take, as it came")
+  func rejects() throws {
+    let report = try load(
+      FakeSource([.reject(.numbered(1)), .record(QuakeRecord("a")), .reject(.numbered(3))]))
+    #expect(counts(report) == [3, 1, 0, 0, 2, 0, 0])
+    #expect(report.firstReject?.place == "line 1")
+    #expect(
+      try connection.table(
+        "select import_id = $1, record, place, reason, raw from quake.import_reject order by record",
+        [.integer(report.id)]) == [
+          "t|1|line 1|no 1|{\"raw\":1} é", "t|3|line 3|no 3|{\"raw\":3} é",
+        ])
+  }
+
+  @Test("of nothing but rejects fails and leaves nothing")
+  func nothingUsable() throws {
+    for commitEvery in [nil, 1, 2] {
+      let error = try #require(throws: StoreError.self) {
+        try load(FakeSource((1...5).map { .reject(.numbered($0)) })) {
+          $0.commitEvery = commitEvery
+        }
+      }
+      guard case .badData = error.kind else {
+        Issue.record("not of kind badData: \(error)")
+        return
+      }
+      #expect(error.message == "all 5 records were rejected, the first: line 1: no 1")
+    }
+    let single = try #require(throws: StoreError.self) {
+      try load(FakeSource([.reject(.numbered(1))]))
+    }
+    #expect(single.message == "the only record was rejected: line 1: no 1")
+    #expect(try connection.ask("select count(*) from quake.import") == "0")
+    #expect(try connection.ask("select count(*) from quake.import_reject") == "0")
+  }
+
+  @Test("in batches goes on over a batch of nothing but rejects")
+  func batchOfRejects() throws {
+    let report = try load(
+      FakeSource([
+        .reject(.numbered(1)), .reject(.numbered(2)), .record(QuakeRecord("a")),
+        .reject(.numbered(4)), .reject(.numbered(5)), .reject(.numbered(6)),
+        .record(QuakeRecord("b")), .reject(.numbered(8)),
+      ])
+    ) { $0.commitEvery = 2 }
+    #expect(counts(report) == [8, 2, 0, 0, 6, 0, 0])
+    #expect(report.isComplete)
+    #expect(
+      try connection.table("select record from quake.import_reject order by record")
+        == ["1", "2", "4", "5", "6", "8"])
+  }
+
+  // MARK: - Age and policy
+
+  @Test("of an older snapshot leaves newer rows as they are, and says how many")
+  func stale() throws {
+    try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
+    try load(FakeSource([QuakeRecord("b", magnitude: 1)], generated: "2024-01-01T00:00:00Z"))
+    let report = try load(
+      FakeSource(
+        [
+          QuakeRecord("a", magnitude: 9), QuakeRecord("b", magnitude: 9),
+          QuakeRecord("c", magnitude: 9),
+        ], generated: "2024-01-01T12:00:00Z"))
+    #expect(counts(report) == [3, 1, 1, 1, 0, 0, 1])
+    #expect(try magnitudes() == ["a|1", "b|9", "c|9"])
+    // The same again: still stale, still not an update.
+    let again = try load(
+      FakeSource([QuakeRecord("a", magnitude: 9)], generated: "2024-01-01T12:00:00Z"))
+    #expect(counts(again) == [1, 0, 0, 1, 0, 0, 1])
+    // Equally old is not older.
+    let equal = try load(
+      FakeSource([QuakeRecord("a", magnitude: 8)], generated: "2024-01-02T00:00:00Z"))
+    #expect(counts(equal) == [1, 0, 1, 0, 0, 0, 0])
+    // What is old but the same is not stale.
+    let same = try load(
+      FakeSource([QuakeRecord("a", magnitude: 8)], generated: "2023-01-01T00:00:00Z"))
+    #expect(counts(same) == [1, 0, 0, 1, 0, 0, 0])
+    #expect(
+      try connection.table("select code, as_of at time zone 'utc' from quake.quake order by 1")
+        == ["a|2024-01-02 00:00:00", "b|2024-01-01 12:00:00", "c|2024-01-01 12:00:00"])
+  }
+
+  @Test("of unknown age overwrites, and is overwritten by, any other")
+  func unknownAge() throws {
+    try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
+    #expect(counts(try load(FakeSource([QuakeRecord("a", magnitude: 2)])))[2] == 1)
+    #expect(try connection.ask("select as_of is null from quake.quake") == "t")
+    let old = try load(
+      FakeSource([QuakeRecord("a", magnitude: 3)], generated: "2001-01-01T00:00:00Z"))
+    #expect(old.updated == 1)
+    #expect(try magnitudes() == ["a|3"])
+  }
+
+  @Test("takes the age it was given where the source does not know it")
+  func givenAge() throws {
+    try load(FakeSource([QuakeRecord("a")])) { $0.generated = .earliest }
+    try load(FakeSource([QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")) {
+      $0.generated = .earliest
+    }
+    #expect(
+      try connection.table("select generated at time zone 'utc' from quake.import order by id")
+        == ["0001-01-01 00:00:00", "2024-01-01 00:00:00"])
+  }
+
+  @Test("by the policy: the incoming one however old, the stored one, or an error")
+  func policies() throws {
+    try load(
+      FakeSource(
+        [QuakeRecord("a", magnitude: 1), QuakeRecord("b", magnitude: 1)],
+        generated: "2024-01-02T00:00:00Z"))
+    func incoming(_ magnitude: Double) -> FakeSource {
+      FakeSource(
+        [
+          QuakeRecord("a", magnitude: magnitude), QuakeRecord("b", magnitude: 1),
+          QuakeRecord("new \(magnitude)"),
+        ], generated: "2024-01-01T00:00:00Z")
+    }
+    let always = try load(incoming(2)) { $0.policy = .always }
+    #expect(counts(always) == [3, 1, 1, 1, 0, 0, 0])
+    #expect(try magnitudes() == ["a|2", "b|1", "new 2.0|5"])
+
+    let store = try load(incoming(3)) { $0.policy = .store }
+    #expect(counts(store) == [3, 1, 0, 2, 0, 0, 0])
+    #expect(try magnitudes() == ["a|2", "b|1", "new 2.0|5", "new 3.0|5"])
+
+    let token = try connection.latestToken()
+    let error = try #require(throws: StoreError.self) {
+      try load(incoming(4)) { $0.policy = .error }
+    }
+    #expect(
+      error.message
+        == "1 of the events is in the store with other contents, the first: \"a\"")
+    #expect(try magnitudes() == ["a|2", "b|1", "new 2.0|5", "new 3.0|5"])
+    #expect(try connection.latestToken() == token)
+    #expect(try connection.ask("select count(*) from quake.import") == "3")
+
+    let harmless = try load(incoming(2)) { $0.policy = .error }
+    #expect(counts(harmless) == [3, 0, 0, 3, 0, 0, 0])
+  }
+
+  // MARK: - Merging
+
+  @Test("leaves the columns alone that its feed does not have")
+  func subset() throws {
+    var full = QuakeRecord("a", magnitude: 1, place: "here")
+    full.set(.felt, integer: 7)
+    full.set(.title, "title")
+    try load(FakeSource([full]))
+    let columns: [QuakeColumn] = [.code, .source, .time, .magnitude, .place]
+    let report = try load(
+      FakeSource(
+        [.record(QuakeRecord("a", magnitude: 2)), .record(QuakeRecord("b"))], columns: columns))
+    #expect(counts(report) == [2, 1, 1, 0, 0, 0, 0])
+    #expect(
+      try connection.table(
+        "select code, magnitude, place, felt, title from quake.quake order by 1")
+        == ["a|2||7|title", "b|5|||"])
+    // What differs in other columns only is no difference.
+    #expect(
+      try load(FakeSource([.record(QuakeRecord("a", magnitude: 2))], columns: columns)).unchanged
+        == 1)
+  }
+
+  @Test("never overwrites our own state")
+  func ownState() throws {
+    try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
+    try connection.run(
+      """
+      update quake.quake set validated = true, withdrawn_at = '2024-01-01Z', superseded_by = 'b'
+      """)
+    #expect(try load(FakeSource([QuakeRecord("a", magnitude: 1)])).unchanged == 1)
+    for policy in [MergePolicy.incoming, .always] {
+      let magnitude: Double = policy == .incoming ? 2 : 3
+      let report = try load(FakeSource([QuakeRecord("a", magnitude: magnitude)])) {
+        $0.policy = policy
+      }
+      #expect(report.updated == 1)
+      #expect(
+        try connection.table(
+          "select validated, withdrawn_at at time zone 'utc', superseded_by from quake.quake")
+          == ["t|2024-01-01 00:00:00|b"])
+    }
+  }
+
+  @Test("remembers the other ids of an event")
+  func aliases() throws {
+    try load(
+      FakeSource([
+        QuakeRecord("us1", ids: ",us1,ci9,ak8,"), QuakeRecord("us2", ids: ",us2,"),
+        QuakeRecord("us3"), QuakeRecord("us4", ids: "us4,,nn7"),
+      ]))
+    #expect(
+      try connection.table("select id, code from quake.quake_alias order by 1")
+        == ["ak8|us1", "ci9|us1", "nn7|us4"])
+    // The preferred id changes: the event is another row, and the old ids lead to it.
+    try load(FakeSource([QuakeRecord("ci9", ids: ",ci9,us1,ak8,")]))
+    #expect(
+      try connection.table("select id, code from quake.quake_alias order by 1")
+        == ["ak8|ci9", "ci9|us1", "nn7|us4", "us1|ci9"])
+    #expect(try connection.table("select code from quake.find('ak8')") == ["ci9"])
+    #expect(try connection.table("select code from quake.find('nn7')") == ["us4"])
+  }
+
+  // MARK: - The record of it
+
+  @Test("is described by its row, and its changes name it")
+  func importRow() throws {
+    let report = try load(
+      FakeSource([QuakeRecord("a"), QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")
+    ) {
+      $0.httpStatus = 200
+      $0.etag = "\"e\""
+      $0.lastModified = "Mon, 01 Jan 2024 00:00:00 GMT"
+    }
+    let token = try #require(report.token)
+    #expect(try connection.latestToken() == token)
+    #expect(
+      try connection.table(
+        """
+        select id, source, feed, format, http_status, etag, last_modified,
+               generated at time zone 'utc', bytes, complete, program, token,
+               started_at <= finished_at, receive_duration > interval '0',
+               merge_duration > interval '0'
+          from quake.import
+        """) == [
+          """
+          \(try #require(report.id))|https://example.org/feed|all_hour|fake|200|"e"|\
+          Mon, 01 Jan 2024 00:00:00 GMT|2024-01-01 00:00:00|200|t|tests 1|\(token.number)|t|t|t
+          """
+        ])
+    #expect(
+      try connection.table(
+        "select author, context, import_id, inserted from quake.change_transaction")
+        == ["importer|all_hour|\(try #require(report.id))|2"])
+    // Settings of the import must not stick to the connection.
+    try connection.insertQuakes("later")
+    #expect(
+      try connection.table(
+        "select author is null, import_id is null from quake.change_transaction offset 1")
+        == ["t|t"])
+  }
+
+  @Test("has the context that it is given")
+  func context() throws {
+    try load(FakeSource([QuakeRecord("a")])) { $0.context = "backfill" }
+    #expect(try connection.ask("select context from quake.change_transaction") == "backfill")
+  }
+
+  @Test("tells how far it is")
+  func progress() throws {
+    var source = FakeSource((0..<2_500).map { QuakeRecord("p\($0)") })
+    var reported: [Int64] = []
+    _ = try Importer(connection: connection, options: options())
+      .run(from: &source, progress: { reported.append($0) })
+    #expect(reported == [1_000, 2_000, 2_500])
+  }
+
+  @Test("that is only tried leaves nothing")
+  func dryRun() throws {
+    try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
+    let token = try connection.latestToken()
+    for commitEvery in [nil, 1] {
+      let report = try load(
+        FakeSource([
+          .record(QuakeRecord("a", magnitude: 2)), .record(QuakeRecord("b")), .reject(.numbered(3)),
+        ])
+      ) {
+        $0.dryRun = true
+        $0.commitEvery = commitEvery
+      }
+      #expect(counts(report) == [3, 1, 1, 0, 1, 0, 0])
+      #expect(report.id == nil && report.token == nil && report.isComplete)
+    }
+    #expect(try magnitudes() == ["a|1"])
+    #expect(try connection.latestToken() == token)
+    #expect(try connection.ask("select count(*) from quake.import") == "1")
+    #expect(try connection.ask("select count(*) from quake.import_reject") == "0")
+  }
+}
+
+private func json(_ column: QuakeColumn, _ record: QuakeRecord) -> String {
+  var json = JSONWriter()
+  json.value(of: column, in: record)
+  return String(decoding: json.bytes, as: UTF8.self)
+}

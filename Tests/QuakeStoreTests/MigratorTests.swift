@@ -1,0 +1,220 @@
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("Migrations")
+struct MigratorTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+  }
+
+  private func migration(_ file: String, _ sql: String) throws -> Migration {
+    try Migration(file: file, contents: Array(sql.utf8))
+  }
+
+  private func migrate(_ migrations: [Migration]) throws -> [Migrator.Entry] {
+    try Migrator(connection: connection, migrations: migrations, program: "tests 1").migrate()
+  }
+
+  private func refusal(_ body: () throws -> Void) throws -> StoreError {
+    let error = try #require(throws: StoreError.self) { try body() }
+    guard case .schema = error.kind else {
+      Issue.record("not of kind schema: \(error)")
+      return error
+    }
+    #expect(error.hint != nil)
+    return error
+  }
+
+  @Test("bring an empty database to the state the program needs, and are written down")
+  func fresh() throws {
+    let files = try Folder.migrations()
+    let migrator = try Migrator(connection: connection, program: "tests 1")
+    let before = try migrator.status()
+    #expect(before.map(\.name) == files.map { String($0.name.dropFirst(5).dropLast(4)) })
+    #expect(before.allSatisfy { $0.appliedAt == nil && $0.program == nil })
+    let applied = try migrator.migrate()
+    #expect(applied.map(\.version) == Array(1...files.count))
+    #expect(
+      try connection.table(
+        "select version || '_' || name || ' ' || sha256 || ' ' || program from quake.migration")
+        == files.enumerated().map { index, file in
+          "\(index + 1)_\(file.name.dropFirst(5).dropLast(4)) \(try sha256(file.bytes)) tests 1"
+        })
+    #expect(try migrator.status().allSatisfy { $0.appliedAt != nil && $0.program == "tests 1" })
+    try Migrator.checkSchema(of: connection)
+  }
+
+  private func sha256(_ bytes: [UInt8]) throws -> String {
+    try #require(
+      try connection.ask(
+        "select encode(sha256(convert_to($1, 'UTF8')), 'hex')",
+        [.text(String(decoding: bytes, as: UTF8.self))]))
+  }
+
+  @Test("do nothing the second time, not even take a lock")
+  func twice() throws {
+    let migrator = try Migrator(connection: connection, program: "tests 1")
+    _ = try migrator.migrate()
+    let ledger = try connection.table("select * from quake.migration")
+    let other = try database.connect()
+    try other.run("begin", "select pg_advisory_xact_lock(x'7175616b6502'::bigint)")
+    connection.answerTimeout = .seconds(20)
+    #expect(try Migrator(connection: connection, program: "tests 2").migrate().isEmpty)
+    #expect(try connection.table("select * from quake.migration") == ledger)
+  }
+
+  @Test("of twenty programs that start at once are applied once")
+  func simultaneous() throws {
+    let database = database
+    let count = try Folder.migrations().count
+    let applied = Tally()
+    try BackgroundThread.run(20) { number in
+      let connection = try database.connect()
+      applied.add(
+        try Migrator(connection: connection, program: "program \(number)").migrate().count)
+    }
+    #expect(applied.total == count)
+    #expect(
+      try connection.table("select version from quake.migration order by version")
+        == (1...count).map(String.init))
+    try Migrator.checkSchema(of: connection)
+  }
+
+  @Test("that are added later are applied on top")
+  func added() throws {
+    let first = try migration("0001_a.sql", "create table a ();")
+    let second = try migration("0002_b.sql", "create table b ();")
+    #expect(try migrate([first]).map(\.name) == ["a"])
+    #expect(try migrate([second, first]).map(\.name) == ["b"])
+    #expect(try connection.ask("select to_regclass('b') is not null") == "t")
+  }
+
+  @Test("that fail leave nothing and name file and line")
+  func failing() throws {
+    let good = try migration("0001_good.sql", "create table good ();")
+    let bad = try migration(
+      "0002_bad.sql", "create table half ();\n-- é\ncreate table bad (a nonsense);\n")
+    let error = try refusal {
+      do {
+        _ = try migrate([good, bad])
+      } catch let error as StoreError {
+        // The server has no hint for this one.
+        throw StoreError(error.kind, error.message, detail: error.detail, hint: error.hint ?? "")
+      }
+    }
+    #expect(
+      error.message
+        == "could not apply migration: 0002_bad.sql:3: type \"nonsense\" does not exist")
+    #expect(try connection.ask("select to_regclass('half') is null") == "t")
+    #expect(try connection.table("select version from quake.migration") == ["1"])
+    // It can be tried again, mended.
+    #expect(try migrate([good, try migration("0002_bad.sql", "create table bad ();")]).count == 1)
+  }
+
+  @Test("that were modified are refused")
+  func modified() throws {
+    _ = try migrate([try migration("0001_a.sql", "create table a ();")])
+    let error = try refusal {
+      _ = try migrate([try migration("0001_a.sql", "create table  a ();")])
+    }
+    #expect(error.message == "migration 0001_a was modified after it was applied")
+    #expect(error.detail?.contains("tests 1") == true)
+  }
+
+  @Test("that the database has under another name are refused")
+  func missing() throws {
+    _ = try migrate([try migration("0001_a.sql", "create table a ();")])
+    let error = try refusal { _ = try migrate([try migration("0001_b.sql", "create table a ();")]) }
+    #expect(
+      error.message
+        == "applied migration 1 \"a\" is missing from this program, which has \"b\"")
+  }
+
+  @Test("that the database has more of are refused")
+  func newer() throws {
+    let first = try migration("0001_a.sql", "create table a ();")
+    _ = try migrate([first, try migration("0002_b.sql", "create table b ();")])
+    let error = try refusal { _ = try migrate([first]) }
+    #expect(
+      error.message
+        == "the database is newer than this program: its schema is at version 2, this program knows 1"
+    )
+  }
+
+  @Test("of which one was left out in the database are refused")
+  func ledgerGap() throws {
+    let all = try (1...3).map { try migration("000\($0)_m\($0).sql", "create table m\($0) ();") }
+    _ = try migrate(all)
+    try connection.run("delete from quake.migration where version = 2")
+    let error = try refusal { _ = try migrate(all) }
+    #expect(
+      error.message
+        == "gap in the applied migrations: 0002_m2 was never applied, a later one was")
+  }
+
+  @Test("of which the program has two of one number, or leaves one out, are refused")
+  func programFaults() throws {
+    let first = try migration("0001_a.sql", "select 1")
+    #expect(
+      try refusal { _ = try migrate([first, try migration("0001_b.sql", "select 1")]) }.message
+        == "duplicate migration: 0001_a.sql and 0001_b.sql")
+    #expect(
+      try refusal { _ = try migrate([first, try migration("0003_c.sql", "select 1")]) }.message
+        == "gap in the migrations: 0003_c.sql follows number 1")
+    #expect(try connection.ask("select to_regnamespace('quake') is null") == "t")
+  }
+
+  @Test(
+    "are files called NNNN_name.sql",
+    arguments: ["1_a.sql", "0000_a.sql", "0001_.sql", "0001-a.sql", "0001_a.txt", "000١_a.sql", ""])
+  func names(file: String) throws {
+    _ = try refusal { _ = try migration(file, "select 1") }
+  }
+
+  @Test("are UTF-8")
+  func encoding() throws {
+    let error = try #require(throws: StoreError.self) {
+      _ = try Migration(file: "0001_a.sql", contents: [0xFF])
+    }
+    #expect(error.message == "migration file \"0001_a.sql\" is not UTF-8")
+  }
+
+  @Test("are looked for by programs that do not migrate")
+  func checkSchema() throws {
+    let absent = try refusal { try Migrator.checkSchema(of: connection) }
+    #expect(absent.message.hasSuffix(" has no quake schema"))
+    let count = try Folder.migrations().count
+    _ = try Migrator(connection: connection, program: "tests").migrate()
+    try connection.run("delete from quake.migration where version = \(count)")
+    #expect(
+      try refusal { try Migrator.checkSchema(of: connection) }.message
+        .hasSuffix(" is at version \(count - 1), this program needs \(count)"))
+    try connection.run("insert into quake.migration values (\(count + 1), 'x', 'x', now(), 'x')")
+    #expect(
+      try refusal { try Migrator.checkSchema(of: connection) }.message
+        .hasPrefix("the database is newer than this program"))
+  }
+
+  @Test("in the binaries are those of the folder, byte for byte")
+  func embedded() throws {
+    let files = try Folder.migrations()
+    let embedded = try Migrator(connection: connection, program: "tests").status()
+    #expect(files.count >= 2)
+    #expect(
+      embedded.map(\.name) == files.map { String($0.name.dropFirst(5).dropLast(4)) })
+    // The ledger's checksums are compared with the files' in fresh().
+    #expect(
+      files.map { String($0.name.prefix(4)) }
+        == files.indices.map { number in
+          String("000\(number + 1)".suffix(4))
+        })
+  }
+}

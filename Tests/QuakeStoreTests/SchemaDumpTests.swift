@@ -1,0 +1,151 @@
+import Glibc
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+/// `migrations/schema.sql` is the schema as it is after all migrations, so that a change to it can be
+/// read in one place and cannot come about by accident.
+///
+/// To write it anew after adding a migration: `QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump`
+/// (`make schema`), then look at what `git diff` says.
+@Suite("The schema")
+struct SchemaDumpTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private func dump() throws -> String {
+    let program = try TestServer.shared.server.binDirectory + "/pg_dump"
+    let outcome = try ChildProcess(
+      program,
+      [
+        "--schema-only", "--no-owner", "--no-privileges", "-n", "quake", "-d", database.conninfo,
+      ]
+    ).run()
+    #expect(outcome.succeeded, "\(String(decoding: outcome.errors, as: UTF8.self))")
+    return String(decoding: outcome.output, as: UTF8.self)
+  }
+
+  /// Without comments, settings and blank lines, which differ between versions of pg_dump. A
+  /// function's body is kept whole: from `AS $$` to `$$;`.
+  private func normalised(_ dump: String) -> String {
+    var lines: [Substring] = []
+    var isInBody = false
+    for line in dump.split(separator: "\n", omittingEmptySubsequences: false) {
+      if !isInBody,
+        line.isEmpty || line.hasPrefix("--") || line.hasPrefix("SET ") || line.hasPrefix("\\")
+          || line.hasPrefix("SELECT pg_catalog.set_config(")
+      {
+        continue
+      }
+      lines.append(line)
+      if line.count(where: { $0 == "$" }) % 4 == 2, line.contains("$$") { isInBody.toggle() }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  @Test("is that of migrations/schema.sql")
+  func golden() throws {
+    let actual = normalised(try dump())
+    if getenv("QUAKE_WRITE_SCHEMA") != nil {
+      try Folder.write(
+        """
+        -- The schema after all migrations, as pg_dump prints it, without comments and settings.
+        -- Not a migration: a test compares the database with it, and writes it anew when told to:
+        -- QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
+
+        """ + actual, to: "schema.sql")
+    }
+    let expected = normalised(String(decoding: try Folder.read("schema.sql"), as: UTF8.self))
+    #expect(expected.contains("CREATE TABLE quake.quake ("))
+    guard actual != expected else { return }
+    let expectedLines = expected.split(separator: "\n")
+    for (number, line) in actual.split(separator: "\n").enumerated()
+    where number >= expectedLines.count || expectedLines[number] != line {
+      Issue.record(
+        """
+        the schema is not that of migrations/schema.sql; the first difference:
+        expected: \(number < expectedLines.count ? expectedLines[number] : "(end)")
+        found:    \(line)
+        If it is meant, run "make schema".
+        """)
+      return
+    }
+    Issue.record("the schema lacks the end of migrations/schema.sql")
+  }
+
+  @Test(
+    "has the program's columns, in its order and of its types",
+    arguments: [("quake", 0), ("quake_version", 4)])
+  func columns(table: String, before: Int) throws {
+    let actual = try connection.table(
+      """
+      select attname, format_type(atttypid, atttypmod) from pg_attribute
+       where attrelid = ('quake.' || $1)::regclass and attnum > 0 and not attisdropped
+       order by attnum
+      """, [.text(table)])
+    #expect(
+      actual.dropFirst(before)
+        == QuakeColumn.allCases.map { column in
+          switch column.kind {
+          case .text: "\(column.name)|text"
+          case .float8: "\(column.name)|double precision"
+          case .int4: "\(column.name)|integer"
+          case .int2: "\(column.name)|smallint"
+          case .timestamp: "\(column.name)|timestamp with time zone"
+          case .bool: "\(column.name)|boolean"
+          }
+        }[...])
+  }
+
+  /// Exempt are indexes, constraints and triggers, whose names say it, and the sequences of identity
+  /// columns, which are the columns'.
+  @Test("has a comment on everything that a user may meet")
+  func comments() throws {
+    let missing = try connection.table(
+      """
+      select 'schema quake' where obj_description('quake'::regnamespace, 'pg_namespace') is null
+      union all
+      select c.oid::regclass::text from pg_class c
+       where c.relnamespace = 'quake'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'S')
+         and obj_description(c.oid, 'pg_class') is null
+         and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
+      union all
+      select c.oid::regclass || '.' || a.attname from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where c.relnamespace = 'quake'::regnamespace and c.relkind in ('r', 'v', 'm', 'p')
+         and col_description(c.oid, a.attnum) is null
+      union all
+      select p.oid::regprocedure::text from pg_proc p
+       where p.pronamespace = 'quake'::regnamespace
+         and obj_description(p.oid, 'pg_proc') is null
+      """)
+    #expect(missing == [])
+    // So that the queries above cannot pass by finding nothing at all.
+    #expect(
+      try connection.ask(
+        """
+        select count(*) > 100 from pg_description d join pg_class c on c.oid = d.objoid
+         where d.classoid = 'pg_class'::regclass and c.relnamespace = 'quake'::regnamespace
+        """) == "t")
+  }
+
+  @Test("gives every function a fixed search path")
+  func searchPaths() throws {
+    let functions = try connection.table(
+      """
+      select p.oid::regprocedure,
+             coalesce(array_to_string(proconfig, ' '), '') like '%search_path=pg_catalog, pg_temp%'
+        from pg_proc p where p.pronamespace = 'quake'::regnamespace
+      """)
+    #expect(functions.count > 10)
+    #expect(functions.filter { !$0.hasSuffix("|t") } == [])
+  }
+}

@@ -1,0 +1,73 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A snapshot")
+struct SnapshotTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private struct Stop: Error {}
+
+  @Test("is the list at a token, newest first, whatever is written while it is read")
+  func consistency() throws {
+    try connection.run(
+      """
+      insert into quake.quake (code, time)
+      select 's' || i, '2000-01-01Z'::timestamptz + i * interval '1 minute'
+        from generate_series(1, 2000) i
+      """)
+    let before = try connection.latestToken()
+    let writer = try database.connect()
+    var token: ChangeToken?
+    var codes: [String] = []
+    try Snapshot.read(
+      over: connection,
+      begin: {
+        token = $0
+        try writer.run("delete from quake.quake where code = 's1'")
+        try writer.insertQuakes("late")
+      },
+      {
+        codes.append($0.text(.code) ?? "")
+        if codes.count == 500 { try writer.run("update quake.quake set felt = 1") }
+      })
+    #expect(token == before)
+    #expect(codes == (1...2_000).reversed().map { "s\($0)" })
+    // What came meanwhile is what follows.
+    var reader = try HistoryReader(connection: connection, after: before)
+    var count = 0
+    while try !reader.readPage({ _ in count += 1 }) {}
+    #expect(count == 2 + 2_000)
+  }
+
+  @Test("of an empty store begins at the beginning")
+  func empty() throws {
+    var token: ChangeToken?
+    try Snapshot.read(over: connection, begin: { token = $0 }) { _ in
+      Issue.record("there is no event")
+    }
+    #expect(token == .beginning)
+  }
+
+  @Test("whose taker throws leaves the connection usable and out of any transaction")
+  func throwing() throws {
+    try connection.insertQuakes("a", "b")
+    #expect(throws: Stop.self) {
+      try Snapshot.read(over: connection, begin: { _ in }) { _ in throw Stop() }
+    }
+    #expect(throws: Stop.self) {
+      try Snapshot.read(over: connection, begin: { _ in throw Stop() }) { _ in }
+    }
+    try connection.insertQuakes("c")
+    #expect(try connection.ask("select count(*) from quake.quake") == "3")
+  }
+}

@@ -1,0 +1,59 @@
+import Postgres
+import QuakeModel
+import TestSupport
+
+@testable import QuakeStore
+
+extension Connection {
+  /// Inserts events with the given codes by one plain statement.
+  func insertQuakes(_ codes: String..., magnitude: Double = 5) throws {
+    for code in codes {
+      try execute(
+        "insert into quake.quake (code, time, magnitude) values ($1, '2024-01-31T12:00:00Z', $2)",
+        [.text(code), .double(magnitude)])
+    }
+  }
+
+  /// The whole history: `transaction:position op code {changed}`, transactions counted from 1.
+  func historyLines() throws -> [String] {
+    try table(
+      """
+      select dense_rank() over (order by split_part(token, '.', 1)::bigint) || ':' || position
+             || ' ' || op || coalesce(' ' || code, '')
+             || case when changed = '{}' then '' else ' ' || changed::text end
+        from quake.changes_since('0')
+      """)
+  }
+
+  /// The newest token, of one's own last transaction if nobody else writes.
+  func latestToken() throws -> ChangeToken {
+    try HistoryReader.latestToken(over: self)
+  }
+
+  /// What there is between the tables of the history that must always hold; empty if all is well.
+  func historyFaults() throws -> [String] {
+    try table(
+      """
+      select 'pending row left' from quake.change_pending
+      union all
+      select 'version without transaction ' || v.id from quake.quake_version v
+       where not exists (select from quake.change_transaction t
+                          where t.transaction_id = v.transaction_id)
+      union all
+      select 'wrong counts of ' || t.token
+        from quake.change_transaction t
+       cross join lateral (
+         select count(*) filter (where op = 'insert'), count(*) filter (where op = 'update'),
+                count(*) filter (where op = 'delete'), count(*) filter (where op = 'truncate')
+           from quake.quake_version v where v.transaction_id = t.transaction_id
+       ) c (inserted, updated, deleted, truncated)
+       where (t.inserted, t.updated, t.deleted, t.truncated)
+             <> (c.inserted, c.updated, c.deleted, c.truncated)
+      union all
+      select 'the history does not give the table: ' || code from (
+        (select * from quake.quake except select * from quake.as_of(quake.latest_token()))
+        union all
+        (select * from quake.as_of(quake.latest_token()) except select * from quake.quake)) d
+      """)
+  }
+}

@@ -1,0 +1,724 @@
+-- The schema after all migrations, as pg_dump prints it, without comments and settings.
+-- Not a migration: a test compares the database with it, and writes it anew when told to:
+-- QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
+CREATE SCHEMA quake;
+COMMENT ON SCHEMA quake IS 'earthquakes, their history, and the imports that brought them';
+CREATE TABLE quake.quake (
+    code text NOT NULL,
+    net text,
+    net_code text,
+    source text DEFAULT 'local'::text NOT NULL,
+    type text,
+    status text,
+    magnitude double precision,
+    magnitude_type text,
+    place text,
+    "time" timestamp with time zone NOT NULL,
+    updated timestamp with time zone,
+    longitude double precision,
+    latitude double precision,
+    depth double precision,
+    title text,
+    url text,
+    detail text,
+    felt integer,
+    cdi double precision,
+    mmi double precision,
+    alert text,
+    tsunami smallint,
+    sig integer,
+    nst integer,
+    dmin double precision,
+    rms double precision,
+    gap double precision,
+    ids text,
+    sources text,
+    types text,
+    as_of timestamp with time zone,
+    validated boolean DEFAULT false NOT NULL,
+    withdrawn_at timestamp with time zone,
+    superseded_by text,
+    CONSTRAINT quake_as_of_range CHECK (((as_of >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (as_of < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT quake_code_length CHECK (((length(code) >= 1) AND (length(code) <= 256))),
+    CONSTRAINT quake_depth_range CHECK (((depth >= ('-100'::integer)::double precision) AND (depth <= (7000)::double precision))),
+    CONSTRAINT quake_epicentre_whole CHECK (((longitude IS NULL) = (latitude IS NULL))),
+    CONSTRAINT quake_latitude_range CHECK (((latitude >= ('-90'::integer)::double precision) AND (latitude <= (90)::double precision))),
+    CONSTRAINT quake_longitude_range CHECK (((longitude >= ('-180'::integer)::double precision) AND (longitude <= (180)::double precision))),
+    CONSTRAINT quake_magnitude_range CHECK (((magnitude >= ('-10'::integer)::double precision) AND (magnitude <= (12)::double precision))),
+    CONSTRAINT quake_superseded_by_other CHECK ((superseded_by <> code)),
+    CONSTRAINT quake_time_range CHECK ((("time" >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND ("time" < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT quake_updated_range CHECK (((updated >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (updated < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT quake_withdrawn_at_range CHECK (((withdrawn_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (withdrawn_at < '10000-01-01 00:00:00+00'::timestamp with time zone)))
+);
+COMMENT ON TABLE quake.quake IS 'seismic events, one row each, as they are known now; every change is recorded in quake_version';
+COMMENT ON COLUMN quake.quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON COLUMN quake.quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.quake.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.quake.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
+COMMENT ON COLUMN quake.quake.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed, deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
+COMMENT ON COLUMN quake.quake.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.quake.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.quake."time" IS 'origin time';
+COMMENT ON COLUMN quake.quake.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.quake.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.quake.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.quake.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
+COMMENT ON COLUMN quake.quake.title IS 'headline for people';
+COMMENT ON COLUMN quake.quake.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.quake.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.quake.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.quake.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.quake.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
+COMMENT ON COLUMN quake.quake.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.quake.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.quake.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.quake.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.quake.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.quake.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.quake.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
+COMMENT ON COLUMN quake.quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
+COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.quake
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select quake.token_number(p_token);  -- by itself for the error, as above
+  with version as (
+    select v.* from quake.quake_version v
+      join quake.change_transaction t on t.transaction_id = v.transaction_id
+     where t.token <= (select quake.token_number(p_token))
+  ), newest as (
+    select distinct on (v.code) v.* from version v
+     where v.op <> 'truncate'
+       and v.id > coalesce((select max(id) from version where op = 'truncate'), 0)
+     order by v.code, v.id desc
+  )
+  select n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type,
+         n.place, n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url,
+         n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
+         n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
+         n.withdrawn_at, n.superseded_by
+    from newest n where n.op <> 'delete'
+$$;
+COMMENT ON FUNCTION quake.as_of(p_token text) IS 'the events as they were just after the transaction of a token';
+CREATE FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  place constant text := current_setting('quake.pending', true);
+  pending record;
+begin
+  if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
+    update quake.change_pending p
+       set inserted = p.inserted + p_inserted, updated = p.updated + p_updated,
+           deleted = p.deleted + p_deleted, truncated = p.truncated + p_truncated
+     where p.ctid = place::tid and p.xid = pg_current_xact_id()
+    returning p.transaction_id, p.ctid as place into pending;
+    if found then
+      perform set_config('quake.pending', pending.place::text, true);
+      return pending.transaction_id;
+    end if;
+  end if;
+  insert into quake.change_pending as p
+  values (pg_current_xact_id(), nextval('quake.transaction_id'), p_inserted, p_updated, p_deleted, p_truncated)
+  returning p.transaction_id, p.ctid as place into pending;
+  perform set_config('quake.pending', pending.place::text, true);
+  return pending.transaction_id;
+end
+$_$;
+COMMENT ON FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) IS 'adds to the counts of the running transaction; the first call marks it as one to be numbered at commit';
+CREATE FUNCTION quake.change_pending__number() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  place constant text := current_setting('quake.pending', true);
+  import_setting constant text := current_setting('quake.import', true);
+  author constant text := nullif(current_setting('quake.author', true), '');
+  context constant text := nullif(current_setting('quake.context', true), '');
+  nonce constant text := substr(gen_random_uuid()::text, 1, 8);
+  pending quake.change_pending;
+  import_id bigint;
+  new_token bigint;
+begin
+  if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
+    delete from quake.change_pending p
+     where p.ctid = place::tid and p.xid = new.xid and p.transaction_id = new.transaction_id
+    returning p.* into pending;
+  end if;
+  if pending.xid is null then  -- somebody meddled with the setting
+    delete from quake.change_pending p
+     where p.xid = new.xid and p.transaction_id = new.transaction_id
+    returning p.* into pending;
+  end if;
+  perform set_config('quake.pending', '', true);
+  -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again
+  -- for something else.
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+  -- Only an import that this transaction itself wrote may claim it.
+  if import_setting ~ '^[0-9]{1,18}$' then
+    select i.id into import_id from quake.import i
+     where i.id = import_setting::bigint and i.xmin = pg_current_xact_id()::xid;
+  end if;
+  -- The key is 'quake' in ASCII followed by 01: any number would do, as long as nobody else's lock
+  -- uses it.
+  perform pg_advisory_xact_lock(x'7175616b6501'::bigint);
+  new_token := nextval('quake.token');
+  insert into quake.change_transaction values (
+    new_token, nonce, pending.transaction_id, author, context,
+    nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
+    inet_client_addr(), clock_timestamp(),
+    pending.inserted, pending.updated, pending.deleted, pending.truncated, import_id);
+  if import_id is not null then
+    update quake.import i set token = new_token where i.id = import_id;
+  end if;
+  -- A notification holds at most 8,000 bytes; an author of 200 characters is at most 2,400.
+  perform pg_notify('quake_changes', json_build_object(
+    'token', new_token || '.' || nonce, 'author', left(author, 200),
+    'inserted', pending.inserted, 'updated', pending.updated,
+    'deleted', pending.deleted, 'truncated', pending.truncated)::text);
+  return null;
+end
+$_$;
+COMMENT ON FUNCTION quake.change_pending__number() IS 'numbers a transaction at its commit and rings the bell (channel quake_changes)';
+CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.quake, new quake.quake, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  -- By itself, for the error: below it is not asked where there is nothing to compare it with.
+  select quake.token_number(p_token);
+  select t.token || '.' || t.nonce, v.position, v.op, v.code, coalesce(v.changed, '{}'),
+         case v.op when 'delete' then v.row when 'update' then p.row end,
+         case when v.op in ('insert', 'update') then v.row end,
+         t.author, t.context, t.application_name, t.database_user, t.process_id,
+         t.client_address, t.at, t.import_id
+    from (select * from quake.change_transaction t
+           where t.token > (select quake.token_number(p_token)) order by t.token) t
+   cross join lateral (
+     select row_number() over (order by v.id) - 1 as position, v.id, v.op, v.code, v.changed,
+            row(v.code, v.net, v.net_code, v.source, v.type, v.status, v.magnitude, v.magnitude_type,
+            v.place, v.time, v.updated, v.longitude, v.latitude, v.depth, v.title, v.url,
+            v.detail, v.felt, v.cdi, v.mmi, v.alert, v.tsunami, v.sig, v.nst,
+            v.dmin, v.rms, v.gap, v.ids, v.sources, v.types, v.as_of, v.validated,
+            v.withdrawn_at, v.superseded_by)::quake.quake as row
+       from quake.quake_version v where v.transaction_id = t.transaction_id) v
+    left join lateral (
+     select row(p.code, p.net, p.net_code, p.source, p.type, p.status, p.magnitude, p.magnitude_type,
+            p.place, p.time, p.updated, p.longitude, p.latitude, p.depth, p.title, p.url,
+            p.detail, p.felt, p.cdi, p.mmi, p.alert, p.tsunami, p.sig, p.nst,
+            p.dmin, p.rms, p.gap, p.ids, p.sources, p.types, p.as_of, p.validated,
+            p.withdrawn_at, p.superseded_by)::quake.quake as row
+       from quake.quake_version p
+      where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
+   order by t.token, v.id
+$$;
+COMMENT ON FUNCTION quake.changes_since(p_token text) IS 'every change after a token, in commit order; 0 for all. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
+CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select q.* from quake.quake q where q.code = p_id
+  union all
+  select q.* from quake.quake_alias a join quake.quake q on q.code = a.code
+   where a.id = p_id and not exists (select from quake.quake o where o.code = p_id)
+$$;
+COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has, or had, this id: no row or one';
+CREATE FUNCTION quake.latest_token() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t order by t.token desc limit 1), '0')
+$$;
+COMMENT ON FUNCTION quake.latest_token() IS 'the newest token; 0 before the first change';
+CREATE FUNCTION quake.quake__record_delete() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  with pending as (
+    select quake.change_pending__add(0, 0, count(*), 0) as transaction_id from old_rows
+  )
+  insert into quake.quake_version (
+    transaction_id, op,
+      code, net, net_code, source, type, status, magnitude, magnitude_type,
+      place, time, updated, longitude, latitude, depth, title, url,
+      detail, felt, cdi, mmi, alert, tsunami, sig, nst,
+      dmin, rms, gap, ids, sources, types, as_of, validated,
+      withdrawn_at, superseded_by)
+  select (select p.transaction_id from pending p), 'delete',
+      o.code, o.net, o.net_code, o.source, o.type, o.status, o.magnitude, o.magnitude_type,
+      o.place, o.time, o.updated, o.longitude, o.latitude, o.depth, o.title, o.url,
+      o.detail, o.felt, o.cdi, o.mmi, o.alert, o.tsunami, o.sig, o.nst,
+      o.dmin, o.rms, o.gap, o.ids, o.sources, o.types, o.as_of, o.validated,
+      o.withdrawn_at, o.superseded_by
+    from old_rows o;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.quake__record_delete() IS 'records deleted events, with their last values, in quake_version';
+CREATE FUNCTION quake.quake__record_insert() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  with pending as (
+    select quake.change_pending__add(count(*), 0, 0, 0) as transaction_id from new_rows
+  )
+  insert into quake.quake_version (
+    transaction_id, op,
+      code, net, net_code, source, type, status, magnitude, magnitude_type,
+      place, time, updated, longitude, latitude, depth, title, url,
+      detail, felt, cdi, mmi, alert, tsunami, sig, nst,
+      dmin, rms, gap, ids, sources, types, as_of, validated,
+      withdrawn_at, superseded_by)
+  select (select p.transaction_id from pending p), 'insert',
+      n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type,
+      n.place, n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url,
+      n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
+      n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
+      n.withdrawn_at, n.superseded_by
+    from new_rows n;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.quake__record_insert() IS 'records inserted events in quake_version';
+CREATE FUNCTION quake.quake__record_truncate() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into quake.quake_version (transaction_id, op)
+  values (quake.change_pending__add(0, 0, 0, 1), 'truncate');
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.quake__record_truncate() IS 'records that the table of events was truncated';
+CREATE FUNCTION quake.quake__record_update() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+  with difference as materialized (
+    select n as row, c.changed
+      from old_rows o
+      join new_rows n on n.code = o.code
+     cross join lateral (
+        select array_remove(array[
+          case when o.net is distinct from n.net then 'net' end,
+          case when o.net_code is distinct from n.net_code then 'net_code' end,
+          case when o.source is distinct from n.source then 'source' end,
+          case when o.type is distinct from n.type then 'type' end,
+          case when o.status is distinct from n.status then 'status' end,
+          case when o.magnitude is distinct from n.magnitude then 'magnitude' end,
+          case when o.magnitude_type is distinct from n.magnitude_type then 'magnitude_type' end,
+          case when o.place is distinct from n.place then 'place' end,
+          case when o.time is distinct from n.time then 'time' end,
+          case when o.updated is distinct from n.updated then 'updated' end,
+          case when o.longitude is distinct from n.longitude then 'longitude' end,
+          case when o.latitude is distinct from n.latitude then 'latitude' end,
+          case when o.depth is distinct from n.depth then 'depth' end,
+          case when o.title is distinct from n.title then 'title' end,
+          case when o.url is distinct from n.url then 'url' end,
+          case when o.detail is distinct from n.detail then 'detail' end,
+          case when o.felt is distinct from n.felt then 'felt' end,
+          case when o.cdi is distinct from n.cdi then 'cdi' end,
+          case when o.mmi is distinct from n.mmi then 'mmi' end,
+          case when o.alert is distinct from n.alert then 'alert' end,
+          case when o.tsunami is distinct from n.tsunami then 'tsunami' end,
+          case when o.sig is distinct from n.sig then 'sig' end,
+          case when o.nst is distinct from n.nst then 'nst' end,
+          case when o.dmin is distinct from n.dmin then 'dmin' end,
+          case when o.rms is distinct from n.rms then 'rms' end,
+          case when o.gap is distinct from n.gap then 'gap' end,
+          case when o.ids is distinct from n.ids then 'ids' end,
+          case when o.sources is distinct from n.sources then 'sources' end,
+          case when o.types is distinct from n.types then 'types' end,
+          case when o.as_of is distinct from n.as_of then 'as_of' end,
+          case when o.validated is distinct from n.validated then 'validated' end,
+          case when o.withdrawn_at is distinct from n.withdrawn_at then 'withdrawn_at' end,
+          case when o.superseded_by is distinct from n.superseded_by then 'superseded_by' end
+        ], null)) c (changed)
+     where c.changed <> '{}'
+  ), pending as (
+    select quake.change_pending__add(0, count(*), 0, 0) as transaction_id from difference
+  )
+  insert into quake.quake_version (
+    transaction_id, op, changed,
+      code, net, net_code, source, type, status, magnitude, magnitude_type,
+      place, time, updated, longitude, latitude, depth, title, url,
+      detail, felt, cdi, mmi, alert, tsunami, sig, nst,
+      dmin, rms, gap, ids, sources, types, as_of, validated,
+      withdrawn_at, superseded_by)
+  select (select p.transaction_id from pending p), 'update', d.changed,
+      (d.row).code, (d.row).net, (d.row).net_code, (d.row).source, (d.row).type,
+      (d.row).status, (d.row).magnitude, (d.row).magnitude_type, (d.row).place, (d.row).time,
+      (d.row).updated, (d.row).longitude, (d.row).latitude, (d.row).depth, (d.row).title,
+      (d.row).url, (d.row).detail, (d.row).felt, (d.row).cdi, (d.row).mmi,
+      (d.row).alert, (d.row).tsunami, (d.row).sig, (d.row).nst, (d.row).dmin,
+      (d.row).rms, (d.row).gap, (d.row).ids, (d.row).sources, (d.row).types,
+      (d.row).as_of, (d.row).validated, (d.row).withdrawn_at, (d.row).superseded_by
+    from difference d;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.quake__record_update() IS 'records updates that changed something in quake_version';
+CREATE FUNCTION quake.quake__refuse_code_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'cannot change the code of event "%" to "%"', old.code, new.code
+    using errcode = 'integrity_constraint_violation', schema = 'quake', table = 'quake', column = 'code',
+          hint = 'Delete the event and insert it under its new code.';
+end
+$$;
+COMMENT ON FUNCTION quake.quake__refuse_code_change() IS 'an event''s code is its identity: its history hangs on it';
+CREATE FUNCTION quake.token_number(p_token text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  number bigint;
+  newest quake.change_transaction;
+  found_nonce text;
+begin
+  if p_token = '0' then
+    return 0;
+  end if;
+  if p_token is null or p_token !~ '^[1-9][0-9]{0,17}\.[0-9a-f]{8}$' then
+    raise exception 'malformed token "%"', p_token
+      using errcode = 'QK001', hint = 'A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands for the beginning.';
+  end if;
+  number := split_part(p_token, '.', 1)::bigint;
+  select t.nonce into found_nonce from quake.change_transaction t where t.token = number;
+  if found_nonce = split_part(p_token, '.', 2) then
+    return number;
+  end if;
+  select t.* into newest from quake.change_transaction t order by t.token desc limit 1;
+  if newest.token is null or number > newest.token then
+    raise exception 'token % is in the future', p_token
+      using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
+            hint = 'The database was restored to an earlier state, or the token is another database''s.';
+  end if;
+  raise exception 'history diverged at token %', p_token
+    using errcode = 'QK003',
+          detail = case when found_nonce is null then format('There is no transaction %s here.', number)
+                        else format('Transaction %s is %s.%s here.', number, number, found_nonce) end,
+          hint = 'The database was restored or failed over and lost that transaction, or the token is another database''s. Begin again with a snapshot.';
+end
+$_$;
+COMMENT ON FUNCTION quake.token_number(p_token text) IS 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK003 (diverged) or QK004 (in the future) otherwise';
+CREATE UNLOGGED TABLE quake.change_pending (
+    xid xid8 NOT NULL,
+    transaction_id bigint NOT NULL,
+    inserted bigint NOT NULL,
+    updated bigint NOT NULL,
+    deleted bigint NOT NULL,
+    truncated bigint NOT NULL
+);
+COMMENT ON TABLE quake.change_pending IS 'transactions that have changed events and have not committed; empty but for those';
+COMMENT ON COLUMN quake.change_pending.xid IS 'the transaction, as PostgreSQL numbers it';
+COMMENT ON COLUMN quake.change_pending.transaction_id IS 'the transaction, as the versions name it';
+COMMENT ON COLUMN quake.change_pending.inserted IS 'events inserted so far';
+COMMENT ON COLUMN quake.change_pending.updated IS 'updates that changed something so far';
+COMMENT ON COLUMN quake.change_pending.deleted IS 'events deleted so far';
+COMMENT ON COLUMN quake.change_pending.truncated IS 'times the table was truncated so far';
+CREATE TABLE quake.change_transaction (
+    token bigint NOT NULL,
+    nonce text NOT NULL,
+    transaction_id bigint NOT NULL,
+    author text,
+    context text,
+    application_name text,
+    database_user text NOT NULL,
+    process_id integer NOT NULL,
+    client_address inet,
+    at timestamp with time zone NOT NULL,
+    inserted bigint NOT NULL,
+    updated bigint NOT NULL,
+    deleted bigint NOT NULL,
+    truncated bigint NOT NULL,
+    import_id bigint,
+    CONSTRAINT change_transaction_nonce_form CHECK ((nonce ~ '^[0-9a-f]{8}$'::text))
+);
+COMMENT ON TABLE quake.change_transaction IS 'one row for each committed transaction that changed events, in commit order';
+COMMENT ON COLUMN quake.change_transaction.token IS 'number of the transaction, in commit order; written token.nonce where it leaves the database';
+COMMENT ON COLUMN quake.change_transaction.nonce IS 'random, 8 hexadecimal digits: proves that a reader with this token continues this very history';
+COMMENT ON COLUMN quake.change_transaction.transaction_id IS 'ties the versions in quake_version to the transaction';
+COMMENT ON COLUMN quake.change_transaction.author IS 'who made the change, as the writer says it: set local quake.author = ...';
+COMMENT ON COLUMN quake.change_transaction.context IS 'what for, as the writer says it: set local quake.context = ...';
+COMMENT ON COLUMN quake.change_transaction.application_name IS 'application_name of the writing session';
+COMMENT ON COLUMN quake.change_transaction.database_user IS 'role the session had logged in as';
+COMMENT ON COLUMN quake.change_transaction.process_id IS 'process id of the server process that wrote';
+COMMENT ON COLUMN quake.change_transaction.client_address IS 'address of the client; null over a Unix socket';
+COMMENT ON COLUMN quake.change_transaction.at IS 'when it was numbered, just before its commit';
+COMMENT ON COLUMN quake.change_transaction.inserted IS 'events inserted';
+COMMENT ON COLUMN quake.change_transaction.updated IS 'updates that changed something';
+COMMENT ON COLUMN quake.change_transaction.deleted IS 'events deleted';
+COMMENT ON COLUMN quake.change_transaction.truncated IS 'times the table was truncated';
+COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change, if one did';
+CREATE TABLE quake.feed (
+    name text NOT NULL,
+    url text NOT NULL,
+    etag text,
+    last_modified text,
+    generated timestamp with time zone,
+    polled_at timestamp with time zone,
+    succeeded_at timestamp with time zone,
+    failures integer DEFAULT 0 NOT NULL,
+    error text,
+    CONSTRAINT feed_failures_count CHECK ((failures >= 0))
+);
+COMMENT ON TABLE quake.feed IS 'state of the feeds that workers poll';
+COMMENT ON COLUMN quake.feed.name IS 'the feed''s short name';
+COMMENT ON COLUMN quake.feed.url IS 'where it is polled, without a password';
+COMMENT ON COLUMN quake.feed.etag IS 'ETag of the last snapshot taken; sent back so that an unchanged one need not be';
+COMMENT ON COLUMN quake.feed.last_modified IS 'its Last-Modified, as it was given';
+COMMENT ON COLUMN quake.feed.generated IS 'when it was generated';
+COMMENT ON COLUMN quake.feed.polled_at IS 'last attempt';
+COMMENT ON COLUMN quake.feed.succeeded_at IS 'last attempt that succeeded, an unchanged answer included';
+COMMENT ON COLUMN quake.feed.failures IS 'failed attempts since then';
+COMMENT ON COLUMN quake.feed.error IS 'what the last attempt failed of; null: it did not';
+CREATE TABLE quake.import (
+    id bigint NOT NULL,
+    source text NOT NULL,
+    feed text NOT NULL,
+    format text NOT NULL,
+    http_status integer,
+    etag text,
+    last_modified text,
+    generated timestamp with time zone,
+    seen bigint DEFAULT 0 NOT NULL,
+    inserted bigint DEFAULT 0 NOT NULL,
+    updated bigint DEFAULT 0 NOT NULL,
+    unchanged bigint DEFAULT 0 NOT NULL,
+    rejected bigint DEFAULT 0 NOT NULL,
+    duplicate bigint DEFAULT 0 NOT NULL,
+    stale bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    receive_duration interval,
+    merge_duration interval,
+    complete boolean DEFAULT false NOT NULL,
+    program text NOT NULL,
+    token bigint,
+    CONSTRAINT import_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
+    CONSTRAINT import_stale_unchanged CHECK ((stale <= unchanged))
+);
+COMMENT ON TABLE quake.import IS 'one row for each run of an import that reached the store, written in the transaction of its data';
+COMMENT ON COLUMN quake.import.id IS 'number of the import';
+COMMENT ON COLUMN quake.import.source IS 'the URL (without a password), path or - that was read';
+COMMENT ON COLUMN quake.import.feed IS 'short name of the feed';
+COMMENT ON COLUMN quake.import.format IS 'usgs-geojson, usgs-csv, emsc-json, ...';
+COMMENT ON COLUMN quake.import.http_status IS 'status of the HTTP answer; null for a file';
+COMMENT ON COLUMN quake.import.etag IS 'ETag of the HTTP answer';
+COMMENT ON COLUMN quake.import.last_modified IS 'Last-Modified of the HTTP answer, as it was given';
+COMMENT ON COLUMN quake.import.generated IS 'when the snapshot was generated: its own word, else Last-Modified or Date of the HTTP answer; null: unknown';
+COMMENT ON COLUMN quake.import.seen IS 'records in the feed: the sum of inserted, updated, unchanged, rejected and duplicate';
+COMMENT ON COLUMN quake.import.inserted IS 'events that were new';
+COMMENT ON COLUMN quake.import.updated IS 'events whose contents differed';
+COMMENT ON COLUMN quake.import.unchanged IS 'events left untouched, stale ones included';
+COMMENT ON COLUMN quake.import.rejected IS 'records that could not be taken; see import_reject';
+COMMENT ON COLUMN quake.import.duplicate IS 'records whose code came again later in the same feed; the last one counts';
+COMMENT ON COLUMN quake.import.stale IS 'events left untouched because the row is of a newer snapshot';
+COMMENT ON COLUMN quake.import.bytes IS 'bytes of the body after decompression';
+COMMENT ON COLUMN quake.import.started_at IS 'when the import began';
+COMMENT ON COLUMN quake.import.finished_at IS 'when its last merge was done';
+COMMENT ON COLUMN quake.import.receive_duration IS 'time spent on receiving, decoding and staging';
+COMMENT ON COLUMN quake.import.merge_duration IS 'time spent on merging';
+COMMENT ON COLUMN quake.import.complete IS 'false while an import that commits in batches has not reached its end';
+COMMENT ON COLUMN quake.import.program IS 'program and version that ran the import';
+COMMENT ON COLUMN quake.import.token IS 'number of the (last) transaction that it changed events in; null: it changed none';
+ALTER TABLE quake.import ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME quake.import_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE TABLE quake.import_reject (
+    import_id bigint NOT NULL,
+    record bigint NOT NULL,
+    place text NOT NULL,
+    reason text NOT NULL,
+    raw text NOT NULL
+);
+COMMENT ON TABLE quake.import_reject IS 'records of a feed that could not be taken';
+COMMENT ON COLUMN quake.import_reject.import_id IS 'the import (import.id)';
+COMMENT ON COLUMN quake.import_reject.record IS 'which record of the feed, from 1';
+COMMENT ON COLUMN quake.import_reject.place IS 'where it begins in the input: line or byte offset';
+COMMENT ON COLUMN quake.import_reject.reason IS 'why it was rejected';
+COMMENT ON COLUMN quake.import_reject.raw IS 'the record as it came, at most 64 KiB; what is not UTF-8 is replaced';
+CREATE TABLE quake.migration (
+    version integer NOT NULL,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    program text NOT NULL
+);
+COMMENT ON TABLE quake.migration IS 'the steps of the schema that have been applied, in order';
+COMMENT ON COLUMN quake.migration.version IS 'number of the step, from 1';
+COMMENT ON COLUMN quake.migration.name IS 'name of its file, without number and ending';
+COMMENT ON COLUMN quake.migration.sha256 IS 'SHA-256 of the file, hexadecimal';
+COMMENT ON COLUMN quake.migration.applied_at IS 'when it was applied';
+COMMENT ON COLUMN quake.migration.program IS 'program and version that applied it';
+CREATE TABLE quake.quake_alias (
+    id text NOT NULL,
+    code text NOT NULL,
+    CONSTRAINT quake_alias_other CHECK ((id <> code))
+);
+COMMENT ON TABLE quake.quake_alias IS 'the other ids under which events have been seen (quake.ids); an event''s present code needs no row here';
+COMMENT ON COLUMN quake.quake_alias.id IS 'an id that is, or was, one of the event''s';
+COMMENT ON COLUMN quake.quake_alias.code IS 'present code of the event';
+CREATE TABLE quake.quake_version (
+    id bigint NOT NULL,
+    transaction_id bigint NOT NULL,
+    op text NOT NULL,
+    changed text[],
+    code text,
+    net text,
+    net_code text,
+    source text,
+    type text,
+    status text,
+    magnitude double precision,
+    magnitude_type text,
+    place text,
+    "time" timestamp with time zone,
+    updated timestamp with time zone,
+    longitude double precision,
+    latitude double precision,
+    depth double precision,
+    title text,
+    url text,
+    detail text,
+    felt integer,
+    cdi double precision,
+    mmi double precision,
+    alert text,
+    tsunami smallint,
+    sig integer,
+    nst integer,
+    dmin double precision,
+    rms double precision,
+    gap double precision,
+    ids text,
+    sources text,
+    types text,
+    as_of timestamp with time zone,
+    validated boolean,
+    withdrawn_at timestamp with time zone,
+    superseded_by text,
+    CONSTRAINT quake_version_changed_present CHECK (((changed IS NULL) = (op <> 'update'::text))),
+    CONSTRAINT quake_version_code_present CHECK (((code IS NULL) = (op = 'truncate'::text))),
+    CONSTRAINT quake_version_op_known CHECK ((op = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text, 'truncate'::text])))
+);
+COMMENT ON TABLE quake.quake_version IS 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
+COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; grows along each event''s versions and within a transaction';
+COMMENT ON COLUMN quake.quake_version.transaction_id IS 'the transaction it belongs to (change_transaction.transaction_id)';
+COMMENT ON COLUMN quake.quake_version.op IS 'insert, update, delete or truncate; a truncate has no event';
+COMMENT ON COLUMN quake.quake_version.changed IS 'names of the columns that an update changed';
+COMMENT ON COLUMN quake.quake_version.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON COLUMN quake.quake_version.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.quake_version.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.quake_version.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
+COMMENT ON COLUMN quake.quake_version.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed, deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
+COMMENT ON COLUMN quake.quake_version.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.quake_version."time" IS 'origin time';
+COMMENT ON COLUMN quake.quake_version.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.quake_version.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.quake_version.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.quake_version.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
+COMMENT ON COLUMN quake.quake_version.title IS 'headline for people';
+COMMENT ON COLUMN quake.quake_version.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.quake_version.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.quake_version.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.quake_version.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake_version.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake_version.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.quake_version.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
+COMMENT ON COLUMN quake.quake_version.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.quake_version.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.quake_version.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.quake_version.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.quake_version.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.quake_version.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.quake_version.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.quake_version.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
+COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
+COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.quake_version.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+ALTER TABLE quake.quake_version ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME quake.quake_version_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE SEQUENCE quake.token
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+COMMENT ON SEQUENCE quake.token IS 'numbers transactions at their commit, in commit order';
+CREATE SEQUENCE quake.transaction_id
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+COMMENT ON SEQUENCE quake.transaction_id IS 'numbers transactions at their first change; ties versions to their transaction, says nothing of order';
+ALTER TABLE ONLY quake.change_transaction
+    ADD CONSTRAINT change_transaction_pkey PRIMARY KEY (token);
+ALTER TABLE ONLY quake.change_transaction
+    ADD CONSTRAINT change_transaction_transaction_id UNIQUE (transaction_id);
+ALTER TABLE ONLY quake.feed
+    ADD CONSTRAINT feed_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY quake.import
+    ADD CONSTRAINT import_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY quake.import_reject
+    ADD CONSTRAINT import_reject_pkey PRIMARY KEY (import_id, record);
+ALTER TABLE ONLY quake.migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY quake.quake_alias
+    ADD CONSTRAINT quake_alias_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY quake.quake
+    ADD CONSTRAINT quake_pkey PRIMARY KEY (code);
+ALTER TABLE ONLY quake.quake_version
+    ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
+CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
+CREATE INDEX import_generated ON quake.import USING btree (generated);
+CREATE INDEX import_started_at ON quake.import USING btree (started_at);
+CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);
+CREATE INDEX quake_time ON quake.quake USING btree ("time");
+CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);
+CREATE CONSTRAINT TRIGGER change_pending_10_number AFTER INSERT ON quake.change_pending DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION quake.change_pending__number();
+CREATE TRIGGER quake_10_refuse_code_change BEFORE UPDATE OF code ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
+CREATE TRIGGER quake_20_record_delete AFTER DELETE ON quake.quake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_delete();
+CREATE TRIGGER quake_20_record_insert AFTER INSERT ON quake.quake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_insert();
+CREATE TRIGGER quake_20_record_truncate AFTER TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_truncate();
+CREATE TRIGGER quake_20_record_update AFTER UPDATE ON quake.quake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_update();
+ALTER TABLE ONLY quake.change_transaction
+    ADD CONSTRAINT change_transaction_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
+ALTER TABLE ONLY quake.import_reject
+    ADD CONSTRAINT import_reject_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;
