@@ -30,11 +30,13 @@ public final class Connection {
     try settings.check()
     let parameters = settings.parameters
     guard
-      let connection = withCStrings(parameters.map { $0.keyword }, { keywords in
-        withCStrings(parameters.map { $0.value }) { values in
-          PQconnectStartParams(keywords, values, 1)
-        }
-      })
+      let connection = withCStrings(
+        parameters.map { $0.keyword },
+        { keywords in
+          withCStrings(parameters.map { $0.value }) { values in
+            PQconnectStartParams(keywords, values, 1)
+          }
+        })
     else {
       throw PostgresError(connection: nil, doing: "could not connect to the database")
     }
@@ -100,7 +102,9 @@ public final class Connection {
     var option = options
     while let keyword = option.pointee.keyword {
       if strcmp(keyword, "connect_timeout") == 0 {
-        guard let value = option.pointee.val, let seconds = Int(String(cString: value)) else { break }
+        guard let value = option.pointee.val, let seconds = Int(String(cString: value)) else {
+          break
+        }
         return seconds > 0 ? .seconds(seconds) : nil
       }
       option += 1

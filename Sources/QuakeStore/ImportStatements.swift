@@ -39,7 +39,10 @@ struct ImportStatements {
         from stdin (format binary)
         """)
     let differs = "(\(list(rest, "o."))) is distinct from (\(list(rest, "s.")))"
-    let fresh = policy == .always ? "true" : "(o.as_of is null or $1::timestamptz is null or o.as_of <= $1::timestamptz)"
+    let fresh =
+      policy == .always
+      ? "true"
+      : "(o.as_of is null or $1::timestamptz is null or o.as_of <= $1::timestamptz)"
 
     // Two guards against writing what is unchanged. The join: "on conflict do update ... where" alone
     // locks each unchanged row, which writes it (96 MB of WAL for 200,000 rows; with the join none).
@@ -96,7 +99,8 @@ struct ImportStatements {
         select case when exists (select from quake.import where generated > $1::timestamptz)
                     then (select count(*) \(conflicting) and o.as_of > $1::timestamptz) else 0 end
         """)
-    firstConflict = SQL(trusted: "select s.code, count(*) over () \(conflicting) order by s.code limit 1")
+    firstConflict = SQL(
+      trusted: "select s.code, count(*) over () \(conflicting) order by s.code limit 1")
   }
 
   private static func sqlType(of column: QuakeColumn) -> String {

@@ -115,7 +115,8 @@ public struct Importer {
   }
 
   private func refuseIfNothingIsUsable(_ batch: ImportReport) throws {
-    guard batch.seen > 0, batch.rejected == batch.seen, let first = batch.firstReject else { return }
+    guard batch.seen > 0, batch.rejected == batch.seen, let first = batch.firstReject
+    else { return }
     throw StoreError(
       .badData,
       batch.seen == 1
