@@ -90,7 +90,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["QuakeStore", "Postgres"], path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "QuakeModelTests", dependencies: ["QuakeModel"], swiftSettings: strict),
+      name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -102,7 +102,9 @@ public final class Connection {
     var option = options
     while let keyword = option.pointee.keyword {
       if strcmp(keyword, "connect_timeout") == 0 {
-        guard let value = option.pointee.val, let seconds = Int(String(cString: value)) else { break }
+        guard let value = option.pointee.val, let seconds = Int(String(cString: value)) else {
+          break
+        }
         return seconds > 0 ? .seconds(seconds) : nil
       }
       option += 1

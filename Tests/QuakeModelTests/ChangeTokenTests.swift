@@ -1,4 +1,5 @@
 import QuakeModel
+import TestSupport
 import Testing
 
 @Suite("A token")

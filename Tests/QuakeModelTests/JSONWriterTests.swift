@@ -1,5 +1,6 @@
 import Foundation
 import QuakeModel
+import TestSupport
 import Testing
 
 @Suite("The JSON writer")

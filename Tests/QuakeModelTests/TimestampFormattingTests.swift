@@ -1,5 +1,6 @@
 import Glibc
 import QuakeModel
+import TestSupport
 import Testing
 
 @Suite("Writing an instant")

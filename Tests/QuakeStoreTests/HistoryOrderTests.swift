@@ -58,15 +58,11 @@ struct HistoryOrderTests {
     try connection.insertQuakes("a", magnitude: 1)
     try connection.run("begin", "update quake.quake set magnitude = 2")
     let database = database
-    let pid = Atomic32()
     let waiter = BackgroundThread {
-      let third = try database.connect()
-      pid.set(third.serverProcessID)
+      let third = try database.connect(applicationName: "third")
       try third.run("update quake.quake set magnitude = magnitude + 10")
     }
-    let deadline = Deadline(after: .seconds(20))
-    while pid.value == 0, !deadline.hasPassed {}
-    #expect(try other.waitUntilBlocked(pid.value))
+    #expect(try other.waitUntilBlocked(applicationName: "third"))
     try connection.run("commit")
     try waiter.join()
     #expect(

@@ -164,11 +164,9 @@ struct ImporterFailureTests {
       values ('a', 'usgs', '2024-01-01Z', 9, '2024-01-02Z')
       """)
     let database = database
-    let pid = Atomic32()
     let updated = Tally()
     let thread = BackgroundThread {
-      let connection = try database.connect()
-      pid.set(connection.serverProcessID)
+      let connection = try database.connect(applicationName: "late")
       var source = FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-01T00:00:00Z")
       let report = try Importer(
         connection: connection,
@@ -177,9 +175,7 @@ struct ImporterFailureTests {
       updated.add(Int(report.updated + report.inserted))
       #expect(report.unchanged == 1)
     }
-    let deadline = Deadline(after: .seconds(20))
-    while pid.value == 0, !deadline.hasPassed {}
-    #expect(try connection.waitUntilBlocked(pid.value))
+    #expect(try connection.waitUntilBlocked(applicationName: "late"))
     try other.run("commit")
     try thread.join()
     #expect(updated.total == 0)

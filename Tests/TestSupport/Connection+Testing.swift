@@ -34,8 +34,13 @@ extension Connection {
     return false
   }
 
-  /// Waits until another session waits for a lock.
-  public func waitUntilBlocked(_ processID: Int32) throws -> Bool {
-    try eventually("cardinality(pg_blocking_pids($1)) > 0", [.integer(Int64(processID))])
+  /// Waits until a session of that name waits for a lock in this database.
+  public func waitUntilBlocked(applicationName: String) throws -> Bool {
+    try eventually(
+      """
+      exists (select from pg_stat_activity
+               where datname = current_database() and application_name = $1
+                 and cardinality(pg_blocking_pids(pid)) > 0)
+      """, [.text(applicationName)])
   }
 }
