@@ -120,7 +120,7 @@ import Testing
     }
     // Somebody who stops it means it: neither starts it again, both come back with it.
     #expect(try server.admin(["server", "stop"]).status == 0)
-    try watch.waitForError("lost the database", count: 3)
+    try watch.waitForError("lost the connection to the database", count: 3)
     try run.waitForError("lost the database", count: 3)
     #expect(try server.admin(["server", "status"]).status == 1)
     #expect(try server.admin(["server", "start"]).status == 0)

@@ -273,8 +273,9 @@ import Testing
 
   @Test func sigtermEndsAWaitForAnAnswerAndASecondOneEverything() throws {
     let asked = Flag()
+    let begun = Array(Feeds.collection(count: 500).utf8.dropLast(2))
     let server = try ScriptedServer { request, client in
-      if request.number == 1 { client.send("HTTP/1.1 200 OK\r\n\r\n{\"features\": [") }
+      if request.number == 1 { client.answer(200, [], begun, announced: 2 * begun.count) }
       asked.raise()
       client.hold()
     }
@@ -287,6 +288,7 @@ import Testing
 
     let reading = try run(["--feed", server.url])
     try asked.wait()
+    try database.waitForCopy("quake-ingest")
     reading.signal(SIGTERM)
     // The body is in hand, so the first does not end it.
     try eventually("the first signal has been taken") {

@@ -480,7 +480,10 @@ import Testing
     watch.signal(SIGTERM)
     let outcome = try watch.exit()
     #expect(outcome.status == 0 && outcome.output.isEmpty)
-    #expect(outcome.errors.components(separatedBy: "warning: lost the database").count == 5)
+    #expect(
+      outcome.errors.components(separatedBy: "warning: lost the connection to the database").count
+        == 5,
+      "\(outcome.errors)")
     #expect(try received == database.history())
   }
 
