@@ -32,9 +32,9 @@ public final class Connection {
     do throws(PostgresError) {
       // Only libpq's own, blocking call goes on to the next host when one is silent.
       if Self.option("host", of: connection)?.contains(",") == true {
-        let timeout = Self.ownTimeout(connection, default: settings.connectTimeout)
+        let timeout = Self.ownTimeout(connection, default: settings.connectTimeout) ?? .zero
         let several = try Self.start(
-          settings.parameters + [("connect_timeout", String((timeout ?? .zero).components.seconds))],
+          settings.parameters + [("connect_timeout", "\(timeout.components.seconds)")],
           with: PQconnectdbParams)
         PQfinish(connection)
         connection = several
@@ -81,8 +81,9 @@ public final class Connection {
       case .ready: break
       case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
       case .timedOut:
+        let host = PQhost(connection).map { String(cString: $0) } ?? address
         throw PostgresError(
-          kind: .timeout, message: "\(doing): no answer from host \"\(PQhost(connection).map { String(cString: $0) } ?? address)\"",
+          kind: .timeout, message: "\(doing): no answer from host \"\(host)\"",
           hint: "Check that the server runs there and that the network lets connections through.")
       }
       switch PQconnectPoll(connection) {
@@ -228,7 +229,7 @@ public final class Connection {
   /// the whole script is one transaction.
   public func executeScript(_ script: SQL) throws(PostgresError) {
     guard PQsendQuery(connection, script.text) == 1 else { throw lost() }
-    _ = try lastResult(script.text)
+    _ = try lastResult(script.text, isScript: true)
   }
 
   /// Runs a query and hands its rows over in small results as they come, so that memory does not
@@ -293,17 +294,22 @@ public final class Connection {
 
   /// Reads results to the end of the statement; the last one, or the first error.
   ///
-  /// - Parameter first: A result of the statement that has been read already.
+  /// - Parameters:
+  ///   - first: A result of the statement that has been read already.
+  ///   - isScript: Whether there may be several statements; then an error's line is told even where the
+  ///     server gives no position, as for one that comes up while a statement runs.
   private func lastResult(
-    _ statement: String, first: OpaquePointer? = nil
+    _ statement: String, first: OpaquePointer? = nil, isScript: Bool = false
   ) throws(PostgresError) -> QueryResult {
     var last: OpaquePointer?
     var failure: PostgresError?
+    var statementsDone = 0
     var known = first
     while let result = try known == nil ? nextResult() : known {
       known = nil
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+        statementsDone += 1
         PQclear(last)
         last = result
         continue
@@ -332,7 +338,10 @@ public final class Connection {
       }
       PQclear(result)
     }
-    if let failure {
+    if var failure {
+      if isScript, failure.line == nil {
+        failure.line = SQLScript.line(ofStatement: statementsDone, in: statement)
+      }
       PQclear(last)
       throw failure
     }

@@ -117,6 +117,18 @@ struct ConnectingTests {
     #expect(!"\(error)".contains("s3cret"))
   }
 
+  @Test("goes on to the next host when one keeps silent")
+  func nextHost() throws {
+    let silent = try SilentServer()
+    let database = try TestDatabase()
+    let socket = TestServer.shared.server.options.home + "/socket"
+    let connection = try Connection(
+      ConnectionSettings(
+        "\(database.conninfo) host=127.0.0.1,\(socket) port=\(silent.port),5432 connect_timeout=2",
+        applicationName: "tests"))
+    #expect(try connection.ask("select 1") == "1")
+  }
+
   @Test("obeys the connection string's own time limit")
   func ownTimeout() throws {
     let silent = try SilentServer()

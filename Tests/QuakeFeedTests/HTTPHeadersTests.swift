@@ -27,6 +27,12 @@ import Testing
     #expect(headers.maxAge == seconds)
   }
 
+  @Test func datesTooFarAwayAreNone() {
+    for year in ["300000", "30000", "99999999999"] {
+      #expect(headers("Last-Modified: Sat, 01 Jan \(year) 00:00:00 GMT").date("last-modified") == nil)
+    }
+  }
+
   @Test func retryAfterWithoutDateCountsFromNow() {
     let headers = headers("HTTP/1.1 503 No", "Retry-After: Thu, 01 Jan 1970 00:02:00 GMT")
     #expect(headers.retryAfter(now: Timestamp(microseconds: 60_500_000)) == 60)

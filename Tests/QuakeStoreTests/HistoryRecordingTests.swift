@@ -39,6 +39,28 @@ struct HistoryRecordingTests {
         """) == ["1|0|0|0", "1|0|0|0", "0|1|0|0", "0|0|1|0", "0|0|0|1"])
   }
 
+  @Test("nothing for a delete and an insert of one event in one statement, which is refused")
+  func deleteAndInsertAtOnce() throws {
+    try connection.insertQuakes("a", "b")
+    let error = try #require(throws: PostgresError.self) {
+      try connection.execute(
+        """
+        with gone as (delete from quake.quake where code in ('a', 'b') returning *)
+        insert into quake.quake select * from gone limit 1
+        """)
+    }
+    #expect(error.sqlState == "0A000")
+    #expect(error.message.contains("\"a\"") || error.message.contains("\"b\""))
+    #expect(try connection.historyLines() == ["1:0 insert a", "1:1 insert b"])
+    // In two statements it is a delete and an insert.
+    try connection.transaction {
+      try connection.execute("delete from quake.quake where code = 'a'")
+      try connection.insertQuakes("a")
+    }
+    #expect(try connection.historyLines().suffix(2) == ["2:0 delete a", "2:1 insert a"])
+    #expect(try connection.historyFaults() == [])
+  }
+
   @Test("the event before and after")
   func oldAndNew() throws {
     try connection.insertQuakes("a", magnitude: 5)

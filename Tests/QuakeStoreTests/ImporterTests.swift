@@ -50,6 +50,29 @@ struct ImporterTests {
 
   // MARK: - What it does
 
+  @Test("takes no snapshot for one of the future, which would hold back all that follow")
+  func future() throws {
+    let report = try load(FakeSource([QuakeRecord("a")], generated: "2100-01-01T00:00:00Z"))
+    let generated = try #require(report.generated)
+    #expect(generated <= .now())
+    let next = try load(
+      FakeSource([QuakeRecord("a", magnitude: 6)], generated: Timestamp.now().description))
+    #expect(next.updated == 1)
+  }
+
+  @Test("that must not meet other contents says how many it met, quickly")
+  func manyConflicts() throws {
+    let codes = (0..<20_000).map { "e\($0)" }
+    try load(FakeSource(codes.map { QuakeRecord($0) }))
+    let deadline = Deadline(after: .seconds(20))
+    let error = try #require(throws: StoreError.self) {
+      try load(FakeSource(codes.map { QuakeRecord($0, magnitude: 1) })) { $0.policy = .error }
+    }
+    #expect(!deadline.hasPassed)
+    #expect(error.message.contains("20000"))
+    #expect(error.message.contains("\"e0\""))
+  }
+
   @Test("inserts what is new, updates what differs, leaves the rest, and counts")
   func counting() throws {
     let first = try load(

@@ -119,6 +119,22 @@ struct MigratorTests {
     #expect(try migrate([good, try migration("0002_bad.sql", "create table bad ();")]).count == 1)
   }
 
+  @Test("that fail while a statement runs name its line, too")
+  func failingWhileRunning() throws {
+    let bad = try migration(
+      "0001_bad.sql",
+      """
+      create table bad (a text);
+      insert into bad values ('; -- '';'), ($x$ ; $x$); /* ; /* ; */ */
+
+      -- the one that fails
+      insert into bad
+      values ((1 / (select count(*) - 2 from bad))::text);
+      """)
+    let error = try #require(throws: StoreError.self) { _ = try migrate([bad]) }
+    #expect(error.message == "could not apply migration: 0001_bad.sql:5: division by zero")
+  }
+
   @Test("that were modified are refused")
   func modified() throws {
     _ = try migrate([try migration("0001_a.sql", "create table a ();")])

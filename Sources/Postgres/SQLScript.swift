@@ -1,0 +1,112 @@
+/// Where the statements of a script begin, for errors that the server gives no position of: only for
+/// telling a line, never for running anything.
+///
+/// Knows quotes, dollar quotes and comments; not the semicolons inside a `begin atomic` body.
+struct SQLScript {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var line = 1
+
+  private init(_ text: String) {
+    bytes = Array(text.utf8)
+  }
+
+  /// The line, from 1, on which statement number `index`, from 0, begins; nil if there are not so many.
+  static func line(ofStatement index: Int, in text: String) -> Int? {
+    var script = SQLScript(text)
+    var remaining = index
+    while let line = script.skipToStatement() {
+      if remaining == 0 { return line }
+      remaining -= 1
+      script.skipStatement()
+    }
+    return nil
+  }
+
+  private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+  private var following: UInt8? { position + 1 < bytes.count ? bytes[position + 1] : nil }
+
+  private mutating func advance(by count: Int = 1) {
+    for _ in 0..<count where position < bytes.count {
+      if bytes[position] == 0x0A { line += 1 }
+      position += 1
+    }
+  }
+
+  /// Passes over blanks, comments and empty statements; the line of what comes then.
+  private mutating func skipToStatement() -> Int? {
+    while let byte = current {
+      if byte <= 0x20 || byte == UInt8(ascii: ";") {
+        advance()
+      } else if !skipComment() {
+        return line
+      }
+    }
+    return nil
+  }
+
+  private mutating func skipStatement() {
+    while let byte = current {
+      switch byte {
+      case UInt8(ascii: ";"):
+        advance()
+        return
+      case UInt8(ascii: "'"):
+        let before = position > 0 ? bytes[position - 1] : 0
+        skipQuoted(byte, escapes: before == UInt8(ascii: "e") || before == UInt8(ascii: "E"))
+      case UInt8(ascii: "\""): skipQuoted(byte, escapes: false)
+      case UInt8(ascii: "$"): skipDollarQuoted()
+      default: if !skipComment() { advance() }
+      }
+    }
+  }
+
+  /// A doubled quote inside is two quoted texts side by side, which ends in the same place.
+  private mutating func skipQuoted(_ quote: UInt8, escapes: Bool) {
+    advance()
+    while let byte = current, byte != quote {
+      advance(by: escapes && byte == UInt8(ascii: "\\") ? 2 : 1)
+    }
+    advance()
+  }
+
+  private mutating func skipDollarQuoted() {
+    var end = position + 1
+    while end < bytes.count, Self.isNamePart(bytes[end]) { end += 1 }
+    guard end < bytes.count, bytes[end] == UInt8(ascii: "$") else { return advance() }
+    let tag = bytes[position...end]
+    advance(by: tag.count)
+    while position < bytes.count, !bytes[position...].starts(with: tag) { advance() }
+    advance(by: tag.count)
+  }
+
+  private static func isNamePart(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
+      true
+    default: false
+    }
+  }
+
+  private mutating func skipComment() -> Bool {
+    if current == UInt8(ascii: "-"), following == UInt8(ascii: "-") {
+      while position < bytes.count, bytes[position] != 0x0A { advance() }
+      return true
+    }
+    guard current == UInt8(ascii: "/"), following == UInt8(ascii: "*") else { return false }
+    var depth = 0
+    repeat {
+      if current == UInt8(ascii: "/"), following == UInt8(ascii: "*") {
+        depth += 1
+        advance(by: 2)
+      } else if current == UInt8(ascii: "*"), following == UInt8(ascii: "/") {
+        depth -= 1
+        advance(by: 2)
+      } else {
+        advance()
+      }
+    } while depth > 0 && current != nil
+    return true
+  }
+}

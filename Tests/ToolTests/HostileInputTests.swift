@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What servers, feeds and people give that is meant badly, or might as well be.
+@Suite struct HostileInputTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  @Test func anAnswerWithoutContentIsAnImportOfNothing() throws {
+    let server = try ScriptedServer(204, body: [])
+    let outcome = try Tools.run(
+      "quake-ingest", ["import", "--json", server.url, "--database", database.conninfo])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try JSONLine(outcome.lines[0]).integer("seen") == 0)
+    #expect(try database.value("select http_status from quake.import") == "204")
+  }
+
+  @Test(arguments: ["Last-Modified", "Expires", "Date"])
+  func datesTooFarAwayDoNoHarm(header: String) throws {
+    let server = try ScriptedServer(
+      200, ["\(header): Sat, 01 Jan 300000 00:00:00 GMT"],
+      body: Array(Feeds.collection(count: 2).utf8))
+    let outcome = try Tools.run(
+      "quake-ingest", ["import", server.url, "--database", database.conninfo])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try database.count("quake.quake") == 2)
+  }
+
+  @Test func aRejectedRecordCannotSteerTheTerminal() throws {
+    let row = Feeds.row("us2").replacing("2.5,ml", with: "\u{1B}]0;x\u{07}\u{1B}[31m,ml")
+    let file = try folder.write(
+      "escapes.csv", [Feeds.csvHeader, Feeds.row("us1"), row, ""].joined(separator: "\n"))
+    let outcome = try Tools.run("quake-ingest", ["import", file, "--database", database.conninfo])
+    #expect(outcome.status == 0)
+    #expect(outcome.errors.contains("1 record was rejected"))
+    #expect(!outcome.errors.contains("\u{1B}"))
+    #expect(!outcome.errors.contains("\u{07}"))
+  }
+
+  @Test func aPasswordIsNotSeenInTheProcessList() throws {
+    let url = database.conninfo + " password=s3cret-word"
+    let watch = try Tools.start("quake-watch", ["--verbose", "--database", url, "--json"])
+    // It has connected, so it has read its arguments.
+    try eventually("a connection") {
+      try database.value(
+        "select count(*) from pg_stat_activity where application_name = 'quake-watch'"
+          + " and datname = current_database()") == "1"
+    }
+    let line = try String(contentsOfFile: "/proc/\(watch.pid)/cmdline", encoding: .utf8)
+    #expect(line.contains("--database"))
+    #expect(!line.contains("s3cret-word"))
+    watch.signal(SIGTERM)
+    #expect(try watch.exit().status == 0)
+  }
+
+  @Test func aPipeThatGivesNothingCanBeLeft() throws {
+    let pipe = folder.path + "/pipe"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    // Open at both ends, so that the tool neither waits for a writer nor sees the end.
+    let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    let before = try database.contents()
+    let tool = try Tools.start("quake-ingest", ["import", pipe, "--database", database.conninfo])
+    try eventually("a connection") {
+      try database.value(
+        "select count(*) from pg_stat_activity where application_name = 'quake-ingest'"
+          + " and datname = current_database()") == "1"
+    }
+    tool.signal(SIGTERM)
+    let outcome = try tool.exit()
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("interrupted"))
+    #expect(try database.contents() == before)
+  }
+
+  @Test func standardInputIsNotPolled() throws {
+    let outcome = try Tools.run(
+      "quake-ingest", ["run", "--feed", "-", "--database", database.conninfo])
+    #expect(outcome.status == 64)
+    #expect(outcome.errors.contains("--once"))
+  }
+}
