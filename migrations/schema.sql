@@ -707,6 +707,7 @@ ALTER TABLE ONLY quake.quake
 ALTER TABLE ONLY quake.quake_version
     ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
+CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX import_generated ON quake.import USING btree (generated);
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);
 CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);

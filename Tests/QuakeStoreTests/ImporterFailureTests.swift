@@ -72,7 +72,7 @@ struct ImporterFailureTests {
       try Importer(connection: connection, options: options()).run(from: &source)
     }
     #expect(error.kind == .connection)
-    #expect(error.isTransient)
+    #expect(error.isConnectionLoss)
     #expect(try nothing(observer))
   }
 
