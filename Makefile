@@ -65,11 +65,16 @@ install: build ## install the tools, manual pages and completions into PREFIX
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -d "$(DESTDIR)$(PREFIX)/share/man/man1"
 	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	install -d "$(DESTDIR)$(PREFIX)/share/zsh/site-functions"
+	install -d "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
 	for tool in $(TOOLS); do
 		install -m 755 "$(BIN)/$$tool" "$(DESTDIR)$(PREFIX)/bin/$$tool"
 		"$(BIN)/$$tool" --man > "$(DESTDIR)$(PREFIX)/share/man/man1/$$tool.1"
 		"$(BIN)/$$tool" --completions bash \
 			> "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$tool"
+		"$(BIN)/$$tool" --completions zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$tool"
+		"$(BIN)/$$tool" --completions fish \
+			> "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$tool.fish"
 	done
 
 .PHONY: clean

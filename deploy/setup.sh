@@ -42,6 +42,7 @@ echo "installing ${missing[*]}" >&2
 # A server that Debian starts by itself is not needed: Quake starts its own.
 "${root[@]}" mkdir -p /etc/postgresql-common
 if [[ ! -e /etc/postgresql-common/createcluster.conf ]]; then
+  trap '"${root[@]}" rm -f /etc/postgresql-common/createcluster.conf' EXIT
   echo 'create_main_cluster = false' | "${root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
 "${root[@]}" apt-get update -qq

@@ -94,11 +94,6 @@ const char *csj_error_message(int error) noexcept {
 
 bool csj_error_is_utf8(int error) noexcept { return error == simdjson::UTF8_ERROR; }
 
-bool csj_bool(csj_element element) noexcept {
-  bool value = false;
-  return unwrap(element).get(value) == simdjson::SUCCESS && value;
-}
-
 int64_t csj_int64(csj_element element) noexcept {
   int64_t value = 0;
   return unwrap(element).get(value) == simdjson::SUCCESS ? value : 0;
@@ -155,16 +150,3 @@ bool csj_array_next(csj_cursor *cursor, csj_element *element) noexcept {
   return true;
 }
 
-size_t csj_array_count(csj_element array) noexcept {
-  size_t count = 0;
-  csj_element element;
-  for (csj_cursor cursor = csj_array_begin(array); csj_array_next(&cursor, &element);) count += 1;
-  return count;
-}
-
-bool csj_array_at(csj_element array, size_t index, csj_element *element) noexcept {
-  for (csj_cursor cursor = csj_array_begin(array); csj_array_next(&cursor, element); index -= 1) {
-    if (index == 0) return true;
-  }
-  return false;
-}

@@ -68,7 +68,7 @@ public struct Diagnostics: Sendable {
 
   /// Something could not be done.
   public func error(_ message: String, detail: String? = nil, hints: [String] = []) {
-    emit(colour.apply(.bold, .red, to: "error:") + " " + message, detail, hints)
+    emit(colour.apply(.bold, .red, to: "error:") + " ", message, detail, hints)
   }
 
   /// Something could not be done; with one hint.
@@ -79,28 +79,30 @@ public struct Diagnostics: Sendable {
   /// Something should be looked at.
   public func warning(_ message: String, detail: String? = nil, hint: String? = nil) {
     let label = colour.apply(.bold, .yellow, to: "warning:")
-    emit(label + " " + message, detail, hint.map { [$0] } ?? [])
+    emit(label + " ", message, detail, hint.map { [$0] } ?? [])
   }
 
   /// Something worth knowing; not shown with `--quiet`.
   public func note(_ message: String, detail: String? = nil, hint: String? = nil) {
     guard verbosity >= .normal else { return }
-    emit(message, detail, hint.map { [$0] } ?? [])
+    emit("", message, detail, hint.map { [$0] } ?? [])
   }
 
   /// A detail of the work, shown with `--verbose` only.
   public func verbose(_ message: @autoclosure () -> String) {
     guard verbosity == .verbose else { return }
-    emit(colour.apply(.dim, to: message()), nil, [])
+    emit("", message(), nil, [])
   }
 
   /// A usage error with its hints.
   public func report(_ error: UsageError) { self.error(error.message, hints: error.hints) }
 
-  private func emit(_ message: String, _ detail: String?, _ hints: [String]) {
+  /// Messages quote what comes from feeds, files and servers: it must not steer the terminal.
+  private func emit(_ label: String, _ message: String, _ detail: String?, _ hints: [String]) {
     var text = ProgressLine.isShown ? ProgressLine.erase : ""
     text += Self.render(
-      message, detail: detail, hints: hints, prefix: prefix(at: .now()), colour: colour)
+      PrintableText.clean(message), detail: detail.map(PrintableText.clean),
+      hints: hints.map(PrintableText.clean), prefix: prefix(at: .now()) + label, colour: colour)
     // In one call, so that lines of two processes do not mix. If standard error is gone there is
     // nobody left to tell.
     _ = Descriptor.writeAll(text, to: descriptor)

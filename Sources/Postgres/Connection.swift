@@ -28,20 +28,22 @@ public final class Connection {
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
   public init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
-    let parameters = settings.parameters
-    guard
-      let connection = withCStrings(
-        parameters.map { $0.keyword },
-        { keywords in
-          withCStrings(parameters.map { $0.value }) { values in
-            PQconnectStartParams(keywords, values, 1)
-          }
-        })
-    else {
-      throw PostgresError(connection: nil, doing: "could not connect to the database")
-    }
+    var connection = try Self.start(settings.parameters, with: PQconnectStartParams)
     do throws(PostgresError) {
-      try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
+      // Only libpq's own, blocking call goes on to the next host when one is silent.
+      if Self.option("host", of: connection)?.contains(",") == true {
+        let timeout = Self.ownTimeout(connection, default: settings.connectTimeout)
+        let several = try Self.start(
+          settings.parameters + [("connect_timeout", String((timeout ?? .zero).components.seconds))],
+          with: PQconnectdbParams)
+        PQfinish(connection)
+        connection = several
+      } else {
+        try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
+      }
+      guard PQstatus(connection) == CONNECTION_OK else {
+        throw PostgresError(connection: connection, doing: Self.connecting)
+      }
     } catch {
       PQfinish(connection)
       throw error
@@ -60,19 +62,19 @@ public final class Connection {
   private static func finishConnecting(
     _ connection: OpaquePointer, timeout: Duration, wake: Int32?
   ) throws(PostgresError) {
-    let doing = "could not connect to the database"
+    let doing = connecting
     guard PQstatus(connection) != CONNECTION_BAD else {
       throw PostgresError(connection: connection, doing: doing)
     }
     let timeout = ownTimeout(connection, default: timeout)
-    // A conninfo may name several hosts; each gets the whole time.
-    var host = ""
+    // A host may have several addresses; each gets the whole time.
+    var address = ""
     var deadline = timeout.map { Deadline(after: $0) }
     var wanted = Int16(POLLOUT)
     while true {
-      let current = PQhost(connection).map { String(cString: $0) } ?? ""
-      if current != host {
-        host = current
+      let current = PQhostaddr(connection).map { String(cString: $0) } ?? ""
+      if current != address {
+        address = current
         deadline = timeout.map { Deadline(after: $0) }
       }
       switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
@@ -80,7 +82,7 @@ public final class Connection {
       case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
       case .timedOut:
         throw PostgresError(
-          kind: .timeout, message: "\(doing): no answer from host \"\(host)\"",
+          kind: .timeout, message: "\(doing): no answer from host \"\(PQhost(connection).map { String(cString: $0) } ?? address)\"",
           hint: "Check that the server runs there and that the network lets connections through.")
       }
       switch PQconnectPoll(connection) {
@@ -97,19 +99,38 @@ public final class Connection {
   private static func ownTimeout(
     _ connection: OpaquePointer, default standard: Duration
   ) -> Duration? {
-    guard let options = PQconninfo(connection) else { return standard }
+    guard let value = option("connect_timeout", of: connection), let seconds = Int(value) else {
+      return standard
+    }
+    return seconds > 0 ? .seconds(seconds) : nil
+  }
+
+  /// What libpq has made of the conninfo and the environment for a keyword; nil: nothing.
+  private static func option(_ keyword: String, of connection: OpaquePointer) -> String? {
+    guard let options = PQconninfo(connection) else { return nil }
     defer { PQconninfoFree(options) }
     var option = options
-    while let keyword = option.pointee.keyword {
-      if strcmp(keyword, "connect_timeout") == 0 {
-        guard let value = option.pointee.val, let seconds = Int(String(cString: value)) else {
-          break
-        }
-        return seconds > 0 ? .seconds(seconds) : nil
-      }
+    while let name = option.pointee.keyword {
+      if strcmp(name, keyword) == 0 { return option.pointee.val.map { String(cString: $0) } }
       option += 1
     }
-    return standard
+    return nil
+  }
+
+  private static let connecting = "could not connect to the database"
+
+  private typealias ConnectCall = (
+    UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?, Int32
+  ) -> OpaquePointer?
+
+  private static func start(
+    _ parameters: [(keyword: String, value: String)], with call: ConnectCall
+  ) throws(PostgresError) -> OpaquePointer {
+    let connection = withCStrings(parameters.map { $0.keyword }) { keywords in
+      withCStrings(parameters.map { $0.value }) { values in call(keywords, values, 1) }
+    }
+    guard let connection else { throw PostgresError(connection: nil, doing: connecting) }
+    return connection
   }
 
   // MARK: - Waiting
@@ -214,9 +235,9 @@ public final class Connection {
   /// depend on how many there are. The connection can do nothing else meanwhile.
   ///
   /// When `body` throws, the query is cancelled and the connection stays usable.
-  public func stream<Failure: Error>(
+  public func stream(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
-    _ body: (borrowing QueryResult) throws(Failure) -> Void
+    _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     let sent = withCStrings(parameters.map(\.textForm)) { values in
       PQsendQueryParams(
@@ -230,7 +251,7 @@ public final class Connection {
       if quake_pq_is_partial(status) != 0 {
         let rows = QueryResult(owning: result)
         guard failure == nil else { continue }
-        do throws(Failure) {
+        do {
           try body(rows)
         } catch {
           failure = error

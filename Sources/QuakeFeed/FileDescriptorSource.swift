@@ -11,8 +11,8 @@ public final class FileDescriptorSource: ByteSource {
   ///
   /// - Parameters:
   ///   - name: what errors call it, such as `standard input`.
-  ///   - interrupt: asked at least every 250 ms while waiting; when it says true, the read ends in
-  ///     `FeedError.Code.interrupted`.
+  ///   - interrupt: asked at least every 250 ms while there is nothing to read; when it says true,
+  ///     the read ends in `FeedError.Code.interrupted`.
   public init(
     descriptor: Int32, closes: Bool = false, name: String, interrupt: (() -> Bool)? = nil
   ) {
@@ -49,8 +49,10 @@ public final class FileDescriptorSource: ByteSource {
   private func waitUntilReadable() throws(FeedError) {
     guard let interrupt else { return }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    repeat {
+    var pause: Int32 = 0
+    while Glibc.poll(&poll, 1, pause) <= 0 {
       if interrupt() { throw FeedError(.interrupted, "interrupted while reading \(name)") }
-    } while Glibc.poll(&poll, 1, 250) == 0
+      pause = 250
+    }
   }
 }

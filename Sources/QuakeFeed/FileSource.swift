@@ -6,7 +6,7 @@ public final class FileSource: ByteSource {
 
   /// Opens the file; throws `.fileNotFound` or `.unreadable`.
   ///
-  /// - Parameter interrupt: asked between reads, and while waiting should it be a named pipe.
+  /// - Parameter interrupt: asked while there is nothing to read, should it be a named pipe.
   public init(path: String, interrupt: (() -> Bool)? = nil) throws(FeedError) {
     let name = "file \"\(path)\""
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

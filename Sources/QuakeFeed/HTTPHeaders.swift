@@ -45,7 +45,9 @@ struct HTTPHeaders {
   /// An HTTP date in any of its three forms. libcurl knows them all, in whatever locale.
   static func date(_ text: String) -> Timestamp? {
     let seconds = curl_getdate(text, nil)
-    return seconds < 0 ? nil : Timestamp(microseconds: Int64(seconds) * 1_000_000)
+    let (microseconds, isTooFar) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000)
+    let time = Timestamp(microseconds: microseconds)
+    return seconds < 0 || isTooFar || time > .latest ? nil : time
   }
 
   /// For how many seconds the response is fresh: `Cache-Control: max-age`, else from `Date` to

@@ -99,10 +99,7 @@ struct ImportStatements {
         select case when exists (select from quake.import where generated > $1::timestamptz)
                     then (select count(*) \(conflicting) and o.as_of > $1::timestamptz) else 0 end
         """)
-    firstConflict = SQL(
-      trusted: """
-        select s.code, count(*) over () \(conflicting) order by s.code limit 1
-        """)
+    firstConflict = SQL(trusted: "select min(s.code), count(*) \(conflicting)")
   }
 
   private static func sqlType(of column: QuakeColumn) -> String {

@@ -55,7 +55,8 @@ public struct Importer {
             before: total, batch: &batch, progress: progress)
           batch.receiveDuration = begun.elapsed
           total.bytes = source.bytesRead
-          let generated = source.generated ?? options.generated
+          // No snapshot is of the future: one that says so would hold back all that follow.
+          let generated = (source.generated ?? options.generated).map { min($0, .now()) }
           total.generated = generated
           if lookahead == nil { try refuseIfNothingIsUsable(in: total, and: batch) }
           try merge(&batch, statements: statements, generated: generated)
@@ -156,8 +157,7 @@ public struct Importer {
 
   private func refuseConflicts(_ statements: ImportStatements) throws {
     let conflict = try connection.execute(statements.firstConflict)
-    guard conflict.rowCount > 0, let code = conflict.text(0, 0), let count = conflict.integer(0, 1)
-    else { return }
+    guard let code = conflict.text(0, 0), let count = conflict.integer(0, 1) else { return }
     throw StoreError(
       .badData,
       "\(count) of the events \(count == 1 ? "is" : "are") in the store with other contents, the first: \"\(code)\"",

@@ -40,6 +40,7 @@ public struct DatabaseAccess {
     if let named = arguments.string("database") {
       embedded = nil
       settings = ConnectionSettings(named, applicationName: tool)
+      if named.contains("@") || named.contains("password") { ProcessArguments.hide(named) }
     } else if let named = Environment.value("DATABASE_URL"), !named.isEmpty {
       embedded = nil
       settings = ConnectionSettings(named, applicationName: tool)

@@ -27,7 +27,7 @@ enum ServerCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let server = try DatabaseAccess.embeddedServer()
     switch arguments.subcommand.last {
-    case "start": return try start(server)
+    case "start": return try start(server, diagnostics)
     case "stop": return try stop(server)
     case "status": return try status(server)
     default:
@@ -38,8 +38,12 @@ enum ServerCommand {
     }
   }
 
-  private static func start(_ server: EmbeddedServer) throws -> ExitStatus {
-    let outcome = try server.startIfNeeded()
+  private static func start(
+    _ server: EmbeddedServer, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let outcome = try server.startIfNeeded { phase in
+      if phase == .initialising { diagnostics.note("creating it in \(server.options.home)") }
+    }
     let verb = outcome == .alreadyRunning ? "is running" : "was started"
     return try say("the embedded server \(verb) in \(server.options.home)\n")
   }

@@ -24,7 +24,7 @@ struct FeedImportSource: ImportSource {
     }
   }
 
-  var columns: [QuakeColumn] { reader?.columns ?? [.code] }
+  var columns: [QuakeColumn] { reader?.columns ?? QuakeColumn.feed }
   var format: String { reader?.format.rawValue ?? "none" }
   var generated: Timestamp? { reader?.metadata.generated }
   var bytesRead: Int64 { Int64(reader?.bytesRead ?? 0) }

@@ -65,6 +65,10 @@ struct ImportCommand {
       if Signals.stopRequested { break }
       do {
         try importOne(try reference.get(), connection, fetcher, output)
+      } catch let error as FeedError where error.kind == .interrupted {
+        diagnostics.error(
+          error.message, hint: "Import it again; what is stored already stays as it is.")
+        return .failed
       } catch let error as FeedError where references.count > 1 {
         guard let failure = IngestCommand.failure(error) else { throw error }
         report(failure, &status)

@@ -51,6 +51,9 @@ struct RunCommand {
     every = try arguments.duration("every")
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
+    if feeds.contains("-"), !runsOnce {
+      throw arguments.usageError("standard input cannot be polled; use --once, or import")
+    }
     if let every, every <= .zero {
       throw arguments.invalidValue(
         arguments.string("every") ?? "", for: "every", expected: "a duration longer than nothing")

@@ -61,7 +61,6 @@ final class Worker {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
       try Migrator.checkSchema(of: regained)
       connection = regained
-      databaseBackoff.reset()
       diagnostics.note("connected to the database again")
     } catch let error as StoreError {
       throw error
@@ -78,6 +77,7 @@ final class Worker {
     do {
       let freshFor = try importSnapshot(of: feeds[index], connection)
       feeds[index].succeeded(freshFor: freshFor)
+      databaseBackoff.reset()
       return .ok
     } catch let error as PostgresError where error.isConnectionLoss {
       // The feed is not to blame; it is polled as soon as the database is back.
@@ -85,6 +85,7 @@ final class Worker {
         "lost the database while importing \(name): \(error.message)",
         hint: "It is repeated when the database is back; what is stored already stays as it is.")
       self.connection = nil
+      feeds[index].postpone(by: databaseBackoff.next())
       return .unavailable
     } catch {
       guard let failure = IngestCommand.failure(error) ?? Failure(error) else {

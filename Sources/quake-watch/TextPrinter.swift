@@ -90,17 +90,8 @@ final class TextPrinter: ChangePrinter {
     }
   }
 
-  /// Text from a feed must not steer the reader's terminal.
+  /// On one line, and without what could steer the reader's terminal: it may come from anywhere.
   private static func printable(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isControl) else { return text }
-    var clean = ""
-    for scalar in text.unicodeScalars {
-      clean.unicodeScalars.append(isControl(scalar) ? "\u{FFFD}" : scalar)
-    }
-    return clean
-  }
-
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    PrintableText.clean(String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }))
   }
 }

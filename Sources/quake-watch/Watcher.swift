@@ -82,7 +82,11 @@ final class Watcher {
   }
 
   private static func isLoss(_ error: any Error) -> Bool {
-    if let error = error as? PostgresError { return error.isConnectionLoss }
+    // A server short of something (53, 58) or a statement that was cancelled or timed out (57) will
+    // be better another time, too.
+    if let error = error as? PostgresError {
+      return error.isConnectionLoss || ["53", "57", "58"].contains(error.sqlState.prefix(2))
+    }
     if let error = error as? EmbeddedServerError { return error.kind != .configuration }
     return false
   }

@@ -77,7 +77,6 @@ const char *csj_error_message(int error) CSJ_NOEXCEPT;
 bool csj_error_is_utf8(int error) CSJ_NOEXCEPT;
 
 // Each is to be called on an element of that kind; on another it gives zero or nothing.
-bool csj_bool(csj_element element) CSJ_NOEXCEPT;
 int64_t csj_int64(csj_element element) CSJ_NOEXCEPT;
 uint64_t csj_uint64(csj_element element) CSJ_NOEXCEPT;
 double csj_double(csj_element element) CSJ_NOEXCEPT;  // of any of the three kinds of number
@@ -88,9 +87,6 @@ bool csj_object_next(csj_cursor *cursor, csj_member *member) CSJ_NOEXCEPT;
 
 csj_cursor csj_array_begin(csj_element array) CSJ_NOEXCEPT;
 bool csj_array_next(csj_cursor *cursor, csj_element *element) CSJ_NOEXCEPT;
-size_t csj_array_count(csj_element array) CSJ_NOEXCEPT;
-// The element at `index`, counted from 0; false when there is none.
-bool csj_array_at(csj_element array, size_t index, csj_element *element) CSJ_NOEXCEPT;
 
 // --- Boundaries
 //
