@@ -23,7 +23,10 @@ public struct HistoryPlace: Hashable, Sendable {
     }
     self.init(token: token)
     if words.count == 2 {
-      guard let changes = Int64(words[1]), changes > 0 else { return nil }
+      // One way to write each number: no sign, no leading zero.
+      guard let first = words[1].utf8.first, (0x31...0x39).contains(first),
+        let changes = Int64(words[1])
+      else { return nil }
       self.changes = changes
     }
   }

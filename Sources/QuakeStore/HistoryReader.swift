@@ -116,6 +116,16 @@ public struct HistoryReader {
     guard let op = page.text(row, 13).flatMap({ ChangeOperation(rawValue: $0) }) else {
       throw StoreError(.inconsistent, "the history holds an operation that is not known")
     }
+    // A place within a transaction does not name that transaction. What lies beyond its end was in
+    // another one.
+    guard done == 0 || done < transaction.changeCount else {
+      throw StoreError(
+        .token(.diverged),
+        "history diverged after token \(token): transaction \(transaction.token) holds only"
+          + " \(transaction.changeCount) of the \(done) changes that have been read",
+        detail: "Transaction \(transaction.token) is another than the one that was being read.",
+        hint: "The database was restored or failed over. Begin again with a snapshot.")
+    }
     if position >= done {
       let values = page.record(row, firstColumn: 15)
       let previous =

@@ -63,8 +63,6 @@ struct ImportStatements {
             \(policy == .always ? "" : "and (q.as_of is null or excluded.as_of is null or q.as_of <= excluded.as_of)")
         """
     }
-    // In the order of the code, so that two imports of the same events in different orders wait for
-    // each other and do not end in a deadlock.
     // A row just inserted has no xmax; one that was updated still carries the lock of its conflict.
     let aliases =
       columns.contains(.ids)

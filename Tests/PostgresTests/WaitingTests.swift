@@ -79,33 +79,32 @@ struct WaitingTests {
 
   @Test("for a statement can be ended from another thread")
   func cancel() throws {
-    let handle = try #require(connection.cancelHandle)
-    let pid = connection.serverProcessID
+    // What the statement waits for, for ever.
+    try other.run("select pg_advisory_lock(1)")
+    let waiting = try database.connect(applicationName: "waiting")
+    let handle = try #require(waiting.cancelHandle)
     let database = database
     let canceller = BackgroundThread {
-      let observer = try database.connect()
-      let runs = try observer.eventually(
-        "select wait_event = 'PgSleep' from pg_stat_activity where pid = $1",
-        [.integer(Int64(pid))])
-      #expect(runs)
+      #expect(try database.connect().waitUntilBlocked(applicationName: "waiting"))
       try handle.cancel()
     }
     let error = try #require(throws: PostgresError.self) {
-      try connection.run("select pg_sleep(60)")
+      try waiting.run("select pg_advisory_lock(1)")
     }
     try canceller.join()
     #expect(error.sqlState == "57014")
     #expect(error.kind == .server)
-    #expect(try connection.ask("select 1") == "1")
+    #expect(try waiting.ask("select 1") == "1")
   }
 
   @Test("for an answer ends when the server takes longer than it may")
   func answerTimeout() throws {
     connection.answerTimeout = .seconds(10)
     #expect(try connection.ask("select 1") == "1")
+    try other.run("select pg_advisory_lock(1)")
     connection.answerTimeout = .milliseconds(50)
     let error = try #require(throws: PostgresError.self) {
-      try connection.run("select pg_sleep(60)")
+      try connection.run("select pg_advisory_lock(1)")
     }
     #expect(error.kind == .timeout)
     #expect(error.isConnectionLoss)

@@ -174,6 +174,60 @@ struct HistoryReaderTests {
     }
   }
 
+  @Test("begins at any place within a transaction, with exactly the rest")
+  func placesWithin() throws {
+    try connection.insertQuakes("before")
+    let token = try connection.latestToken()
+    let size = HistoryReader.pageSize + 20
+    try insertMany("p", size)
+    try connection.insertQuakes("after")
+    let expected = Array(try expectedPlaces().dropFirst())
+    for changes in [0, 1, 7, HistoryReader.pageSize, HistoryReader.pageSize + 1, size - 1] {
+      let start = HistoryPlace(token: token, changes: Int64(changes))
+      var reader = try HistoryReader(connection: connection, after: start)
+      #expect(reader.place == start)
+      var places: [String] = []
+      while try !reader.readPage({ places.append(place($0)) }) {}
+      #expect(places == Array(expected.dropFirst(changes)), "after \(start)")
+      #expect(reader.place == HistoryPlace(token: try connection.latestToken()))
+    }
+  }
+
+  @Test("knows its place after each change, and another one goes on from there")
+  func placeOfEachChange() throws {
+    try connection.insertQuakes("a")
+    try insertMany("p", 5)
+    try connection.insertQuakes("b")
+    let expected = try expectedPlaces()
+    for stop in 0..<expected.count {
+      var reader = try HistoryReader(connection: connection, after: .beginning)
+      var places: [String] = []
+      #expect(throws: Stop.self) {
+        try reader.readPage { change in
+          if places.count == stop { throw Stop() }
+          places.append(place(change))
+        }
+      }
+      let written = try #require(HistoryPlace(reader.place.description))
+      var next = try HistoryReader(connection: connection, after: written)
+      #expect(try next.readPage { places.append(place($0)) })
+      #expect(places == expected, "after \(written)")
+    }
+  }
+
+  @Test("refuses a place beyond the end of the transaction it is in")
+  func placeBeyond() throws {
+    try insertMany("p", 5)
+    for changes in [5, 6, 1_000] as [Int64] {
+      var reader = try HistoryReader(
+        connection: connection, after: HistoryPlace(token: .beginning, changes: changes))
+      let error = try #require(throws: StoreError.self) {
+        _ = try reader.readPage { _ in Issue.record("nothing of it can be the rest") }
+      }
+      guard case .token(.diverged) = error.kind else { throw error }
+    }
+  }
+
   @Test("goes on after the change before the one that its taker refused")
   func refusal() throws {
     try connection.insertQuakes("a", "b", "c")
