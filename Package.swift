@@ -86,6 +86,9 @@ let package = Package(
       name: "quake-admin",
       dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
 
+    .executableTarget(
+      name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
+      swiftSettings: strict),
     .target(
       name: "TestSupport", dependencies: ["QuakeStore", "Postgres"], path: "Tests/TestSupport",
       swiftSettings: strict),
@@ -93,9 +96,11 @@ let package = Package(
       name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+      name: "PostgresTests", dependencies: ["Postgres", "QuakeStore", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
-      name: "QuakeStoreTests", dependencies: ["QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      name: "QuakeStoreTests",
+      dependencies: ["QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
@@ -107,7 +112,8 @@ let package = Package(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["CommandLine"], swiftSettings: strict),
+      name: "CommandLineTests", dependencies: ["CommandLine", "QuakeStore", "signal-probe"],
+      swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
 )

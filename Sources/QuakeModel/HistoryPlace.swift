@@ -1,15 +1,15 @@
-/// How far a reader has come in the history: all transactions up to a token, and perhaps some changes
-/// of the one after it.
+/// How far a reader has come in the history: all transactions up to a token's, that one whole or some
+/// of its changes.
 ///
-/// Written as the token, and, within a transaction, a space and the number of its changes that are
-/// done: `1042.9f3ac2d1 17`.
+/// Written as the token, and, within its transaction, a space and the number of changes that are done:
+/// `1042.9f3ac2d1 17`.
 public struct HistoryPlace: Hashable, Sendable {
-  /// The last transaction that is done whole.
+  /// The last transaction of which something is done.
   public var token: ChangeToken
-  /// How many changes of the next transaction are done: 0 or more.
+  /// How many of its changes are done; 0: it is done whole.
   public var changes: Int64
 
-  /// The place after `changes` changes of the transaction that follows `token`.
+  /// The place after the transaction of `token`, or, if `changes` is not 0, within it.
   public init(token: ChangeToken, changes: Int64 = 0) {
     self.token = token
     self.changes = changes
@@ -23,6 +23,7 @@ public struct HistoryPlace: Hashable, Sendable {
     }
     self.init(token: token)
     if words.count == 2 {
+      guard token != .beginning else { return nil }
       // One way to write each number: no sign, no leading zero.
       guard let first = words[1].utf8.first, (0x31...0x39).contains(first),
         let changes = Int64(words[1])

@@ -8,17 +8,20 @@ public import QuakeModel
 /// separate statements fit together.
 public struct HistoryReader {
   private let connection: Connection
-  /// The newest transaction that has been handed over whole.
-  public private(set) var token: ChangeToken
+  /// The newest transaction that has been handed over whole; but that of the place it began at, if
+  /// that place lies within a transaction.
+  private(set) var token: ChangeToken
   /// The transaction being handed over, the id of its last version handed over and that one's
   /// position.
   private var partial: (transaction: ChangeTransaction, version: Int64, position: Int64)?
-  /// Changes of the first transaction that an earlier reader has handed over.
+  /// How many changes of `token`'s own transaction an earlier reader has handed over; 0: all.
   private var done: Int64
 
   /// How far it has come: everything up to here has been handed over.
   public var place: HistoryPlace {
-    HistoryPlace(token: token, changes: max(done, partial.map { $0.position + 1 } ?? 0))
+    guard let partial else { return HistoryPlace(token: token, changes: done) }
+    return HistoryPlace(
+      token: partial.transaction.token, changes: max(done, partial.position + 1))
   }
 
   /// A reader that begins after `place`.
@@ -85,7 +88,7 @@ public struct HistoryReader {
   ///   to the change before.
   /// - Returns: Whether the end of the history was reached.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
-    let from = partial?.transaction.token.number ?? token.number + 1
+    let from = partial?.transaction.token.number ?? (done > 0 ? token.number : token.number + 1)
     let page = try connection.executePrepared(
       Self.page, [.integer(from), .integer(partial?.version ?? 0)], format: .binary)
     for row in 0..<page.rowCount {
@@ -109,22 +112,20 @@ public struct HistoryReader {
     } else {
       // The rows come in order because they are read through two indexes; were they not, a reader
       // must stop rather than hand them over.
-      guard number > token.number, partial == nil else { throw Self.outOfOrder(number) }
+      guard partial == nil, done > 0 ? number == token.number : number > token.number else {
+        throw Self.outOfOrder(number)
+      }
       transaction = try Self.transaction(page, row: row, number: number)
       position = 0
     }
     guard let op = page.text(row, 13).flatMap({ ChangeOperation(rawValue: $0) }) else {
       throw StoreError(.inconsistent, "the history holds an operation that is not known")
     }
-    // A place within a transaction does not name that transaction. What lies beyond its end was in
-    // another one.
-    guard done == 0 || done < transaction.changeCount else {
+    guard done <= transaction.changeCount else {
       throw StoreError(
-        .token(.diverged),
-        "history diverged after token \(token): transaction \(transaction.token) holds only"
-          + " \(transaction.changeCount) of the \(done) changes that have been read",
-        detail: "Transaction \(transaction.token) is another than the one that was being read.",
-        hint: "The database was restored or failed over. Begin again with a snapshot.")
+        .token(.malformed),
+        "transaction \(transaction.token) has \(transaction.changeCount) changes, not \(done)",
+        hint: "Go on after its token alone, or begin again with a snapshot.")
     }
     if position >= done {
       let values = page.record(row, firstColumn: 15)

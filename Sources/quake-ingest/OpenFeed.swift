@@ -26,11 +26,13 @@ struct OpenFeed {
     switch reference.location {
     case .file(let path):
       let reader = try FeedReader(
-        source: try FileSource(path: path, interrupt: { Signals.stopRequested }), name: reference.description, options: options)
+        source: try FileSource(path: path, interrupt: { Signals.stopRequested }),
+        name: reference.description, options: options)
       return .opened(OpenFeed(source: FeedImportSource(reader)))
     case .standardInput:
       let reader = try FeedReader(
-        source: FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested }), name: "standard input", options: options)
+        source: FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested }),
+        name: "standard input", options: options)
       return .opened(OpenFeed(source: FeedImportSource(reader)))
     case .url(let url):
       let response = try fetcher.open(url: url, validators: validators)

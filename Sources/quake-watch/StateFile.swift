@@ -5,7 +5,7 @@ import QuakeStore
 import QuakeTool
 
 /// A file that holds how far the changes have been handed over: one line, the last token and, within
-/// a transaction, how many of the next one's changes.
+/// a transaction, how many of its changes.
 struct StateFile {
   private let path: String
 

@@ -63,7 +63,7 @@ final class Watcher {
         try resume(over: regained)
         backoff.reset()
         diagnostics.warning(
-          "connected again; going on after token \(reader?.token.description ?? "0")")
+          "connected again; going on after token \(reader?.place.description ?? "0")")
       } catch let error as PostgresError where error.kind == .interrupted {
         return
       } catch let error where Self.isLoss(error) {

@@ -1,4 +1,5 @@
 import Postgres
+import QuakeStore
 import TestSupport
 import Testing
 

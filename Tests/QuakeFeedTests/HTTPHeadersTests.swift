@@ -29,7 +29,8 @@ import Testing
 
   @Test func datesTooFarAwayAreNone() {
     for year in ["300000", "30000", "99999999999"] {
-      #expect(headers("Last-Modified: Sat, 01 Jan \(year) 00:00:00 GMT").date("last-modified") == nil)
+      #expect(
+        headers("Last-Modified: Sat, 01 Jan \(year) 00:00:00 GMT").date("last-modified") == nil)
     }
   }
 

@@ -5,7 +5,7 @@ import Testing
 struct HistoryPlaceTests {
   @Test(
     "is written as it is read",
-    arguments: ["0", "0 1", "1042.9f3ac2d1", "1042.9f3ac2d1 17", "1.00000000 9223372036854775807"])
+    arguments: ["0", "1042.9f3ac2d1", "1042.9f3ac2d1 17", "1.00000000 9223372036854775807"])
   func roundTrip(text: String) throws {
     #expect(try #require(HistoryPlace(text)).description == text)
   }
@@ -24,7 +24,7 @@ struct HistoryPlaceTests {
     arguments: [
       "", " ", "17", "1042.9f3ac2d1 ", " 1042.9f3ac2d1", "1042.9f3ac2d1 0", "1042.9f3ac2d1 -1",
       "1042.9f3ac2d1 +1", "1042.9f3ac2d1 01", "1042.9f3ac2d1 x", "1042.9f3ac2d1  1",
-      "1042.9f3ac2d1 1 1", "1042.9f3ac2d1 9223372036854775808", "1042.9F3AC2D1 1", "00 1",
+      "1042.9f3ac2d1 1 1", "1042.9f3ac2d1 9223372036854775808", "1042.9F3AC2D1 1", "00 1", "0 1",
     ])
   func badForms(text: String) {
     #expect(HistoryPlace(text) == nil)

@@ -1,0 +1,3 @@
+import CommandLine
+
+Scenario.run(ProcessArguments.current.first)
