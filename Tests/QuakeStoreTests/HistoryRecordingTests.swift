@@ -51,13 +51,13 @@ struct HistoryRecordingTests {
     }
     #expect(error.sqlState == "0A000")
     #expect(error.message.contains("\"a\"") || error.message.contains("\"b\""))
-    #expect(try connection.historyLines() == ["1:0 insert a", "1:1 insert b"])
+    #expect(try connection.historyLines() == ["1:0 insert a", "2:0 insert b"])
     // In two statements it is a delete and an insert.
     try connection.transaction {
       try connection.execute("delete from quake.quake where code = 'a'")
       try connection.insertQuakes("a")
     }
-    #expect(try connection.historyLines().suffix(2) == ["2:0 delete a", "2:1 insert a"])
+    #expect(try connection.historyLines().suffix(2) == ["3:0 delete a", "3:1 insert a"])
     #expect(try connection.historyFaults() == [])
   }
 

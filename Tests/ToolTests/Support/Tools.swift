@@ -23,8 +23,9 @@ enum Tools {
     let caller = ProcessInfo.processInfo.environment
     var environment = [
       "PATH": caller["PATH"] ?? "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-      // A test that forgets to name a database must not touch the machine's own.
-      "QUAKE_SERVER_HOME": "/nonexistent/quake", "HOME": "/nonexistent",
+      // A test that forgets to name a database must not touch the machine's own: this is a folder
+      // that not even root can make.
+      "QUAKE_SERVER_HOME": "/dev/null/quake", "HOME": "/nonexistent",
     ]
     environment["QUAKE_PG_BIN"] = caller["QUAKE_PG_BIN"]
     return environment
