@@ -119,17 +119,18 @@ public struct Importer {
   private func refuseIfNothingIsUsable(
     in earlier: ImportReport, and last: ImportReport
   ) throws {
-    let seen = earlier.seen + last.seen
-    guard seen > 0, earlier.rejected + last.rejected == seen,
-      let first = earlier.firstReject ?? last.firstReject
+    var report = earlier
+    report.add(last)
+    guard report.seen > 0, report.rejected == report.seen, let first = report.firstReject
     else { return }
     throw StoreError(
       .badData,
-      seen == 1
+      report.seen == 1
         ? "the only record was rejected: \(first.place): \(first.reason)"
-        : "all \(seen) records were rejected, the first: \(first.place): \(first.reason)",
+        : "all \(report.seen) records were rejected, the first: \(first.place): \(first.reason)",
       detail: "Nothing was imported.",
-      hint: "Check that this is an earthquake feed in a form this program reads.")
+      hint: "Check that this is an earthquake feed in a form this program reads.",
+      report: report)
   }
 
   private func merge(

@@ -32,8 +32,15 @@ public struct StoreError: Error, Sendable {
   /// What to do about it, in sentences.
   public let hint: String?
 
+  /// What was counted, where an import was refused after it had been read whole.
+  public let report: ImportReport?
+
   /// An error of the given parts.
-  public init(_ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil) {
+  public init(
+    _ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil,
+    report: ImportReport? = nil
+  ) {
+    self.report = report
     self.kind = kind
     self.message = message
     self.detail = detail

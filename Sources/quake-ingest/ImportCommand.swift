@@ -99,13 +99,31 @@ struct ImportCommand {
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
-    let report = try Importer(connection: connection, options: importOptions)
-      .run(from: &feed.source, shouldStop: { Signals.stopRequested }) { bar.update(done: Int($0)) }
+    let importer = Importer(connection: connection, options: importOptions)
+    let report: ImportReport
+    var refusal: StoreError?
+    do {
+      report = try importer.run(from: &feed.source, shouldStop: { Signals.stopRequested }) {
+        bar.update(done: Int($0))
+      }
+    } catch let error as StoreError {
+      // A feed that was read whole has its counts, also if none of it could be taken.
+      guard let counted = error.report else { throw error }
+      report = counted
+      refusal = error
+    }
     bar.finish()
     let summary = ImportSummary(
       options: importOptions, format: feed.source.format, report: report,
       elapsed: MonotonicClock.now() - begun)
-    if let rejects = summary.rejects { diagnostics.warning(rejects.message, hint: rejects.hint) }
+    if refusal == nil, let rejects = summary.rejects {
+      diagnostics.warning(rejects.message, hint: rejects.hint)
+    }
+    try write(summary, to: output)
+    if let refusal { throw refusal }
+  }
+
+  private func write(_ summary: ImportSummary, to output: StandardOutput) throws {
     if writesJSON {
       var json = JSONWriter()
       summary.write(to: &json)

@@ -79,6 +79,24 @@ import Testing
     #expect(try database.contents() == before)
   }
 
+  /// As on 7 October 2024: nothing of it can be taken, and it is said how much there was.
+  @Test func aFeedOfNothingButGarbageIsCountedAndRefused() throws {
+    let rows = (1...3).map {
+      Feeds.row("us\($0)").replacing("2023-11-14T22:13:20.000Z", with: "1970-01-01T00:00:02.-1Z")
+    }
+    let file = try folder.write("g.csv", ([Feeds.csvHeader] + rows + [""]).joined(separator: "\n"))
+    let before = try database.contents()
+    let outcome = try Tools.run(
+      "quake-ingest", ["import", "--json", file, "--database", database.conninfo])
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains("all 3 records were rejected"))
+    let line = try JSONLine(try #require(outcome.lines.first))
+    #expect(line.integer("seen") == 3)
+    #expect(line.integer("rejected") == 3)
+    #expect(line.isNull("import"))
+    #expect(try database.contents() == before)
+  }
+
   @Test func standardInputIsNotPolled() throws {
     let outcome = try Tools.run(
       "quake-ingest", ["run", "--feed", "-", "--database", database.conninfo])
