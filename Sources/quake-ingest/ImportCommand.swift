@@ -119,7 +119,8 @@ struct ImportCommand {
     if refusal == nil, let rejects = summary.rejects {
       diagnostics.warning(rejects.message, hint: rejects.hint)
     }
-    try write(summary, to: output)
+    // For people the error says it all.
+    if refusal == nil || writesJSON { try write(summary, to: output) }
     if let refusal { throw refusal }
   }
 
