@@ -67,10 +67,12 @@ import Testing
     defer { close(descriptor) }
     let before = try database.contents()
     let tool = try Tools.start("quake-ingest", ["import", pipe, "--database", database.conninfo])
-    try eventually("a connection") {
-      try database.value(
-        "select count(*) from pg_stat_activity where application_name = 'quake-ingest'"
-          + " and datname = current_database()") == "1"
+    // It has opened the pipe, so it is about to wait for what comes out.
+    try eventually("the pipe is open") {
+      let folder = "/proc/\(tool.pid)/fd"
+      return try FileManager.default.contentsOfDirectory(atPath: folder).contains {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0)) == pipe
+      }
     }
     tool.signal(SIGTERM)
     let outcome = try tool.exit()
