@@ -17,6 +17,8 @@ public struct StoreError: Error, Sendable {
   public enum TokenProblem: Sendable {
     /// It is not of the form `1042.9f3ac2d1` or `0`.
     case malformed
+    /// The history after it has been purged.
+    case expired
     /// The history is another one: restored, failed over, or of another database.
     case diverged
     /// There is no such transaction yet.
