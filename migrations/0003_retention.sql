@@ -186,8 +186,7 @@ as $$
 declare
   target bigint;
 begin
-  -- Who registers a cursor takes this lock, too: it sees the new floor, or is seen here.
-  perform from quake.history_floor f for update;
+  perform from quake.history_floor f for update;  -- one at a time
   target := split_part(quake.purgeable_to(p_token, p_hold_limit), '.', 1)::bigint;
   update quake.history_floor f
      set token = target, raised_at = clock_timestamp()
