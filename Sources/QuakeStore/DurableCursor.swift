@@ -106,7 +106,8 @@ extension DurableCursor {
         from quake.watcher_lag order by name
       """, format: .binary)
     return try (0..<rows.rowCount).map { row in
-      guard let name = rows.text(row, 0), let token = rows.text(row, 1).flatMap({ ChangeToken($0) }),
+      guard let name = rows.text(row, 0),
+        let token = rows.text(row, 1).flatMap({ ChangeToken($0) }),
         let changes = rows.binaryInteger(row, 2), let behind = rows.binaryInteger(row, 3),
         let seconds = rows.binaryDouble(row, 4), let moved = rows.binaryTimestamp(row, 5),
         let seen = rows.binaryTimestamp(row, 6), let isExpired = rows.binaryBool(row, 7)

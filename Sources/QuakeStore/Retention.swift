@@ -50,6 +50,8 @@ public struct Retention {
     public var versions: Int64 = 0
     /// Transactions that went.
     public var transactions: Int64 = 0
+    /// Whether nothing below the floor is left to remove.
+    public var isFinished = false
   }
 
   /// What `purge` would do; changes nothing.
@@ -82,12 +84,12 @@ public struct Retention {
   ) throws -> Outcome {
     try raise(to: try resolve(bound))
     var outcome = Outcome(floor: try token("select quake.oldest_token()"))
-    while !shouldStop() {
+    while !outcome.isFinished, !shouldStop() {
       let portion = try connection.executePrepared(
         "select versions, transactions, finished from quake.purge_history(2000)", format: .binary)
       outcome.versions += portion.binaryInteger(0, 0) ?? 0
       outcome.transactions += portion.binaryInteger(0, 1) ?? 0
-      if portion.binaryBool(0, 2) != false { break }
+      outcome.isFinished = portion.binaryBool(0, 2) ?? true
     }
     return outcome
   }
@@ -133,9 +135,11 @@ public struct Retention {
   }
 
   private func token(_ query: SQL, _ parameters: [Parameter] = []) throws -> ChangeToken {
-    guard let token = try connection.execute(query, parameters).text(0, 0).flatMap({ ChangeToken($0) })
+    guard
+      let token = try connection.execute(query, parameters).text(0, 0).flatMap({ ChangeToken($0) })
     else {
-      throw StoreError(.inconsistent, "the store's history has a token that is not of a token's form")
+      throw StoreError(
+        .inconsistent, "the store's history has a token that is not of a token's form")
     }
     return token
   }

@@ -25,7 +25,8 @@ struct WatchCommand {
         help: "keep the last token in the database under NAME, and resume from it if it is there"),
       .value(
         "on-expired", "ACTION", default: "stop", completion: .words(["stop", "snapshot"]),
-        help: "what to do when the history cannot be followed from the last token: stop or snapshot"),
+        help: "what to do when the history cannot be followed from the last token: stop or snapshot"
+      ),
       .value("heartbeat", "DURATION", help: "say this often how far the watch has come"),
       .value("limit", "N", help: "end after N changes"),
       .toggle("follow", initially: true, help: "end when everything there is has been printed"),

@@ -194,7 +194,8 @@ final class Watcher {
         behind a pooler that lends sessions for a transaction the server cannot ring for changes \
         (LISTEN): asking for them every \(pause)
         """,
-        hint: "Connect to the server itself, or to a pool in session mode, to hear of them at once.")
+        hint: "Connect to the server itself, or to a pool in session mode, to hear of them at once."
+      )
     }
   }
 

@@ -1,21 +1,21 @@
-import CommandLine
+internal import CommandLine
 
 /// Something that is due again and again.
-struct Interval {
+public struct Interval {
   private let length: Duration
   private var due: Duration
 
-  /// Due first after `length`.
-  init(_ length: Duration) {
+  /// Due every `length`, first after `delay`; by default after a whole length.
+  public init(_ length: Duration, first delay: Duration? = nil) {
     self.length = length
-    due = MonotonicClock.now() + length
+    due = MonotonicClock.now() + (delay ?? length)
   }
 
   /// How long until it is due; zero if it is.
-  var remaining: Duration { max(.zero, due - MonotonicClock.now()) }
+  public var remaining: Duration { max(.zero, due - MonotonicClock.now()) }
 
   /// Whether it is due; if so, the next time is a whole length from now.
-  mutating func takeDue() -> Bool {
+  public mutating func takeDue() -> Bool {
     guard remaining == .zero else { return false }
     due = MonotonicClock.now() + length
     return true
