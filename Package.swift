@@ -51,6 +51,7 @@ let package = Package(
       resources: [
         .embedInCode("0001_quake.sql"),
         .embedInCode("0002_history.sql"),
+        .embedInCode("0003_retention.sql"),
       ],
       swiftSettings: strict),
     .target(
