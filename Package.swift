@@ -113,7 +113,8 @@ let package = Package(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["CommandLine", "QuakeStore", "signal-probe"],
+      name: "CommandLineTests",
+      dependencies: ["CommandLine", "QuakeStore", "TestSupport", "signal-probe"],
       swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17
