@@ -160,7 +160,7 @@ public struct Retention {
     ), judged as (
       select b.transaction_id, b.token,
              b.op in ('delete', 'truncate')
-             or b.id < (select max(e.id) from below e where e.op = 'truncate')
+             or b.id < coalesce((select max(e.id) from below e where e.op = 'truncate'), 0)
              or lead(b.id) over (partition by b.code order by b.id) is not null as goes
         from below b
     )

@@ -78,6 +78,7 @@ struct WatchCommand {
     let watcher = Watcher(
       database: try DatabaseAccess(arguments, diagnostics), diagnostics: diagnostics,
       delivery: delivery, follows: arguments.flag("follow"))
+    output.onStall = { [unowned watcher] in watcher.outputStalls() }
     self.watcher = watcher
   }
 
