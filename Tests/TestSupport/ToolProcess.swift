@@ -151,7 +151,9 @@ public final class ToolProcess {
   }
 
   /// The next lines of standard output.
-  public func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws -> [String] {
+  public func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws
+    -> [String]
+  {
     try (0..<count).map { _ in try line(within: patience) }
   }
 

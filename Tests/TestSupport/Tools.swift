@@ -7,7 +7,9 @@ public enum Tools {
   public struct Missing: Error, CustomStringConvertible {
     let path: String
     /// What to do.
-    public var description: String { "there is no \(path): run \"make build\" first, or set QUAKE_BIN" }
+    public var description: String {
+      "there is no \(path): run \"make build\" first, or set QUAKE_BIN"
+    }
   }
 
   /// The package's folder.

@@ -4,6 +4,7 @@ import TestSupport
 /// Many writers at once, until so many changes are committed.
 final class Load {
   let log = WriterLog()
+  private let changes: Int
   private let threads: [BackgroundThread]
   private let isOver: OverFlag
 
@@ -29,6 +30,7 @@ final class Load {
 
   /// Starts them.
   init(_ settings: Settings, _ conninfo: String, psql: String = "") {
+    changes = settings.changes
     let isOver = OverFlag()
     self.isOver = isOver
     let log = log
@@ -69,6 +71,9 @@ final class Load {
     }
     self.threads = threads
   }
+
+  /// Whether they have written enough.
+  var hasEnded: Bool { isOver.isRaised || log.committedChanges >= changes }
 
   /// Waits for their end; throws the first of what they threw.
   func join() throws {

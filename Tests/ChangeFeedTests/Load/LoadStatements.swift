@@ -4,10 +4,11 @@ enum LoadStatements {
   static let insert = insertInto + ""
 
   /// The same; an event that is there gets another value.
-  static let upsert = insertInto + """
-     on conflict (code) do update set felt = coalesce(quake.felt, 0) + 1, updated = excluded.updated,
-       magnitude = ((coalesce(quake.felt, 0) * 7) % 80) / 10.0
-    """
+  static let upsert =
+    insertInto + """
+       on conflict (code) do update set felt = coalesce(quake.felt, 0) + 1, updated = excluded.updated,
+         magnitude = ((coalesce(quake.felt, 0) * 7) % 80) / 10.0
+      """
 
   private static let insertInto = """
     insert into quake.quake (code, net, net_code, source, type, status, magnitude, magnitude_type, place,

@@ -138,11 +138,13 @@ final class LoadWriter {
       defer { highest += size }
       return try execute(connection, LoadStatements.upsert, own, highest, highest + size - 1)
     case 30..<55: return try execute(connection, LoadStatements.update, own, start, start + size)
-    case 55..<65: return try execute(connection, LoadStatements.updatePlace, own, start, start + size)
+    case 55..<65:
+      return try execute(connection, LoadStatements.updatePlace, own, start, start + size)
     case 65..<70:
       _ = try execute(connection, LoadStatements.touch, own, start, start + size)
       return 0
-    case 70..<82: return try execute(connection, LoadStatements.delete, own, start, start + size / 2)
+    case 70..<82:
+      return try execute(connection, LoadStatements.delete, own, start, start + size / 2)
     case 82..<84 where settings.truncates && transactions.isMultiple(of: 5):
       try connection.execute("truncate quake.quake")
       return 1

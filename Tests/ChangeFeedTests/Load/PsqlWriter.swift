@@ -61,7 +61,9 @@ final class PsqlWriter {
         process.signal(SIGSTOP)
         let before = log.committedChanges
         let deadline = ContinuousClock.now + .seconds(1)
-        while log.committedChanges < before + 500, ContinuousClock.now < deadline { poll(nil, 0, 5) }
+        while log.committedChanges < before + 500, ContinuousClock.now < deadline {
+          poll(nil, 0, 5)
+        }
         process.signal(SIGCONT)
       }
     }

@@ -32,7 +32,8 @@ struct ChangeOracle {
   ///   - filter: The name of its filter.
   ///   - isWhole: Whether it must have come to the end of the history.
   func judge(
-    _ lines: [FeedLine], of feed: String, after place: HistoryPlace = HistoryPlace(token: .beginning),
+    _ lines: [FeedLine], of feed: String,
+    after place: HistoryPlace = HistoryPlace(token: .beginning),
     filter: String? = nil, isWhole: Bool = true
   ) -> Verdict {
     guard let start = index(after: place) else {

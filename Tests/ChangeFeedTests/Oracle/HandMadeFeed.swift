@@ -34,7 +34,8 @@ enum HandMadeFeed {
     token: Int, _ position: Int, _ op: String, _ code: String?, old: Int?, new: Int?
   ) -> String {
     func values(_ value: Int?) -> String {
-      value.map { "{\"code\":\"\(code ?? "")\",\"place\":\"\\\",\\\"new\\\":\",\"felt\":\($0)}" } ?? "null"
+      value.map { "{\"code\":\"\(code ?? "")\",\"place\":\"\\\",\\\"new\\\":\",\"felt\":\($0)}" }
+        ?? "null"
     }
     return "{\"token\":\"\(token).0000000\(token)\",\"position\":\(position),\"op\":\"\(op)\","
       + "\"code\":\(code.map { "\"\($0)\"" } ?? "null"),\"changed\":[],\"old\":\(values(old)),"

@@ -24,7 +24,7 @@ struct HistoryComparison {
              array(select jsonb_array_elements_text(j -> 'changed')) as changed,
              case when j -> 'old' <> 'null' then jsonb_populate_record(null::quake.quake, j -> 'old') end as old,
              case when j -> 'new' <> 'null' then jsonb_populate_record(null::quake.quake, j -> 'new') end as new
-        from (select n, line::jsonb as j from proof.line) l
+        from (select n, line::jsonb as j from proof.line offset 0) l  -- else it is read for each column
        where j ->> 'op' <> 'heartbeat'
       """,
       "create index on proof.change (token, position)", "analyze proof.change")

@@ -17,7 +17,8 @@ enum LoopbackListener {
       }
     }
     guard listens else {
-      throw ToolProcess.Failure(description: "could not listen: \(String(cString: strerror(errno)))")
+      throw ToolProcess.Failure(
+        description: "could not listen: \(String(cString: strerror(errno)))")
     }
     return (listener, Int(UInt16(bigEndian: address.sin_port)))
   }

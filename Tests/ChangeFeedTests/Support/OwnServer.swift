@@ -23,7 +23,9 @@ final class OwnServer: Sendable {
     server = try EmbeddedServer(options)
     if let other {
       let copy = try ChildProcess("/bin/cp", ["-a", other.server.options.home, home]).run()
-      guard copy.succeeded else { throw ToolProcess.Failure(description: "could not copy a server") }
+      guard copy.succeeded else {
+        throw ToolProcess.Failure(description: "could not copy a server")
+      }
     }
     try server.start()
     guard other == nil else { return }
@@ -49,9 +51,18 @@ final class OwnServer: Sendable {
   /// Kills every process of it and starts it again.
   func crash() throws {
     guard let postmaster = try server.status().pid else { return }
-    let children = Self.children(of: postmaster)
-    for process in [postmaster] + children { kill(process, SIGKILL) }
+    let processes = [postmaster] + Self.children(of: postmaster)
+    for process in processes { kill(process, SIGKILL) }
+    // Until then it would be taken for one that runs.
+    try eventually("the server's processes have gone") { processes.allSatisfy(Self.hasEnded) }
     try server.start()
+  }
+
+  private static func hasEnded(_ process: pid_t) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+      let name = text.lastIndex(of: ")")
+    else { return true }
+    return text[name...].hasPrefix(") Z")
   }
 
   private static func children(of parent: pid_t) -> [pid_t] {

@@ -98,7 +98,8 @@ final class WatchedFeed {
         let skipped = (reached..<start).filter { passes?[$0] ?? true }
         if let first = skipped.first {
           violations.add(
-            .wrongCursor, "run \(number + 1) began after \(place), without "
+            .wrongCursor,
+            "run \(number + 1) began after \(place), without "
               + "\(oracle.history.changes[first])", count: skipped.count)
         }
       }
