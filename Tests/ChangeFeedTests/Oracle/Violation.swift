@@ -27,6 +27,10 @@ struct Violation: Error, CustomStringConvertible {
     case wrongState
     /// A number that is missing without a reason.
     case unexplainedGap
+    /// A change that came only when the history was asked without a bell.
+    case late
+    /// A notification that says what is not so, or says it too early.
+    case wrongBell
     /// A commit that was acknowledged and is not in the history, or one that was rolled back and is.
     case wrongHistory
   }
