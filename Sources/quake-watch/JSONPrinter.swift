@@ -36,7 +36,11 @@ final class JSONPrinter: ChangeHandler {
     json.removeAll()
   }
 
-  func flush() throws {
+  func flush(at place: HistoryPlace) throws -> HistoryPlace? {
     try output.flush()
+    return place
   }
+
+  /// A line is a line, whatever becomes of the next one.
+  var openTransaction: ChangeToken? { nil }
 }
