@@ -13,7 +13,7 @@ let package = Package(
   products: [
     .library(name: "QuakeModel", targets: ["QuakeModel"]),
     .library(name: "QuakeFeed", targets: ["QuakeFeed"]),
-    .library(name: "QuakeStore", targets: ["QuakeStore"]),
+    .library(name: "QuakeStore", targets: ["QuakeStore", "QuakeLive"]),
     .executable(name: "quake-ingest", targets: ["quake-ingest"]),
     .executable(name: "quake-watch", targets: ["quake-watch"]),
     .executable(name: "quake-admin", targets: ["quake-admin"]),
@@ -55,6 +55,10 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "QuakeStore", dependencies: ["QuakeModel", "Postgres", "Migrations"],
+      swiftSettings: strict),
+    // Changes and live lists for programs with Swift concurrency, which the tools do without.
+    .target(
+      name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
       swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
     .target(
@@ -101,6 +105,15 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: ["QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "live-probe", dependencies: ["QuakeLive", "QuakeModel"], path: "Tests/LiveProbe",
+      swiftSettings: strict),
+    .testTarget(
+      name: "QuakeLiveTests",
+      dependencies: [
+        "QuakeLive", "QuakeStore", "QuakeModel", "Postgres", "TestSupport", "live-probe",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),

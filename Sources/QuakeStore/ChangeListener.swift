@@ -23,4 +23,10 @@ public struct ChangeListener {
     }
     return .ready
   }
+
+  /// Stops listening. Whoever does not read what the server sends must not listen: the server keeps
+  /// every notification, of all databases, until all listeners have had it.
+  public func stop() throws(PostgresError) {
+    try connection.execute("unlisten quake_changes")
+  }
 }
