@@ -23,6 +23,7 @@ public import QuakeModel
 ///   history (any longer), of kind `schema` if the schema is not the one this library was built for;
 ///   `PostgresError` for all else that the server says.
 public struct QuakeChanges: AsyncSequence, Sendable {
+  /// What an iterator gives.
   public typealias Element = Change
 
   /// The same changes as they are read, a page at a time, with the place after each.
@@ -32,6 +33,7 @@ public struct QuakeChanges: AsyncSequence, Sendable {
     batches = Batches(makeSource: makeSource)
   }
 
+  /// Begins at the sequence's place, with the first `next()`.
   public func makeAsyncIterator() -> Iterator {
     Iterator(batches: batches.makeAsyncIterator())
   }
@@ -46,10 +48,12 @@ public struct QuakeChanges: AsyncSequence, Sendable {
       self.batches = batches
     }
 
+    /// The next change; nil after an error.
     public mutating func next() async throws -> Change? {
       try await next(isolation: nil)
     }
 
+    /// The next change; nil after an error.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Change? {
       try Task.checkCancellation()
       if index == changes.count {
@@ -66,10 +70,12 @@ public struct QuakeChanges: AsyncSequence, Sendable {
 
   /// The changes a page at a time; what is said of `QuakeChanges` holds for it too.
   public struct Batches: AsyncSequence, Sendable {
+    /// What an iterator gives.
     public typealias Element = ChangeBatch
 
     let makeSource: PullThread<ChangeBatch>.MakeSource
 
+    /// Begins at the sequence's place, with the first `next()`.
     public func makeAsyncIterator() -> PullIterator<ChangeBatch> {
       PullIterator(makeSource)
     }

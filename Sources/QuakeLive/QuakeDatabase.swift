@@ -82,6 +82,20 @@ public final class QuakeDatabase: Sendable {
     changes(from: .after(place), filter: filter)
   }
 
+  /// A list of the events that is kept up to date.
+  ///
+  /// - Parameters:
+  ///   - order: The order of the list.
+  ///   - filter: Only events that meet its conditions on events; those on changes do not count.
+  public func liveQuakes(
+    order: QuakeOrder = .timeDescending, filter: QuakeFilter = QuakeFilter()
+  ) -> LiveQuakes {
+    LiveQuakes { [settings] wake in
+      LiveSource(
+        HistoryFollower(settings, wake: wake, start: .now), order: order, filter: filter)
+    }
+  }
+
   private func changes(from start: HistoryFollower.Start, filter: QuakeFilter) -> QuakeChanges {
     QuakeChanges { [settings] wake in
       ChangeSource(HistoryFollower(settings, wake: wake, start: start), filter: filter)
