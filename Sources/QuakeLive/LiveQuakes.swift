@@ -21,7 +21,7 @@ public import QuakeStore
 /// `reset` set. Everything else that is said of `QuakeChanges`, about back-pressure, lost connections,
 /// cancellation and errors, holds here too.
 ///
-/// The list is in memory: an event takes about 1.5 kB, depending on its texts.
+/// The list is in memory: an event takes about 1 kB, depending on its texts.
 public struct LiveQuakes: AsyncSequence, Sendable {
   /// A list, and what has changed since the one before.
   public struct Update: Sendable {

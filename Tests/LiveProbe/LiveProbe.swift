@@ -13,8 +13,18 @@ import QuakeModel
     let database = QuakeDatabase(conninfo, applicationName: "live-probe")
     switch kind {
     case "changes": try await readChanges(of: database, count: count)
+    case "list": try await holdList(of: database, count: count)
     default: exit(64)
     }
+  }
+
+  /// Prints two sizes: without and with a list of `count` events.
+  private static func holdList(of database: QuakeDatabase, count: Int) async throws {
+    try await database.check()
+    print(memory("VmRSS"))
+    var iterator = database.liveQuakes().makeAsyncIterator()
+    guard let update = try await iterator.next(), update.quakes.count == count else { exit(1) }
+    print(memory("VmRSS"))
   }
 
   /// Prints three sizes: connected, after the first change and a pause in which somebody greedy would

@@ -227,6 +227,31 @@ struct LiveQuakesTests {
     }
   }
 
+  @Test("needs no more memory for an event than is said")
+  func memory() async throws {
+    let database = database
+    let count = 50_000
+    let sizes = try await OwnThread.run(within: .seconds(240)) {
+      // Texts as long as USGS's.
+      try database.test.connect().execute(
+        """
+        insert into quake.quake (
+          code, net, net_code, source, type, status, magnitude, magnitude_type, place, time, updated,
+          longitude, latitude, depth, title, url, detail, tsunami, sig, nst, dmin, rms, gap, ids,
+          sources, types)
+        select 'us7000' || i, 'us', '7000' || i, 'usgs', 'earthquake', 'reviewed', 4.5, 'mb',
+               repeat('p', 40), '2024-01-01Z'::timestamptz + i * interval '1 s', '2024-01-02Z',
+               1, 2, 3, repeat('t', 48), repeat('u', 62), repeat('d', 75), 0, 312, 40, 1, 0.5, 80,
+               ',us7000' || i || ',', ',us,', ',origin,phase-data,'
+          from generate_series(1, $1::int) i
+        """, [.integer(Int64(count))])
+      return try LiveProbe.run(["list", database.test.conninfo, "\(count)"])
+    }
+    try #require(sizes.count == 2, "\(sizes)")
+    let bytes = (sizes[1] - sizes[0]) * 1024 / count
+    #expect((500...1_500).contains(bytes), "\(bytes) bytes an event")
+  }
+
   /// The list as the database has it.
   private static func table(
     _ connection: Connection, at token: ChangeToken, order: QuakeOrder
