@@ -51,6 +51,7 @@ let package = Package(
       resources: [
         .embedInCode("0001_quake.sql"),
         .embedInCode("0002_history.sql"),
+        .embedInCode("0003_retention.sql"),
       ],
       swiftSettings: strict),
     .target(
@@ -125,7 +126,8 @@ let package = Package(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["CommandLine", "QuakeStore", "signal-probe"],
+      name: "CommandLineTests",
+      dependencies: ["CommandLine", "QuakeStore", "TestSupport", "signal-probe"],
       swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17

@@ -7,5 +7,6 @@ public enum EmbeddedMigrations {
   public static let files: [(name: String, bytes: [UInt8])] = [
     ("0001_quake.sql", PackageResources._001_quake_sql),
     ("0002_history.sql", PackageResources._002_history_sql),
+    ("0003_retention.sql", PackageResources._003_retention_sql),
   ]
 }

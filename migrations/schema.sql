@@ -237,6 +237,18 @@ CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
    where a.id = p_id and not exists (select from quake.quake o where o.code = p_id)
 $$;
 COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has, or had, this id: no row or one';
+CREATE FUNCTION quake.history_covers(p_number bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if p_number < (select f.token from quake.history_floor f) then
+    perform quake.token__refuse_expired(p_number::text);
+  end if;
+  return true;
+end
+$$;
+COMMENT ON FUNCTION quake.history_covers(p_number bigint) IS 'true if everything after the token of this number is still there, else an error with SQLSTATE QK002; to be asked in the statement that reads it';
 CREATE FUNCTION quake.latest_token() RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -244,6 +256,117 @@ CREATE FUNCTION quake.latest_token() RETURNS text
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t order by t.token desc limit 1), '0')
 $$;
 COMMENT ON FUNCTION quake.latest_token() IS 'the newest token; 0 before the first change';
+CREATE FUNCTION quake.oldest_token() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce((select t.token || '.' || t.nonce
+                     from quake.history_floor f join quake.change_transaction t on t.token = f.token), '0')
+$$;
+COMMENT ON FUNCTION quake.oldest_token() IS 'the oldest token that is still valid; 0 if nothing was ever purged';
+CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  place quake.history_floor;
+  batch record;
+  stop record;
+  touched bigint[];
+  last_transaction bigint;
+begin
+  versions := 0;
+  select f.* into place from quake.history_floor f for update;
+  -- It may have been the floor's until now.
+  select t.transaction_id into last_transaction from quake.change_transaction t where t.token = place.purged_to;
+  select array_agg(b.transaction_id) as transaction_ids, array_agg(b.id) as ids,
+         array_agg(b.code) as codes, array_agg(b.op) as ops, array_agg(b.token) as tokens,
+         count(*) as size, min(b.row) filter (where b.op = 'truncate') as stop
+    into batch
+    from (select t.token, t.transaction_id, v.id, v.code, v.op, row_number() over (order by t.token, v.id) as row
+            from (select t.token, t.transaction_id from quake.change_transaction t
+                   where t.token >= place.purged_to and t.token <= place.token
+                   order by t.token limit p_rows + 1) t
+           cross join lateral (
+              select v.id, v.code, v.op from quake.quake_version v
+               where v.transaction_id = t.transaction_id
+                 and v.id > case when t.token = place.purged_to then place.purged_version else 0 end
+               order by v.id limit p_rows) v
+           order by t.token, v.id limit p_rows) b;
+  finished := batch.size < p_rows and batch.stop is null;
+
+  if batch.stop = 1 then
+    -- A truncate is next: everything before it, in portions, then the truncate itself.
+    select batch.tokens[1] as token, batch.transaction_ids[1] as transaction_id, batch.ids[1] as id into stop;
+    with victim as (
+      select v.transaction_id, v.id
+        from quake.change_transaction t
+       cross join lateral (
+         select v.transaction_id, v.id from quake.quake_version v
+          where v.transaction_id = t.transaction_id and v.id <= stop.id order by v.id limit p_rows) v
+       where t.token <= stop.token
+       order by t.token, v.id limit p_rows
+    ), deleted as (
+      delete from quake.quake_version d using victim
+       where d.transaction_id = victim.transaction_id and d.id = victim.id
+      returning d.transaction_id, d.id
+    )
+    select count(*), array_agg(distinct d.transaction_id), coalesce(bool_or(d.id = stop.id), false)
+      into versions, touched, finished from deleted d;
+    if finished then
+      place.purged_to := stop.token;
+      place.purged_version := stop.id;
+    end if;
+    finished := false;
+  else
+    -- Up to the next truncate.
+    batch.size := least(batch.size, batch.stop - 1);
+    with passed as (
+      select b.* from unnest(batch.transaction_ids[:batch.size], batch.ids[:batch.size],
+                             batch.codes[:batch.size], batch.ops[:batch.size])
+        as b (transaction_id, id, code, op)
+    ), superseded as (
+      delete from quake.quake_version d using passed
+       where d.code = passed.code and d.id <= passed.id and (d.id < passed.id or passed.op = 'delete')
+      returning d.transaction_id
+    )
+    select count(*), array_agg(distinct s.transaction_id) into versions, touched from superseded s;
+    touched := touched || batch.transaction_ids[:batch.size];
+    if finished then
+      place.purged_to := place.token;
+      place.purged_version := 9223372036854775807;
+    else
+      place.purged_to := batch.tokens[batch.size];
+      place.purged_version := batch.ids[batch.size];
+    end if;
+  end if;
+
+  delete from quake.change_transaction t
+   where t.transaction_id = any (touched || last_transaction) and t.token < place.token
+     and not exists (select from quake.quake_version v where v.transaction_id = t.transaction_id);
+  get diagnostics transactions = row_count;
+  update quake.history_floor f
+     set purged_to = place.purged_to, purged_version = place.purged_version
+   where (f.purged_to, f.purged_version) is distinct from (place.purged_to, place.purged_version);
+end
+$$;
+COMMENT ON FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) IS 'removes a portion of what lies below the floor; how many versions and transactions, and whether that was all';
+CREATE FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce((
+    select t.token || '.' || t.nonce from quake.change_transaction t
+     where t.token <= least(
+       quake.token_number(p_token),
+       (select min(w.needs) from quake.watcher_lag w
+         where not w.expired and w.time_behind <= p_hold_limit))
+     order by t.token desc limit 1), quake.oldest_token())
+$$;
+COMMENT ON FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) IS 'how far a purge up to a token may go: no further than the durable cursors that are behind by at most the limit';
 CREATE FUNCTION quake.quake__record_delete() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -399,41 +522,85 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.quake__refuse_code_change() IS 'an event''s code is its identity: its history hangs on it';
+CREATE FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  target bigint;
+begin
+  -- Who registers a cursor takes this lock, too: it sees the new floor, or is seen here.
+  perform from quake.history_floor f for update;
+  target := split_part(quake.purgeable_to(p_token, p_hold_limit), '.', 1)::bigint;
+  update quake.history_floor f
+     set token = target, raised_at = clock_timestamp()
+   where f.token < target;
+  return quake.oldest_token();
+end
+$$;
+COMMENT ON FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) IS 'makes tokens below one expire, as far as purgeable_to allows; the new floor. To be committed before purge_history removes anything';
+CREATE FUNCTION quake.token__refuse_expired(p_token text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'token % has expired', p_token
+    using errcode = 'QK002',
+          detail = format('The history up to %s was purged; that is the oldest token that is still valid.', quake.oldest_token()),
+          hint = 'Begin again with a snapshot.';
+end
+$$;
+COMMENT ON FUNCTION quake.token__refuse_expired(p_token text) IS 'the error for a token below the floor';
+CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
+                    where t.at <= p_time order by t.at desc, t.token desc limit 1), '0')
+$$;
+COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the token that was the newest at a time, by the server''s clock; 0 before the first';
 CREATE FUNCTION quake.token_number(p_token text) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-  number bigint;
+  number bigint := 0;
+  floor bigint;
   newest quake.change_transaction;
   found_nonce text;
 begin
-  if p_token = '0' then
-    return 0;
-  end if;
-  if p_token is null or p_token !~ '^[1-9][0-9]{0,17}\.[0-9a-f]{8}$' then
+  if p_token is null or p_token !~ '^(0|[1-9][0-9]{0,17}\.[0-9a-f]{8})$' then
     raise exception 'malformed token "%"', p_token
       using errcode = 'QK001', hint = 'A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands for the beginning.';
   end if;
-  number := split_part(p_token, '.', 1)::bigint;
-  select t.nonce into found_nonce from quake.change_transaction t where t.token = number;
-  if found_nonce = split_part(p_token, '.', 2) then
-    return number;
+  select f.token into floor from quake.history_floor f;
+  if p_token <> '0' then
+    number := split_part(p_token, '.', 1)::bigint;
+    select t.nonce into found_nonce from quake.change_transaction t where t.token = number;
+    if found_nonce is null or found_nonce <> split_part(p_token, '.', 2) then
+      select t.* into newest from quake.change_transaction t order by t.token desc limit 1;
+      if newest.token is null or number > newest.token then
+        raise exception 'token % is in the future', p_token
+          using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
+                hint = 'The database was restored to an earlier state, or the token is another database''s.';
+      end if;
+      -- Of a transaction that was purged without a trace nobody can tell any more whose it was.
+      if found_nonce is not null or number > floor then
+        raise exception 'history diverged at token %', p_token
+          using errcode = 'QK003',
+                detail = case when found_nonce is null then format('There is no transaction %s here.', number)
+                              else format('Transaction %s is %s.%s here.', number, number, found_nonce) end,
+                hint = 'The database was restored or failed over and lost that transaction, or the token is another database''s. Begin again with a snapshot.';
+      end if;
+    end if;
   end if;
-  select t.* into newest from quake.change_transaction t order by t.token desc limit 1;
-  if newest.token is null or number > newest.token then
-    raise exception 'token % is in the future', p_token
-      using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
-            hint = 'The database was restored to an earlier state, or the token is another database''s.';
+  if number < floor then
+    perform quake.token__refuse_expired(p_token);
   end if;
-  raise exception 'history diverged at token %', p_token
-    using errcode = 'QK003',
-          detail = case when found_nonce is null then format('There is no transaction %s here.', number)
-                        else format('Transaction %s is %s.%s here.', number, number, found_nonce) end,
-          hint = 'The database was restored or failed over and lost that transaction, or the token is another database''s. Begin again with a snapshot.';
+  return number;
 end
 $_$;
-COMMENT ON FUNCTION quake.token_number(p_token text) IS 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK003 (diverged) or QK004 (in the future) otherwise';
+COMMENT ON FUNCTION quake.token_number(p_token text) IS 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future) otherwise';
 CREATE UNLOGGED TABLE quake.change_pending (
     xid xid8 NOT NULL,
     transaction_id bigint NOT NULL,
@@ -505,6 +672,20 @@ COMMENT ON COLUMN quake.feed.polled_at IS 'last attempt';
 COMMENT ON COLUMN quake.feed.succeeded_at IS 'last attempt that succeeded, an unchanged answer included';
 COMMENT ON COLUMN quake.feed.failures IS 'failed attempts since then';
 COMMENT ON COLUMN quake.feed.error IS 'what the last attempt failed of; null: it did not';
+CREATE TABLE quake.history_floor (
+    single boolean DEFAULT true NOT NULL,
+    token bigint DEFAULT 0 NOT NULL,
+    raised_at timestamp with time zone,
+    purged_to bigint DEFAULT 0 NOT NULL,
+    purged_version bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT history_floor_single CHECK (single)
+);
+COMMENT ON TABLE quake.history_floor IS 'how far back the history goes: one row';
+COMMENT ON COLUMN quake.history_floor.single IS 'true: there is one row';
+COMMENT ON COLUMN quake.history_floor.token IS 'number of the oldest token that is still valid; 0: nothing was ever purged';
+COMMENT ON COLUMN quake.history_floor.raised_at IS 'when it was raised to there';
+COMMENT ON COLUMN quake.history_floor.purged_to IS 'number of the transaction that the purge has come to; it is done when that is the floor';
+COMMENT ON COLUMN quake.history_floor.purged_version IS 'the last of its versions that the purge has looked at';
 CREATE TABLE quake.import (
     id bigint NOT NULL,
     source text NOT NULL,
@@ -702,12 +883,82 @@ CREATE SEQUENCE quake.transaction_id
     NO MAXVALUE
     CACHE 1;
 COMMENT ON SEQUENCE quake.transaction_id IS 'numbers transactions at their first change; ties versions to their transaction, says nothing of order';
+CREATE TABLE quake.watcher (
+    name text NOT NULL,
+    token bigint NOT NULL,
+    nonce text,
+    changes bigint DEFAULT 0 NOT NULL,
+    holder text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    moved_at timestamp with time zone DEFAULT now() NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT watcher_changes_count CHECK ((changes >= 0)),
+    CONSTRAINT watcher_name_length CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT watcher_nonce_form CHECK ((nonce ~ '^[0-9a-f]{8}$'::text)),
+    CONSTRAINT watcher_token_whole CHECK (((nonce IS NULL) = (token = 0)))
+);
+COMMENT ON TABLE quake.watcher IS 'durable cursors: how far watchers with a name have come; they hold a purge back';
+COMMENT ON COLUMN quake.watcher.name IS 'the watcher''s name';
+COMMENT ON COLUMN quake.watcher.token IS 'number of the last transaction of which it has handed something over; 0: none';
+COMMENT ON COLUMN quake.watcher.nonce IS 'that transaction''s nonce; null for 0';
+COMMENT ON COLUMN quake.watcher.changes IS 'how many of that transaction''s changes it has handed over; 0: all of them';
+COMMENT ON COLUMN quake.watcher.holder IS 'the process that moves the cursor: a random word of its own. A process whose word is no longer here has been replaced';
+COMMENT ON COLUMN quake.watcher.created_at IS 'when the name was first used';
+COMMENT ON COLUMN quake.watcher.moved_at IS 'when the cursor last moved';
+COMMENT ON COLUMN quake.watcher.seen_at IS 'when its process was last heard of';
+CREATE VIEW quake.watcher_lag AS
+ SELECT w.name,
+        CASE
+            WHEN (w.token = 0) THEN '0'::text
+            ELSE ((w.token || '.'::text) || w.nonce)
+        END AS token,
+    w.changes,
+    w.created_at,
+    w.moved_at,
+    w.seen_at,
+    ( SELECT count(*) AS count
+           FROM quake.change_transaction t
+          WHERE (t.token > w.needs)) AS transactions_behind,
+    GREATEST((clock_timestamp() - ( SELECT t.at
+           FROM quake.change_transaction t
+          WHERE (t.token > w.needs)
+          ORDER BY t.token
+         LIMIT 1)), '00:00:00'::interval) AS time_behind,
+    w.needs,
+    (w.needs < ( SELECT f.token
+           FROM quake.history_floor f)) AS expired
+   FROM ( SELECT w_1.name,
+            w_1.token,
+            w_1.nonce,
+            w_1.changes,
+            w_1.holder,
+            w_1.created_at,
+            w_1.moved_at,
+            w_1.seen_at,
+                CASE
+                    WHEN (w_1.changes > 0) THEN (w_1.token - 1)
+                    ELSE w_1.token
+                END AS needs
+           FROM quake.watcher w_1) w;
+COMMENT ON VIEW quake.watcher_lag IS 'the durable cursors and how far behind they are';
+COMMENT ON COLUMN quake.watcher_lag.name IS 'the watcher''s name';
+COMMENT ON COLUMN quake.watcher_lag.token IS 'the token it has come to';
+COMMENT ON COLUMN quake.watcher_lag.changes IS 'how many of that transaction''s changes it has handed over; 0: all of them';
+COMMENT ON COLUMN quake.watcher_lag.created_at IS 'when the name was first used';
+COMMENT ON COLUMN quake.watcher_lag.moved_at IS 'when the cursor last moved';
+COMMENT ON COLUMN quake.watcher_lag.seen_at IS 'when its process was last heard of';
+COMMENT ON COLUMN quake.watcher_lag.transactions_behind IS 'transactions that it has not handed over, or not whole';
+COMMENT ON COLUMN quake.watcher_lag.time_behind IS 'how long the oldest of them has been waiting';
+COMMENT ON COLUMN quake.watcher_lag.needs IS 'number of the token after which it needs the history';
+COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that has been purged: it cannot go on from there';
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_pkey PRIMARY KEY (token);
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_transaction_id UNIQUE (transaction_id);
 ALTER TABLE ONLY quake.feed
     ADD CONSTRAINT feed_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY quake.history_floor
+    ADD CONSTRAINT history_floor_pkey PRIMARY KEY (single);
 ALTER TABLE ONLY quake.import
     ADD CONSTRAINT import_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY quake.import_reject
@@ -720,6 +971,8 @@ ALTER TABLE ONLY quake.quake
     ADD CONSTRAINT quake_pkey PRIMARY KEY (code);
 ALTER TABLE ONLY quake.quake_version
     ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
+ALTER TABLE ONLY quake.watcher
+    ADD CONSTRAINT watcher_pkey PRIMARY KEY (name);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX import_generated ON quake.import USING btree (generated);

@@ -11,6 +11,16 @@ public final class StandardOutput {
   private let buffer: UnsafeMutableRawBufferPointer
   private var used = 0
   private var failure: OutputError?
+  private var stallWatch: StallWatch?
+
+  /// Called when writing has waited for 250 ms, in all, since the last ``flush()``: the reader does
+  /// not keep up, and who writes neglects all else meanwhile. Once until that flush has ended.
+  ///
+  /// It cannot fail, since output is not cut off in the middle for another's sake. Pipes, sockets
+  /// and terminals are watched; a file never makes anybody wait for long.
+  public var onStall: (() -> Void)? {
+    didSet { stallWatch = onStall.map { StallWatch(descriptor, tell: $0) } }
+  }
 
   /// Output to `descriptor`, which stays open afterwards.
   public init(descriptor: Int32 = 1, capacity: Int = 64 * 1024) {
@@ -49,6 +59,7 @@ public final class StandardOutput {
   /// Hands everything written so far to the system.
   public func flush() throws(OutputError) {
     if let error = drain() { throw error }
+    stallWatch?.reset()
   }
 
   /// Errors are returned, not thrown: closures of the standard library lose their type.
@@ -69,7 +80,11 @@ public final class StandardOutput {
   }
 
   private func send(_ bytes: UnsafeRawBufferPointer) -> OutputError? {
-    failure = Descriptor.writeAll(bytes, to: descriptor)
+    if let stallWatch {
+      failure = stallWatch.writeAll(bytes)
+    } else {
+      failure = Descriptor.writeAll(bytes, to: descriptor)
+    }
     return failure
   }
 }

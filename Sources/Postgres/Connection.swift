@@ -6,7 +6,7 @@ internal import Glibc
 /// Not safe for concurrent use and therefore not `Sendable`: whoever made it owns it. Calls block;
 /// what waits for the server waits in `poll(2)`, so that a deadline and a wake descriptor count.
 public final class Connection {
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   /// How long the server may take to answer any one statement; nil: as long as it likes. When it has
   /// passed the connection is of no further use.
   public var answerTimeout: Duration?
@@ -14,7 +14,11 @@ public final class Connection {
   /// the server is asked to cancel it, its error is of kind `interrupted`, and the connection is of no
   /// further use.
   public var interrupt: Int32?
+  /// Whether statements may be prepared and kept. Behind a pooler that lends its sessions out for a
+  /// transaction each they may not.
+  public var keepsStatements = true
   private var prepared: [SQL: String] = [:]
+  var ahead = Ahead.none
 
   /// The form in which values are returned.
   public enum Format: Int32, Sendable {
@@ -60,6 +64,7 @@ public final class Connection {
   }
 
   deinit {
+    if case .answered(let result) = ahead { PQclear(result) }
     PQfinish(connection)
   }
 
@@ -199,12 +204,19 @@ public final class Connection {
   public func execute(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
+    try settle()
+    try send(statement, parameters, format)
+    return try lastResult(statement.text)
+  }
+
+  private func send(
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format
+  ) throws(PostgresError) {
     let sent = withCStrings(parameters.map(\.textForm)) { values in
       PQsendQueryParams(
         connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
-    return try lastResult(statement.text)
   }
 
   /// Runs one statement that is prepared at its first use and kept with the connection.
@@ -212,6 +224,15 @@ public final class Connection {
   public func executePrepared(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
+    try settle()
+    try sendPrepared(statement, parameters, format)
+    return try lastResult(statement.text)
+  }
+
+  func sendPrepared(
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format
+  ) throws(PostgresError) {
+    guard keepsStatements else { return try send(statement, parameters, format) }
     let name: String
     if let known = prepared[statement] {
       name = known
@@ -226,12 +247,12 @@ public final class Connection {
         connection, name, Int32(parameters.count), values, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
-    return try lastResult(statement.text)
   }
 
   /// Runs a script of any number of statements; stops at the first error. Outside a transaction block
   /// the whole script is one transaction.
   public func executeScript(_ script: SQL) throws(PostgresError) {
+    try settle()
     guard PQsendQuery(connection, script.text) == 1 else { throw lost() }
     _ = try lastResult(script.text, isScript: true)
   }
@@ -244,11 +265,8 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
-    let sent = withCStrings(parameters.map(\.textForm)) { values in
-      PQsendQueryParams(
-        connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
-    }
-    guard sent == 1 else { throw lost() }
+    try settle()
+    try send(statement, parameters, format)
     guard quake_pq_stream_rows(connection, 256) == 1 else { throw lost() }
     var failure: (any Error)?
     while let result = try nextResult() {
@@ -274,7 +292,7 @@ public final class Connection {
     if let failure { throw failure }
   }
 
-  private func lost() -> PostgresError {
+  func lost() -> PostgresError {
     PostgresError(connection: connection, doing: "lost the connection to the database")
   }
 
@@ -307,7 +325,7 @@ public final class Connection {
   ///   - first: A result of the statement that has been read already.
   ///   - isScript: Whether there may be several statements; then an error's line is told even where the
   ///     server gives no position, as for one that comes up while a statement runs.
-  private func lastResult(
+  func lastResult(
     _ statement: String, first: OpaquePointer? = nil, isScript: Bool = false
   ) throws(PostgresError) -> QueryResult {
     var last: OpaquePointer?
@@ -368,6 +386,7 @@ public final class Connection {
   public func copyIn(
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
+    try settle()
     guard PQsendQuery(connection, statement.text) == 1 else { throw lost() }
     guard let start = try nextResult() else { throw lost() }
     guard PQresultStatus(start) == PGRES_COPY_IN else {

@@ -16,6 +16,13 @@ public struct QueryResult: ~Copyable {
     PQclear(result)
   }
 
+  /// Hands libpq's result over to the caller, who frees it.
+  consuming func release() -> OpaquePointer {
+    let result = result
+    discard self
+    return result
+  }
+
   /// What the server says it did, such as `INSERT 0 7`.
   var commandTag: String {
     PQcmdStatus(result).map { String(cString: $0) } ?? ""

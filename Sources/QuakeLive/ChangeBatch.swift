@@ -9,6 +9,4 @@ public struct ChangeBatch: Sendable {
   /// Where the history has been read to, which is past changes that the filter held back. To go on
   /// after this batch another time, hand it to `QuakeDatabase.changes(after:filter:)`.
   public let place: HistoryPlace
-  /// Whether this was the end of the history when it was read.
-  public let isAtEnd: Bool
 }

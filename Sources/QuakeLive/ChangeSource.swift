@@ -15,11 +15,11 @@ struct ChangeSource: PullSource {
   mutating func next() throws -> ChangeBatch? {
     while true {
       var changes: [Change] = []
-      let isAtEnd = try follower.readPage { change in
+      _ = try follower.readPage(waiting: true) { change in
         if filter.accepts(change) { changes.append(change) }
       }
       if !changes.isEmpty, let place = follower.place {
-        return ChangeBatch(changes: changes, place: place, isAtEnd: isAtEnd)
+        return ChangeBatch(changes: changes, place: place)
       }
     }
   }

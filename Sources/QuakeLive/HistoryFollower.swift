@@ -12,72 +12,69 @@ final class HistoryFollower {
     case after(HistoryPlace)
   }
 
-  private let settings: ConnectionSettings
-  private let wake: Int32
+  private let link: DatabaseLink
   private let start: Start
-
   private var connection: Connection?
   private var listener: ChangeListener?
   private var reader: HistoryReader?
-  private var hasBeenConnected = false
-  /// Whether something may have been committed since the history was last read.
+  /// Whether something may have been committed since the history was last read to its end.
   private var mayHaveGrown = true
-  private var backoff = Backoff()
+  private var standbyCheck = Deadline(after: standbyPatience)
 
   /// The bell may be lost without a trace; the log is asked anyway this often, which also shows whether
   /// the server is still there.
   private static let safetyPoll = Duration.seconds(5)
-  /// How long a server may be silent while it owes an answer.
-  private static let answerTimeout = Duration.seconds(10)
+  /// How often a standby is looked at for whether it has been promoted, and can ring now.
+  private static let standbyPatience = Duration.seconds(30)
 
   /// A follower that connects when it is first asked for something.
   ///
   /// - Parameter wake: A descriptor that becomes readable when it is to end.
   init(_ settings: ConnectionSettings, wake: Int32, start: Start) {
-    self.settings = settings
-    self.wake = wake
+    link = DatabaseLink(settings, wake: wake)
     self.start = start
   }
 
   /// How far it has come; nil before it has begun.
   var place: HistoryPlace? { reader?.place }
 
-  /// Reads the next page that has changes; waits for it if there is none.
+  /// Reads the next page that has changes.
   ///
-  /// - Parameter body: Gets each change, in commit order.
+  /// - Parameters:
+  ///   - waiting: Whether to wait for one at the end of the history, or return without any.
+  ///   - body: Gets each change, in commit order.
   /// - Returns: Whether the end of the history was reached.
   /// - Throws: `PostgresError` if the first connection cannot be made, or of kind `interrupted`;
   ///   `StoreError`. A connection that is lost later is made again.
-  func readPage(_ body: (Change) throws -> Void) throws -> Bool {
-    try retrying { connection in
-      if listener == nil {
-        // Before reading: what is committed after the last read rings.
-        listener = try ChangeListener(connection: connection)
-        mayHaveGrown = true
-      }
-      var count = 0
+  func readPage(waiting: Bool, _ body: (Change) throws -> Void) throws -> Bool {
+    try perform { connection, session in
       while true {
-        if !mayHaveGrown { try waitForBell() }
-        let isAtEnd = try read(over: connection) {
+        try listen(over: connection, session)
+        if !mayHaveGrown {
+          guard waiting else { return true }
+          try waitForBell(session)
+        }
+        var count = 0
+        let isAtEnd = try read {
           count += 1
           try body($0)
         }
-        backoff.reset()
         mayHaveGrown = !isAtEnd
         if count > 0 { return isAtEnd }
       }
     }
   }
 
-  /// Stops listening until the next page is asked for: whoever does not read what the server sends must
-  /// not listen.
+  /// Leaves the connection quiet until the next page is asked for. The server must not wait for this
+  /// side: neither with a page that was asked for ahead, which would keep its snapshot, nor with
+  /// notifications, which it keeps for all listeners until the slowest has had them.
   func rest() {
-    guard let listener else { return }
-    self.listener = nil
     do throws(PostgresError) {
-      try listener.stop()
+      try connection?.settle()
+      try listener?.pause()
     } catch {
-      lose()
+      link.disconnect()
+      forget()
     }
   }
 
@@ -88,17 +85,19 @@ final class HistoryFollower {
     // A listener inside a transaction would pin the server's notification queue.
     rest()
     reader = nil
-    try retrying { connection in
-      connection.answerTimeout = nil
-      defer { connection.answerTimeout = Self.answerTimeout }
+    try perform { connection, _ in
+      let answerTimeout = connection.answerTimeout
+      connection.answerTimeout = nil  // sorting a long list takes its time
+      defer { connection.answerTimeout = answerTimeout }
       let token = try body(connection)
       reader = try HistoryReader(connection: connection, after: token)
+      mayHaveGrown = true
     }
   }
 
-  private func read(
-    over connection: Connection, _ body: (Change) throws -> Void
-  ) throws -> Bool {
+  // MARK: - Reading
+
+  private func read(_ body: (Change) throws -> Void) throws -> Bool {
     guard var reader else {
       throw StoreError(.inconsistent, "the history was read before there was a place in it")
     }
@@ -107,57 +106,52 @@ final class HistoryFollower {
     return try reader.readPage(body)
   }
 
-  private func waitForBell() throws {
-    guard let listener else { return }
-    if try listener.wait(for: Self.safetyPoll, wake: wake) == .woken { throw Self.interrupted }
+  /// Before reading: what is committed after the last read rings.
+  private func listen(over connection: Connection, _ session: SessionKind) throws {
+    if listener == nil {
+      listener = try ChangeListener(connection: connection, session: session)
+      standbyCheck = Deadline(after: Self.standbyPatience)
+      mayHaveGrown = true
+    } else if session == .own, listener?.isListening == false {
+      try listener?.resume()
+      mayHaveGrown = true
+    }
+  }
+
+  private func waitForBell(_ session: SessionKind) throws {
+    if session == .standby, standbyCheck.hasPassed {
+      throw PostgresError(kind: .connection, message: "the standby may have been promoted")
+    }
+    if try listener?.wait(for: Self.safetyPoll, wake: link.wake) == .woken {
+      throw DatabaseLink.interrupted
+    }
   }
 
   // MARK: - Connecting
 
-  private func retrying<Value>(_ body: (Connection) throws -> Value) throws -> Value {
-    while true {
-      do {
-        return try body(try connected())
-      } catch let error as PostgresError where error.isTransient && hasBeenConnected {
-        lose()
-        let pause = Deadline(after: backoff.next())
-        if WakeDescriptor.wait(for: wake, until: pause) { throw Self.interrupted }
-      }
-    }
+  private func perform<Value>(_ body: (Connection, SessionKind) throws -> Value) throws -> Value {
+    try link.perform(prepare: takePlace, lose: forget, body)
   }
 
-  private func connected() throws -> Connection {
-    if let connection { return connection }
-    let connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    connection.answerTimeout = Self.answerTimeout
-    try Migrator.checkSchema(of: connection)
-    try place(over: connection)
-    hasBeenConnected = true
-    self.connection = connection
-    return connection
-  }
-
-  /// Takes a place in the history, or the one it had.
-  private func place(over connection: Connection) throws {
+  /// Takes the place to begin after, or the one it had.
+  private func takePlace(over connection: Connection) throws {
     if let reader {
       self.reader = try HistoryReader(connection: connection, continuing: reader)
-      return
+    } else {
+      switch start {
+      case .now:
+        reader = try HistoryReader(
+          connection: connection, after: try HistoryReader.latestToken(over: connection))
+      case .after(let place):
+        reader = try HistoryReader(connection: connection, after: place)
+      }
     }
-    switch start {
-    case .now:
-      reader = try HistoryReader(
-        connection: connection, after: try HistoryReader.latestToken(over: connection))
-    case .after(let place):
-      reader = try HistoryReader(connection: connection, after: place)
-    }
+    self.connection = connection
   }
 
-  private func lose() {
-    listener = nil
+  private func forget() {
     connection = nil
+    listener = nil
     mayHaveGrown = true
   }
-
-  private static let interrupted = PostgresError(kind: .interrupted, message: "interrupted")
 }

@@ -36,9 +36,15 @@ struct LiveSource: PullSource {
   /// Takes all that has been committed. Read to its end, the history ends with a whole transaction.
   private mutating func follow() throws -> QuakeDifference {
     var changes = NetChanges()
-    while try !follower.readPage({ changes.take($0, filter: filter, list: list) }) {}
+    // What was read must not wait for what comes after it.
+    var isAtEnd = try read(into: &changes, waiting: true)
+    while !isAtEnd { isAtEnd = try read(into: &changes, waiting: false) }
     if let place = follower.place { token = place.token }
     return list.apply(changes)
+  }
+
+  private func read(into changes: inout NetChanges, waiting: Bool) throws -> Bool {
+    try follower.readPage(waiting: waiting) { changes.take($0, filter: filter, list: list) }
   }
 
   private mutating func load(because reason: StoreError? = nil) throws -> LiveQuakes.Update {

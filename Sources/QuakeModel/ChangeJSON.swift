@@ -48,23 +48,55 @@ extension JSONWriter {
 
   /// Writes an event of a snapshot in the form of a change: op is `snapshot`, there is no transaction.
   public mutating func snapshot(_ record: QuakeRecord, token: ChangeToken, position: Int64) {
+    mark("snapshot", token: token, position: position, new: record) { _ in }
+  }
+
+  /// Writes, in the form of a change, that everything up to a token has been handed over, whatever of
+  /// it a filter let through: op is `heartbeat`, `at` is the time.
+  public mutating func heartbeat(_ token: ChangeToken, at time: Timestamp) {
+    mark("heartbeat", token: token) { json in
+      json.key("at")
+      json.timestamp(time)
+    }
+  }
+
+  /// Writes, in the form of a change, that the history cannot be followed any further and a snapshot
+  /// comes next: op is `reset`, `reason` says why, `after` is the token that is of no use any more,
+  /// `token` that of the snapshot.
+  public mutating func reset(
+    _ reason: String, after lost: ChangeToken, token: ChangeToken
+  ) {
+    mark("reset", token: token) { json in
+      json.key("reason")
+      json.string(reason)
+      json.key("after")
+      json.string(lost.description)
+    }
+  }
+
+  /// What stands between changes has the members of a change, so that a reader needs no second form.
+  private mutating func mark(
+    _ op: String, token: ChangeToken, position: Int64? = nil, new: QuakeRecord? = nil,
+    more: (inout JSONWriter) -> Void
+  ) {
     object { json in
       json.key("token")
       json.string(token.description)
       json.key("position")
-      json.integer(Int(position))
+      if let position { json.integer(Int(position)) } else { json.null() }
       json.key("op")
-      json.string("snapshot")
+      json.string(op)
       json.key("code")
-      json.value(of: .code, in: record)
+      if let new { json.value(of: .code, in: new) } else { json.null() }
       json.key("changed")
       json.array { _ in }
       json.key("old")
       json.null()
       json.key("new")
-      json.quake(record)
+      if let new { json.quake(new) } else { json.null() }
       json.key("transaction")
       json.null()
+      more(&json)
     }
   }
 

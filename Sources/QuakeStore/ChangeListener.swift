@@ -2,31 +2,52 @@ public import Postgres
 
 /// The bell: tells that the history may have grown. Nothing is ever read from a notification but
 /// that; the history itself is what counts.
+///
+/// Where the server cannot ring, a wait is a pause, after which the history is to be asked.
 public struct ChangeListener {
   private let connection: Connection
+  /// What the connection leads to; only a session of one's own can listen.
+  public let session: SessionKind
+  /// Whether the server rings now.
+  public private(set) var isListening = false
 
-  /// Begins to listen over `connection`.
-  public init(connection: Connection) throws(PostgresError) {
+  /// How long a wait lasts where nothing rings.
+  public static let pollInterval = Duration.seconds(1)
+
+  /// Begins to listen over `connection`, if it leads to a session that can.
+  public init(connection: Connection, session: SessionKind) throws(PostgresError) {
     self.connection = connection
-    try connection.execute("listen quake_changes")
+    self.session = session
+    try resume()
   }
 
-  /// Waits until the bell rings, at most for `duration`. Many rings are one.
+  /// Listens again after `pause`. What was committed in between did not ring: read the history to its
+  /// end before waiting.
+  public mutating func resume() throws(PostgresError) {
+    guard session == .own, !isListening else { return }
+    try connection.execute("listen quake_changes")
+    isListening = true
+  }
+
+  /// Stops listening, because nobody will take the notifications for a while: the server keeps them
+  /// for all listeners until the slowest has had them.
+  public mutating func pause() throws(PostgresError) {
+    guard isListening else { return }
+    isListening = false
+    try connection.execute("unlisten *")
+  }
+
+  /// Waits until the bell rings, at most for `duration`; where nothing rings, at most for
+  /// `pollInterval`. Many rings are one.
   public func wait(for duration: Duration, wake: Int32) throws(PostgresError)
     -> Connection.WaitOutcome
   {
-    let deadline = Deadline(after: duration)
+    let deadline = Deadline(after: isListening ? duration : min(duration, Self.pollInterval))
     // A notification that came with the answer to a query is here already.
     while try connection.takeNotifications().isEmpty {
       let outcome = connection.wait(until: deadline, wake: wake)
       guard outcome == .ready else { return outcome }
     }
     return .ready
-  }
-
-  /// Stops listening. Whoever does not read what the server sends must not listen: the server keeps
-  /// every notification, of all databases, until all listeners have had it.
-  public func stop() throws(PostgresError) {
-    try connection.execute("unlisten quake_changes")
   }
 }

@@ -1,9 +1,9 @@
 internal import Glibc
-internal import QuakeModel
+public import QuakeModel
 
 extension Timestamp {
   /// The present, by the system's clock.
-  static func now() -> Timestamp {
+  public static func now() -> Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)

@@ -16,6 +16,9 @@ public struct HistoryReader {
   private var partial: (transaction: ChangeTransaction, version: Int64, position: Int64)?
   /// How many changes of `token`'s own transaction an earlier reader has handed over; 0: all.
   private var done: Int64
+  /// The row handed over last, and the one after which a page was asked for ahead.
+  private var last: Row?
+  private var ahead: Row?
 
   /// How far it has come: everything up to here has been handed over.
   public var place: HistoryPlace {
@@ -61,15 +64,7 @@ public struct HistoryReader {
     do throws(PostgresError) {
       try connection.execute("select quake.token_number($1)", [.text(token.description)])
     } catch {
-      let problem: StoreError.TokenProblem
-      switch error.sqlState {
-      case "QK001": problem = .malformed
-      case "QK003": problem = .diverged
-      case "QK004": problem = .future
-      default: throw error
-      }
-      throw StoreError(
-        .token(problem), error.message, detail: error.detail, hint: error.hint)
+      throw StoreError(token: error) ?? error
     }
   }
 
@@ -82,19 +77,79 @@ public struct HistoryReader {
     return token
   }
 
-  /// Reads one page and hands over its changes.
+  /// A version of a transaction, as the database numbers them.
+  private struct Row: Equatable {
+    var transaction: Int64
+    var version: Int64
+  }
+
+  /// Reads one page and hands over its changes. While it does, the server reads the next one, if there
+  /// is more.
   ///
   /// - Parameter body: Gets each change, in commit order. When it throws, the page counts as read up
   ///   to the change before.
-  /// - Returns: Whether the end of the history was reached.
+  /// - Returns: Whether the end of the history was reached, as it was after the call began.
+  /// - Throws: `StoreError` of kind `token` if what comes next has been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
-    let from = partial?.transaction.token.number ?? (done > 0 ? token.number : token.number + 1)
-    let page = try connection.executePrepared(
-      Self.page, [.integer(from), .integer(partial?.version ?? 0)], format: .binary)
-    for row in 0..<page.rowCount {
-      try handOver(page, row: row, body)
+    if let page = try takeAhead() {
+      try handOver(page, body)
+      // It was asked for before the call began: more may have come since.
+      return false
     }
+    let page = try askForPage()
+    try handOver(page, body)
     return page.rowCount < Self.pageSize
+  }
+
+  /// The page that was asked for while the last one was being handed over, if it is the next one: the
+  /// last may not have been handed over to its end.
+  private mutating func takeAhead() throws -> QueryResult? {
+    defer { ahead = nil }
+    guard let ahead, ahead == last else { return nil }
+    do throws(PostgresError) {
+      return try connection.takeAhead()
+    } catch {
+      // Asking ahead does not know yet whether the last transaction is done, and so asks for more of
+      // the history than may be needed.
+      if StoreError(token: error) != nil { return nil }
+      throw error
+    }
+  }
+
+  private func askForPage() throws -> QueryResult {
+    let from: Row
+    if let partial {
+      from = Row(transaction: partial.transaction.token.number, version: partial.version)
+    } else {
+      from = Row(transaction: done > 0 ? token.number : token.number + 1, version: 0)
+    }
+    do throws(PostgresError) {
+      return try connection.executePrepared(
+        Self.page, Self.parameters(from), format: .binary)
+    } catch {
+      throw StoreError(token: error) ?? error
+    }
+  }
+
+  private static func parameters(_ from: Row) -> [Parameter] {
+    [.integer(from.transaction), .integer(from.version)]
+  }
+
+  private mutating func handOver(
+    _ page: borrowing QueryResult, _ body: (Change) throws -> Void
+  ) throws {
+    let count = page.rowCount
+    if count == Self.pageSize, let number = page.binaryInteger(count - 1, 0),
+      let version = page.binaryInteger(count - 1, 12)
+    {
+      let row = Row(transaction: number, version: version)
+      try connection.sendAhead(Self.page, Self.parameters(row), format: .binary)
+      ahead = row
+    }
+    for row in 0..<count {
+      try handOver(page, row: row, body)
+      if row % 16 == 0 { try connection.receiveAhead() }
+    }
   }
 
   private mutating func handOver(
@@ -139,6 +194,7 @@ public struct HistoryReader {
           old: op == .delete ? values : previous,
           new: op == .insert || op == .update ? values : nil))
     }
+    last = Row(transaction: number, version: version)
     if position + 1 == transaction.changeCount {
       token = transaction.token
       partial = nil
@@ -175,7 +231,8 @@ public struct HistoryReader {
   /// One statement, one round trip. The transactions come through their primary key, each one's
   /// versions through theirs, which is what keeps 1,000 small transactions as quick as one large one;
   /// the limits are constants so that the planner knows. The transaction the last page ended in is
-  /// read again, hence one more of them than rows.
+  /// read again, hence one more of them than rows. Whether a purge has reached the place is asked in
+  /// the same statement, and so of the same snapshot.
   private static let page = SQL(
     trusted: """
       select t.token, t.nonce, t.author, t.context, t.application_name, t.database_user,
@@ -185,7 +242,8 @@ public struct HistoryReader {
              \(QuakeColumn.allCases.map { "v.\($0.name)" }.joined(separator: ", ")),
              \(QuakeColumn.allCases.map { "p.\($0.name)" }.joined(separator: ", "))
         from (select * from quake.change_transaction
-               where token >= $1 order by token limit \(pageSize + 1)) t
+               where (select quake.history_covers($1 - 1)) and token >= $1
+               order by token limit \(pageSize + 1)) t
        cross join lateral (
          select * from quake.quake_version v
           where v.transaction_id = t.transaction_id

@@ -2,21 +2,25 @@
 /// (`PostgresError`).
 public struct StoreError: Error, Sendable {
   /// What kind of failure it is.
-  public enum Kind: Sendable {
+  public enum Kind: Sendable, Equatable {
     /// The schema is missing, newer than this program, or was modified.
     case schema
     /// The input cannot be taken.
     case badData
     /// A token is not one of this history, or no longer; see `TokenProblem`.
     case token(TokenProblem)
+    /// Another process has taken this one's place.
+    case replaced
     /// Something that must not be possible: a fault of the program or of the database.
     case inconsistent
   }
 
   /// Why a token cannot be used.
-  public enum TokenProblem: Sendable {
+  public enum TokenProblem: String, Sendable {
     /// It is not of the form `1042.9f3ac2d1` or `0`.
     case malformed
+    /// The history after it has been purged.
+    case expired
     /// The history is another one: restored, failed over, or of another database.
     case diverged
     /// There is no such transaction yet.

@@ -31,6 +31,7 @@ public struct Failure {
         switch error.kind {
         case .schema: .schema
         case .badData, .token: .badData
+        case .replaced: .tryLater
         case .inconsistent: .internal
         }
       self.init(status, error.message, detail: error.detail, hint: error.hint)

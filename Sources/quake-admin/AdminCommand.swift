@@ -6,7 +6,9 @@ enum AdminCommand {
   static let table = Command(
     "quake-admin", purpose: "look after the earthquake database",
     version: productVersion, options: Tool.commonOptions,
-    subcommands: [MigrateCommand.table, ServerCommand.table],
+    subcommands: [
+      MigrateCommand.table, HistoryCommand.table, WatchersCommand.table, ServerCommand.table,
+    ],
     examples: [
       .init("quake-admin migrate --status", "what has been applied to the database, what has not"),
       .init("quake-admin server status", "where the embedded server is, and whether it runs"),
@@ -16,6 +18,8 @@ enum AdminCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
+    case "history": try HistoryCommand.run(arguments, diagnostics)
+    case "watchers": try WatchersCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)
     }
   }

@@ -22,6 +22,9 @@ struct RunCommand {
           """),
       .value("every", "DURATION", help: "time between two polls; default 60s, for simulated 2s"),
       .flag("once", help: "poll each feed once and end"),
+      .value(
+        "keep-history", "AGE", default: "all of it",
+        help: "let go of history that is older, such as 90d; see quake-admin history purge"),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
     ] + IngestCommand.importOptions,
     examples: [
@@ -41,6 +44,7 @@ struct RunCommand {
   private let every: Duration?
   private let runsOnce: Bool
   private let migrates: Bool
+  private let keptHistory: Duration?
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     var diagnostics = diagnostics
@@ -51,6 +55,7 @@ struct RunCommand {
     every = try arguments.duration("every")
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
+    keptHistory = try arguments.duration("keep-history", in: .seconds(1)...)
     if feeds.contains("-"), !runsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
@@ -87,7 +92,9 @@ struct RunCommand {
     diagnostics.note("polling \(polled.map(\.name).joined(separator: ", "))")
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
-      feeds: polled)
+      feeds: polled,
+      history: keptHistory.map { HistoryKeeper(keeping: $0, diagnostics: diagnostics) }
+    )
     let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status

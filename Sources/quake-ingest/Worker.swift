@@ -12,18 +12,20 @@ final class Worker {
   private let diagnostics: Diagnostics
   private let settings: ImportSettings
   private var feeds: [PolledFeed]
+  private var history: HistoryKeeper?
   private let fetcher: FeedFetcher
   private var databaseBackoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
 
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
-    settings: ImportSettings, feeds: [PolledFeed]
+    settings: ImportSettings, feeds: [PolledFeed], history: HistoryKeeper?
   ) {
     self.database = database
     self.connection = connection
     self.diagnostics = diagnostics
     self.settings = settings
     self.feeds = feeds
+    self.history = history
     fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
   }
 
@@ -36,7 +38,9 @@ final class Worker {
       guard let next = feeds.indices.min(by: { feeds[$0].due < feeds[$1].due }) else { break }
       let pause = feeds[next].due - MonotonicClock.now()
       if pause > .zero {
-        _ = Signals.wait(timeout: pause)
+        keepHistory(until: feeds[next].due)
+        let rest = feeds[next].due - MonotonicClock.now()
+        _ = Signals.wait(timeout: max(.zero, min(rest, history?.remaining ?? rest)))
       } else if connection == nil {
         try reconnect()
       } else {
@@ -135,6 +139,21 @@ final class Worker {
         try record(feed, opened.response?.validators, of: report, connection)
       }
       return opened.response?.maxAge
+    }
+  }
+
+  /// Feeds go first: what is not done when the next is due is done after it.
+  private func keepHistory(until due: Duration) {
+    guard let connection else { return }
+    do {
+      try history?.purge(
+        over: connection,
+        shouldStop: { Signals.stopRequested || MonotonicClock.now() >= due })
+    } catch {
+      diagnostics.warning(
+        "could not let go of old history: \(Failure(error)?.message ?? "\(error)")",
+        hint: "It is tried again later.")
+      if (error as? PostgresError)?.isConnectionLoss == true { self.connection = nil }
     }
   }
 

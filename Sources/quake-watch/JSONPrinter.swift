@@ -20,6 +20,16 @@ final class JSONPrinter: ChangePrinter {
     try writeLine()
   }
 
+  func print(heartbeat token: ChangeToken, at time: Timestamp) throws {
+    json.heartbeat(token, at: time)
+    try writeLine()
+  }
+
+  func print(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+    json.reset(reason, after: lost, token: token)
+    try writeLine()
+  }
+
   private func writeLine() throws {
     json.newline()
     try output.write(json.bytes)

@@ -27,6 +27,15 @@ final class TextPrinter: ChangePrinter {
     try output.writeLine("        \(describe(record))")
   }
 
+  func print(heartbeat token: ChangeToken, at time: Timestamp) throws {
+    try output.writeLine(colour.apply(.dim, to: "up to date  \(time)  token \(token)"))
+  }
+
+  func print(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+    try output.writeLine(
+      "the history after \(lost) cannot be had (\(reason)); the events as of \(token):")
+  }
+
   func flush() throws {
     try output.flush()
   }

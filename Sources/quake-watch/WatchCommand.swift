@@ -20,6 +20,14 @@ struct WatchCommand {
       .value(
         "state", "FILE", completion: .files,
         help: "keep the last token handed over in FILE, and resume from it if it is there"),
+      .value(
+        "name", "NAME",
+        help: "keep the last token in the database under NAME, and resume from it if it is there"),
+      .value(
+        "on-expired", "ACTION", default: "stop", completion: .words(["stop", "snapshot"]),
+        help: "what to do when the history cannot be followed from the last token: stop or snapshot"
+      ),
+      .value("heartbeat", "DURATION", help: "say this often how far the watch has come"),
       .value("limit", "N", help: "end after N changes"),
       .toggle("follow", initially: true, help: "end when everything there is has been printed"),
       .value("min-magnitude", "M", help: "events of at least this magnitude"),
@@ -49,6 +57,7 @@ struct WatchCommand {
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     try arguments.requireAtMostOne(of: "after", "from-start", "snapshot")
+    try arguments.requireAtMostOne(of: "state", "name")
     let output = StandardOutput()
     let printer: any ChangePrinter =
       arguments.flag("json")
@@ -58,12 +67,19 @@ struct WatchCommand {
         colour: Colour(
           for: output.descriptor, noColor: Environment.value("NO_COLOR"),
           term: Environment.value("TERM")))
-    watcher = Watcher(
+    let delivery = Delivery(
+      settings: Delivery.Settings(
+        start: try Self.start(arguments), filter: try Self.filter(arguments),
+        limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
+        heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
+        resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
+          == "snapshot"),
+      bookmark: try Self.bookmark(arguments), printer: printer)
+    let watcher = Watcher(
       database: try DatabaseAccess(arguments, diagnostics), diagnostics: diagnostics,
-      start: try Self.start(arguments), filter: try Self.filter(arguments),
-      limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
-      follows: arguments.flag("follow"), state: arguments.string("state").map(StateFile.init),
-      printer: printer)
+      delivery: delivery, follows: arguments.flag("follow"))
+    output.onStall = { [unowned watcher] in watcher.outputStalls() }
+    self.watcher = watcher
   }
 
   func run() throws -> ExitStatus {
@@ -72,7 +88,7 @@ struct WatchCommand {
     return .ok
   }
 
-  private static func start(_ arguments: ParsedArguments) throws -> Watcher.Start {
+  private static func start(_ arguments: ParsedArguments) throws -> Delivery.Start {
     if arguments.flag("snapshot") { return .snapshot }
     if arguments.flag("from-start") { return .after(.beginning) }
     guard let text = arguments.string("after") else { return .now }
@@ -85,6 +101,15 @@ struct WatchCommand {
           """)
     }
     return .after(token)
+  }
+
+  private static func bookmark(_ arguments: ParsedArguments) throws -> Bookmark {
+    if let path = arguments.string("state") { return .file(StateFile(path)) }
+    guard let name = arguments.string("name") else { return .none }
+    guard (1...200).contains(name.unicodeScalars.count) else {
+      throw arguments.invalidValue(name, for: "name", expected: "1 to 200 characters")
+    }
+    return .cursor(DurableCursor(name: name))
   }
 
   private static func filter(_ arguments: ParsedArguments) throws -> QuakeFilter {

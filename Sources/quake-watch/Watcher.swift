@@ -8,73 +8,64 @@ import QuakeTool
 /// The loop: listen, read the history to its end, hand it over, wait for the bell. After a lost
 /// connection the same from the start, from where it was.
 final class Watcher {
-  /// Where to begin.
-  enum Start {
-    case now
-    case after(ChangeToken)
-    case snapshot
-  }
-
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
-  private let start: Start
-  private let filter: QuakeFilter
-  private let limit: Int64?
+  private let delivery: Delivery
   private let follows: Bool
-  private let state: StateFile?
-  private let printer: any ChangePrinter
 
-  private var reader: HistoryReader?
-  private var printed: Int64 = 0
+  private var connection: Connection?
+  private var listener: ChangeListener?
+  private var answerTimeout = shortestAnswerTimeout
+  private var knownSession = SessionKind.own
+  private var hasSaidLate = false
 
+  /// - Parameter follows: Whether to go on when everything there is has been handed over.
   init(
-    database: DatabaseAccess, diagnostics: Diagnostics, start: Start, filter: QuakeFilter,
-    limit: Int64?, follows: Bool, state: StateFile?, printer: any ChangePrinter
+    database: DatabaseAccess, diagnostics: Diagnostics, delivery: Delivery, follows: Bool
   ) {
     self.database = database
     self.diagnostics = diagnostics
-    self.start = start
-    self.filter = filter
-    self.limit = limit
+    self.delivery = delivery
     self.follows = follows
-    self.state = state
-    self.printer = printer
   }
 
-  /// The bell may be lost without a trace (a pooler, a standby); the log is asked anyway this often,
-  /// which also shows whether the server is still there.
+  /// The bell may be lost without a trace; the log is asked anyway this often, which also shows
+  /// whether the server is still there.
   private static let safetyPoll = Duration.seconds(5)
-  /// How long a server may be silent while it owes an answer.
-  private static let answerTimeout = Duration.seconds(15)
+  /// How long a server may be silent while it owes an answer. With the poll before it, a dead
+  /// connection is found within 15 s. It is doubled when that was too little for a server that is
+  /// there and slow.
+  private static let shortestAnswerTimeout = Duration.seconds(8)
+  private static let longestAnswerTimeout = Duration.seconds(64)
+
+  // MARK: - Connections
 
   /// Watches until it is told to stop, or is done.
   func run() throws {
     // A wrong address fails at once; a connection that was there once is worth waiting for.
-    var connection: Connection? = try database.connect(wake: Signals.wakeDescriptor)
+    connection = try database.connect(wake: Signals.wakeDescriptor)
     var backoff = Backoff()
     while true {
       do {
-        if let current = connection {
-          try watch(over: current)
-          return
+        if let connection {
+          return try watch(over: connection)
         }
-        let regained = try database.reconnect(wake: Signals.wakeDescriptor)
-        connection = regained
-        try resume(over: regained)
-        backoff.reset()
-        diagnostics.warning(
-          "connected again; going on after token \(reader?.place.description ?? "0")")
+        connection = try database.reconnect(wake: Signals.wakeDescriptor)
       } catch let error as PostgresError where error.kind == .interrupted {
         return
       } catch let error where Self.isLoss(error) {
-        guard reader != nil else { throw error }
-        if connection != nil {
-          diagnostics.warning(
-            Failure(error)?.message ?? "\(error)", hint: "Trying again until it is back.")
-        } else {
-          diagnostics.verbose("still no connection: \(Failure(error)?.message ?? "\(error)")")
+        guard delivery.place != nil else { throw error }
+        if (error as? PostgresError)?.kind == .timeout {
+          answerTimeout = min(answerTimeout * 2, Self.longestAnswerTimeout)
         }
-        connection = nil
+        let problem = Failure(error)?.message ?? "\(error)"
+        if listener != nil || connection != nil && !follows {
+          diagnostics.warning(problem, hint: "Trying again until it is back.")
+          backoff.reset()
+        } else {
+          diagnostics.verbose("still no connection: \(problem)")
+        }
+        (connection, listener) = (nil, nil)
         _ = Signals.wait(timeout: backoff.next())
         if Signals.stopRequested { return }
       }
@@ -82,109 +73,136 @@ final class Watcher {
   }
 
   private static func isLoss(_ error: any Error) -> Bool {
-    // A server short of something (53, 58) or a statement that was cancelled or timed out (57) will
-    // be better another time, too.
-    if let error = error as? PostgresError {
-      return error.isConnectionLoss || ["53", "57", "58"].contains(error.sqlState.prefix(2))
-    }
+    if let error = error as? PostgresError { return error.isTransient }
     if let error = error as? EmbeddedServerError { return error.kind != .configuration }
     return false
   }
 
-  private func resume(over connection: Connection) throws {
-    connection.answerTimeout = Self.answerTimeout
-    guard let reader else { return }
-    try Migrator.checkSchema(of: connection)
-    self.reader = try HistoryReader(connection: connection, continuing: reader)
-  }
+  // MARK: - Watching
 
+  /// Watches over one connection until the watch is over.
   private func watch(over connection: Connection) throws {
-    if reader == nil {
-      connection.answerTimeout = Self.answerTimeout
-      try Migrator.checkSchema(of: connection)
-      if let place = try startingPlace(over: connection) {
-        reader = try HistoryReader(connection: connection, after: place)
+    connection.answerTimeout = answerTimeout
+    try Migrator.checkSchema(of: connection)
+    var isOver = false
+    while !isOver {
+      let session = try SessionKind.of(connection) { () throws(PostgresError) in
+        try Connection(database.settings, wake: Signals.wakeDescriptor)
+      }
+      do {
+        let isBack = delivery.place != nil && listener == nil
+        try delivery.begin(over: connection)
+        isOver = try follow(over: connection, session, isBack: isBack)
+      } catch let error as StoreError where delivery.canReset(after: error) {
+        diagnostics.warning(
+          error.message, detail: error.detail, hint: "Beginning again with a snapshot.")
+        try listener?.pause()
+        try delivery.reset(after: error, over: connection)
+      } catch let error as StoreError
+        where error.kind == .token(.future) && session == .standby && follows
+      {
+        // What the primary has told is still on its way to the standby.
+        isOver = waitForStandby(error)
       }
     }
-    // Listen before reading: what is committed after the last read rings.
-    let listener = try ChangeListener(connection: connection)
-    if reader == nil {
-      // "From now" is a place in the history too, and the cursor says so from the beginning.
-      let now = try HistoryReader.latestToken(over: connection)
-      reader = try HistoryReader(connection: connection, after: now)
-      try state?.save(HistoryPlace(token: now))
+  }
+
+  /// Hands over what is there and what comes.
+  ///
+  /// - Returns: Whether the watch is over; otherwise the session is to be looked at again.
+  private func follow(
+    over connection: Connection, _ session: SessionKind, isBack: Bool
+  ) throws -> Bool {
+    guard follows else {
+      _ = try readToEnd(over: connection)
+      return true
     }
+    // Listen before reading: what is committed after the last read rings.
+    listener = try ChangeListener(connection: connection, session: session)
+    say(session, isBack: isBack)
+    var promotionCheck = Interval(.seconds(30))
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
     var isIdle = false
-    while try readToEnd(), follows {
+    while try readToEnd(over: connection) {
+      answerTimeout = Self.shortestAnswerTimeout
+      connection.answerTimeout = answerTimeout
+      if try listenAgain() { continue }
+      try delivery.showLife(over: connection)
       if isIdle { quake_give_back_idle_memory() }
-      let pause = isIdle ? Self.safetyPoll : .seconds(1)
-      switch try listener.wait(for: pause, wake: Signals.wakeDescriptor) {
+      let pause = min(isIdle ? Self.safetyPoll : .seconds(1), delivery.rest)
+      switch try listener?.wait(for: pause, wake: Signals.wakeDescriptor) {
       case .ready: isIdle = false
-      case .timedOut: isIdle = true
+      case .timedOut, nil:
+        isIdle = true
+        if session == .standby, promotionCheck.takeDue() { return false }
       case .woken:
         Signals.drainWake()
-        if Signals.stopRequested { return }
+        if Signals.stopRequested { return true }
       }
     }
+    return true
   }
 
-  /// The place to begin after; nil for "from now".
-  private func startingPlace(over connection: Connection) throws -> HistoryPlace? {
-    if let place = try state?.load() { return place }
-    switch start {
-    case .now: return nil
-    case .after(let token): return HistoryPlace(token: token)
-    case .snapshot: return HistoryPlace(token: try printSnapshot(over: connection))
+  private func readToEnd(over connection: Connection) throws -> Bool {
+    try delivery.readToEnd(over: connection, shouldStop: { Signals.stopRequested })
+  }
+
+  // MARK: - Slow consumers
+
+  /// To be called when the output has not moved for a while. The server must not wait for this
+  /// connection: neither with the answer to a statement, which would keep its snapshot, nor with
+  /// notifications, which it keeps for all listeners until the slowest has had them.
+  func outputStalls() {
+    // If the connection is lost, whoever uses it next is told.
+    _ = try? connection?.settle()
+    _ = try? listener?.pause()
+  }
+
+  /// Listens again after a stall.
+  ///
+  /// - Returns: Whether it had not been listening: then the history is to be read before waiting.
+  private func listenAgain() throws -> Bool {
+    guard var paused = listener, paused.session == .own, !paused.isListening else { return false }
+    try paused.resume()
+    listener = paused
+    return true
+  }
+
+  // MARK: - What is said
+
+  private func say(_ session: SessionKind, isBack: Bool) {
+    if isBack {
+      diagnostics.warning(
+        "connected again; going on after token \(delivery.place?.description ?? "0")")
+    }
+    defer { knownSession = session }
+    guard session != knownSession else { return }
+    let pause = ChangeListener.pollInterval.text
+    switch session {
+    case .own: diagnostics.note("the server rings for changes again")
+    case .standby:
+      diagnostics.warning(
+        "a hot standby cannot ring for changes (LISTEN): asking for them every \(pause)")
+    case .lent:
+      diagnostics.warning(
+        """
+        behind a pooler that lends sessions for a transaction the server cannot ring for changes \
+        (LISTEN): asking for them every \(pause)
+        """,
+        hint: "Connect to the server itself, or to a pool in session mode, to hear of them at once."
+      )
     }
   }
 
-  /// Not listening yet: a listener inside a transaction pins the server's notification queue.
-  private func printSnapshot(over connection: Connection) throws -> ChangeToken {
-    var token = ChangeToken.beginning
-    var position: Int64 = 0
-    try Snapshot.read(over: connection, begin: { token = $0 }) { record in
-      guard filter.accepts(record) else { return }
-      try printer.print(snapshot: record, token: token, position: position)
-      position += 1
+  /// - Returns: Whether the watch is over.
+  private func waitForStandby(_ error: StoreError) -> Bool {
+    if !hasSaidLate {
+      diagnostics.warning(
+        error.message, detail: error.detail, hint: "Waiting for the standby to come there.")
+      hasSaidLate = true
     }
-    try printer.flush()
-    try state?.save(HistoryPlace(token: token))
-    return token
-  }
-
-  /// Reads and hands over what there is; false if the watch is over.
-  private func readToEnd() throws -> Bool {
-    guard var reader else { return false }
-    defer { self.reader = reader }
-    while true {
-      let before = reader.place
-      let isAtEnd: Bool
-      do {
-        isAtEnd = try reader.readPage { change in
-          guard filter.accepts(change) else { return }
-          if let limit, printed >= limit { throw LimitReached() }
-          try printer.print(change)
-          printed += 1
-        }
-      } catch is LimitReached {
-        try handOver(reader, since: before)
-        return false
-      }
-      try handOver(reader, since: before)
-      if let limit, printed >= limit { return false }
-      if Signals.stopRequested { return false }
-      if isAtEnd { return true }
-    }
-  }
-
-  private struct LimitReached: Error {}
-
-  /// The cursor moves only over what has left this process.
-  private func handOver(_ reader: HistoryReader, since before: HistoryPlace) throws {
-    try printer.flush()
-    guard reader.place != before else { return }
-    try state?.save(reader.place)
+    _ = Signals.wait(timeout: ChangeListener.pollInterval)
+    return Signals.stopRequested
   }
 }

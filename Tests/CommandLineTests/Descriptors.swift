@@ -1,4 +1,8 @@
 import Glibc
+import Synchronization
+import TestSupport
+
+@testable import CommandLine
 
 /// A pipe that closes itself.
 final class Pipe {
@@ -38,7 +42,7 @@ final class Pipe {
 /// A terminal without a screen: what is written to `descriptor` is read by `contents`.
 final class PseudoTerminal {
   let descriptor: Int32
-  private let master: Int32
+  let master: Int32
 
   init(columns: UInt16 = 80) throws {
     // Swift sees neither posix_openpt and its companions nor the names of the requests they make.
@@ -62,6 +66,40 @@ final class PseudoTerminal {
   }
 
   func contents() -> String { readAvailable(master) }
+}
+
+/// Reads from a descriptor on a thread of its own.
+final class DescriptorReader: Sendable {
+  private let text = Mutex("")
+  private let thread: Mutex<BackgroundThread?> = Mutex(nil)
+
+  /// Reads until `size` bytes have come, or no more will; before each page it waits for `pause`.
+  init(_ descriptor: Int32, upTo size: Int, pause: Duration? = nil) {
+    let thread = BackgroundThread { [self] in
+      var bytes: [UInt8] = []
+      var chunk = [UInt8](repeating: 0, count: 4096)
+      while bytes.count < size {
+        if let pause { poll(nil, 0, pause.pollTimeout) }
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, 30_000) > 0 else { break }
+        let count = read(descriptor, &chunk, chunk.count)
+        guard count > 0 else { break }
+        bytes += chunk[..<count]
+      }
+      text.withLock { $0 = String(decoding: bytes, as: UTF8.self) }
+    }
+    self.thread.withLock { $0 = thread }
+  }
+
+  /// What has been read, once all of it has.
+  func join() throws -> String {
+    let thread = self.thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    try thread?.join()
+    return text.withLock { $0 }
+  }
 }
 
 struct SystemError: Error {

@@ -55,31 +55,10 @@ import Testing
     let pipe = try Pipe()
     _ = fcntl(pipe.writeEnd, F_SETFL, O_NONBLOCK)
     let size = 1 << 20  // more than a pipe holds
-    let reader = Reader(pipe.readEnd)
+    let reader = DescriptorReader(pipe.readEnd, upTo: size)
     let output = StandardOutput(descriptor: pipe.writeEnd)
     try output.write([UInt8](repeating: 0x61, count: size))
     try output.flush()
-    pipe.closeWriteEnd()
-    #expect(reader.join() == size)
-  }
-}
-
-/// Counts what comes out of a descriptor, on a thread of its own.
-private final class Reader {
-  private var thread = pthread_t()
-
-  init(_ descriptor: Int32) {
-    pthread_create(
-      &thread, nil,
-      { argument in
-        let text = readAvailable(Int32(Int(bitPattern: argument)))
-        return UnsafeMutableRawPointer(bitPattern: text.utf8.count)
-      }, UnsafeMutableRawPointer(bitPattern: Int(descriptor)))
-  }
-
-  func join() -> Int {
-    var result: UnsafeMutableRawPointer?
-    pthread_join(thread, &result)
-    return Int(bitPattern: result)
+    #expect(try reader.join().utf8.count == size)
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Postgres
 import QuakeModel
 import TestSupport
@@ -84,6 +85,9 @@ struct LiveQuakesTests {
       #expect(update?.difference.modifications.count == 1)
       #expect(update?.token == (try HistoryReader.latestToken(over: connection)))
       #expect(update?.generation == 1)
+      // As many as a page has rows: the end comes after it.
+      try connection.insertQuakes("page", HistoryReader.pageSize)
+      #expect(try await iterator.next()?.difference.insertions.count == HistoryReader.pageSize)
       // Nothing is left: the next one is the next transaction's.
       try connection.insertQuakes("last")
       #expect(try await iterator.next()?.difference.insertions.count == 1)
@@ -168,13 +172,11 @@ struct LiveQuakesTests {
     var filter = QuakeFilter()
     if seed % 2 == 0 { filter.minimumMagnitude = 3 }
     let live = database.live.liveQuakes(order: order, filter: filter)
-    let updates = try await OwnThread.run { [filter] in
+    let rounds = 5
+    let seen = Tally()
+    try await OwnThread.run { [filter] in
       let writers = BackgroundThread {
-        try BackgroundThread.run(3) { writer in
-          try Self.write(database.test.connect(), seed: seed * 10 + UInt64(writer))
-        }
-        try database.test.connect().run(
-          "insert into quake.quake (code, time, magnitude) values ('end', '2020-01-01Z', 9)")
+        try Self.write(to: database.test, seed: seed, rounds: rounds, seen: seen)
       }
       let connection = try database.test.connect()
       var copy: [QuakeRecord] = []
@@ -187,17 +189,34 @@ struct LiveQuakesTests {
           .filter(filter.accepts)
         #expect(update.quakes == expected)
         #expect(update.reset == nil && update.generation == updates - 1)
-        if update.quakes.contains(where: { $0.text(.code) == "end" }) { break }
+        while Self.codes(update).contains("end\(seen.total)") { seen.add(1) }
+        if seen.total == rounds { break }
       }
       try writers.join()
-      return updates
     }
-    #expect(updates > 3)
+  }
+
+  /// Each round ends with an event that the consumer must have seen before the next begins.
+  private static func write(
+    to database: TestDatabase, seed: UInt64, rounds: Int, seen: Tally
+  ) throws {
+    for round in 0..<rounds {
+      try BackgroundThread.run(3) { writer in
+        try write(database.connect(), seed: seed * 100 + UInt64(round * 10 + writer))
+      }
+      try database.connect().run(
+        "insert into quake.quake (code, time, magnitude) values ('end\(round)', '2020-01-01Z', 9)")
+      let deadline = Deadline(after: .seconds(20))
+      while seen.total <= round {
+        guard !deadline.hasPassed else { throw OwnThread.TimedOut() }
+        sched_yield()
+      }
+    }
   }
 
   private static func write(_ connection: Connection, seed: UInt64) throws {
     var generator = SeededGenerator(seed)
-    for _ in 0..<60 {
+    for _ in 0..<20 {
       let code = "'e\(Int.random(in: 0..<40, using: &generator))'"
       let magnitude = Int.random(in: 0..<7, using: &generator)
       let second = Int.random(in: 0..<50, using: &generator)

@@ -11,6 +11,9 @@ final class OwnThread: TaskExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 
+  /// For tasks that are not part of what `run` runs: those do not take its executor over.
+  static let shared = OwnThread()
+
   /// What a test gets that waited in vain.
   struct TimedOut: Error {}
 
@@ -18,10 +21,9 @@ final class OwnThread: TaskExecutor {
   static func run<Value: Sendable>(
     within duration: Duration = .seconds(60), _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let executor = OwnThread()
     return try await withThrowingTaskGroup(of: Value.self) { group in
-      group.addTask(executorPreference: executor) { try await body() }
-      group.addTask(executorPreference: executor) {
+      group.addTask(executorPreference: shared) { try await body() }
+      group.addTask(executorPreference: shared) {
         try await Task.sleep(for: duration)
         throw TimedOut()
       }

@@ -97,7 +97,12 @@ struct HistoryNotificationTests {
 
   @Test("is waited for, and many rings are one")
   func changeListener() throws {
-    let bell = try ChangeListener(connection: try database.connect())
+    let listening = try database.connect()
+    let session = try SessionKind.of(listening) { () throws(PostgresError) in
+      preconditionFailure("there is no pooler that would need a second connection")
+    }
+    #expect(session == .own)
+    var bell = try ChangeListener(connection: listening, session: session)
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     defer { ends.forEach { close($0) } }
@@ -110,5 +115,15 @@ struct HistoryNotificationTests {
     var byte: UInt8 = 1
     #expect(write(ends[1], &byte, 1) == 1)
     #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .woken)
+    Glibc.read(ends[0], &byte, 1)
+    // Nobody is rung for who has asked not to be.
+    try bell.pause()
+    #expect(!bell.isListening)
+    try writer.insertQuakes("b")
+    #expect(try bell.wait(for: .milliseconds(10), wake: ends[0]) == .timedOut)
+    #expect(try listening.ask("select count(*) from pg_listening_channels()") == "0")
+    try bell.resume()
+    try writer.insertQuakes("c")
+    #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .ready)
   }
 }

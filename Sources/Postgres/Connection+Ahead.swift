@@ -1,0 +1,58 @@
+internal import CLibpq
+
+extension Connection {
+  /// A statement that was sent without waiting for its answer.
+  enum Ahead {
+    case none
+    case underWay(SQL)
+    case answered(OpaquePointer)
+    case failed(PostgresError)
+  }
+
+  /// Sends a statement, prepared as by `executePrepared`, and returns without waiting for its answer,
+  /// so that the server works while the caller does. `takeAhead` takes the answer. Other statements
+  /// may run before that: the answer is then received first, and kept.
+  public func sendAhead(
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+  ) throws(PostgresError) {
+    dropAhead()
+    try sendPrepared(statement, parameters, format)
+    ahead = .underWay(statement)
+    guard PQflush(connection) >= 0 else { throw lost() }
+  }
+
+  /// Takes in what has arrived of the answer to the statement sent ahead; never blocks. The server
+  /// cannot go on with a long answer if nobody does.
+  public func receiveAhead() throws(PostgresError) {
+    guard case .underWay = ahead else { return }
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+  }
+
+  /// The answer to the statement sent ahead; nil if none was.
+  public func takeAhead() throws(PostgresError) -> QueryResult? {
+    try settle()
+    defer { ahead = .none }
+    switch ahead {
+    case .none, .underWay: return nil
+    case .answered(let result): return QueryResult(owning: result)
+    case .failed(let error): throw error
+    }
+  }
+
+  /// Receives the whole answer to the statement sent ahead, if there is one, and keeps it: afterwards
+  /// the server has nothing more to do for this connection.
+  public func settle() throws(PostgresError) {
+    guard case .underWay(let statement) = ahead else { return }
+    do throws(PostgresError) {
+      ahead = .answered(try lastResult(statement.text).release())
+    } catch {
+      ahead = .failed(error)
+      guard error.kind == .server else { throw error }
+    }
+  }
+
+  /// Forgets the statement sent ahead, and its answer.
+  private func dropAhead() {
+    _ = try? takeAhead()
+  }
+}

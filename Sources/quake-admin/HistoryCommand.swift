@@ -1,0 +1,103 @@
+import CommandLine
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// `quake-admin history`: letting go of old history.
+enum HistoryCommand {
+  static let table = Command(
+    "history", purpose: "let go of old history",
+    subcommands: [
+      Command(
+        "purge", purpose: "remove the history before a token or an age",
+        discussion: """
+          Below the floor only the newest version of each event stays, so that every state at or \
+          after it can still be rebuilt. Tokens before the floor expire. Watchers with a name \
+          (quake-watch --name) hold the floor back until they have come past it, unless they are \
+          further behind than --hold-limit.
+          """,
+        options: [
+          .value(
+            "before", "TOKEN|AGE|TIME",
+            help:
+              "the token that becomes the oldest valid one, or the newest so long ago (90d), or then"
+          ),
+          .flag(
+            "dry-run", help: "say what would be removed and what is in the way, remove nothing"),
+          .value(
+            "hold-limit", "AGE", default: "7d",
+            help: "a watcher further behind than this holds nothing back"),
+        ],
+        examples: [
+          .init("quake-admin history purge --before 90d --dry-run", "what would go"),
+          .init("quake-admin history purge --before 90d", "keep the last 90 days"),
+        ])
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    let bound = try bound(arguments)
+    let limit = try arguments.duration("hold-limit", in: .zero...) ?? Retention.standardHoldLimit
+    Signals.install()
+    let connection = try DatabaseAccess(arguments, diagnostics).connect()
+    try Migrator.checkSchema(of: connection)
+    let retention = Retention(connection: connection, holdLimit: limit)
+    let plan = try retention.plan(before: bound)
+    let output = StandardOutput()
+    for watcher in plan.pinning {
+      let line = """
+        watcher "\(watcher.name)" holds the history after \(watcher.place.token): it is \
+        \(Readable.count(Int(watcher.transactionsBehind))) transactions and \
+        \(Readable.duration(.seconds(watcher.secondsBehind))) behind
+        """
+      if arguments.flag("dry-run") {
+        try output.writeLine(line)
+      } else {
+        diagnostics.warning(
+          line, hint: "It goes no further than that; see \"quake-admin watchers\".")
+      }
+    }
+    if arguments.flag("dry-run") {
+      try output.writeLine(
+        "would remove \(amount(plan.versions, plan.transactions)); "
+          + oldest(plan.floor, was: plan.oldest))
+    } else {
+      let outcome = try retention.purge(before: bound, shouldStop: { Signals.stopRequested })
+      try output.writeLine(
+        "removed \(amount(outcome.versions, outcome.transactions)); "
+          + oldest(outcome.floor, was: plan.oldest))
+      if !outcome.isFinished {
+        diagnostics.warning(
+          "stopped before everything was removed", hint: "The next purge goes on.")
+      }
+    }
+    try output.flush()
+    return .ok
+  }
+
+  private static func bound(_ arguments: ParsedArguments) throws -> Retention.Bound {
+    guard let text = arguments.string("before") else {
+      throw arguments.usageError("--before is needed: a token, an age such as 90d, or a time")
+    }
+    if let token = ChangeToken(text) { return .token(token) }
+    if let time = Timestamp(iso8601: text) { return .time(time) }
+    // A bare number would be a length in seconds, but it is more likely to be the number of a token.
+    if !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let age = Duration(text: text) {
+      return .age(age)
+    }
+    throw arguments.invalidValue(
+      text, for: "before",
+      expected:
+        "a token such as 1042.9f3ac2d1, an age such as 90d, or a time such as 2026-01-31T00:00:00Z"
+    )
+  }
+
+  private static func amount(_ versions: Int64, _ transactions: Int64) -> String {
+    "\(Readable.count(Int(versions))) versions of events and "
+      + "\(Readable.count(Int(transactions))) transactions"
+  }
+
+  private static func oldest(_ floor: ChangeToken, was old: ChangeToken) -> String {
+    "the oldest valid token is \(floor)" + (floor == old ? ", as before" : "")
+  }
+}

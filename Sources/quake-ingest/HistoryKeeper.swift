@@ -1,0 +1,39 @@
+import CommandLine
+import Postgres
+import QuakeStore
+import QuakeTool
+
+/// Lets go of history that is older than a worker is told to keep, when nothing else is to be done.
+struct HistoryKeeper {
+  private let age: Duration
+  private let diagnostics: Diagnostics
+  private let pause: Duration
+  private var interval: Interval
+
+  /// - Parameter age: How much history is kept. It is looked after at every hundredth part of that, but
+  ///   no more often than each second and no less often than each hour.
+  init(keeping age: Duration, diagnostics: Diagnostics) {
+    self.age = age
+    self.diagnostics = diagnostics
+    pause = min(max(age / 100, .seconds(1)), .seconds(3600))
+    interval = Interval(pause, first: .zero)
+  }
+
+  /// How long until there is something to do.
+  var remaining: Duration { interval.remaining }
+
+  /// Removes what is too old; stops when `shouldStop` says so, and goes on the next time.
+  mutating func purge(over connection: Connection, shouldStop: () -> Bool) throws {
+    guard interval.takeDue() else { return }
+    let outcome = try Retention(connection: connection)
+      .purge(before: .age(age), shouldStop: shouldStop)
+    if !outcome.isFinished { interval = Interval(pause, first: .zero) }
+    guard outcome.versions + outcome.transactions > 0 else { return }
+    diagnostics.note(
+      """
+      let go of \(Readable.count(Int(outcome.versions))) versions and \
+      \(Readable.count(Int(outcome.transactions))) transactions of the history; the oldest valid \
+      token is \(outcome.floor)
+      """)
+  }
+}

@@ -1,0 +1,173 @@
+import Postgres
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// Reads the history and hands it over: what is wanted of it, how far it has come, and where that is
+/// kept.
+final class Delivery {
+  /// Where to begin.
+  enum Start {
+    case now
+    case after(ChangeToken)
+    case snapshot
+  }
+
+  /// What is wanted.
+  struct Settings {
+    var start = Start.now
+    var filter = QuakeFilter()
+    /// After how many changes to end.
+    var limit: Int64?
+    /// How often to say how far it has come.
+    var heartbeat: Duration?
+    /// Whether a snapshot takes the place of a history that cannot be had.
+    var resetsToSnapshot = false
+  }
+
+  private let settings: Settings
+  private let bookmark: Bookmark
+  private let printer: any ChangePrinter
+
+  private var reader: HistoryReader?
+  /// The place that was last asked for.
+  private var wanted = HistoryPlace(token: .beginning)
+  private var printed: Int64 = 0
+  private var hasReset = false
+  private var heartbeat: Interval?
+  private var lifeSign = Interval(.seconds(30))
+
+  init(settings: Settings, bookmark: Bookmark, printer: any ChangePrinter) {
+    self.settings = settings
+    self.bookmark = bookmark
+    self.printer = printer
+    heartbeat = settings.heartbeat.map { Interval($0) }
+  }
+
+  /// How far it has come; nil before it has begun.
+  var place: HistoryPlace? { reader?.place }
+
+  // MARK: - Beginning
+
+  /// Begins, or goes on over another connection from where it was.
+  func begin(over connection: Connection) throws {
+    if let reader {
+      wanted = reader.place
+      self.reader = try HistoryReader(connection: connection, continuing: reader)
+    } else if let place = try bookmark.load(over: connection) {
+      wanted = place
+      reader = try HistoryReader(connection: connection, after: place)
+    } else {
+      switch settings.start {
+      case .now:
+        // "From now" is a place in the history too, and is kept as one from the beginning.
+        try begin(after: try HistoryReader.latestToken(over: connection), connection)
+      case .after(let token):
+        try begin(after: token, connection)
+      case .snapshot:
+        try begin(after: try printSnapshot(over: connection), connection)
+      }
+    }
+  }
+
+  private func begin(after token: ChangeToken, _ connection: Connection) throws {
+    wanted = HistoryPlace(token: token)
+    reader = try HistoryReader(connection: connection, after: token)
+    try bookmark.save(wanted, over: connection)
+  }
+
+  /// Whether a snapshot may take the place of what `error` says cannot be had: once, because a second
+  /// time would be the beginning of a loop.
+  func canReset(after error: StoreError) -> Bool {
+    guard settings.resetsToSnapshot, !hasReset, case .token(let problem) = error.kind else {
+      return false
+    }
+    return problem != .malformed
+  }
+
+  /// Says that the history cannot be had, and begins again with a snapshot.
+  func reset(after error: StoreError, over connection: Connection) throws {
+    guard case .token(let problem) = error.kind else { throw error }
+    hasReset = true
+    let lost = wanted.token
+    let token = try printSnapshot(over: connection) { [printer] token in
+      try printer.print(reset: problem.rawValue, after: lost, token: token)
+    }
+    try begin(after: token, connection)
+  }
+
+  /// To be called when nothing listens: a listener inside a transaction pins the server's notification
+  /// queue.
+  private func printSnapshot(
+    over connection: Connection, announce: (ChangeToken) throws -> Void = { _ in }
+  ) throws -> ChangeToken {
+    var token = ChangeToken.beginning
+    var position: Int64 = 0
+    try Snapshot.read(
+      over: connection,
+      begin: {
+        token = $0
+        try announce(token)
+      }
+    ) { record in
+      guard settings.filter.accepts(record) else { return }
+      try printer.print(snapshot: record, token: token, position: position)
+      position += 1
+    }
+    try printer.flush()
+    return token
+  }
+
+  // MARK: - Going on
+
+  /// Reads and hands over what there is; false if that was all that is wanted.
+  func readToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
+    guard var reader else { return false }
+    defer { self.reader = reader }
+    while true {
+      let before = reader.place
+      wanted = before
+      let isAtEnd: Bool
+      do {
+        isAtEnd = try reader.readPage { change in
+          guard settings.filter.accepts(change) else { return }
+          if let limit = settings.limit, printed >= limit { throw LimitReached() }
+          try printer.print(change)
+          printed += 1
+        }
+      } catch is LimitReached {
+        try handOver(reader, since: before, over: connection)
+        return false
+      }
+      try handOver(reader, since: before, over: connection)
+      if let limit = settings.limit, printed >= limit { return false }
+      if shouldStop() { return false }
+      if isAtEnd { return true }
+    }
+  }
+
+  private struct LimitReached: Error {}
+
+  /// The place is kept only when what lies before it has left this process.
+  private func handOver(
+    _ reader: HistoryReader, since before: HistoryPlace, over connection: Connection
+  ) throws {
+    if reader.place.changes == 0, heartbeat?.takeDue() == true {
+      try printer.print(heartbeat: reader.place.token, at: .now())
+    }
+    try printer.flush()
+    guard reader.place != before else { return }
+    try bookmark.save(reader.place, over: connection)
+  }
+
+  /// How long nothing need be done if nothing is committed.
+  var rest: Duration { min(heartbeat?.remaining ?? .seconds(30), lifeSign.remaining) }
+
+  /// Does what is due although nothing was committed.
+  func showLife(over connection: Connection) throws {
+    if lifeSign.takeDue() { try bookmark.touch(over: connection) }
+    guard let place, place.changes == 0, heartbeat?.takeDue() == true else { return }
+    try printer.print(heartbeat: place.token, at: .now())
+    try printer.flush()
+  }
+}

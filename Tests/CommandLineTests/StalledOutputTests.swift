@@ -1,0 +1,128 @@
+import Glibc
+import Testing
+
+@testable import CommandLine
+
+/// A reader who does not keep up is told of, without a word lost.
+@Suite struct StalledOutputTests {
+  init() { Signals.ignoreClosedPipes() }
+
+  private static let size = 1 << 20  // more than a pipe, a socket or a terminal holds
+
+  /// Bytes of which each shows its place.
+  private static let bytes = (0..<size).map { UInt8(truncatingIfNeeded: 0x21 + $0 % 93) }
+
+  /// Writes and flushes `bytes`; nobody reads before the stall is told of.
+  private func stall(_ output: StandardOutput, _ readEnd: Int32) throws -> (
+    calls: Int, text: String
+  ) {
+    var calls = 0
+    var reader: DescriptorReader?
+    let start = MonotonicClock.now()
+    output.onStall = {
+      calls += 1
+      #expect(MonotonicClock.now() - start >= .milliseconds(250))
+      reader = DescriptorReader(readEnd, upTo: Self.size)
+    }
+    try output.write(Self.bytes)
+    try output.flush()
+    return (calls, try #require(reader).join())
+  }
+
+  @Test func ofAPipeIsToldOfOnce() throws {
+    let pipe = try Pipe()
+    let output = StandardOutput(descriptor: pipe.writeEnd)
+    let (calls, text) = try stall(output, pipe.readEnd)
+    #expect(calls == 1 && Array(text.utf8) == Self.bytes)
+    // The descriptor may be shared with others, whom it would surprise.
+    #expect(fcntl(pipe.writeEnd, F_GETFL) & O_NONBLOCK == 0)
+    let (again, rest) = try stall(output, pipe.readEnd)
+    #expect(again == 1 && Array(rest.utf8) == Self.bytes, "each stall is told of")
+  }
+
+  /// Pages filled in part: the pipe is full long before it holds as many bytes as it could.
+  @Test func ofAPipeWithGapsIsToldOf() throws {
+    let pipe = try Pipe()
+    // Two bytes do not fit behind 4095 and take a page of their own: 14 of 16 pages.
+    let page = [UInt8](repeating: 0x2E, count: 4095)
+    for _ in 0..<7 {
+      try #require(write(pipe.writeEnd, page, 4095) == 4095)
+      try #require(write(pipe.writeEnd, page, 2) == 2)
+    }
+    var calls = 0
+    var reader: DescriptorReader?
+    let output = StandardOutput(descriptor: pipe.writeEnd)
+    output.onStall = {
+      calls += 1
+      reader = DescriptorReader(pipe.readEnd, upTo: 7 * 4097 + Self.size)
+    }
+    try output.write(Self.bytes)
+    try output.flush()
+    #expect(calls == 1)
+    #expect(try #require(reader).join().utf8.suffix(Self.size).elementsEqual(Self.bytes))
+  }
+
+  @Test func ofASocketIsToldOf() throws {
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    defer { for end in ends { close(end) } }
+    let (calls, text) = try stall(StandardOutput(descriptor: ends[0]), ends[1])
+    #expect(calls == 1 && Array(text.utf8) == Self.bytes)
+  }
+
+  @Test func ofATerminalIsToldOf() throws {
+    let terminal = try PseudoTerminal()
+    let (calls, text) = try stall(
+      StandardOutput(descriptor: terminal.descriptor), terminal.master)
+    #expect(calls == 1 && Array(text.utf8) == Self.bytes)
+  }
+
+  /// A reader that takes a little at a time stalls nobody for long at once, but for long in all.
+  @Test func waitsAddUp() throws {
+    let pipe = try Pipe()
+    let output = StandardOutput(descriptor: pipe.writeEnd)
+    var calls = 0
+    output.onStall = { calls += 1 }
+    let reader = DescriptorReader(pipe.readEnd, upTo: 40 * 4096 + 65_536, pause: .milliseconds(20))
+    try output.write([UInt8](repeating: 0x61, count: 40 * 4096 + 65_536))
+    try output.flush()
+    #expect(calls == 1)
+    #expect(try reader.join().utf8.count == 40 * 4096 + 65_536)
+  }
+
+  @Test func thatIsReadAtOnceIsNotToldOf() throws {
+    let pipe = try Pipe()
+    let output = StandardOutput(descriptor: pipe.writeEnd)
+    var calls = 0
+    output.onStall = { calls += 1 }
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    let end = MonotonicClock.now() + StallWatch.patience * 2
+    while MonotonicClock.now() < end {
+      try output.write([UInt8](repeating: 0x61, count: chunk.count))
+      try output.flush()
+      #expect(read(pipe.readEnd, &chunk, chunk.count) == chunk.count)
+    }
+    #expect(calls == 0)
+  }
+
+  @Test func endsWhenTheReaderGoes() throws {
+    let pipe = try Pipe()
+    let output = StandardOutput(descriptor: pipe.writeEnd)
+    var calls = 0
+    output.onStall = {
+      calls += 1
+      pipe.closeReadEnd()
+    }
+    #expect(throws: OutputError.closed) { try output.write(Self.bytes) }
+    #expect(calls == 1)
+  }
+
+  @Test func filesAndErrorsAreAsWithoutIt() throws {
+    let descriptor = open("/dev/full", O_WRONLY)
+    defer { close(descriptor) }
+    let output = StandardOutput(descriptor: descriptor)
+    output.onStall = { Issue.record("nothing waits for a device") }
+    try output.write("x")
+    #expect(throws: OutputError.failed(code: ENOSPC)) { try output.flush() }
+  }
+}

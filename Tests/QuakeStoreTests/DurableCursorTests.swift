@@ -1,0 +1,84 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A durable cursor")
+struct DurableCursorTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  @Test("is where it was moved to")
+  func place() throws {
+    try connection.insertQuakes("a")
+    let token = try connection.latestToken()
+    let cursor = DurableCursor(name: "it's \"one\"")
+    #expect(try cursor.take(over: connection) == nil)
+    for place in [
+      HistoryPlace(token: .beginning), HistoryPlace(token: token),
+      HistoryPlace(token: token, changes: 3),
+    ] {
+      try cursor.move(to: place, over: connection)
+      #expect(try cursor.take(over: connection) == place)
+      #expect(try DurableCursor(name: cursor.name).take(over: connection) == place)
+      // Whoever asks has it from then on.
+      #expect(try cursor.take(over: connection) == place)
+    }
+  }
+
+  @Test("is moved by the last that took it, and by nobody else")
+  func fencing() throws {
+    let first = DurableCursor(name: "c")
+    try first.move(to: HistoryPlace(token: .beginning), over: connection)
+    try connection.insertQuakes("a", "b")
+    let place = HistoryPlace(token: try connection.latestToken())
+    let second = DurableCursor(name: "c")
+    #expect(try second.take(over: connection) == HistoryPlace(token: .beginning))
+    for attempt in [
+      { try first.move(to: place, over: connection) }, { try first.touch(over: connection) },
+    ] {
+      let error = try #require(throws: StoreError.self) { try attempt() }
+      #expect(error.kind == .replaced)
+    }
+    try second.touch(over: connection)
+    try second.move(to: place, over: connection)
+    #expect(try second.take(over: connection) == place)
+    #expect(try DurableCursor.remove("c", over: connection))
+    #expect(try !DurableCursor.remove("c", over: connection))
+    #expect(throws: StoreError.self) { try second.touch(over: connection) }
+  }
+
+  @Test("tells how far behind it is")
+  func lag() throws {
+    try connection.insertQuakes("a", "b", "c", "d")
+    try connection.run(
+      "update quake.change_transaction set at = now() - interval '1 hour' where token = 3")
+    let tokens = try connection.table(
+      "select token || '.' || nonce from quake.change_transaction order by token"
+    ).compactMap { ChangeToken($0) }
+    try DurableCursor(name: "ahead").move(
+      to: HistoryPlace(token: tokens[3]), over: connection)
+    try DurableCursor(name: "behind").move(
+      to: HistoryPlace(token: tokens[1]), over: connection)
+    try DurableCursor(name: "new").move(to: HistoryPlace(token: .beginning), over: connection)
+    try DurableCursor(name: "within").move(
+      to: HistoryPlace(token: tokens[3], changes: 1), over: connection)
+    let list = try DurableCursor.list(over: connection)
+    #expect(list.map(\.name) == ["ahead", "behind", "new", "within"])
+    #expect(list.map(\.transactionsBehind) == [0, 2, 4, 1])
+    #expect(list[0].secondsBehind == 0)
+    #expect((3600..<3660).contains(list[1].secondsBehind))
+    #expect(list[1].place == HistoryPlace(token: tokens[1]))
+    #expect(list.allSatisfy { !$0.isExpired })
+    #expect(
+      try connection.ask("select (seen_at > now() - interval '1 minute')::text from quake.watcher")
+        == "true")
+  }
+}

@@ -1,0 +1,294 @@
+-- Letting go of old history, and the durable cursors that hold it back.
+--
+-- Purging is compaction: below the floor only the newest version of each event stays, as the base on
+-- which every state at or after the floor can be rebuilt. The floor is raised first, in a
+-- transaction of its own, and whoever reads compares it with the place to read from in the very
+-- statement that reads. So a reader that does not see the floor raised does not see anything purged
+-- either, and one that does is told.
+
+create table quake.history_floor (
+  single boolean not null default true,
+  token bigint not null default 0,
+  raised_at timestamptz,
+  purged_to bigint not null default 0,
+  purged_version bigint not null default 0,
+  constraint history_floor_pkey primary key (single),
+  constraint history_floor_single check (single)
+);
+insert into quake.history_floor default values;
+
+comment on table quake.history_floor is 'how far back the history goes: one row';
+comment on column quake.history_floor.single is 'true: there is one row';
+comment on column quake.history_floor.token is 'number of the oldest token that is still valid; 0: nothing was ever purged';
+comment on column quake.history_floor.raised_at is 'when it was raised to there';
+comment on column quake.history_floor.purged_to is 'number of the transaction that the purge has come to; it is done when that is the floor';
+comment on column quake.history_floor.purged_version is 'the last of its versions that the purge has looked at';
+
+create table quake.watcher (
+  name text not null,
+  token bigint not null,
+  nonce text,
+  changes bigint not null default 0,
+  holder text,
+  created_at timestamptz not null default now(),
+  moved_at timestamptz not null default now(),
+  seen_at timestamptz not null default now(),
+  constraint watcher_pkey primary key (name),
+  constraint watcher_name_length check (length(name) between 1 and 200),
+  constraint watcher_nonce_form check (nonce ~ '^[0-9a-f]{8}$'),
+  constraint watcher_token_whole check ((nonce is null) = (token = 0)),
+  constraint watcher_changes_count check (changes >= 0)
+);
+
+comment on table quake.watcher is 'durable cursors: how far watchers with a name have come; they hold a purge back';
+comment on column quake.watcher.name is 'the watcher''s name';
+comment on column quake.watcher.token is 'number of the last transaction of which it has handed something over; 0: none';
+comment on column quake.watcher.nonce is 'that transaction''s nonce; null for 0';
+comment on column quake.watcher.changes is 'how many of that transaction''s changes it has handed over; 0: all of them';
+comment on column quake.watcher.holder is 'the process that moves the cursor: a random word of its own. A process whose word is no longer here has been replaced';
+comment on column quake.watcher.created_at is 'when the name was first used';
+comment on column quake.watcher.moved_at is 'when the cursor last moved';
+comment on column quake.watcher.seen_at is 'when its process was last heard of';
+
+create view quake.watcher_lag as
+  select w.name, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes,
+         w.created_at, w.moved_at, w.seen_at,
+         (select count(*) from quake.change_transaction t
+           where t.token > w.needs) as transactions_behind,
+         greatest(clock_timestamp() - (select t.at from quake.change_transaction t
+                                        where t.token > w.needs order by t.token limit 1),
+                  interval '0') as time_behind,
+         w.needs, w.needs < (select f.token from quake.history_floor f) as expired
+    from (select w.*, case when w.changes > 0 then w.token - 1 else w.token end as needs
+            from quake.watcher w) w;
+
+comment on view quake.watcher_lag is 'the durable cursors and how far behind they are';
+comment on column quake.watcher_lag.name is 'the watcher''s name';
+comment on column quake.watcher_lag.token is 'the token it has come to';
+comment on column quake.watcher_lag.changes is 'how many of that transaction''s changes it has handed over; 0: all of them';
+comment on column quake.watcher_lag.created_at is 'when the name was first used';
+comment on column quake.watcher_lag.moved_at is 'when the cursor last moved';
+comment on column quake.watcher_lag.seen_at is 'when its process was last heard of';
+comment on column quake.watcher_lag.transactions_behind is 'transactions that it has not handed over, or not whole';
+comment on column quake.watcher_lag.time_behind is 'how long the oldest of them has been waiting';
+comment on column quake.watcher_lag.needs is 'number of the token after which it needs the history';
+comment on column quake.watcher_lag.expired is 'whether that has been purged: it cannot go on from there';
+
+-- Tokens
+
+create function quake.oldest_token() returns text
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce((select t.token || '.' || t.nonce
+                     from quake.history_floor f join quake.change_transaction t on t.token = f.token), '0')
+$$;
+comment on function quake.oldest_token() is 'the oldest token that is still valid; 0 if nothing was ever purged';
+
+create function quake.token_at(p_time timestamptz) returns text
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
+                    where t.at <= p_time order by t.at desc, t.token desc limit 1), '0')
+$$;
+comment on function quake.token_at(timestamptz) is 'the token that was the newest at a time, by the server''s clock; 0 before the first';
+
+create function quake.token__refuse_expired(p_token text) returns void
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'token % has expired', p_token
+    using errcode = 'QK002',
+          detail = format('The history up to %s was purged; that is the oldest token that is still valid.', quake.oldest_token()),
+          hint = 'Begin again with a snapshot.';
+end
+$$;
+comment on function quake.token__refuse_expired(text) is 'the error for a token below the floor';
+
+create function quake.history_covers(p_number bigint) returns boolean
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_number < (select f.token from quake.history_floor f) then
+    perform quake.token__refuse_expired(p_number::text);
+  end if;
+  return true;
+end
+$$;
+comment on function quake.history_covers(bigint) is 'true if everything after the token of this number is still there, else an error with SQLSTATE QK002; to be asked in the statement that reads it';
+
+create or replace function quake.token_number(p_token text) returns bigint
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  number bigint := 0;
+  floor bigint;
+  newest quake.change_transaction;
+  found_nonce text;
+begin
+  if p_token is null or p_token !~ '^(0|[1-9][0-9]{0,17}\.[0-9a-f]{8})$' then
+    raise exception 'malformed token "%"', p_token
+      using errcode = 'QK001', hint = 'A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands for the beginning.';
+  end if;
+  select f.token into floor from quake.history_floor f;
+  if p_token <> '0' then
+    number := split_part(p_token, '.', 1)::bigint;
+    select t.nonce into found_nonce from quake.change_transaction t where t.token = number;
+    if found_nonce is null or found_nonce <> split_part(p_token, '.', 2) then
+      select t.* into newest from quake.change_transaction t order by t.token desc limit 1;
+      if newest.token is null or number > newest.token then
+        raise exception 'token % is in the future', p_token
+          using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
+                hint = 'The database was restored to an earlier state, or the token is another database''s.';
+      end if;
+      -- Of a transaction that was purged without a trace nobody can tell any more whose it was.
+      if found_nonce is not null or number > floor then
+        raise exception 'history diverged at token %', p_token
+          using errcode = 'QK003',
+                detail = case when found_nonce is null then format('There is no transaction %s here.', number)
+                              else format('Transaction %s is %s.%s here.', number, number, found_nonce) end,
+                hint = 'The database was restored or failed over and lost that transaction, or the token is another database''s. Begin again with a snapshot.';
+      end if;
+    end if;
+  end if;
+  if number < floor then
+    perform quake.token__refuse_expired(p_token);
+  end if;
+  return number;
+end
+$$;
+comment on function quake.token_number(text) is 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future) otherwise';
+
+-- Purging
+
+create function quake.purgeable_to(p_token text, p_hold_limit interval) returns text
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce((
+    select t.token || '.' || t.nonce from quake.change_transaction t
+     where t.token <= least(
+       quake.token_number(p_token),
+       (select min(w.needs) from quake.watcher_lag w
+         where not w.expired and w.time_behind <= p_hold_limit))
+     order by t.token desc limit 1), quake.oldest_token())
+$$;
+comment on function quake.purgeable_to(text, interval) is 'how far a purge up to a token may go: no further than the durable cursors that are behind by at most the limit';
+
+create function quake.raise_history_floor(p_token text, p_hold_limit interval) returns text
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  target bigint;
+begin
+  perform from quake.history_floor f for update;  -- one at a time
+  target := split_part(quake.purgeable_to(p_token, p_hold_limit), '.', 1)::bigint;
+  update quake.history_floor f
+     set token = target, raised_at = clock_timestamp()
+   where f.token < target;
+  return quake.oldest_token();
+end
+$$;
+comment on function quake.raise_history_floor(text, interval) is 'makes tokens below one expire, as far as purgeable_to allows; the new floor. To be committed before purge_history removes anything';
+
+-- Walks the transactions from where the last call stopped up to the floor. For each version that it
+-- passes, the earlier versions of that event go; a delete goes itself, too; with a truncate
+-- everything before it goes. A transaction goes with its last version, except the floor's own, whose
+-- nonce proves the oldest token.
+create function quake.purge_history(
+  p_rows integer, out versions bigint, out transactions bigint, out finished boolean
+)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set jit = off
+as $$
+declare
+  place quake.history_floor;
+  batch record;
+  stop record;
+  touched bigint[];
+  last_transaction bigint;
+begin
+  versions := 0;
+  select f.* into place from quake.history_floor f for update;
+  -- It may have been the floor's until now.
+  select t.transaction_id into last_transaction from quake.change_transaction t where t.token = place.purged_to;
+  select array_agg(b.transaction_id) as transaction_ids, array_agg(b.id) as ids,
+         array_agg(b.code) as codes, array_agg(b.op) as ops, array_agg(b.token) as tokens,
+         count(*) as size, min(b.row) filter (where b.op = 'truncate') as stop
+    into batch
+    from (select t.token, t.transaction_id, v.id, v.code, v.op, row_number() over (order by t.token, v.id) as row
+            from (select t.token, t.transaction_id from quake.change_transaction t
+                   where t.token >= place.purged_to and t.token <= place.token
+                   order by t.token limit p_rows + 1) t
+           cross join lateral (
+              select v.id, v.code, v.op from quake.quake_version v
+               where v.transaction_id = t.transaction_id
+                 and v.id > case when t.token = place.purged_to then place.purged_version else 0 end
+               order by v.id limit p_rows) v
+           order by t.token, v.id limit p_rows) b;
+  finished := batch.size < p_rows and batch.stop is null;
+
+  if batch.stop = 1 then
+    -- A truncate is next: everything before it, in portions, then the truncate itself.
+    select batch.tokens[1] as token, batch.transaction_ids[1] as transaction_id, batch.ids[1] as id into stop;
+    with victim as (
+      select v.transaction_id, v.id
+        from quake.change_transaction t
+       cross join lateral (
+         select v.transaction_id, v.id from quake.quake_version v
+          where v.transaction_id = t.transaction_id and v.id <= stop.id order by v.id limit p_rows) v
+       where t.token <= stop.token
+       order by t.token, v.id limit p_rows
+    ), deleted as (
+      delete from quake.quake_version d using victim
+       where d.transaction_id = victim.transaction_id and d.id = victim.id
+      returning d.transaction_id, d.id
+    )
+    select count(*), array_agg(distinct d.transaction_id), coalesce(bool_or(d.id = stop.id), false)
+      into versions, touched, finished from deleted d;
+    if finished then
+      place.purged_to := stop.token;
+      place.purged_version := stop.id;
+    end if;
+    finished := false;
+  else
+    -- Up to the next truncate.
+    batch.size := least(batch.size, batch.stop - 1);
+    with passed as (
+      select b.* from unnest(batch.transaction_ids[:batch.size], batch.ids[:batch.size],
+                             batch.codes[:batch.size], batch.ops[:batch.size])
+        as b (transaction_id, id, code, op)
+    ), superseded as (
+      delete from quake.quake_version d using passed
+       where d.code = passed.code and d.id <= passed.id and (d.id < passed.id or passed.op = 'delete')
+      returning d.transaction_id
+    )
+    select count(*), array_agg(distinct s.transaction_id) into versions, touched from superseded s;
+    touched := touched || batch.transaction_ids[:batch.size];
+    if finished then
+      place.purged_to := place.token;
+      place.purged_version := 9223372036854775807;
+    else
+      place.purged_to := batch.tokens[batch.size];
+      place.purged_version := batch.ids[batch.size];
+    end if;
+  end if;
+
+  delete from quake.change_transaction t
+   where t.transaction_id = any (touched || last_transaction) and t.token < place.token
+     and not exists (select from quake.quake_version v where v.transaction_id = t.transaction_id);
+  get diagnostics transactions = row_count;
+  update quake.history_floor f
+     set purged_to = place.purged_to, purged_version = place.purged_version
+   where (f.purged_to, f.purged_version) is distinct from (place.purged_to, place.purged_version);
+end
+$$;
+comment on function quake.purge_history(integer) is 'removes a portion of what lies below the floor; how many versions and transactions, and whether that was all';
