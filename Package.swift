@@ -121,7 +121,8 @@ let package = Package(
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
-        "QuakeLive", "QuakeStore", "QuakeModel", "Postgres", "TestSupport", "live-probe",
+        "QuakeLive", "QuakeStore", "QuakeModel", "Postgres", "ChildProcesses", "TestSupport",
+        "live-probe",
       ],
       swiftSettings: strict),
     .testTarget(

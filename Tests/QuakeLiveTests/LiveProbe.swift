@@ -1,5 +1,5 @@
+import ChildProcesses
 import Glibc
-import QuakeStore
 
 /// The program that measures itself: memory belongs to a whole process, and the tests share one.
 enum LiveProbe {

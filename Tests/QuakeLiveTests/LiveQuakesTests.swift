@@ -151,7 +151,7 @@ struct LiveQuakesTests {
       #expect(update?.difference.deletions == [5] || update?.difference.deletions == [0])
       #expect(update?.difference.insertions == [0])
       #expect(update?.difference.modifications == [])
-      #expect(update?.reset.map(Self.isDivergence) == true)
+      #expect(update?.reset?.kind == .token(.diverged))
       #expect(update?.token == ChangeToken(number: 2, nonce: "00000000"))
       // And is followed from there.
       try connection.run("set session_replication_role = origin")
@@ -161,8 +161,34 @@ struct LiveQuakesTests {
     }
   }
 
-  private static func isDivergence(_ error: StoreError) -> Bool {
-    if case .token(.diverged) = error.kind { true } else { false }
+  @Test("is read anew, once, when what comes next has been purged")
+  func purged() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      try connection.insertQuakes("a", 5)
+      var iterator = database.live.liveQuakes().makeAsyncIterator()
+      #expect(try await iterator.next()?.quakes.count == 5)
+      // While the consumer is busy, and without a loss of the connection.
+      try connection.insertQuakes("b", 2)
+      try connection.run("delete from quake.quake where code = 'a1'")
+      let floor = try HistoryReader.latestToken(over: connection)
+      try connection.insertQuakes("c")
+      _ = try Retention(connection: connection).purge(before: .token(floor))
+      let update = try await iterator.next()
+      #expect(update?.reset?.kind == .token(.expired))
+      #expect(update?.quakes.count == 7)
+      #expect(update?.difference.deletions.count == 1)
+      #expect(update?.difference.insertions.count == 3)
+      try connection.insertQuakes("d")
+      let next = try await iterator.next()
+      #expect(next?.reset == nil && next?.difference.insertions.count == 1)
+      // A stream of changes has nothing to begin anew with.
+      let error = await #expect(throws: StoreError.self) {
+        try await database.live.changes(after: .beginning).first(1) { $0.label }
+      }
+      #expect(error?.kind == .token(.expired))
+    }
   }
 
   @Test("is always what the table was at its token", arguments: [1, 2, 3, 4] as [UInt64])
