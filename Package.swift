@@ -37,6 +37,8 @@ let package = Package(
 
     // Two calls of glibc's that its Swift module leaves out.
     .target(name: "CIdleMemory"),
+    // A call of Linux's that older glibcs leave out.
+    .target(name: "CProcess"),
 
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(
@@ -54,8 +56,11 @@ let package = Package(
         .embedInCode("0003_retention.sql"),
       ],
       swiftSettings: strict),
+    .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
+    .testTarget(
+      name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
     .target(
-      name: "QuakeStore", dependencies: ["QuakeModel", "Postgres", "Migrations"],
+      name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
       swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
     .target(
@@ -81,17 +86,20 @@ let package = Package(
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine",
+        "ChildProcesses", "CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel",
+        "CommandLine",
       ], swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
-      dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"], swiftSettings: strict),
+      dependencies: ["ChildProcesses", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"],
+      swiftSettings: strict),
 
     .executableTarget(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
       swiftSettings: strict),
     .target(
-      name: "TestSupport", dependencies: ["QuakeStore", "Postgres"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["ChildProcesses", "QuakeStore", "Postgres"],
+      path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
       name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
@@ -101,20 +109,23 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "QuakeStoreTests",
-      dependencies: ["QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      dependencies: ["ChildProcesses", "QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "EmbeddedServerTests", dependencies: ["QuakeStore"], swiftSettings: strict),
+      name: "EmbeddedServerTests", dependencies: ["ChildProcesses", "QuakeStore"],
+      swiftSettings: strict),
     .testTarget(
       name: "ToolTests",
-      dependencies: ["TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres"],
+      dependencies: [
+        "ChildProcesses", "TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .testTarget(
       name: "CommandLineTests",
-      dependencies: ["CommandLine", "QuakeStore", "TestSupport", "signal-probe"],
+      dependencies: ["ChildProcesses", "CommandLine", "TestSupport", "signal-probe"],
       swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17

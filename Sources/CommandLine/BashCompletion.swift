@@ -44,7 +44,7 @@ enum BashCompletion {
   /// The word after an option with a value is no subcommand.
   private static func valueCases(_ paths: [CommandPath]) -> String {
     let cases = paths.flatMap { path in
-      path.allOptions.filter { $0.placeholder != nil }.flatMap { option in
+      path.allOptions.filter { $0.placeholder != nil && !$0.valueIsOptional }.flatMap { option in
         option.allSpellings.map { quoted("\(path.title) \($0)") }
       }
     }
@@ -57,7 +57,11 @@ enum BashCompletion {
       for option in path.allOptions where option.placeholder != nil {
         let patterns = option.allSpellings.map { quoted("\(path.title) \($0)") }
         text += "    \(patterns.joined(separator: "|")))\n"
-        text += "      \(reply(option.completion, [])) ; return ;;\n"
+        let reply = "\(reply(option.completion, [])) ; return"
+        // Where the value may be left out, what begins with a dash is the next option.
+        text +=
+          option.valueIsOptional
+          ? "      [[ $cur == -* ]] || { \(reply); } ;;\n" : "      \(reply) ;;\n"
       }
     }
     return text

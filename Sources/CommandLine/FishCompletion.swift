@@ -21,7 +21,7 @@ enum FishCompletion {
       text += "      case \(quoted(path.title))\n        set path \(quoted(path.title))\n"
     }
     let withValue = paths.flatMap { path in
-      path.allOptions.filter { $0.placeholder != nil }.flatMap { option in
+      path.allOptions.filter { $0.placeholder != nil && !$0.valueIsOptional }.flatMap { option in
         option.allSpellings.map { quoted("\(path.title) \($0)") }
       }
     }
@@ -46,7 +46,9 @@ enum FishCompletion {
         // The short name belongs to the switched-on spelling.
         if let short = option.short, spelling.isOn { text += " -s \(short)" }
         // -x asks for a value and, unlike -r, does not offer files unasked.
-        if option.placeholder != nil { text += option.completion == .files ? " -r" : " -x" }
+        if option.placeholder != nil, !option.valueIsOptional {
+          text += option.completion == .files ? " -r" : " -x"
+        }
         text += "\(values(option.completion)) -d \(quoted(option.fullHelp))\n"
       }
     }

@@ -54,7 +54,7 @@ private struct HelpPage {
       options.map { option in
         var label = option.short.map { "-\($0), " } ?? (hasShort ? "    " : "")
         label += option.shownName
-        if let placeholder = option.placeholder { label += " \(placeholder)" }
+        if let placeholder = option.shownPlaceholder { label += " \(placeholder)" }
         return (label, option.fullHelp)
       })
   }

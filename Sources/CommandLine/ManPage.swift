@@ -90,7 +90,9 @@ private struct RoffPage {
       request("TP")
       var label = option.short.map { "\\fB\\-\($0)\\fR, " } ?? ""
       label += "\\fB\(Self.escaped(option.shownName))\\fR"
-      if let placeholder = option.placeholder { label += " \\fI\(Self.escaped(placeholder))\\fR" }
+      if let placeholder = option.shownPlaceholder {
+        label += " \\fI\(Self.escaped(placeholder))\\fR"
+      }
       source += label + "\n"
       text(option.fullHelp)
     }

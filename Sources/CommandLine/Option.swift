@@ -21,6 +21,8 @@ public struct Option: Sendable, Equatable {
     case toggle(initially: Bool)
     /// A value, shown in the help as `placeholder`.
     case value(placeholder: String)
+    /// A value or nothing.
+    case optionalValue(placeholder: String)
   }
 
   /// The long name without its dashes.
@@ -80,6 +82,18 @@ public struct Option: Sendable, Equatable {
       completion: completion, kind: .value(placeholder: placeholder))
   }
 
+  /// An option that stands alone or has a value: `--exec-batch`, `--exec-batch COMMAND`.
+  ///
+  /// The word after it is its value unless it begins with a dash, so it is for commands that take
+  /// neither arguments nor subcommands.
+  public static func optionalValue(
+    _ name: String, _ placeholder: String, completion: ValueCompletion = .none, help: String
+  ) -> Option {
+    Option(
+      name: name, short: nil, help: help, isRepeatable: false, defaultText: nil,
+      completion: completion, kind: .optionalValue(placeholder: placeholder))
+  }
+
   /// `--quiet`, which ``Diagnostics`` obeys.
   public static let quiet = Option.flag(
     "quiet", short: "q", help: "print warnings and errors only")
@@ -92,8 +106,21 @@ public struct Option: Sendable, Equatable {
 
   /// The value's placeholder, or nil when the option takes none.
   var placeholder: String? {
-    if case .value(let placeholder) = kind { return placeholder }
-    return nil
+    switch kind {
+    case .value(let placeholder), .optionalValue(let placeholder): placeholder
+    case .flag, .toggle: nil
+    }
+  }
+
+  /// Whether it may also stand without its value.
+  var valueIsOptional: Bool {
+    if case .optionalValue = kind { return true }
+    return false
+  }
+
+  /// The placeholder as it follows the name in the help.
+  var shownPlaceholder: String? {
+    placeholder.map { valueIsOptional ? "[\($0)]" : $0 }
   }
 
   /// Every long name the parser accepts, each with the switch position it stands for.

@@ -3,7 +3,8 @@ extension Command {
   ///
   /// - `--name value`, `--name=value`, `-n value`, `-nvalue`, and flags together as in `-qv`.
   /// - An option's value may begin with a dash only if it is a number (`--min-magnitude -1`) or
-  ///   is written with an equals sign.
+  ///   is written with an equals sign. An optional value is the next word if that does not begin
+  ///   with a dash.
   /// - `--` ends the options; `-` is an argument.
   /// - `help` before a subcommand's name is the same as `--help` after it.
   public func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
@@ -159,7 +160,10 @@ private struct Parser {
   ) throws(UsageError) {
     var value = attached
     if let placeholder = option.placeholder {
-      if value == nil { value = try nextValue(of: shown, placeholder) }
+      if value == nil {
+        value =
+          option.valueIsOptional ? nextWord() : try nextValue(of: shown, placeholder)
+      }
     } else if let attached {
       throw error("option \(shown) takes no value, but '\(attached)' is given")
     }
@@ -185,13 +189,21 @@ private struct Parser {
     guard let next = remaining.first else {
       throw error("option \(shown) needs a value: \(placeholder)")
     }
-    guard next == "-" || !next.hasPrefix("-") || Self.isNumber(next) else {
+    guard let word = nextWord() else {
       // Most likely forgotten; taking the next option for the value would hide that.
       let spelling = shown.hasPrefix("--") ? shown + "=" : shown
       throw error(
         "option \(shown) needs a value: \(placeholder)"
           + " (for a value that begins with a dash write '\(spelling)\(next)')")
     }
+    return word
+  }
+
+  /// Takes the next word, unless it looks like an option.
+  private mutating func nextWord() -> String? {
+    guard let next = remaining.first,
+      next == "-" || !next.hasPrefix("-") || Self.isNumber(next)
+    else { return nil }
     remaining.removeFirst()
     return next
   }

@@ -6,22 +6,17 @@ import SwiftOverlayShims  // where this compiler finds the members of stat
 ///
 /// The descriptor is not made non-blocking: that would hold for every process that shares it.
 final class StallWatch {
-  /// How long writing may wait before it is told of.
-  static let patience = Duration.milliseconds(250)
-
   /// What poll(2) promises when it calls a descriptor writable depends on what it is.
   private enum Kind { case pipe, socket, terminal, other }
 
   private let descriptor: Int32
   private let kind: Kind
-  private let tell: () -> Void
-  private var remaining = StallWatch.patience
-  private var isTold = false
+  private let timer: StallTimer
 
   /// A watch over `descriptor` that calls `tell` when writing has waited for too long.
   init(_ descriptor: Int32, tell: @escaping () -> Void) {
     self.descriptor = descriptor
-    self.tell = tell
+    timer = StallTimer(tell: tell)
     var status = stat()
     _ = fstat(descriptor, &status)
     kind =
@@ -33,10 +28,7 @@ final class StallWatch {
   }
 
   /// Everything has been written: waiting is counted from nothing again.
-  func reset() {
-    remaining = Self.patience
-    isTold = false
-  }
+  func reset() { timer.reset() }
 
   /// Returns nil when everything has been written.
   func writeAll(_ bytes: UnsafeRawBufferPointer) -> OutputError? {
@@ -84,18 +76,7 @@ final class StallWatch {
   private static let terminalPiece = 256
 
   private func waitUntilWritable() {
-    if isWritable(within: .zero) { return }
-    while !isTold {
-      let start = MonotonicClock.now()
-      let isWritable = isWritable(within: remaining)
-      remaining -= MonotonicClock.now() - start
-      if isWritable { return }
-      if remaining <= .zero {
-        isTold = true
-        tell()
-      }
-    }
-    while !isWritable(within: nil) {}
+    if !isWritable(within: .zero) { timer.wait(isWritable) }
   }
 
   /// False also when a signal came: whether to end is asked when the work in hand is done.

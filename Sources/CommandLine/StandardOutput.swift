@@ -13,8 +13,8 @@ public final class StandardOutput {
   private var failure: OutputError?
   private var stallWatch: StallWatch?
 
-  /// Called when writing has waited for 250 ms, in all, since the last ``flush()``: the reader does
-  /// not keep up, and who writes neglects all else meanwhile. Once until that flush has ended.
+  /// Called when writing has waited for ``StallTimer/patience`` (250 ms), in all, since the last
+  /// ``flush()``: the reader does not keep up. Once until the next flush has ended.
   ///
   /// It cannot fail, since output is not cut off in the middle for another's sake. Pipes, sockets
   /// and terminals are watched; a file never makes anybody wait for long.

@@ -75,7 +75,9 @@ enum ZshCompletion {
       if option.placeholder != nil, spelling.hasPrefix("--") { text += "=" }
       text += "[\(escaped(option.fullHelp))]"
       if let placeholder = option.placeholder {
-        text += ":\(escaped(placeholder)):\(action(option.completion))"
+        // Two colons: the value may be left out.
+        text += option.valueIsOptional ? "::" : ":"
+        text += "\(escaped(placeholder)):\(action(option.completion))"
       }
       return text
     }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 internal import Postgres
 
@@ -93,7 +94,7 @@ extension EmbeddedServer {
       ["-D", folder.data] + Configuration.arguments(folder, options.settings))
     do throws(ChildProcess.LaunchError) {
       return try command.spawn(
-        ChildProcess.Descriptors(input: nothing, output: words, errors: words), detached: true)
+        ChildProcess.Descriptors(input: nothing, output: words, errors: words), in: .ownSession)
     } catch {
       throw EmbeddedServerError(.unavailable, error.description)
     }

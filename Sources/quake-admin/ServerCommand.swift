@@ -1,3 +1,4 @@
+import ChildProcesses
 import CommandLine
 import QuakeStore
 import QuakeTool

@@ -27,20 +27,20 @@ final class Delivery {
 
   private let settings: Settings
   private let bookmark: Bookmark
-  private let printer: any ChangePrinter
+  private let handler: any ChangeHandler
 
   private var reader: HistoryReader?
   /// The place that was last asked for.
   private var wanted = HistoryPlace(token: .beginning)
-  private var printed: Int64 = 0
+  private var handled: Int64 = 0
   private var hasReset = false
   private var heartbeat: Interval?
   private var lifeSign = Interval(.seconds(30))
 
-  init(settings: Settings, bookmark: Bookmark, printer: any ChangePrinter) {
+  init(settings: Settings, bookmark: Bookmark, handler: any ChangeHandler) {
     self.settings = settings
     self.bookmark = bookmark
-    self.printer = printer
+    self.handler = handler
     heartbeat = settings.heartbeat.map { Interval($0) }
   }
 
@@ -65,7 +65,7 @@ final class Delivery {
       case .after(let token):
         try begin(after: token, connection)
       case .snapshot:
-        try begin(after: try printSnapshot(over: connection), connection)
+        try begin(after: try handOverSnapshot(over: connection), connection)
       }
     }
   }
@@ -90,15 +90,15 @@ final class Delivery {
     guard case .token(let problem) = error.kind else { throw error }
     hasReset = true
     let lost = wanted.token
-    let token = try printSnapshot(over: connection) { [printer] token in
-      try printer.print(reset: problem.rawValue, after: lost, token: token)
+    let token = try handOverSnapshot(over: connection) { [handler] token in
+      try handler.handle(reset: problem.rawValue, after: lost, token: token)
     }
     try begin(after: token, connection)
   }
 
   /// To be called when nothing listens: a listener inside a transaction pins the server's notification
   /// queue.
-  private func printSnapshot(
+  private func handOverSnapshot(
     over connection: Connection, announce: (ChangeToken) throws -> Void = { _ in }
   ) throws -> ChangeToken {
     var token = ChangeToken.beginning
@@ -111,10 +111,10 @@ final class Delivery {
       }
     ) { record in
       guard settings.filter.accepts(record) else { return }
-      try printer.print(snapshot: record, token: token, position: position)
+      try handler.handle(snapshot: record, token: token, position: position)
       position += 1
     }
-    try printer.flush()
+    try handler.flush()
     return token
   }
 
@@ -131,16 +131,16 @@ final class Delivery {
       do {
         isAtEnd = try reader.readPage { change in
           guard settings.filter.accepts(change) else { return }
-          if let limit = settings.limit, printed >= limit { throw LimitReached() }
-          try printer.print(change)
-          printed += 1
+          if let limit = settings.limit, handled >= limit { throw LimitReached() }
+          try handler.handle(change)
+          handled += 1
         }
       } catch is LimitReached {
         try handOver(reader, since: before, over: connection)
         return false
       }
       try handOver(reader, since: before, over: connection)
-      if let limit = settings.limit, printed >= limit { return false }
+      if let limit = settings.limit, handled >= limit { return false }
       if shouldStop() { return false }
       if isAtEnd { return true }
     }
@@ -153,9 +153,9 @@ final class Delivery {
     _ reader: HistoryReader, since before: HistoryPlace, over connection: Connection
   ) throws {
     if reader.place.changes == 0, heartbeat?.takeDue() == true {
-      try printer.print(heartbeat: reader.place.token, at: .now())
+      try handler.handle(heartbeat: reader.place.token, at: .now())
     }
-    try printer.flush()
+    try handler.flush()
     guard reader.place != before else { return }
     try bookmark.save(reader.place, over: connection)
   }
@@ -167,7 +167,7 @@ final class Delivery {
   func showLife(over connection: Connection) throws {
     if lifeSign.takeDue() { try bookmark.touch(over: connection) }
     guard let place, place.changes == 0, heartbeat?.takeDue() == true else { return }
-    try printer.print(heartbeat: place.token, at: .now())
-    try printer.flush()
+    try handler.handle(heartbeat: place.token, at: .now())
+    try handler.flush()
   }
 }

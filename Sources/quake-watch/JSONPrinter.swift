@@ -2,7 +2,7 @@ import CommandLine
 import QuakeModel
 
 /// One JSON object a line.
-final class JSONPrinter: ChangePrinter {
+final class JSONPrinter: ChangeHandler {
   private let output: StandardOutput
   private var json = JSONWriter()
 
@@ -10,22 +10,22 @@ final class JSONPrinter: ChangePrinter {
     self.output = output
   }
 
-  func print(_ change: Change) throws {
+  func handle(_ change: Change) throws {
     json.change(change)
     try writeLine()
   }
 
-  func print(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
     json.snapshot(record, token: token, position: position)
     try writeLine()
   }
 
-  func print(heartbeat token: ChangeToken, at time: Timestamp) throws {
+  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {
     json.heartbeat(token, at: time)
     try writeLine()
   }
 
-  func print(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
     json.reset(reason, after: lost, token: token)
     try writeLine()
   }

@@ -2,7 +2,7 @@ import CommandLine
 import QuakeModel
 
 /// Lines for people: origin time, magnitude in its colour, place, what changed, who did it.
-final class TextPrinter: ChangePrinter {
+final class TextPrinter: ChangeHandler {
   private let output: StandardOutput
   private let colour: Colour
 
@@ -11,7 +11,7 @@ final class TextPrinter: ChangePrinter {
     self.colour = colour
   }
 
-  func print(_ change: Change) throws {
+  func handle(_ change: Change) throws {
     let who = "by \(Self.printable(change.transaction.author ?? Self.session(change.transaction)))"
     guard let event = change.new ?? change.old else {
       return try output.writeLine("all events were taken away (truncate) \(who)")
@@ -23,15 +23,15 @@ final class TextPrinter: ChangePrinter {
     try output.writeLine("\(line)  \(colour.apply(.dim, to: who))")
   }
 
-  func print(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
     try output.writeLine("        \(describe(record))")
   }
 
-  func print(heartbeat token: ChangeToken, at time: Timestamp) throws {
+  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {
     try output.writeLine(colour.apply(.dim, to: "up to date  \(time)  token \(token)"))
   }
 
-  func print(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
     try output.writeLine(
       "the history after \(lost) cannot be had (\(reason)); the events as of \(token):")
   }

@@ -59,7 +59,7 @@ struct WatchCommand {
     try arguments.requireAtMostOne(of: "after", "from-start", "snapshot")
     try arguments.requireAtMostOne(of: "state", "name")
     let output = StandardOutput()
-    let printer: any ChangePrinter =
+    let handler: any ChangeHandler =
       arguments.flag("json")
       ? JSONPrinter(output: output)
       : TextPrinter(
@@ -74,7 +74,7 @@ struct WatchCommand {
         heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
         resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
           == "snapshot"),
-      bookmark: try Self.bookmark(arguments), printer: printer)
+      bookmark: try Self.bookmark(arguments), handler: handler)
     let watcher = Watcher(
       database: try DatabaseAccess(arguments, diagnostics), diagnostics: diagnostics,
       delivery: delivery, follows: arguments.flag("follow"))

@@ -124,7 +124,7 @@ final class Watcher {
     // Listen before reading: what is committed after the last read rings.
     listener = try ChangeListener(connection: connection, session: session)
     say(session, isBack: isBack)
-    var promotionCheck = Interval(.seconds(30))
+    var promotionCheck = Interval(.seconds(10))
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
     var isIdle = false

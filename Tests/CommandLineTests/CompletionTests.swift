@@ -57,6 +57,8 @@ import Testing
     #expect(offered(Sample.ingest, "import", "/etc/pass").contains("/etc/passwd"))
     #expect(offered(Sample.admin, "server", "st") == ["start", "stop"])
     #expect(offered(Sample.watch, "--fr") == ["--from-start"])
+    #expect(offered(Sample.watch, "--batch", "--fr") == ["--from-start"])
+    #expect(offered(Sample.watch, "--batch", "") == [])
   }
 
   @Test func everyOptionIsInEveryScript() {

@@ -85,6 +85,12 @@ import Testing
         .contains("\nUsage:\n  quake-admin server [OPTION]... psql [ARGUMENT]...\n"))
   }
 
+  @Test func anOptionalValueIsInBrackets() throws {
+    #expect(
+      try help(Sample.watch, "--help")
+        .contains(" --batch [COMMAND]  "))
+  }
+
   @Test func argumentsAreExplained() throws {
     #expect(
       try help(Sample.ingest, "import", "--help")

@@ -68,6 +68,27 @@ import Testing
         == "options --migrate and --no-migrate contradict each other")
   }
 
+  @Test func anOptionalValueMayBeLeftOut() throws {
+    for (words, value) in [
+      (["--batch"], nil), (["--batch", "a b"], "a b"), (["--batch=-x"], "-x"), (["--batch="], ""),
+      (["--batch", "--json"], nil), (["--batch", "-j"], nil), (["--json", "--batch", "-"], "-"),
+    ] as [([String], String?)] {
+      guard case .run(let parsed) = try Sample.watch.parse(words) else {
+        throw Sample.UnexpectedAnswer()
+      }
+      #expect(parsed.isGiven("batch") && parsed.flag("batch"), "\(words)")
+      #expect(parsed.string("batch") == value, "\(words)")
+      #expect(parsed.flag("json") == (words.contains("--json") || words.contains("-j")))
+    }
+    #expect(try !Sample.run(Sample.watch).isGiven("batch"))
+    #expect(
+      Sample.error(Sample.watch, "--batch", "a", "b")?.message
+        == "unexpected argument 'b': 'quake-watch' takes no arguments")
+    #expect(
+      Sample.error(Sample.watch, "--batch", "--batch", "a")?.message
+        == "option --batch is given more than once")
+  }
+
   @Test func aDoubleDashEndsTheOptions() throws {
     let parsed = try Sample.run(Sample.ingest, "import", "--json", "--", "--json", "-x", "--")
     #expect(parsed.positionals == ["--json", "-x", "--"])

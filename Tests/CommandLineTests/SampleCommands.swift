@@ -53,6 +53,7 @@ enum Sample {
       .value("state", "FILE", completion: .files, help: "keep the last token in this file"),
       .toggle("follow", initially: true, help: "end when all is printed"),
       .flag("json", short: "j", help: "print JSON"),
+      .optionalValue("batch", "COMMAND", help: "hand over whole transactions"),
     ] + common)
 
   static let admin = Command(

@@ -1,5 +1,5 @@
+import ChildProcesses
 import Glibc
-import QuakeStore
 import Testing
 
 /// Each runs `Tests/SignalProbe` in a process of its own, since signals belong to the whole process.

@@ -96,7 +96,7 @@ import Testing
     var calls = 0
     output.onStall = { calls += 1 }
     var chunk = [UInt8](repeating: 0, count: 65_536)
-    let end = MonotonicClock.now() + StallWatch.patience * 2
+    let end = MonotonicClock.now() + StallTimer.patience * 2
     while MonotonicClock.now() < end {
       try output.write([UInt8](repeating: 0x61, count: chunk.count))
       try output.flush()

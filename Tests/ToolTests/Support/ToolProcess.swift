@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import QuakeStore
+@testable import ChildProcesses
 
 /// A program that runs beside the test: its output is read line by line, everything that is waited
 /// for has a deadline, and it is killed if it is still there when nobody refers to it any more.

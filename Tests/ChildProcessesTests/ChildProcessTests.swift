@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import QuakeStore
+@testable import ChildProcesses
 
 @Suite("A child process")
 struct ChildProcessTests {

@@ -1,4 +1,4 @@
-@preconcurrency import Glibc  // for `environ`, a C global
+@preconcurrency public import Glibc  // for `environ`, a C global
 
 /// Another program, run without a shell: an executable, its arguments, and what it is given.
 ///
@@ -86,16 +86,36 @@ public struct ChildProcess: Sendable {
 
 extension ChildProcess {
   /// The descriptors that become the child's standard ones.
-  struct Descriptors {
-    var input: Int32
-    var output: Int32
-    var errors: Int32
+  public struct Descriptors: Sendable {
+    /// What it reads.
+    public var input: Int32
+    /// Where its output goes.
+    public var output: Int32
+    /// Where its messages go.
+    public var errors: Int32
+
+    /// Three descriptors, which stay the caller's.
+    public init(input: Int32, output: Int32, errors: Int32) {
+      self.input = input
+      self.output = output
+      self.errors = errors
+    }
+  }
+
+  /// Which signals of a terminal reach the child.
+  public enum Group: Sendable {
+    /// Those that reach the caller.
+    case callers
+    /// None: it is in a process group of its own.
+    case own
+    /// None: it is in a session of its own, without a terminal.
+    case ownSession
   }
 
   /// Starts the program and returns its process id, which the caller has to wait for.
-  ///
-  /// - Parameter detached: in a session of its own, out of reach of the terminal's signals.
-  func spawn(_ descriptors: Descriptors, detached: Bool = false) throws(LaunchError) -> pid_t {
+  public func spawn(
+    _ descriptors: Descriptors, in group: Group = .callers
+  ) throws(LaunchError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
     posix_spawn_file_actions_init(&actions)
@@ -120,7 +140,13 @@ extension ChildProcess {
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
     var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-    if detached { flags |= SpawnActions.newSession }
+    switch group {
+    case .callers: break
+    case .own:
+      posix_spawnattr_setpgroup(&attributes, 0)
+      flags |= Int32(POSIX_SPAWN_SETPGROUP)
+    case .ownSession: flags |= SpawnActions.newSession
+    }
     posix_spawnattr_setflags(&attributes, Int16(flags))
 
     var pid: pid_t = 0

@@ -1,5 +1,5 @@
 import Glibc
-internal import Postgres
+import SwiftOverlayShims  // where this compiler finds the members of timespec
 
 extension ChildProcess {
   /// Runs the program to its end, feeding it its input and collecting what it writes.
@@ -89,91 +89,27 @@ extension ChildProcess {
     return pipe
   }
 
-  /// The two ends of a pipe; -1 is a closed end.
-  private struct Pipe {
-    private(set) var reading: Int32 = -1
-    private(set) var writing: Int32 = -1
-
-    static let closed = Pipe(reading: -1, writing: -1)
-
-    private init(reading: Int32, writing: Int32) {
-      self.reading = reading
-      self.writing = writing
-    }
-
-    /// Both ends close-on-exec, and above the standard descriptors: in a program started with one
-    /// of those closed, the pipe would take its place and then be overwritten in the child.
-    /// (`pipe2` cannot be called from Swift; the moment between is harmless for our own children,
-    /// which close everything.)
-    init?() {
-      var ends: [Int32] = [-1, -1]
-      guard Glibc.pipe(&ends) == 0 else { return nil }
-      reading = fcntl(ends[0], F_DUPFD_CLOEXEC, 3)
-      writing = fcntl(ends[1], F_DUPFD_CLOEXEC, 3)
-      let code = errno
-      close(ends[0])
-      close(ends[1])
-      if reading < 0 || writing < 0 {
-        closeAll()
-        errno = code
-        return nil
-      }
-    }
-
-    mutating func closeReading() {
-      if reading >= 0 { close(reading) }
-      reading = -1
-    }
-
-    mutating func closeWriting() {
-      if writing >= 0 { close(writing) }
-      writing = -1
-    }
-
-    mutating func closeAll() {
-      closeReading()
-      closeWriting()
-    }
-  }
-
   /// The way from a timeout to a dead child: a request first, two seconds later the end.
   private struct Stop {
-    private var deadline: Deadline?
+    private var deadline: Duration?
     private(set) var hasBegun = false
 
     init(timeout: Duration?) {
-      deadline = timeout.map { Deadline(after: $0) }
+      deadline = timeout.map { Self.now + $0 }
     }
 
     mutating func advance(_ pid: pid_t) {
-      guard deadline?.hasPassed == true else { return }
+      guard let deadline, Self.now >= deadline else { return }
       kill(pid, hasBegun ? SIGKILL : SIGTERM)
       hasBegun = true
-      deadline = Deadline(after: .seconds(2))
+      self.deadline = Self.now + .seconds(2)
     }
-  }
-}
 
-/// Writing to a pipe whose reader may have gone, without the signal that ends the whole program.
-enum BrokenPipe {
-  /// `write`, with EPIPE as an error only. The signal goes to the writing thread, so it is enough
-  /// to block it there, and to take it away if this call has caused it.
-  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    var signal = sigset_t()
-    var before = sigset_t()
-    var pending = sigset_t()
-    sigemptyset(&signal)
-    sigaddset(&signal, SIGPIPE)
-    sigpending(&pending)
-    pthread_sigmask(SIG_BLOCK, &signal, &before)
-    let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    let code = errno
-    if count < 0, code == EPIPE, sigismember(&pending, SIGPIPE) == 0 {
-      var now = timespec()
-      _ = sigtimedwait(&signal, nil, &now)
+    /// The time on a clock that no one sets back.
+    private static var now: Duration {
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
-    pthread_sigmask(SIG_SETMASK, &before, nil)
-    errno = code
-    return count
   }
 }

@@ -1,0 +1,96 @@
+import Glibc
+import Testing
+
+@testable import ChildProcesses
+
+@Suite("A running child")
+struct RunningChildTests {
+  /// A shell that runs `command`.
+  private func start(_ command: String, _ variables: [String: String] = [:]) throws -> RunningChild
+  {
+    var program = ChildProcess("/bin/sh", ["-c", command])
+    program.environment = .inherited(variables.mapValues { $0 })
+    return try RunningChild(program)
+  }
+
+  /// Advances it until it has ended.
+  private func wait(_ child: RunningChild) throws -> ChildProcess.Ending {
+    for _ in 0..<3000 {
+      if let ending = child.ending { return ending }
+      var waiting = child.descriptors
+      poll(&waiting, nfds_t(waiting.count), 10)
+      child.advance()
+    }
+    child.signal(SIGKILL)
+    return try #require(child.ending, "it did not end")
+  }
+
+  @Test("takes more than a pipe holds, piece by piece, to the end")
+  func input() throws {
+    // The shell compares, so that nothing has to be read back.
+    let child = try start("test \"$(cksum)\" = \"$(seq 100000 | cksum)\"")
+    let bytes = Array((1...100_000).map { "\($0)\n" }.joined().utf8)
+    child.give(Array(bytes[..<300_000]))
+    #expect(child.isTaking)
+    child.give(Array(bytes[300_000...]), isLast: true)
+    #expect(try wait(child) == .exited(0))
+    #expect(!child.isTaking)
+  }
+
+  @Test("that has no more to give has an end of input")
+  func emptyInput() throws {
+    let child = try start("test -z \"$(cat)\"")
+    child.give([], isLast: true)
+    #expect(try wait(child) == .exited(0))
+  }
+
+  @Test("need not read")
+  func unread() throws {
+    let child = try start("exec <&-; exit 3")
+    child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
+    #expect(try wait(child) == .exited(3))
+    child.give([0x61])
+    #expect(!child.isTaking)
+  }
+
+  @Test("that has ended needs no input, whoever still has the pipe")
+  func grandchild() throws {
+    let child = try start("exec 3<&0; sleep 60 & exit 0")
+    child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
+    #expect(try wait(child) == .exited(0))
+    #expect(!child.isTaking)
+    kill(-child.pid, SIGKILL)
+  }
+
+  @Test("is told apart by its end: exit, signal")
+  func endings() throws {
+    #expect(try wait(start("exit 7")) == .exited(7))
+    #expect(try wait(start("kill -9 $$")) == .signalled(SIGKILL))
+    let child = try start("sleep 60; :")
+    child.signal(SIGTERM)
+    #expect(try wait(child) == .signalled(SIGTERM))
+  }
+
+  @Test("its end is told of at once where the system can")
+  func tells() throws {
+    let child = try start("cat")
+    guard child.tellsOfItsEnd else { return }
+    child.give([], isLast: true)
+    var waiting = child.descriptors
+    #expect(poll(&waiting, nfds_t(waiting.count), 30_000) == 1 && waiting[1].revents != 0)
+    child.advance()
+    #expect(child.ending == .exited(0))
+  }
+
+  @Test("is in a group of its own, with signals as usual and nothing else open")
+  func surroundings() throws {
+    let child = try start(
+      """
+      test "$(cut -d ' ' -f 5 /proc/$$/stat)" = $$ &&
+        grep -q '^SigIgn:.*0$' /proc/$$/status && grep -q '^SigBlk:.*0$' /proc/$$/status &&
+        test "$(ls /proc/$$/fd | wc -l)" -le 4 && test "$A" = "it's \\"so\\""
+      """, ["A": "it's \"so\""])
+    child.give([], isLast: true)
+    #expect(try wait(child) == .exited(0))
+  }
+}

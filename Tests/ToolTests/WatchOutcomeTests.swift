@@ -1,0 +1,253 @@
+import Foundation
+import Postgres
+import QuakeStore
+import TestSupport
+import Testing
+
+/// What `quake-watch` does with a token that is not, or no longer, one of the history: each outcome,
+/// to stop and to begin again with a snapshot.
+@Suite struct WatchOutcomeTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func watch(_ arguments: [String]) throws -> ToolProcess {
+    try Tools.start("quake-watch", database.option + ["--json"] + arguments)
+  }
+
+  private func insert(_ codes: String...) throws {
+    for code in codes {
+      try database.psql("insert into quake.quake (code, time) values ('\(code)', now());")
+    }
+  }
+
+  private func tokens() throws -> [String] {
+    try database.column(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+  }
+
+  @discardableResult
+  private func purge(_ arguments: [String]) throws -> ToolProcess.Outcome {
+    let outcome = try Tools.run("quake-admin", ["history", "purge"] + arguments + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return outcome
+  }
+
+  /// A token of each kind that cannot be followed, with the words it is told by.
+  private func uselessTokens() throws -> [(token: String, reason: String, words: String)] {
+    try insert("a", "b", "c", "d")
+    let tokens = try tokens()
+    try purge(["--before", tokens[2]])
+    return [
+      (tokens[0], "expired", "token \(tokens[0]) has expired"),
+      ("0", "expired", "token 0 has expired"),
+      ("4.0000000\(tokens[3].hasSuffix("00000000") ? 1 : 0)", "diverged", "history diverged at"),
+      ("77.0123abcd", "future", "token 77.0123abcd is in the future"),
+    ]
+  }
+
+  @Test func eachEndsItWithStatus65() throws {
+    let useless = try uselessTokens()
+    let oldest = try tokens()[2]
+    for (token, reason, words) in useless {
+      for follow in [[], ["--no-follow"]] {
+        let outcome = try watch(["--after", token] + follow).exit()
+        #expect(outcome.status == 65, "\(outcome.errors)")
+        #expect(outcome.errors.hasPrefix("quake-watch: error: \(words)"), "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        if reason == "expired" {
+          #expect(outcome.errors.contains("the oldest token that is still valid"))
+          #expect(outcome.errors.contains(oldest))
+        }
+      }
+    }
+    // The oldest itself is good.
+    let good = try watch(["--after", oldest, "--no-follow"]).exit()
+    #expect(good.status == 0 && good.lines.count == 1)
+    let malformed = try watch(["--after", "1.XYZ", "--on-expired", "snapshot"]).exit()
+    #expect(malformed.status == 65 && malformed.errors.contains("malformed token"))
+    #expect(malformed.output.isEmpty)
+  }
+
+  @Test func eachIsAnsweredByOneResetAndASnapshotIfThatIsWanted() throws {
+    for (token, reason, words) in try uselessTokens() {
+      let newest = try #require(try tokens().last)
+      let file = folder.path + "/cursor-\(token)"
+      if token != "0" { try folder.write("cursor-\(token)", token + "\n") }
+      let watch = try watch(
+        ["--on-expired", "snapshot", "--state", file] + (token == "0" ? ["--from-start"] : []))
+      let stored = try database.count("quake.quake")
+      let lines = try watch.lines(1 + stored).map(JSONLine.init)
+      #expect(lines[0].string("op") == "reset" && lines[0].string("reason") == reason)
+      #expect(lines[0].string("after") == token && lines[0].string("token") == newest)
+      #expect(lines.dropFirst().allSatisfy { $0.string("op") == "snapshot" })
+      #expect(Set(lines.dropFirst().compactMap { $0.string("code") }).count == stored)
+      #expect(watch.errorText.contains("warning: \(words)"), "\(watch.errorText)")
+      // And then what comes.
+      try insert("after \(token)")
+      let next = try JSONLine(watch.line())
+      #expect(next.string("op") == "insert" && next.string("code") == "after \(token)")
+      watch.signal(SIGTERM)
+      let outcome = try watch.exit()
+      #expect(outcome.status == 0 && outcome.output.isEmpty)
+      // The cursor has gone on from the snapshot: there is nothing to reset the next time.
+      let again = try self.watch(["--on-expired", "snapshot", "--state", file, "--no-follow"])
+        .exit()
+      #expect(again.status == 0 && again.output.isEmpty && again.errors.isEmpty)
+    }
+  }
+
+  /// A history that is purged faster than it is followed is told of, not reset again and again.
+  @Test func itResetsOnceAndNotInALoop() throws {
+    try insert("a", "b", "c")
+    try purge(["--before", try tokens()[1]])
+    let watch = try watch(["--after", try tokens()[0], "--on-expired", "snapshot"])
+    let lines = try watch.lines(4).map { try JSONLine($0).string("op") }
+    #expect(lines == ["reset", "snapshot", "snapshot", "snapshot"])
+    watch.signal(SIGSTOP)
+    try insert("d", "e")
+    try purge(["--before", try #require(try tokens().last)])
+    watch.signal(SIGCONT)
+    let outcome = try watch.exit()
+    #expect(outcome.status == 65)
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.errors.contains("error: token"))
+    #expect(outcome.errors.contains("has expired"))
+  }
+
+  /// While it follows, too: the database under it is replaced by an older copy of itself.
+  @Test func aRestoredDatabaseIsNoticedByAWatcherThatWasThere() throws {
+    try insert("a", "b")
+    let watch = try watch(["--from-start", "--on-expired", "snapshot"])
+    #expect(try watch.lines(2).count == 2)
+    // What a restore to an earlier state looks like: the last transaction never was, and another one
+    // takes its number.
+    try database.psql(
+      """
+      begin;
+      delete from quake.quake_version v using quake.change_transaction t
+       where t.transaction_id = v.transaction_id and t.token = 2;
+      delete from quake.change_transaction where token = 2;
+      alter table quake.quake disable trigger user;
+      delete from quake.quake where code = 'b';
+      alter table quake.quake enable trigger user;
+      select setval('quake.token', 1);
+      commit;
+      """)
+    try insert("other")
+    try database.psql(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'quake-watch';
+      """)
+    let lines = try watch.lines(3).map(JSONLine.init)
+    #expect(lines.map { $0.string("op") } == ["reset", "snapshot", "snapshot"])
+    #expect(lines[0].string("reason") == "diverged")
+    #expect(Set(lines.compactMap { $0.string("code") }) == ["a", "other"])
+  }
+
+  @Test func aNameKeepsThePlaceInTheDatabase() throws {
+    try insert("a", "b")
+    func read(_ arguments: [String]) throws -> [String?] {
+      let outcome = try watch(["--no-follow", "--name", "alerts"] + arguments).exit()
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      return try outcome.lines.map { try JSONLine($0).string("code") }
+    }
+    #expect(try read(["--from-start", "--limit", "1"]) == ["a"])
+    try insert("c")
+    #expect(try read(["--from-start"]) == ["b", "c"])
+    #expect(try read([]) == [])
+    // Filtered out is handed over, too.
+    try insert("d")
+    #expect(try read(["--op", "delete"]) == [])
+    #expect(try read([]) == [])
+    let newest = try #require(try tokens().last)
+    #expect(try database.value("select token from quake.watcher_lag") == newest)
+
+    try insert("e", "f")
+    let listed = try Tools.run("quake-admin", ["watchers", "--json"] + database.option)
+    let line = try JSONLine(#require(listed.lines.first))
+    #expect(listed.lines.count == 1 && line.string("name") == "alerts")
+    #expect(line.string("token") == newest && line.integer("tokens_behind") == 2)
+    let seconds = try #require(line.double("seconds_behind"))
+    #expect(seconds > 0 && seconds < 60)
+    let table = try Tools.run("quake-admin", ["watchers"] + database.option).lines
+    #expect(table.count == 2 && table[1].hasPrefix("alerts  \(newest)"))
+
+    // It holds the history back, and who asks is told who does.
+    let dry = try purge(["--before", try #require(try tokens().last), "--dry-run"])
+    #expect(
+      dry.lines.first?.contains("watcher \"alerts\" holds the history after \(newest)") == true)
+    #expect(dry.lines.last?.contains("the oldest valid token is \(newest)") == true)
+    #expect(try database.value("select token from quake.history_floor") == "0")
+    #expect(
+      try purge(["--before", try #require(try tokens().last)]).errors.contains("\"alerts\""))
+    #expect(try read([]) == ["e", "f"])
+    // But not for ever.
+    try insert("g")
+    try purge(["--before", "0d", "--hold-limit", "0s"])
+    let lost = try watch(["--no-follow", "--name", "alerts"]).exit()
+    #expect(lost.status == 65 && lost.errors.contains("has expired"))
+    #expect(
+      try read(["--on-expired", "snapshot"]) == [nil, "g", "f", "e", "d", "c", "b", "a"])
+    #expect(try read([]) == [])
+    let removed = try Tools.run(
+      "quake-admin", ["watchers", "--remove", "alerts"] + database.option)
+    #expect(removed.status == 0)
+    #expect(
+      try Tools.run("quake-admin", ["watchers", "--remove", "alerts"] + database.option).status == 1
+    )
+  }
+
+  /// Whoever takes the name last has it; the one before ends, and has moved nothing since.
+  @Test func aNameBelongsToOneProcess() throws {
+    let first = try watch(["--from-start", "--name", "n"])
+    try insert("a")
+    #expect(try JSONLine(first.line()).string("code") == "a")
+    let second = try watch(["--name", "n"])
+    try eventually("the second has taken the cursor") {
+      try database.value(
+        "select count(distinct pid) from pg_stat_activity where application_name = 'quake-watch'")
+        == "2"
+        && database.value(
+          """
+          select count(*) from pg_stat_activity where application_name = 'quake-watch'
+             and state = 'idle' and query like '%change_transaction%'
+          """) == "2"
+    }
+    try insert("b")
+    #expect(try JSONLine(second.line()).string("code") == "b")
+    let outcome = try first.exit()
+    #expect(outcome.status == 75)
+    #expect(outcome.errors.contains("cursor \"n\" was taken over by another process"))
+    try insert("c")
+    #expect(try JSONLine(second.line()).string("code") == "c")
+  }
+
+  @Test func heartbeatsCarryTheNewestTokenOfAFilteredWatch() throws {
+    let file = folder.path + "/cursor"
+    let watch = try watch(
+      ["--heartbeat", "100ms", "--min-magnitude", "9", "--from-start", "--state", file])
+    #expect(try JSONLine(watch.line()).string("token") == "0")
+    for round in 1...3 {
+      try insert("small \(round)")
+      let newest = try #require(try tokens().last)
+      var line = try JSONLine(watch.line())
+      while line.string("token") != newest { line = try JSONLine(watch.line()) }
+      #expect(line.string("op") == "heartbeat" && line.isNull("position"))
+      #expect(line.isNull("code") && line.isNull("new") && line.isNull("old"))
+      #expect(line.string("at")?.hasSuffix("Z") == true)
+      #expect(try String(contentsOfFile: file, encoding: .utf8) == newest + "\n")
+    }
+    try database.psql("insert into quake.quake (code, time, magnitude) values ('great', now(), 9);")
+    var line = try JSONLine(watch.line())
+    while line.string("op") == "heartbeat" { line = try JSONLine(watch.line()) }
+    #expect(line.string("code") == "great")
+    #expect(try JSONLine(watch.line()).string("token") == line.string("token"))
+    #expect(try self.watch(["--heartbeat", "1ms"]).exit().status == 64)
+  }
+}
