@@ -529,8 +529,7 @@ CREATE FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) R
 declare
   target bigint;
 begin
-  -- Who registers a cursor takes this lock, too: it sees the new floor, or is seen here.
-  perform from quake.history_floor f for update;
+  perform from quake.history_floor f for update;  -- one at a time
   target := split_part(quake.purgeable_to(p_token, p_hold_limit), '.', 1)::bigint;
   update quake.history_floor f
      set token = target, raised_at = clock_timestamp()

@@ -55,7 +55,7 @@ struct WatchCommand {
         "quake-watch --json --state cursor --from-start | my-consumer",
         "feed a program, resuming where it stopped"),
       .init(
-        "quake-watch --min-magnitude 6 --op insert --exec 'mail -s \"M $QUAKE_MAGNITUDE\" me'",
+        "quake-watch --min-magnitude 6 --op insert --exec 'mail -s Quake me'",
         "send a mail about each large earthquake"),
     ],
     environment: DatabaseAccess.environment + CommandVariables.help, exitStatuses: Tool.exitStatuses
