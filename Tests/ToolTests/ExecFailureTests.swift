@@ -41,6 +41,25 @@ import Testing
     #expect(try scene.state() == scene.tokens()[0])
   }
 
+  /// There is no place within a snapshot.
+  @Test func aSnapshotWhoseCommandFailsBeginsAgain() throws {
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time)
+      select 'e' || n, now() - n * interval '1 second' from generate_series(1, 20000) n;
+      """)
+    let arguments = [
+      "--snapshot", "--no-follow", "--state", "state", "--op", "insert", "--exec",
+      "echo $QUAKE_CODE; test $QUAKE_CODE != e3",
+    ]
+    for _ in 1...2 {
+      let outcome = try scene.watch(arguments).exit()
+      #expect(outcome.status == 1 && outcome.lines == ["e1", "e2", "e3"], "\(outcome.errors)")
+      #expect(outcome.errors.contains("command for snapshot of e3 (token "))
+      #expect(try scene.state() == "none")
+    }
+  }
+
   @Test func waysToFail() throws {
     try scene.insert("a")
     for (command, words) in [
