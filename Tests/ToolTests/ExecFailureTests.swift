@@ -107,6 +107,26 @@ import Testing
     #expect(try Set(scene.lines(of: "done")) == ["b", "c", "d", "e", "f"])
   }
 
+  @Test func ofSeveralFailuresTheEarliestChangeCounts() throws {
+    try scene.insert("a", "b", "c", "d")
+    let (gate, later) = try (scene.gate("gate"), scene.gate("later"))
+    let watch = try scene.watch([
+      "--from-start", "--jobs", "4", "--state", "state", "--exec",
+      """
+      case $QUAKE_CODE in
+        b) read line < later; exit 2;;
+        d) read line < gate; exit 4;;
+      esac
+      """,
+    ])
+    try gate.letOneThrough()
+    try later.letOneThrough()
+    let outcome = try watch.exit()
+    #expect(outcome.status == 1 && outcome.errors.contains("command for insert b ("))
+    #expect(outcome.errors.contains("exited with status 2"))
+    #expect(try scene.state() == "\(scene.tokens()[0]) 1")
+  }
+
   @Test func afterAFailureNothingMoreIsBegun() throws {
     try scene.insert((1...600).map { "e\($0)" })
     let outcome = try scene.run([
