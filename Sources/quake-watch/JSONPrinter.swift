@@ -32,7 +32,7 @@ final class JSONPrinter: ChangeHandler {
 
   private func writeLine() throws {
     json.newline()
-    try output.write(json.bytes)
+    try json.withBytes { try output.write($0) }
     json.removeAll()
   }
 
