@@ -19,6 +19,8 @@ public final class Connection {
   public var keepsStatements = true
   private var prepared: [SQL: String] = [:]
   var ahead = Ahead.none
+  /// How many statements have been sent ahead.
+  var aheadCount = 0
 
   /// The form in which values are returned.
   public enum Format: Int32, Sendable {

@@ -20,7 +20,8 @@ struct QuakeListTests {
   private static func change(_ code: String?, to quake: QuakeRecord?) -> Change {
     let transaction = ChangeTransaction(
       token: .beginning, author: nil, context: nil, application: nil, user: "", processID: 0,
-      client: nil, at: Timestamp(microseconds: 0), importID: nil, changeCount: 1)
+      client: nil, at: Timestamp(microseconds: 0), importID: nil,
+      counts: ChangeCounts(updated: 1))
     let op: ChangeOperation = code == nil ? .truncate : quake == nil ? .delete : .update
     return Change(
       transaction: transaction, position: 0, op: op, code: code, changed: [], old: nil, new: quake)
