@@ -54,6 +54,7 @@ let package = Package(
         .embedInCode("0001_quake.sql"),
         .embedInCode("0002_history.sql"),
         .embedInCode("0003_retention.sql"),
+        .embedInCode("0004_queries.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
