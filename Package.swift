@@ -13,7 +13,7 @@ let package = Package(
   products: [
     .library(name: "QuakeModel", targets: ["QuakeModel"]),
     .library(name: "QuakeFeed", targets: ["QuakeFeed"]),
-    .library(name: "QuakeStore", targets: ["QuakeStore"]),
+    .library(name: "QuakeStore", targets: ["QuakeStore", "QuakeLive"]),
     .executable(name: "quake-ingest", targets: ["quake-ingest"]),
     .executable(name: "quake-watch", targets: ["quake-watch"]),
     .executable(name: "quake-admin", targets: ["quake-admin"]),
@@ -63,6 +63,10 @@ let package = Package(
     .target(
       name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
       swiftSettings: strict),
+    // Changes and live lists for programs with Swift concurrency, which the tools do without.
+    .target(
+      name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
+      swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
     .target(
       name: "QuakeSimulator", dependencies: ["QuakeModel", "CMicrohttpd", "CZlib"],
@@ -111,6 +115,16 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: ["ChildProcesses", "QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "live-probe", dependencies: ["QuakeLive", "QuakeModel"], path: "Tests/LiveProbe",
+      swiftSettings: strict),
+    .testTarget(
+      name: "QuakeLiveTests",
+      dependencies: [
+        "QuakeLive", "QuakeStore", "QuakeModel", "Postgres", "ChildProcesses", "TestSupport",
+        "live-probe",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["ChildProcesses", "QuakeStore"],

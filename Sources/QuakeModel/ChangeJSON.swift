@@ -13,8 +13,7 @@ extension JSONWriter {
   public mutating func value(of column: QuakeColumn, in record: QuakeRecord) {
     guard record.has(column) else { return null() }
     switch column.kind {
-    case .text:
-      record.withUTF8(column) { string(utf8: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
+    case .text: record.withUTF8(column) { if let text = $0 { string(utf8: text) } }
     case .float8: double(record.double(column) ?? .nan)
     case .int4, .int2: integer(record.integer(column) ?? 0)
     case .timestamp: if let value = record.timestamp(column) { timestamp(value) }

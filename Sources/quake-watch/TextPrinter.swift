@@ -36,9 +36,13 @@ final class TextPrinter: ChangeHandler {
       "the history after \(lost) cannot be had (\(reason)); the events as of \(token):")
   }
 
-  func flush() throws {
+  func flush(at place: HistoryPlace) throws -> HistoryPlace? {
     try output.flush()
+    return place
   }
+
+  /// A line is a line, whatever becomes of the next one.
+  var openTransaction: ChangeToken? { nil }
 
   private static func session(_ transaction: ChangeTransaction) -> String {
     transaction.application.map { "\(transaction.user) (\($0))" } ?? transaction.user
@@ -101,6 +105,6 @@ final class TextPrinter: ChangeHandler {
 
   /// On one line, and without what could steer the reader's terminal: it may come from anywhere.
   private static func printable(_ text: String) -> String {
-    PrintableText.clean(String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }))
+    PrintableText.line(text)
   }
 }

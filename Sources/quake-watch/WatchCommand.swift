@@ -11,6 +11,10 @@ struct WatchCommand {
     discussion: """
       Follows the history from now on, or from where it is told to, and prints every committed \
       change once, in commit order. Reconnects by itself and catches up.
+
+      With --exec or --exec-batch nothing is printed: a change has been handed over when its \
+      command has exited with status 0. The values in a command's environment come from feeds and \
+      writers: put them in double quotes, and nowhere that they would be read as code.
       """,
     version: productVersion,
     options: [
@@ -44,22 +48,30 @@ struct WatchCommand {
         "changed", "COLUMN,...", repeatable: true,
         help: "updates of at least one of these columns, such as magnitude,place"),
       .flag("json", help: "one JSON object a line"),
-    ] + Tool.commonOptions,
+    ] + ExecOptions.table + Tool.commonOptions,
     examples: [
       .init("quake-watch --min-magnitude 4.5", "follow the larger earthquakes"),
       .init(
         "quake-watch --json --state cursor --from-start | my-consumer",
         "feed a program, resuming where it stopped"),
+      .init(
+        "quake-watch --min-magnitude 6 --op insert --exec 'mail -s \"M $QUAKE_MAGNITUDE\" me'",
+        "send a mail about each large earthquake"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + CommandVariables.help, exitStatuses: Tool.exitStatuses
+  )
 
   private let watcher: Watcher
+  private let commands: (any CommandHandler)?
+  private let keepsPlace: Bool
+  private let diagnostics: Diagnostics
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     try arguments.requireAtMostOne(of: "after", "from-start", "snapshot")
     try arguments.requireAtMostOne(of: "state", "name")
     let output = StandardOutput()
-    let handler: any ChangeHandler =
+    let commands = try ExecOptions(arguments)?.handler(diagnostics)
+    let printer: any ChangeHandler =
       arguments.flag("json")
       ? JSONPrinter(output: output)
       : TextPrinter(
@@ -74,18 +86,42 @@ struct WatchCommand {
         heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
         resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
           == "snapshot"),
-      bookmark: try Self.bookmark(arguments), handler: handler)
+      bookmark: try Self.bookmark(arguments), handler: commands ?? printer)
     let watcher = Watcher(
       database: try DatabaseAccess(arguments, diagnostics), diagnostics: diagnostics,
       delivery: delivery, follows: arguments.flag("follow"))
     output.onStall = { [unowned watcher] in watcher.outputStalls() }
+    commands?.onStall = output.onStall
     self.watcher = watcher
+    self.commands = commands
+    keepsPlace = arguments.isGiven("state") || arguments.isGiven("name")
+    self.diagnostics = diagnostics
   }
 
   func run() throws -> ExitStatus {
     Signals.install()
-    try watcher.run()
-    return .ok
+    defer { commands?.end() }
+    do {
+      try watcher.run()
+      return .ok
+    } catch let stop as HandOverStopped {
+      return end(stop)
+    }
+  }
+
+  private func end(_ stop: HandOverStopped) -> ExitStatus {
+    if let error = stop.placeError {
+      diagnostics.warning(
+        "the place could not be kept: \(Failure(error)?.message ?? "\(error)")",
+        hint: "The next watch will hand over some changes again.")
+    }
+    guard let failure = stop.failure else { return .ok }
+    diagnostics.error(
+      failure.message,
+      hint: keepsPlace
+        ? "The next watch begins with it. To pass over what fails: --exec-failure skip."
+        : "Nothing keeps the place for the next watch: --state FILE or --name NAME would.")
+    return .failed
   }
 
   private static func start(_ arguments: ParsedArguments) throws -> Delivery.Start {
