@@ -13,9 +13,10 @@ let package = Package(
   products: [
     .library(name: "QuakeModel", targets: ["QuakeModel"]),
     .library(name: "QuakeFeed", targets: ["QuakeFeed"]),
-    .library(name: "QuakeStore", targets: ["QuakeStore"]),
+    .library(name: "QuakeStore", targets: ["QuakeStore", "QuakeLive"]),
     .executable(name: "quake-ingest", targets: ["quake-ingest"]),
     .executable(name: "quake-watch", targets: ["quake-watch"]),
+    .executable(name: "quake-query", targets: ["quake-query"]),
     .executable(name: "quake-admin", targets: ["quake-admin"]),
   ],
   targets: [
@@ -54,6 +55,7 @@ let package = Package(
         .embedInCode("0001_quake.sql"),
         .embedInCode("0002_history.sql"),
         .embedInCode("0003_retention.sql"),
+        .embedInCode("0004_queries.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
@@ -61,6 +63,10 @@ let package = Package(
       name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
     .target(
       name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
+      swiftSettings: strict),
+    // Changes and live lists for programs with Swift concurrency, which the tools do without.
+    .target(
+      name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
       swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
     .target(
@@ -90,6 +96,10 @@ let package = Package(
         "CommandLine",
       ], swiftSettings: strict),
     .executableTarget(
+      name: "quake-query",
+      dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "Postgres", "CommandLine"],
+      swiftSettings: strict),
+    .executableTarget(
       name: "quake-admin",
       dependencies: ["ChildProcesses", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"],
       swiftSettings: strict),
@@ -110,6 +120,16 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: ["ChildProcesses", "QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "live-probe", dependencies: ["QuakeLive", "QuakeModel"], path: "Tests/LiveProbe",
+      swiftSettings: strict),
+    .testTarget(
+      name: "QuakeLiveTests",
+      dependencies: [
+        "QuakeLive", "QuakeStore", "QuakeModel", "Postgres", "ChildProcesses", "TestSupport",
+        "live-probe",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "EmbeddedServerTests", dependencies: ["ChildProcesses", "QuakeStore"],

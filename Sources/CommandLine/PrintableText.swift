@@ -11,6 +11,11 @@ public enum PrintableText {
     return clean
   }
 
+  /// The text as `clean` makes it, on one line.
+  public static func line(_ text: String) -> String {
+    clean(String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }))
+  }
+
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0A: false

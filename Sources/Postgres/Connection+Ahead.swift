@@ -9,16 +9,26 @@ extension Connection {
     case failed(PostgresError)
   }
 
+  /// Tells a statement that was sent ahead from others that were.
+  public struct AheadTicket: Equatable, Sendable {
+    let number: Int
+  }
+
   /// Sends a statement, prepared as by `executePrepared`, and returns without waiting for its answer,
   /// so that the server works while the caller does. `takeAhead` takes the answer. Other statements
-  /// may run before that: the answer is then received first, and kept.
+  /// may run before that: the answer is then received first, and kept until another statement is sent
+  /// ahead.
+  ///
+  /// - Returns: What to take the answer with.
   public func sendAhead(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
-  ) throws(PostgresError) {
+  ) throws(PostgresError) -> AheadTicket {
     dropAhead()
     try sendPrepared(statement, parameters, format)
     ahead = .underWay(statement)
+    aheadCount += 1
     guard PQflush(connection) >= 0 else { throw lost() }
+    return AheadTicket(number: aheadCount)
   }
 
   /// Takes in what has arrived of the answer to the statement sent ahead; never blocks. The server
@@ -28,8 +38,13 @@ extension Connection {
     guard PQconsumeInput(connection) == 1 else { throw lost() }
   }
 
-  /// The answer to the statement sent ahead; nil if none was.
-  public func takeAhead() throws(PostgresError) -> QueryResult? {
+  /// The answer to the statement sent ahead; nil if it is taken already, or another one was sent ahead
+  /// since.
+  public func takeAhead(_ ticket: AheadTicket) throws(PostgresError) -> QueryResult? {
+    ticket.number == aheadCount ? try takeAhead() : nil
+  }
+
+  private func takeAhead() throws(PostgresError) -> QueryResult? {
     try settle()
     defer { ahead = .none }
     switch ahead {

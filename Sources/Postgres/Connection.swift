@@ -10,11 +10,17 @@ public final class Connection {
   /// How long the server may take to answer any one statement; nil: as long as it likes. When it has
   /// passed the connection is of no further use.
   public var answerTimeout: Duration?
+  /// A descriptor that becomes readable when the caller wants to give up, also while a statement runs:
+  /// the server is asked to cancel it, its error is of kind `interrupted`, and the connection is of no
+  /// further use.
+  public var interrupt: Int32?
   /// Whether statements may be prepared and kept. Behind a pooler that lends its sessions out for a
   /// transaction each they may not.
   public var keepsStatements = true
   private var prepared: [SQL: String] = [:]
   var ahead = Ahead.none
+  /// How many statements have been sent ahead.
+  var aheadCount = 0
 
   /// The form in which values are returned.
   public enum Format: Int32, Sendable {
@@ -297,12 +303,17 @@ public final class Connection {
     if PQisBusy(connection) != 0 {
       let deadline = answerTimeout.map { Deadline(after: $0) }
       repeat {
-        guard
-          Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: nil) == .ready
-        else {
+        switch Self.wait(
+          PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
+        {
+        case .ready: break
+        case .timedOut:
           throw PostgresError(
             kind: .timeout, message: "no answer from the database",
             hint: "The server or the network to it has stopped.")
+        case .woken:
+          try? cancelHandle?.cancel()
+          throw PostgresError(kind: .interrupted, message: "the statement was interrupted")
         }
         guard PQconsumeInput(connection) == 1 else { throw lost() }
       } while PQisBusy(connection) != 0

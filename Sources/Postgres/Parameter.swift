@@ -21,6 +21,19 @@ public enum Parameter: Sendable {
     value.map { Parameter.integer($0) } ?? .null
   }
 
+  /// An array of texts (`text[]`). None may contain NUL.
+  public static func array(_ values: some Sequence<String>) -> Parameter {
+    let elements = values.map { value in
+      "\"" + value.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
+    }
+    return .text("{" + elements.joined(separator: ",") + "}")
+  }
+
+  /// An array of integers (`bigint[]`).
+  public static func array(_ values: some Sequence<Int64>) -> Parameter {
+    .text("{" + values.map { "\($0)" }.joined(separator: ",") + "}")
+  }
+
   /// The value in PostgreSQL's text form; nil for null.
   var textForm: String? {
     switch self {

@@ -60,6 +60,13 @@ public struct PostgresError: Error, Sendable {
         || sqlState.hasPrefix("08")
     }
   }
+
+  /// Whether the same may work another time: the connection is gone, the server is short of something
+  /// (class 53), failed itself (58), or the statement was cancelled, timed out (57) or stood in the way
+  /// of others (40), as of a standby's replay.
+  public var isTransient: Bool {
+    isConnectionLoss || (kind == .server && ["40", "53", "57", "58"].contains(sqlState.prefix(2)))
+  }
 }
 
 extension PostgresError: CustomStringConvertible {

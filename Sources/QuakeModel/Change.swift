@@ -10,6 +10,31 @@ public enum ChangeOperation: String, CaseIterable, Sendable {
   case truncate
 }
 
+/// How many changes of each kind a transaction holds.
+public struct ChangeCounts: Hashable, Sendable {
+  /// Events inserted.
+  public var inserted: Int64
+  /// Updates that changed something.
+  public var updated: Int64
+  /// Events deleted.
+  public var deleted: Int64
+  /// Times that all events were taken away at once.
+  public var truncated: Int64
+
+  /// Counts of the given numbers.
+  public init(
+    inserted: Int64 = 0, updated: Int64 = 0, deleted: Int64 = 0, truncated: Int64 = 0
+  ) {
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+    self.truncated = truncated
+  }
+
+  /// All changes together.
+  public var total: Int64 { inserted + updated + deleted + truncated }
+}
+
 /// A committed transaction that changed events: who, when, in what order.
 public final class ChangeTransaction: Sendable {
   /// The transaction's place in the history.
@@ -30,13 +55,16 @@ public final class ChangeTransaction: Sendable {
   public let at: Timestamp
   /// The import that made it, if one did (`quake.import.id`).
   public let importID: Int64?
+  /// How many changes it holds, by what was done.
+  public let counts: ChangeCounts
+
   /// How many changes it holds.
-  public let changeCount: Int64
+  public var changeCount: Int64 { counts.total }
 
   /// A transaction of the given parts.
   public init(
     token: ChangeToken, author: String?, context: String?, application: String?, user: String,
-    processID: Int, client: String?, at: Timestamp, importID: Int64?, changeCount: Int64
+    processID: Int, client: String?, at: Timestamp, importID: Int64?, counts: ChangeCounts
   ) {
     self.token = token
     self.author = author
@@ -47,7 +75,7 @@ public final class ChangeTransaction: Sendable {
     self.client = client
     self.at = at
     self.importID = importID
-    self.changeCount = changeCount
+    self.counts = counts
   }
 }
 

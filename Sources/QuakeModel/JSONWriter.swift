@@ -1,76 +1,123 @@
 /// Writes JSON straight into a byte buffer, in the order of the calls; commas are put by itself.
 public struct JSONWriter: Sendable {
-  /// What has been written so far.
-  public private(set) var bytes: [UInt8] = []
+  /// All of it is initialised; what has been written is its first `count` bytes. An array that grew by
+  /// appending would check for each byte whether it is shared and large enough.
+  private var storage: [UInt8] = []
+  private var count = 0
   private var needsComma = false
 
   /// An empty buffer.
   public init() {}
 
+  /// What has been written so far, as a copy.
+  public var bytes: [UInt8] { Array(storage[..<count]) }
+
+  /// Calls `body` with what has been written so far.
+  public func withBytes(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+  }
+
   /// Empties the buffer; keeps the memory.
   public mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
+    count = 0
     needsComma = false
   }
 
-  private mutating func beginValue() {
-    if needsComma { bytes.append(0x2C) }
-    needsComma = true
+  // MARK: - Structure
+
+  /// Empties the buffer in the middle of a value that does not fit into memory; keeps the memory.
+  public mutating func removeWritten() {
+    count = 0
   }
 
   /// Writes `{`, what `body` writes, and `}`.
   public mutating func object(_ body: (inout JSONWriter) -> Void) {
-    beginValue()
-    bytes.append(0x7B)
-    needsComma = false
+    beginObject()
     body(&self)
-    bytes.append(0x7D)
-    needsComma = true
+    endObject()
   }
 
   /// Writes `[`, what `body` writes, and `]`.
   public mutating func array(_ body: (inout JSONWriter) -> Void) {
-    beginValue()
-    bytes.append(0x5B)
-    needsComma = false
+    beginArray()
     body(&self)
-    bytes.append(0x5D)
+    endArray()
+  }
+
+  /// Writes `{`; members and `endObject` must follow.
+  public mutating func beginObject() { begin(0x7B) }
+
+  /// Writes `}`.
+  public mutating func endObject() { end(0x7D) }
+
+  /// Writes `[`; elements and `endArray` must follow.
+  public mutating func beginArray() { begin(0x5B) }
+
+  /// Writes `]`.
+  public mutating func endArray() { end(0x5D) }
+
+  private mutating func begin(_ bracket: UInt8) {
+    beginValue()
+    append(bracket)
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    append(bracket)
     needsComma = true
   }
 
   /// Writes a member's name; its value must follow.
   public mutating func key(_ name: StaticString) {
-    beginValue()
-    bytes.append(0x22)
-    name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-    bytes.append(0x22)
-    bytes.append(0x3A)
+    let size = name.utf8CodeUnitCount
+    let comma = needsComma
+    write(atMost: size + 4) { place in
+      var end = place
+      if comma { put(0x2C, &end) }
+      put(0x22, &end)
+      end.update(from: name.utf8Start, count: size)
+      end += size
+      put(0x22, &end)
+      put(0x3A, &end)
+      return end
+    }
     needsComma = false
   }
 
   /// Writes a member's name that is not known at compile time; its value must follow.
   public mutating func key(dynamic name: String) {
     string(name)
-    bytes.append(0x3A)
+    append(0x3A)
     needsComma = false
   }
 
-  /// Writes `null`.
-  public mutating func null() {
-    beginValue()
-    bytes.append(contentsOf: "null".utf8)
+  /// Ends a line, so that the next value begins a new one.
+  public mutating func newline() {
+    append(0x0A)
+    needsComma = false
   }
 
+  // MARK: - Values
+
+  /// Writes `null`.
+  public mutating func null() { literal("null") }
+
   /// Writes `true` or `false`.
-  public mutating func bool(_ value: Bool) {
+  public mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+
+  private mutating func literal(_ text: StaticString) {
     beginValue()
-    bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    let size = text.utf8CodeUnitCount
+    write(atMost: size) { place in
+      place.update(from: text.utf8Start, count: size)
+      return place + size
+    }
   }
 
   /// Writes an integer.
   public mutating func integer(_ value: Int) {
     beginValue()
-    appendDecimal(value)
+    write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
   }
 
   /// Writes a number with as few digits as give the same double back; NaN and the infinities, which
@@ -78,30 +125,19 @@ public struct JSONWriter: Sendable {
   public mutating func double(_ value: Double) {
     guard value.isFinite else { return null() }
     beginValue()
-    if let whole = Int(exactly: value), whole.magnitude < 1_000_000_000_000_000 {
-      appendDecimal(whole)
-    } else {
-      bytes.append(contentsOf: value.description.utf8)
-    }
-  }
-
-  private mutating func appendDecimal(_ value: Int) {
-    if value < 0 { bytes.append(0x2D) }
-    var magnitude = value.magnitude
-    let start = bytes.count
-    repeat {
-      bytes.append(0x30 + UInt8(magnitude % 10))
-      magnitude /= 10
-    } while magnitude > 0
-    bytes[start...].reverse()
+    write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
   }
 
   /// Writes an instant as an ISO 8601 string in UTC.
   public mutating func timestamp(_ value: Timestamp) {
     beginValue()
-    bytes.append(0x22)
-    value.append(to: &bytes)
-    bytes.append(0x22)
+    write(atMost: Timestamp.longestText + 2) { place in
+      var end = place
+      put(0x22, &end)
+      end = value.put(end)
+      put(0x22, &end)
+      return end
+    }
   }
 
   /// Writes a string.
@@ -110,39 +146,60 @@ public struct JSONWriter: Sendable {
     value.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes a string from its UTF-8.
-  public mutating func string(utf8: UnsafeRawBufferPointer) {
-    beginValue()
-    bytes.append(0x22)
-    var run = 0
-    for index in 0..<utf8.count {
-      let byte = utf8[index]
-      guard byte < 0x20 || byte == 0x22 || byte == 0x5C else { continue }
-      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[run..<index]))
-      run = index + 1
-      switch byte {
-      case 0x22, 0x5C: bytes += [0x5C, byte]
-      case 0x0A: bytes += [0x5C, 0x6E]
-      case 0x0D: bytes += [0x5C, 0x72]
-      case 0x09: bytes += [0x5C, 0x74]
-      default:
-        bytes += [0x5C, 0x75, 0x30, 0x30, 0x30 + (byte >> 4)]
-        let low = byte & 0x0F
-        bytes.append(low < 10 ? 0x30 + low : 0x57 + low)
-      }
-    }
-    bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[run..<utf8.count]))
-    bytes.append(0x22)
-  }
-
   /// Writes a string, or `null` where there is none.
   public mutating func string(_ value: String?) {
     if let value { string(value) } else { null() }
   }
 
-  /// Ends a line, so that the next value begins a new one.
-  public mutating func newline() {
-    bytes.append(0x0A)
-    needsComma = false
+  /// Writes a string from its UTF-8.
+  public mutating func string(utf8: UnsafeRawBufferPointer) {
+    beginValue()
+    // A control character takes six bytes: \u001b.
+    write(atMost: utf8.count * 6 + 2) { place in
+      var end = place
+      put(0x22, &end)
+      EscapedText.put(utf8, &end)
+      put(0x22, &end)
+      return end
+    }
   }
+
+  // MARK: - The buffer
+
+  private mutating func beginValue() {
+    if needsComma { append(0x2C) }
+    needsComma = true
+  }
+
+  private mutating func append(_ byte: UInt8) {
+    write(atMost: 1) { place in
+      place.pointee = byte
+      return place + 1
+    }
+  }
+
+  /// Calls `body` with room for `size` bytes; it returns where it stopped.
+  @inline(__always)
+  private mutating func write(
+    atMost size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
+  ) {
+    if storage.count - count < size { grow(by: size) }
+    let start = count
+    count = storage.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return start }
+      return body(base + start) - base
+    }
+  }
+
+  private mutating func grow(by size: Int) {
+    let needed = max(count + size, storage.count * 2, 256)
+    storage.append(contentsOf: repeatElement(0, count: needed - storage.count))
+  }
+}
+
+/// Puts a byte, and goes on to the next place.
+@inline(__always)
+func put(_ byte: UInt8, _ end: inout UnsafeMutablePointer<UInt8>) {
+  end.pointee = byte
+  end += 1
 }

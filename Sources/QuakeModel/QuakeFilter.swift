@@ -62,6 +62,8 @@ public struct QuakeFilter: Sendable {
     }
   }
 
+  /// The event's code must be one of these.
+  public var codes: Set<String>?
   /// The magnitude must be at least this; events without one do not pass.
   public var minimumMagnitude: Double?
   /// What was done must be one of these.
@@ -76,6 +78,10 @@ public struct QuakeFilter: Sendable {
   public var authors: Set<String>?
   /// The transaction's author must be none of these; no author passes.
   public var excludedAuthors: Set<String> = []
+  /// The transaction's context must be one of these.
+  public var contexts: Set<String>?
+  /// The `application_name` of the writing session must be one of these.
+  public var applications: Set<String>?
   /// The change must be an update of one of these columns.
   public var changedColumns: Set<String>?
 
@@ -84,6 +90,9 @@ public struct QuakeFilter: Sendable {
 
   /// Whether an event as it is passes the conditions on events.
   public func accepts(_ record: QuakeRecord) -> Bool {
+    if let codes {
+      guard let code = record.text(.code), codes.contains(code) else { return false }
+    }
     if let minimumMagnitude {
       guard let magnitude = record.double(.magnitude), magnitude >= minimumMagnitude else {
         return false
@@ -103,14 +112,21 @@ public struct QuakeFilter: Sendable {
     return true
   }
 
+  /// Whether a transaction passes the conditions on who changed something, and why.
+  func accepts(_ transaction: ChangeTransaction) -> Bool {
+    func isAmong(_ wanted: Set<String>?, _ value: String?) -> Bool {
+      guard let wanted else { return true }
+      return value.map(wanted.contains) ?? false
+    }
+    return isAmong(authors, transaction.author) && isAmong(contexts, transaction.context)
+      && isAmong(applications, transaction.application)
+      && !(transaction.author.map(excludedAuthors.contains) ?? false)
+  }
+
   /// Whether a change passes.
   public func accepts(_ change: Change) -> Bool {
     if let operations, !operations.contains(change.op) { return false }
-    let author = change.transaction.author
-    if let authors {
-      guard let author, authors.contains(author) else { return false }
-    }
-    if let author, excludedAuthors.contains(author) { return false }
+    guard accepts(change.transaction) else { return false }
     if let changedColumns {
       guard change.changed.contains(where: { changedColumns.contains($0) }) else { return false }
     }

@@ -118,3 +118,31 @@ public struct QuakeRecord: Sendable {
     has(column) ? values[column.rawValue] != 0 : nil
   }
 }
+
+extension QuakeRecord: Equatable {
+  /// Whether both have the same values, numbers bit for bit, in the same columns.
+  public static func == (left: QuakeRecord, right: QuakeRecord) -> Bool {
+    guard left.present == right.present else { return false }
+    for column in QuakeColumn.allCases where left.has(column) {
+      guard column.kind == .text else {
+        guard left.values[column.rawValue] == right.values[column.rawValue] else { return false }
+        continue
+      }
+      // Where a text lies depends on the order in which the columns were set.
+      guard left.hasText(of: right, in: column) else { return false }
+    }
+    return true
+  }
+
+  private func hasText(of other: QuakeRecord, in column: QuakeColumn) -> Bool {
+    withUTF8(column) { own in
+      other.withUTF8(column) { others in
+        switch (own, others) {
+        case (let own?, let others?): own.elementsEqual(others)
+        case (nil, nil): true
+        default: false
+        }
+      }
+    }
+  }
+}

@@ -144,42 +144,47 @@ extension Timestamp {
     self = parsed
   }
 
-  /// Appends the instant as ISO 8601 in UTC: milliseconds, or microseconds where there are some
+  /// No instant takes more bytes than this when it is written.
+  static let longestText = 32
+
+  /// Puts the instant as ISO 8601 in UTC: milliseconds, or microseconds where there are some
   /// (`2024-01-31T12:34:56.789Z`). A year outside 0 to 9999, which no feed but a database can hold,
   /// is written with its sign and six digits, as ISO 8601's expanded form has it.
-  public func append(to bytes: inout [UInt8]) {
+  ///
+  /// - Returns: Where it ends.
+  func put(_ place: UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8> {
     let fields = fields
-    func digits(_ value: Int, _ count: Int) {
-      var divisor = 1
-      for _ in 1..<count { divisor *= 10 }
-      while divisor > 0 {
-        bytes.append(0x30 + UInt8(value / divisor % 10))
-        divisor /= 10
-      }
+    var end = place
+    func digits(_ value: Int, _ count: Int, then separator: UInt8) {
+      end = DecimalText.put(value.magnitude, digits: count, end)
+      QuakeModel.put(separator, &end)
     }
     if (0...9999).contains(fields.year) {
-      digits(fields.year, 4)
+      digits(fields.year, 4, then: 0x2D)
     } else {
-      bytes.append(fields.year < 0 ? 0x2D : 0x2B)
-      digits(abs(fields.year), 6)
+      QuakeModel.put(fields.year < 0 ? 0x2D : 0x2B, &end)
+      digits(fields.year, 6, then: 0x2D)
     }
-    bytes.append(0x2D)
-    digits(fields.month, 2)
-    bytes.append(0x2D)
-    digits(fields.day, 2)
-    bytes.append(0x54)
-    digits(fields.hour, 2)
-    bytes.append(0x3A)
-    digits(fields.minute, 2)
-    bytes.append(0x3A)
-    digits(fields.second, 2)
-    bytes.append(0x2E)
+    digits(fields.month, 2, then: 0x2D)
+    digits(fields.day, 2, then: 0x54)
+    digits(fields.hour, 2, then: 0x3A)
+    digits(fields.minute, 2, then: 0x3A)
+    digits(fields.second, 2, then: 0x2E)
     if fields.microsecond % 1000 == 0 {
-      digits(fields.microsecond / 1000, 3)
+      digits(fields.microsecond / 1000, 3, then: 0x5A)
     } else {
-      digits(fields.microsecond, 6)
+      digits(fields.microsecond, 6, then: 0x5A)
     }
-    bytes.append(0x5A)
+    return end
+  }
+
+  /// Appends the instant as ISO 8601 in UTC, in the form of `description`.
+  public func append(to bytes: inout [UInt8]) {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longestText) { room in
+      guard let start = room.baseAddress else { return }
+      let count = put(start) - start
+      bytes.append(contentsOf: room[..<count])
+    }
   }
 }
 

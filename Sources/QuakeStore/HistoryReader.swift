@@ -18,7 +18,7 @@ public struct HistoryReader {
   private var done: Int64
   /// The row handed over last, and the one after which a page was asked for ahead.
   private var last: Row?
-  private var ahead: Row?
+  private var ahead: (row: Row, ticket: Connection.AheadTicket)?
 
   /// How far it has come: everything up to here has been handed over.
   public var place: HistoryPlace {
@@ -60,7 +60,10 @@ public struct HistoryReader {
     try Self.verify(token, over: connection)
   }
 
-  private static func verify(_ token: ChangeToken, over connection: Connection) throws {
+  /// Makes sure that a token is one of the history there.
+  ///
+  /// - Throws: `StoreError` of kind `token` if it is not, or no longer.
+  static func verify(_ token: ChangeToken, over connection: Connection) throws {
     do throws(PostgresError) {
       try connection.execute("select quake.token_number($1)", [.text(token.description)])
     } catch {
@@ -105,9 +108,9 @@ public struct HistoryReader {
   /// last may not have been handed over to its end.
   private mutating func takeAhead() throws -> QueryResult? {
     defer { ahead = nil }
-    guard let ahead, ahead == last else { return nil }
+    guard let ahead, ahead.row == last else { return nil }
     do throws(PostgresError) {
-      return try connection.takeAhead()
+      return try connection.takeAhead(ahead.ticket)
     } catch {
       // Asking ahead does not know yet whether the last transaction is done, and so asks for more of
       // the history than may be needed.
@@ -140,11 +143,11 @@ public struct HistoryReader {
   ) throws {
     let count = page.rowCount
     if count == Self.pageSize, let number = page.binaryInteger(count - 1, 0),
-      let version = page.binaryInteger(count - 1, 12)
+      let version = page.binaryInteger(count - 1, ChangeRow.version)
     {
       let row = Row(transaction: number, version: version)
-      try connection.sendAhead(Self.page, Self.parameters(row), format: .binary)
-      ahead = row
+      let ticket = try connection.sendAhead(Self.page, Self.parameters(row), format: .binary)
+      ahead = (row, ticket)
     }
     for row in 0..<count {
       try handOver(page, row: row, body)
@@ -155,7 +158,9 @@ public struct HistoryReader {
   private mutating func handOver(
     _ page: borrowing QueryResult, row: Int, _ body: (Change) throws -> Void
   ) throws {
-    guard let number = page.binaryInteger(row, 0), let version = page.binaryInteger(row, 12) else {
+    guard let number = page.binaryInteger(row, 0),
+      let version = page.binaryInteger(row, ChangeRow.version)
+    else {
       throw StoreError(.inconsistent, "the history returned a row without a token")
     }
     let transaction: ChangeTransaction
@@ -170,11 +175,8 @@ public struct HistoryReader {
       guard partial == nil, done > 0 ? number == token.number : number > token.number else {
         throw Self.outOfOrder(number)
       }
-      transaction = try Self.transaction(page, row: row, number: number)
+      transaction = try ChangeRow.transaction(page, row)
       position = 0
-    }
-    guard let op = page.text(row, 13).flatMap({ ChangeOperation(rawValue: $0) }) else {
-      throw StoreError(.inconsistent, "the history holds an operation that is not known")
     }
     guard done <= transaction.changeCount else {
       throw StoreError(
@@ -183,16 +185,7 @@ public struct HistoryReader {
         hint: "Go on after its token alone, or begin again with a snapshot.")
     }
     if position >= done {
-      let values = page.record(row, firstColumn: 15)
-      let previous =
-        op == .update
-        ? page.record(row, firstColumn: 15 + QuakeColumn.allCases.count) : nil
-      try body(
-        Change(
-          transaction: transaction, position: position, op: op, code: values.text(.code),
-          changed: page.binaryTextArray(row, 14) ?? [],
-          old: op == .delete ? values : previous,
-          new: op == .insert || op == .update ? values : nil))
+      try body(try ChangeRow.change(page, row, of: transaction, at: position))
     }
     last = Row(transaction: number, version: version)
     if position + 1 == transaction.changeCount {
@@ -210,21 +203,6 @@ public struct HistoryReader {
       hint: "Please report this.")
   }
 
-  private static func transaction(
-    _ page: borrowing QueryResult, row: Int, number: Int64
-  ) throws -> ChangeTransaction {
-    guard let nonce = page.text(row, 1), let token = ChangeToken(number: number, nonce: nonce),
-      let at = page.binaryTimestamp(row, 8), let count = page.binaryInteger(row, 10)
-    else {
-      throw StoreError(.inconsistent, "the history holds an incomplete transaction \(number)")
-    }
-    return ChangeTransaction(
-      token: token, author: page.text(row, 2), context: page.text(row, 3),
-      application: page.text(row, 4), user: page.text(row, 5) ?? "",
-      processID: Int(page.binaryInteger(row, 6) ?? 0), client: page.text(row, 7),
-      at: Timestamp(microseconds: at), importID: page.binaryInteger(row, 9), changeCount: count)
-  }
-
   /// Rows in a page: about a megabyte with long texts.
   static let pageSize = 500
 
@@ -235,12 +213,7 @@ public struct HistoryReader {
   /// the same statement, and so of the same snapshot.
   private static let page = SQL(
     trusted: """
-      select t.token, t.nonce, t.author, t.context, t.application_name, t.database_user,
-             t.process_id, host(t.client_address), t.at, t.import_id,
-             t.inserted + t.updated + t.deleted + t.truncated, t.transaction_id,
-             v.id, v.op, v.changed,
-             \(QuakeColumn.allCases.map { "v.\($0.name)" }.joined(separator: ", ")),
-             \(QuakeColumn.allCases.map { "p.\($0.name)" }.joined(separator: ", "))
+      select \(ChangeRow.columns())
         from (select * from quake.change_transaction
                where (select quake.history_covers($1 - 1)) and token >= $1
                order by token limit \(pageSize + 1)) t

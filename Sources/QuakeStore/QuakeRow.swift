@@ -7,9 +7,11 @@ extension QueryResult {
     var record = QuakeRecord()
     for column in QuakeColumn.allCases {
       let index = firstColumn + column.rawValue
-      guard !isNull(row, index) else { continue }
+      let bytes = bytes(row, index)
+      // Only a text can be empty and not null.
+      if bytes.isEmpty, column.kind != .text || isNull(row, index) { continue }
       switch column.kind {
-      case .text: record.set(column, utf8: bytes(row, index))
+      case .text: record.set(column, utf8: bytes)
       case .float8: if let value = binaryDouble(row, index) { record.set(column, value) }
       case .int4, .int2:
         if let value = binaryInteger(row, index) { record.set(column, integer: Int(value)) }

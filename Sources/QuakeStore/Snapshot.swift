@@ -14,6 +14,9 @@ public enum Snapshot {
     _ body: (QuakeRecord) throws -> Void
   ) throws {
     try connection.transaction(.repeatableRead, readOnly: true) {
+      // Before the transaction's view is taken: one that is older than a truncate's commit finds the
+      // table empty, at a token at which it was not.
+      try connection.execute("lock table quake.quake in access share mode")
       try begin(try HistoryReader.latestToken(over: connection))
       try connection.stream(list) { rows in
         for row in 0..<rows.rowCount { try body(rows.record(row, firstColumn: 0)) }

@@ -114,14 +114,30 @@ final class Delivery {
       try handler.handle(snapshot: record, token: token, position: position)
       position += 1
     }
-    try handler.flush()
+    _ = try handler.flush(at: HistoryPlace(token: token))
     return token
   }
 
   // MARK: - Going on
 
   /// Reads and hands over what there is; false if that was all that is wanted.
+  ///
+  /// - Throws: `HandOverStopped`, its place being kept, if who takes the changes does not go on.
   func readToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
+    do {
+      return try handOverToEnd(over: connection, shouldStop: shouldStop)
+    } catch var stop as HandOverStopped {
+      // Whatever becomes of the place, what was not handed over must not be passed over.
+      do {
+        if let place = stop.place { try bookmark.save(place, over: connection) }
+      } catch {
+        stop.placeError = error
+      }
+      throw stop
+    }
+  }
+
+  private func handOverToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
     guard var reader else { return false }
     defer { self.reader = reader }
     while true {
@@ -131,7 +147,9 @@ final class Delivery {
       do {
         isAtEnd = try reader.readPage { change in
           guard settings.filter.accepts(change) else { return }
-          if let limit = settings.limit, handled >= limit { throw LimitReached() }
+          if isLimitReached, handler.openTransaction != change.transaction.token {
+            throw LimitReached()
+          }
           try handler.handle(change)
           handled += 1
         }
@@ -140,13 +158,14 @@ final class Delivery {
         return false
       }
       try handOver(reader, since: before, over: connection)
-      if let limit = settings.limit, handled >= limit { return false }
-      if shouldStop() { return false }
+      if handler.openTransaction == nil, isLimitReached || shouldStop() { return false }
       if isAtEnd { return true }
     }
   }
 
   private struct LimitReached: Error {}
+
+  private var isLimitReached: Bool { settings.limit.map { handled >= $0 } ?? false }
 
   /// The place is kept only when what lies before it has left this process.
   private func handOver(
@@ -155,9 +174,8 @@ final class Delivery {
     if reader.place.changes == 0, heartbeat?.takeDue() == true {
       try handler.handle(heartbeat: reader.place.token, at: .now())
     }
-    try handler.flush()
-    guard reader.place != before else { return }
-    try bookmark.save(reader.place, over: connection)
+    guard let place = try handler.flush(at: reader.place), place != before else { return }
+    try bookmark.save(place, over: connection)
   }
 
   /// How long nothing need be done if nothing is committed.
@@ -168,6 +186,6 @@ final class Delivery {
     if lifeSign.takeDue() { try bookmark.touch(over: connection) }
     guard let place, place.changes == 0, heartbeat?.takeDue() == true else { return }
     try handler.handle(heartbeat: place.token, at: .now())
-    try handler.flush()
+    _ = try handler.flush(at: place)
   }
 }

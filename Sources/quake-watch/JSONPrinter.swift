@@ -32,11 +32,15 @@ final class JSONPrinter: ChangeHandler {
 
   private func writeLine() throws {
     json.newline()
-    try output.write(json.bytes)
+    try json.withBytes { try output.write($0) }
     json.removeAll()
   }
 
-  func flush() throws {
+  func flush(at place: HistoryPlace) throws -> HistoryPlace? {
     try output.flush()
+    return place
   }
+
+  /// A line is a line, whatever becomes of the next one.
+  var openTransaction: ChangeToken? { nil }
 }

@@ -73,11 +73,7 @@ final class Watcher {
   }
 
   private static func isLoss(_ error: any Error) -> Bool {
-    if let error = error as? PostgresError {
-      // A server short of something (53, 58), and a statement that was cancelled or timed out (57) or
-      // stood in the way of a standby's replay (40), will do better another time, too.
-      return error.isConnectionLoss || ["40", "53", "57", "58"].contains(error.sqlState.prefix(2))
-    }
+    if let error = error as? PostgresError { return error.isTransient }
     if let error = error as? EmbeddedServerError { return error.kind != .configuration }
     return false
   }
@@ -124,7 +120,7 @@ final class Watcher {
     // Listen before reading: what is committed after the last read rings.
     listener = try ChangeListener(connection: connection, session: session)
     say(session, isBack: isBack)
-    var promotionCheck = Interval(.seconds(30))
+    var promotionCheck = Interval(.seconds(10))
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
     var isIdle = false

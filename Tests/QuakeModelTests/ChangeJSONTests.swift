@@ -12,7 +12,7 @@ struct ChangeJSONTests {
       context: full ? "all_hour" : nil, application: full ? "quake-ingest" : nil, user: "quake",
       processID: 4711, client: full ? "192.0.2.7" : nil,
       at: try #require(Timestamp(iso8601: "2024-01-31T12:34:56.789Z")), importID: full ? 17 : nil,
-      changeCount: 3)
+      counts: ChangeCounts(inserted: 2, updated: 1))
   }
 
   private func record(_ magnitude: Double) throws -> QuakeRecord {

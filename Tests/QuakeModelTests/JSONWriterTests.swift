@@ -110,4 +110,48 @@ struct JSONWriterTests {
     json.null()
     #expect(json.bytes == Array("null".utf8))
   }
+
+  /// As the standard library writes it, where that is plain digits.
+  @Test("writes every double with the fewest digits that give it back")
+  func shortestDoubles() {
+    var generator = SeededGenerator(20)
+    for _ in 0..<4_000 {
+      let decimals = Int.random(in: 0...9, using: &generator)
+      var power = 1.0
+      for _ in 0..<decimals { power *= 10 }
+      let whole = Double(Int.random(in: -2_000_000...2_000_000, using: &generator))
+      let near = whole / power
+      for value in [
+        near, near.nextUp, near.nextDown, near + 0.1,
+        Double.random(in: -200...200, using: &generator),
+      ] {
+        var json = JSONWriter()
+        json.double(value)
+        let text = String(decoding: json.bytes, as: UTF8.self)
+        let plain = value.description
+        #expect(text == (plain.hasSuffix(".0") ? String(plain.dropLast(2)) : plain) || value == 0)
+      }
+    }
+  }
+
+  @Test("escapes what must be, wherever it stands")
+  func escapesAnywhere() throws {
+    var generator = SeededGenerator(21)
+    let alphabet = Array("abcdefgh é€𝄞\"\\/\u{1}\u{1F}\u{7F}\n\r\t".unicodeScalars)
+    for _ in 0..<2_000 {
+      var text = ""
+      for _ in 0..<Int.random(in: 0...40, using: &generator) {
+        // Long plain runs, too.
+        let range = Bool.random(using: &generator) ? 0..<8 : alphabet.indices
+        text.unicodeScalars.append(alphabet[Int.random(in: range, using: &generator)])
+      }
+      var json = JSONWriter()
+      json.array { $0.string(text) }
+      let bytes = json.bytes
+      let array = try #require(
+        try JSONSerialization.jsonObject(with: Data(bytes)) as? [String])
+      #expect(array == [text])
+      #expect(!bytes.contains { $0 < 0x20 })
+    }
+  }
 }

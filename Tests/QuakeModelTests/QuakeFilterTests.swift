@@ -22,7 +22,7 @@ struct QuakeFilterTests {
   ) -> Change {
     let transaction = ChangeTransaction(
       token: .beginning, author: author, context: nil, application: nil, user: "u", processID: 1,
-      client: nil, at: Timestamp(microseconds: 0), importID: nil, changeCount: 1)
+      client: nil, at: Timestamp(microseconds: 0), importID: nil, counts: ChangeCounts(inserted: 1))
     return Change(
       transaction: transaction, position: 0, op: op, code: op == .truncate ? nil : "us1",
       changed: changed, old: old, new: new)

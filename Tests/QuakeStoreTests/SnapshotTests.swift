@@ -49,6 +49,32 @@ struct SnapshotTests {
     #expect(count == 2 + 2_000)
   }
 
+  @Test("is not emptied by a truncate that comes after its token")
+  func truncate() throws {
+    try connection.insertQuakes("a", "b")
+    let before = try connection.latestToken()
+    let database = database
+    let observer = try database.connect()
+    var truncating: BackgroundThread?
+    var token: ChangeToken?
+    var codes: [String?] = []
+    var isBlocked = false
+    try Snapshot.read(
+      over: connection,
+      begin: {
+        token = $0
+        truncating = BackgroundThread {
+          try database.connect(applicationName: "truncating").run("truncate quake.quake")
+        }
+        isBlocked = try observer.waitUntilBlocked(applicationName: "truncating")
+      }, { codes.append($0.text(.code)) })
+    try truncating?.join()
+    #expect(isBlocked)
+    #expect(token == before)
+    #expect(codes.sorted { $0 ?? "" < $1 ?? "" } == ["a", "b"])
+    #expect(try connection.ask("select count(*) from quake.quake") == "0")
+  }
+
   @Test("of an empty store begins at the beginning")
   func empty() throws {
     var token: ChangeToken?

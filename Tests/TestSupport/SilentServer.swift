@@ -1,15 +1,24 @@
 import Glibc
 
 /// A TCP port that takes connections (the kernel does, into the backlog) and never says anything.
-final class SilentServer {
+public final class SilentServer {
   private let socket: Int32
-  let port: UInt16
+  /// The port, on 127.0.0.1.
+  public let port: UInt16
 
-  struct Failure: Error {
-    var code: Int32
+  /// What the system says against it.
+  public struct Failure: Error {
+    /// Its error number.
+    public var code: Int32
+
+    /// A failure with the system's error number.
+    public init(code: Int32) {
+      self.code = code
+    }
   }
 
-  init() throws {
+  /// Opens a port.
+  public init() throws {
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -29,27 +38,10 @@ final class SilentServer {
   deinit {
     close(socket)
   }
-}
 
-/// A pipe whose reading end is a wake descriptor.
-final class Wake {
-  let descriptor: Int32
-  private let writing: Int32
-
-  init() throws {
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { throw SilentServer.Failure(code: errno) }
-    descriptor = ends[0]
-    writing = ends[1]
-  }
-
-  deinit {
-    close(descriptor)
-    close(writing)
-  }
-
-  func ring() {
-    var byte: UInt8 = 1
-    _ = write(writing, &byte, 1)
+  /// Waits for a client to connect, at most 20 seconds; false: none came.
+  public func waitForClient() -> Bool {
+    var listening = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return poll(&listening, 1, 20_000) == 1
   }
 }

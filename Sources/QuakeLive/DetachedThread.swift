@@ -1,0 +1,48 @@
+internal import Glibc
+internal import Postgres
+
+/// Threads of this library's own, for what blocks: Swift's pool has as many threads as the machine has
+/// cores, and none to spare.
+enum DetachedThread {
+  /// A C function gets one pointer; this is what it points to.
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+    }
+  }
+
+  /// Enough for libpq with TLS and name resolution; the usual 8 MiB are address space that hundreds of
+  /// streams would take for nothing.
+  private static let stackSize = 1 << 20
+
+  /// Runs `body` on a new thread, which takes no signals: those are the program's.
+  static func start(_ body: @escaping @Sendable () -> Void) throws(PostgresError) {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    pthread_attr_setstacksize(&attributes, stackSize)
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var thread = pthread_t()
+    let work = Unmanaged.passRetained(Work(body))
+    let status = pthread_create(
+      &thread, &attributes,
+      { argument in
+        guard let argument else { return nil }
+        Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    guard status == 0 else {
+      work.release()
+      throw PostgresError(
+        kind: .connection,
+        message: "could not start a thread for a connection: \(String(cString: strerror(status)))")
+    }
+  }
+}

@@ -1,0 +1,30 @@
+internal import Postgres
+internal import QuakeStore
+
+/// Asks a database one thing over a connection of its own.
+struct OneAnswer<Answer: Sendable>: PullSource {
+  private let settings: ConnectionSettings
+  private let wake: Int32
+  private let question: @Sendable (Connection) throws -> Answer
+  private var isDone = false
+
+  init(
+    _ settings: ConnectionSettings, wake: Int32,
+    _ question: @escaping @Sendable (Connection) throws -> Answer
+  ) {
+    self.settings = settings
+    self.wake = wake
+    self.question = question
+  }
+
+  mutating func next() throws -> Answer? {
+    guard !isDone else { return nil }
+    isDone = true
+    let connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    try Migrator.checkSchema(of: connection)
+    return try question(connection)
+  }
+
+  mutating func rest() {}
+}

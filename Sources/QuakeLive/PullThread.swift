@@ -1,0 +1,156 @@
+internal import Postgres
+internal import Synchronization
+
+/// A thread that runs a `PullSource` for a consumer: blocking calls on the one side, a suspended task on
+/// the other.
+///
+/// Nothing is produced that has not been asked for, so that a slow consumer costs no memory.
+final class PullThread<Element: Sendable>: Sendable {
+  typealias MakeSource = @Sendable (_ wake: Int32) throws -> any PullSource<Element>
+  private typealias Demand = CheckedContinuation<Element?, any Error>
+
+  private enum State {
+    /// There is no thread yet; the first demand starts it.
+    case unstarted(MakeSource)
+    /// The thread waits for a demand, at the descriptor.
+    case waiting
+    /// The thread is busy with what needs no demand; it looks for one before it waits.
+    case resting
+    /// The thread works for the consumer, who is suspended.
+    case producing(Demand)
+    /// The source has come to its end, or failed.
+    case finished
+    /// The consumer has cancelled, or is gone.
+    case stopped
+  }
+
+  private let state: Mutex<State>
+  private let wake: WakeDescriptor
+
+  /// A thread that begins with the first demand.
+  init(_ makeSource: @escaping MakeSource) throws(PostgresError) {
+    state = Mutex(.unstarted(makeSource))
+    wake = try WakeDescriptor()
+  }
+
+  /// How long the consumer may take before the source rests.
+  private static var patience: Duration { .milliseconds(250) }
+
+  // MARK: - The consumer's side
+
+  /// Asks for the next element and waits for it; nil at the end, and after an error.
+  ///
+  /// - Throws: What the source throws; `CancellationError` when the task is cancelled, after which the
+  ///   thread ends.
+  func next() async throws -> Element? {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { demand($0) }
+    } onCancel: {
+      stop()
+    }
+  }
+
+  /// Ends the thread, and with it the connection. Returns at once.
+  func stop() {
+    let waiting: Demand? = state.withLock { state in
+      wake.raise()
+      switch state {
+      case .finished, .stopped:
+        return nil
+      case .producing(let demand):
+        state = .stopped
+        return demand
+      case .unstarted, .waiting, .resting:
+        state = .stopped
+        return nil
+      }
+    }
+    waiting?.resume(throwing: CancellationError())
+  }
+
+  private func demand(_ demand: Demand) {
+    let answer: Result<Element?, any Error>? = state.withLock { state in
+      switch state {
+      case .unstarted(let makeSource):
+        do throws(PostgresError) {
+          try DetachedThread.start { self.run(makeSource) }
+          state = .producing(demand)
+          return nil
+        } catch {
+          state = .finished
+          return .failure(error)
+        }
+      case .waiting:
+        state = .producing(demand)
+        wake.raise()
+        return nil
+      case .resting:
+        state = .producing(demand)
+        return nil
+      case .producing:
+        preconditionFailure("an iterator was asked for two elements at once")
+      case .finished:
+        return .success(nil)
+      case .stopped:
+        return .failure(CancellationError())
+      }
+    }
+    if let answer { demand.resume(with: answer) }
+  }
+
+  // MARK: - The thread's side
+
+  private func run(_ makeSource: MakeSource) {
+    do {
+      var source = try makeSource(wake.descriptor)
+      while true {
+        guard let element = try source.next() else { break }
+        guard answer(.success(element), state: .resting), waitForDemand(&source) else { return }
+      }
+      _ = answer(.success(nil), state: .finished)
+    } catch {
+      _ = answer(.failure(error), state: .finished)
+    }
+  }
+
+  /// Hands over to the consumer; false: there is none any more.
+  private func answer(_ result: sending Result<Element?, any Error>, state next: State) -> Bool {
+    let waiting: Demand? = state.withLock { state in
+      guard case .producing(let demand) = state else { return nil }
+      state = next
+      return demand
+    }
+    waiting?.resume(with: result)
+    return waiting != nil
+  }
+
+  /// Waits until the consumer asks again; false: it is gone.
+  private func waitForDemand(_ source: inout some PullSource<Element>) -> Bool {
+    var hasRested = false
+    while true {
+      if let decided = look(becoming: .waiting) { return decided }
+      let isRaised = wake.wait(for: hasRested ? nil : Self.patience)
+      if let decided = look(becoming: .resting) { return decided }
+      if !isRaised {
+        source.rest()
+        hasRested = true
+      }
+    }
+  }
+
+  /// Whether there is a demand; nil: not yet, and the state has become `next`.
+  private func look(becoming next: State) -> Bool? {
+    state.withLock { state in
+      switch state {
+      case .stopped: return false
+      case .producing:
+        // What is raised from now on tells the source to end.
+        wake.lower()
+        return true
+      case .unstarted, .waiting, .resting, .finished:
+        state = next
+        return nil
+      }
+    }
+  }
+}

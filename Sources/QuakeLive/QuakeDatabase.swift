@@ -1,0 +1,114 @@
+public import Postgres
+public import QuakeModel
+internal import QuakeStore
+
+/// A quake database, for programs with Swift concurrency: its list of events, its history, and the
+/// changes to it as they are committed.
+///
+/// ```swift
+/// let database = QuakeDatabase("postgresql://reader@db.example.org/quake", applicationName: "map")
+/// let token = try await database.latestToken()
+/// for try await change in database.changes(after: token) { ... }
+/// ```
+///
+/// It holds no connection. Each call, and each iterator of a sequence, has one of its own for as long as
+/// it needs it, with a thread of its own: what blocks never runs on the threads that Swift's tasks
+/// share. The schema is checked whenever one connects.
+public final class QuakeDatabase: Sendable {
+  private let settings: ConnectionSettings
+
+  /// The database that the settings name; connects to nothing yet.
+  public init(_ settings: ConnectionSettings) {
+    self.settings = settings
+  }
+
+  /// The database that a URL or `keyword=value` pairs name; connects to nothing yet.
+  ///
+  /// - Parameter applicationName: How the program is called in `pg_stat_activity`.
+  public convenience init(_ conninfo: String, applicationName: String) {
+    self.init(ConnectionSettings(conninfo, applicationName: applicationName))
+  }
+
+  /// Connects, to see whether it can be done and whether the schema is the one this library was built
+  /// for.
+  ///
+  /// - Throws: `PostgresError`; `StoreError` of kind `schema`; `CancellationError`.
+  public func check() async throws {
+    try await ask { _ in }
+  }
+
+  /// The newest token; `beginning` if nothing has ever changed.
+  ///
+  /// - Throws: As `check()`.
+  public func latestToken() async throws -> ChangeToken {
+    try await ask { try HistoryReader.latestToken(over: $0) }
+  }
+
+  /// The events as they are now, and the token after which changes to them can be followed.
+  ///
+  /// - Parameter filter: Only events that meet its conditions on events; those on changes do not count.
+  /// - Throws: As `check()`.
+  public func snapshot(filter: QuakeFilter = QuakeFilter()) async throws -> QuakeSnapshot {
+    try await ask { connection in
+      var token = ChangeToken.beginning
+      var quakes: [QuakeRecord] = []
+      try Snapshot.read(over: connection, begin: { token = $0 }) { record in
+        if filter.accepts(record) { quakes.append(record) }
+      }
+      return QuakeSnapshot(token: token, quakes: quakes)
+    }
+  }
+
+  /// The changes after a token, as they are committed, without an end.
+  ///
+  /// - Parameters:
+  ///   - token: The transaction after which to begin; nil: from when the sequence is first asked.
+  ///   - filter: Which changes to hand over.
+  public func changes(
+    after token: ChangeToken? = nil, filter: QuakeFilter = QuakeFilter()
+  ) -> QuakeChanges {
+    changes(from: token.map { .after(HistoryPlace(token: $0)) } ?? .now, filter: filter)
+  }
+
+  /// The changes after a place in the history, as they are committed, without an end.
+  ///
+  /// - Parameters:
+  ///   - place: The last change that has been dealt with (`Change.place`), or the end of a batch
+  ///     (`ChangeBatch.place`).
+  ///   - filter: Which changes to hand over.
+  public func changes(
+    after place: HistoryPlace, filter: QuakeFilter = QuakeFilter()
+  ) -> QuakeChanges {
+    changes(from: .after(place), filter: filter)
+  }
+
+  /// A list of the events that is kept up to date.
+  ///
+  /// - Parameters:
+  ///   - order: The order of the list.
+  ///   - filter: Only events that meet its conditions on events; those on changes do not count.
+  public func liveQuakes(
+    order: QuakeOrder = .timeDescending, filter: QuakeFilter = QuakeFilter()
+  ) -> LiveQuakes {
+    LiveQuakes { [settings] wake in
+      LiveSource(
+        HistoryFollower(settings, wake: wake, start: .now), order: order, filter: filter)
+    }
+  }
+
+  private func changes(from start: HistoryFollower.Start, filter: QuakeFilter) -> QuakeChanges {
+    QuakeChanges { [settings] wake in
+      ChangeSource(HistoryFollower(settings, wake: wake, start: start), filter: filter)
+    }
+  }
+
+  private func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable (Connection) throws -> Answer
+  ) async throws -> Answer {
+    var iterator = PullIterator<Answer> { [settings] wake in
+      OneAnswer(settings, wake: wake, question)
+    }
+    guard let answer = try await iterator.next() else { throw CancellationError() }
+    return answer
+  }
+}

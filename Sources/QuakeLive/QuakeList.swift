@@ -1,0 +1,180 @@
+internal import QuakeModel
+
+/// Events in an order, and where each of them is.
+struct QuakeList {
+  private let order: QuakeOrder
+  /// The events in their order.
+  private(set) var quakes: [QuakeRecord] = []
+  /// The place in the order of each event in the list, by its code.
+  private var keys: [String: Int64] = [:]
+
+  init(order: QuakeOrder) {
+    self.order = order
+  }
+
+  /// Whether an event is in the list.
+  func contains(_ code: String) -> Bool {
+    keys[code] != nil
+  }
+
+  /// Brings the list up to date, for `n` events and `m` changed ones in O(m log n), and O(n) to move the
+  /// others when some come or go.
+  ///
+  /// - Returns: What led there; empty if nothing did.
+  mutating func apply(_ changes: NetChanges) -> QuakeDifference {
+    var edit = Edit()
+    if changes.isCleared { removeAll(except: changes, into: &edit) }
+    for (code, outcome) in changes.outcomes {
+      switch (outcome, keys[code]) {
+      case (.unlisted, nil): break
+      case (.unlisted, let key?):
+        edit.removed.append(index(of: code, key: key))
+        keys[code] = nil
+      case (.listed(let quake), nil):
+        let place = Place(key: order.key(of: quake), code: code)
+        edit.added.append(Addition(quake: quake, place: place, from: nil))
+        keys[code] = place.key
+      case (.listed(let quake), let key?):
+        let index = index(of: code, key: key)
+        guard quakes[index] != quake else { continue }
+        let place = Place(key: order.key(of: quake), code: code)
+        if place.key == key {
+          edit.replaced.append((index, quake))
+        } else {
+          edit.shifted.append(Addition(quake: quake, place: place, from: index))
+          keys[code] = place.key
+        }
+      }
+    }
+    settle(&edit)
+    return carryOut(&edit)
+  }
+
+  // MARK: - Finding
+
+  /// Where in the order an event belongs.
+  private struct Place {
+    var key: Int64
+    var code: String
+  }
+
+  private func isOrdered(_ quake: QuakeRecord, before place: Place) -> Bool {
+    let key = order.key(of: quake)
+    guard key == place.key else { return key < place.key }
+    return quake.withUTF8(.code) { bytes in
+      bytes.map { $0.lexicographicallyPrecedes(place.code.utf8) } ?? true
+    }
+  }
+
+  private static func isOrdered(_ left: Place, before right: Place) -> Bool {
+    left.key == right.key
+      ? left.code.utf8.lexicographicallyPrecedes(right.code.utf8) : left.key < right.key
+  }
+
+  private func index(of code: String, key: Int64) -> Int {
+    let place = Place(key: key, code: code)
+    return quakes.partition { isOrdered($0, before: place) }
+  }
+
+  // MARK: - Changing
+
+  /// An event that gets a place.
+  private struct Addition {
+    var quake: QuakeRecord
+    var place: Place
+    /// Where it was before; nil: nowhere.
+    var from: Int?
+  }
+
+  /// What is to be done, by indices in the list as it is.
+  private struct Edit {
+    var removed: [Int] = []
+    var added: [Addition] = []
+    var replaced: [(index: Int, quake: QuakeRecord)] = []
+    /// Those whose value in the order has changed, which may or may not give them another place.
+    var shifted: [Addition] = []
+  }
+
+  private mutating func removeAll(except changes: NetChanges, into edit: inout Edit) {
+    for (index, quake) in quakes.enumerated() {
+      guard let code = quake.text(.code), changes.outcomes[code] == nil else { continue }
+      edit.removed.append(index)
+      keys[code] = nil
+    }
+  }
+
+  /// Decides which of the shifted events stay between their neighbours. An origin time corrected by a
+  /// second seldom gives an event another place, and a view had better not take it out and in again.
+  private func settle(_ edit: inout Edit) {
+    edit.shifted.sort { $0.from ?? 0 < $1.from ?? 0 }
+    let leaving = (edit.removed + edit.shifted.compactMap(\.from)).sorted()
+    // The events that stay for certain divide the list into gaps. Who stays in his gap, and behind
+    // those that stay in it before him, keeps his place.
+    var last: (gap: Int, place: Place)?
+    for shifted in edit.shifted {
+      guard let from = shifted.from else { continue }
+      let to = quakes.partition { isOrdered($0, before: shifted.place) }
+      let gap = from - leaving.count(below: from)
+      let isBehind = last.map { $0.gap < gap || Self.isOrdered($0.place, before: shifted.place) }
+      if to - leaving.count(below: to) == gap, isBehind ?? true {
+        edit.replaced.append((from, shifted.quake))
+        last = (gap, shifted.place)
+      } else {
+        edit.removed.append(from)
+        edit.added.append(shifted)
+      }
+    }
+  }
+
+  private mutating func carryOut(_ edit: inout Edit) -> QuakeDifference {
+    edit.removed.sort()
+    edit.added.sort { Self.isOrdered($0.place, before: $1.place) }
+    var difference = QuakeDifference()
+    difference.deletions = edit.removed
+    for (index, quake) in edit.replaced { quakes[index] = quake }
+    remove(at: edit.removed)
+    // Where the additions go, in the list of those that are left; ascending.
+    let slots = edit.added.map { addition in
+      quakes.partition { isOrdered($0, before: addition.place) }
+    }
+    insert(edit.added.map(\.quake), at: slots)
+    for (number, addition) in edit.added.enumerated() {
+      let index = slots[number] + number
+      difference.insertions.append(index)
+      if let from = addition.from { difference.moves.append(.init(from: from, to: index)) }
+    }
+    difference.modifications = edit.replaced.map { index, _ in
+      let left = index - edit.removed.count(below: index)
+      return left + slots.count(below: left + 1)
+    }.sorted()
+    return difference
+  }
+
+  /// In place: each event that stays behind a removed one moves once.
+  private mutating func remove(at indices: [Int]) {
+    guard var free = indices.first else { return }
+    var next = indices.startIndex
+    for index in free..<quakes.count {
+      if next < indices.endIndex, indices[next] == index {
+        next += 1
+      } else {
+        quakes.swapAt(free, index)
+        free += 1
+      }
+    }
+    quakes.removeLast(indices.count)
+  }
+
+  /// In place, from the end: each event behind an added one moves once.
+  private mutating func insert(_ added: [QuakeRecord], at slots: [Int]) {
+    var left = quakes.count
+    quakes.append(contentsOf: added)
+    for (number, quake) in added.enumerated().reversed() {
+      while left > slots[number] {
+        left -= 1
+        quakes.swapAt(left, left + number + 1)
+      }
+      quakes[slots[number] + number] = quake
+    }
+  }
+}

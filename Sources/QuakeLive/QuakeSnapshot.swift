@@ -1,0 +1,10 @@
+public import QuakeModel
+
+/// The events as they were at a token, from which changes to them can be followed without a gap and
+/// without a repeat.
+public struct QuakeSnapshot: Sendable {
+  /// The newest transaction that the events show.
+  public let token: ChangeToken
+  /// The events, newest origin time first.
+  public let quakes: [QuakeRecord]
+}

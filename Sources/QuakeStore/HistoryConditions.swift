@@ -1,0 +1,156 @@
+internal import Postgres
+internal import QuakeModel
+
+/// A `QuakeFilter` as conditions of a statement.
+///
+/// Text is compared byte by byte there, and by canonical equivalence in Swift; the two differ for
+/// texts that are written with different characters and look the same.
+struct HistoryConditions {
+  /// The conditions' parameters, from the number on that was given.
+  private(set) var parameters: [Parameter] = []
+  /// What must hold for a transaction, alias `t`.
+  private(set) var transaction: [String] = []
+  /// What must hold for a version, alias `v`.
+  private(set) var version: [String] = []
+  /// What must hold for the event before or after a change, made for an alias; empty if nothing.
+  private var event: [(String) -> String] = []
+  /// The parameter that holds the codes, if there is a condition on them.
+  private var codes: String?
+  private let firstParameter: Int
+
+  /// The conditions of a filter.
+  ///
+  /// - Parameter firstParameter: The number of the first parameter that is free.
+  init(_ filter: QuakeFilter, firstParameter: Int) {
+    self.firstParameter = firstParameter
+    add(transactionConditionsOf: filter)
+    add(versionConditionsOf: filter)
+    add(eventConditionsOf: filter)
+  }
+
+  /// The conditions of a filter on events alone.
+  init(onEventsOf filter: QuakeFilter, firstParameter: Int) {
+    self.firstParameter = firstParameter
+    codes = filter.codes.map { place($0) }
+    add(eventConditionsOf: filter)
+  }
+
+  /// What must hold for a version and the one before it, aliases `v` and `p`.
+  ///
+  /// The row `p` is null but for an update; comparisons with it are then neither true nor false, which
+  /// comes to the same as false. A truncate concerns every event.
+  var change: [String] {
+    guard !event.isEmpty else { return version }
+    let either = ["v", "p"].map { alias in Self.all(event.map { $0(alias) }) }
+      .joined(separator: " or ")
+    return version + ["(v.op = 'truncate' or \(either))"]
+  }
+
+  /// Whether a change's older values must be known to judge it.
+  var needsPrevious: Bool { !event.isEmpty }
+
+  /// What must hold for an event as it is.
+  func event(alias: String) -> [String] {
+    (codes.map { ["\(alias).code = any (\($0))"] } ?? []) + event.map { $0(alias) }
+  }
+
+  /// Conditions that must all hold.
+  static func all(_ conditions: [String]) -> String {
+    conditions.isEmpty ? "true" : "(" + conditions.joined(separator: " and ") + ")"
+  }
+
+  private mutating func place(_ parameter: Parameter, _ type: String) -> String {
+    parameters.append(parameter)
+    return "$\(firstParameter + parameters.count - 1)::\(type)"
+  }
+
+  /// Text with a NUL is in no table, and cannot be sent.
+  private mutating func place(_ texts: some Sequence<String>) -> String {
+    place(.array(texts.filter { !$0.utf8.contains(0) }.sorted()), "text[]")
+  }
+
+  private mutating func add(transactionConditionsOf filter: QuakeFilter) {
+    for (column, texts) in [
+      ("author", filter.authors), ("context", filter.contexts),
+      ("application_name", filter.applications),
+    ] {
+      if let texts { transaction.append("t.\(column) = any (\(place(texts)))") }
+    }
+    if !filter.excludedAuthors.isEmpty {
+      transaction.append(
+        "(t.author is null or t.author <> all (\(place(filter.excludedAuthors))))")
+    }
+    if filter.operations != nil || filter.changedColumns != nil {
+      // A transaction without any need not be looked into.
+      transaction.append(Self.counted(filter).joined(separator: " + ") + " > 0")
+    }
+  }
+
+  /// The columns in which a transaction, alias `t`, has the numbers of changes of those operations that
+  /// can pass a filter.
+  static func counted(_ filter: QuakeFilter) -> [String] {
+    var operations = filter.operations ?? Set(ChangeOperation.allCases)
+    if filter.changedColumns != nil { operations.formIntersection([.update]) }
+    let columns = ChangeOperation.allCases.filter(operations.contains).map { operation in
+      switch operation {
+      case .insert: "t.inserted"
+      case .update: "t.updated"
+      case .delete: "t.deleted"
+      case .truncate: "t.truncated"
+      }
+    }
+    return columns.isEmpty ? ["0"] : columns
+  }
+
+  private mutating func add(versionConditionsOf filter: QuakeFilter) {
+    if let operations = filter.operations {
+      version.append("v.op = any (\(place(operations.map(\.rawValue))))")
+    }
+    if let columns = filter.changedColumns { version.append("v.changed && \(place(columns))") }
+    if let wanted = filter.codes {
+      let place = place(wanted)
+      version.append("(v.op = 'truncate' or v.code = any (\(place)))")
+      codes = place
+    }
+  }
+
+  private mutating func add(eventConditionsOf filter: QuakeFilter) {
+    if let magnitude = filter.minimumMagnitude {
+      let least = place(.double(magnitude), "float8")
+      event.append { "\($0).magnitude >= \(least)" }
+    }
+    if let types = filter.types {
+      let types = place(types)
+      event.append { "\($0).type = any (\(types))" }
+    }
+    if let box = filter.boundingBox { add(box) }
+    if let circle = filter.circle { add(circle) }
+  }
+
+  private mutating func add(_ box: QuakeFilter.BoundingBox) {
+    let (west, east) = (place(.double(box.west), "float8"), place(.double(box.east), "float8"))
+    let (south, north) = (place(.double(box.south), "float8"), place(.double(box.north), "float8"))
+    event.append { "\($0).latitude >= \(south) and \($0).latitude <= \(north)" }
+    let connective = box.west <= box.east ? "and" : "or"
+    event.append { "(\($0).longitude >= \(west) \(connective) \($0).longitude <= \(east))" }
+  }
+
+  /// Operation for operation what `QuakeFilter.Circle` computes, so that the two agree to the last
+  /// bit.
+  private mutating func add(_ circle: QuakeFilter.Circle) {
+    let latitude = place(.double(circle.latitude), "float8")
+    let longitude = place(.double(circle.longitude), "float8")
+    let radius = place(.double(circle.radius), "float8")
+    let radians = "(pi() / 180)"
+    event.append { alias in
+      let halfLatitude = "sin((\(alias).latitude - \(latitude)) * \(radians) / 2)"
+      let halfLongitude = "sin((\(alias).longitude - \(longitude)) * \(radians) / 2)"
+      let chord = """
+        \(halfLatitude) * \(halfLatitude) \
+        + cos(\(latitude) * \(radians)) * cos(\(alias).latitude * \(radians)) \
+        * \(halfLongitude) * \(halfLongitude)
+        """
+      return "2::float8 * 6371.0088::float8 * asin(least(1::float8, sqrt(\(chord)))) <= \(radius)"
+    }
+  }
+}

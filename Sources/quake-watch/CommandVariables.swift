@@ -1,0 +1,48 @@
+import CommandLine
+import QuakeModel
+
+/// The environment variables that tell a command what it is run for, so that the plain cases need
+/// nothing that reads JSON.
+///
+/// What has no value is unset, also if this program was started with a variable of that name.
+struct CommandVariables {
+  /// What the options' help says of them.
+  static let help: [Command.Variable] = [
+    .init("QUAKE_TOKEN, QUAKE_POSITION, QUAKE_OP", "set for commands: which change it is"),
+    .init("QUAKE_CODE", "set for commands: the event's code"),
+    .init(
+      "QUAKE_MAGNITUDE, QUAKE_PLACE, QUAKE_TIME",
+      "set for commands: the event's, after the change if it is still there; unset if not known"),
+  ]
+
+  /// The variables; nil for those to be unset.
+  private(set) var values: [String: String?] = [
+    "QUAKE_TOKEN": nil, "QUAKE_POSITION": nil, "QUAKE_OP": nil, "QUAKE_CODE": nil,
+    "QUAKE_MAGNITUDE": nil, "QUAKE_PLACE": nil, "QUAKE_TIME": nil,
+  ]
+
+  /// For all of a transaction.
+  init(token: ChangeToken) {
+    set("QUAKE_TOKEN", token.description)
+  }
+
+  /// For one change, or what stands between changes.
+  init(token: ChangeToken, position: Int64?, op: String, event: QuakeRecord?) {
+    self.init(token: token)
+    set("QUAKE_POSITION", position.map { "\($0)" })
+    set("QUAKE_OP", op)
+    set("QUAKE_CODE", event?.text(.code))
+    set("QUAKE_MAGNITUDE", event?.double(.magnitude).map { "\($0)" })
+    set("QUAKE_PLACE", event?.text(.place).map(PrintableText.line))
+    set("QUAKE_TIME", event?.timestamp(.time).map { "\($0)" })
+  }
+
+  /// One value may have 128 KiB before the system refuses to start a program with it, and that change
+  /// could never be handed over. The JSON has everything.
+  private static let limit = 4096
+
+  private mutating func set(_ name: String, _ value: String?) {
+    guard let value, value.utf8.count <= Self.limit else { return }
+    values.updateValue(value, forKey: name)
+  }
+}

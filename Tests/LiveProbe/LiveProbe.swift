@@ -1,0 +1,57 @@
+import Glibc
+import QuakeLive
+import QuakeModel
+
+/// What `QuakeLiveTests` measures: each in a process of its own.
+@main enum LiveProbe {
+  static func main() async throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard arguments.count == 3, let kind = arguments.first,
+      let conninfo = arguments.dropFirst().first,
+      let count = arguments.last.flatMap({ Int($0) })
+    else { exit(64) }
+    let database = QuakeDatabase(conninfo, applicationName: "live-probe")
+    switch kind {
+    case "changes": try await readChanges(of: database, count: count)
+    case "list": try await holdList(of: database, count: count)
+    default: exit(64)
+    }
+  }
+
+  /// Prints two sizes: without and with a list of `count` events.
+  private static func holdList(of database: QuakeDatabase, count: Int) async throws {
+    try await database.check()
+    print(memory("VmRSS"))
+    var iterator = database.liveQuakes().makeAsyncIterator()
+    guard let update = try await iterator.next(), update.quakes.count == count else { exit(1) }
+    print(memory("VmRSS"))
+  }
+
+  /// Prints three sizes: connected, after the first change and a pause in which somebody greedy would
+  /// read on, and the most there was.
+  private static func readChanges(of database: QuakeDatabase, count: Int) async throws {
+    try await database.check()
+    print(memory("VmRSS"))
+    var iterator = database.changes(after: .beginning).makeAsyncIterator()
+    guard try await iterator.next() != nil else { exit(1) }
+    try await Task.sleep(for: .seconds(1))
+    print(memory("VmRSS"))
+    for _ in 1..<count {
+      guard try await iterator.next() != nil else { exit(1) }
+    }
+    print(memory("VmHWM"))
+  }
+
+  /// A size of this process's memory in kB, as the kernel names it.
+  private static func memory(_ name: String) -> Int {
+    guard let file = fopen("/proc/self/status", "r") else { return -1 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, Int32(line.count), file) != nil {
+      let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+        .split(whereSeparator: \.isWhitespace)
+      if words.first == "\(name):", words.count > 1, let size = Int(words[1]) { return size }
+    }
+    return -1
+  }
+}

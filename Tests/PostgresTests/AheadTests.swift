@@ -1,0 +1,41 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("A statement sent ahead")
+struct AheadTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+  }
+
+  @Test("has its answer kept, whatever runs in between, until another one is sent")
+  func tickets() throws {
+    let first = try connection.sendAhead("select 1")
+    #expect(try connection.execute("select 10").integer(0, 0) == 10)
+    let answer = try connection.takeAhead(first)
+    #expect(answer?.integer(0, 0) == 1)
+    let again = try connection.takeAhead(first)
+    #expect(again?.integer(0, 0) == nil, "it is taken")
+
+    let second = try connection.sendAhead("select 2")
+    let third = try connection.sendAhead("select 3")
+    let lost = try connection.takeAhead(second)
+    #expect(lost?.integer(0, 0) == nil, "another one was sent since")
+    let last = try connection.takeAhead(third)
+    #expect(last?.integer(0, 0) == 3)
+  }
+
+  @Test("that fails says so to who takes it, and to nobody else")
+  func failure() throws {
+    let ticket = try connection.sendAhead("select 1 / 0")
+    #expect(try connection.execute("select 10").integer(0, 0) == 10)
+    let error = try #require(throws: PostgresError.self) {
+      _ = try connection.takeAhead(ticket)
+    }
+    #expect(error.sqlState == "22012")
+  }
+}

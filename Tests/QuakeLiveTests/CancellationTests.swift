@@ -1,0 +1,161 @@
+import Postgres
+import QuakeLive
+import QuakeModel
+import TestSupport
+import Testing
+
+@Suite("A cancelled stream")
+struct CancellationTests {
+  private let database: LiveDatabase
+
+  init() throws {
+    database = try LiveDatabase()
+  }
+
+  /// On an idle machine it is a millisecond. Less than the safety poll's 5 s, at which a stream would
+  /// look about itself anyway.
+  private static let soon = Duration.seconds(4)
+
+  /// Cancels a task that reads the first change when `isReached`; how long it took to end, and with what.
+  private static func cancel(
+    _ stream: QuakeChanges, when isReached: () throws -> Bool
+  ) async throws -> Duration {
+    let task = Task(executorPreference: OwnThread.shared) {
+      try await stream.first(1) { $0.label }
+    }
+    #expect(try isReached())
+    let begun = ContinuousClock.now
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    return begun.duration(to: .now)
+  }
+
+  @Test("ends at once while it waits for a change, and closes its connection")
+  func waiting() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      let duration = try await Self.cancel(database.live.changes()) {
+        try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce"))
+      }
+      #expect(duration < Self.soon)
+      #expect(try connection.eventually(LiveDatabase.connections(0), within: Self.soon))
+    }
+  }
+
+  @Test("ends at once while a statement runs, which is cancelled on the server")
+  func running() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      let observer = try database.test.connect()
+      try connection.run("begin", "lock table quake.change_transaction in access exclusive mode")
+      let duration = try await Self.cancel(database.live.changes(after: .beginning)) {
+        try observer.waitUntilBlocked(applicationName: LiveDatabase.applicationName)
+      }
+      #expect(duration < Self.soon)
+      // The lock is still held: a statement that was not cancelled would wait on.
+      #expect(try observer.eventually(LiveDatabase.connections(0), within: Self.soon))
+      try connection.run("rollback")
+    }
+  }
+
+  @Test("ends at once while it connects")
+  func connecting() async throws {
+    try await OwnThread.run {
+      let silent = try SilentServer()
+      let live = QuakeDatabase("host=127.0.0.1 port=\(silent.port)", applicationName: "live")
+      let duration = try await Self.cancel(live.changes()) { silent.waitForClient() }
+      #expect(duration < Self.soon)
+    }
+  }
+
+  @Test("ends at once while it waits to connect again")
+  func reconnecting() async throws {
+    let database = database
+    try await OwnThread.run {
+      let other = try TestDatabase()
+      let admin = try other.connect()
+      let duration = try await Self.cancel(database.live.changes()) {
+        let name = database.test.name
+        guard
+          try database.test.connect().eventually(
+            LiveDatabase.idle(after: "select t.token, t.nonce"))
+        else { return false }
+        try admin.run("alter database \(name) allow_connections false")
+        try admin.run(
+          "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '\(name)'")
+        // Refused again and again: it is between two attempts most of the time.
+        return try admin.eventually(
+          """
+          not exists (select from pg_stat_activity
+                       where datname = '\(name)' and application_name = 'live')
+          """)
+      }
+      #expect(duration < Self.soon)
+    }
+  }
+
+  @Test("that is cancelled before it begins makes no connection")
+  func before() async throws {
+    let stream = database.live.changes()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await stream.first(1) { $0.label }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test("hands over nothing more, even of what it has read")
+  func buffered() async throws {
+    let connection = try database.test.connect()
+    try connection.insertQuakes("a", 100)
+    let stream = database.live.changes(after: .beginning)
+    let taken = Task {
+      var count = 0
+      do {
+        for try await _ in stream {
+          count += 1
+          if count == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+        }
+      } catch is CancellationError {}
+      return count
+    }
+    #expect(try await taken.value == 3)
+  }
+
+  @Test("and one that is dropped close their connections")
+  func dropped() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      try connection.insertQuakes("a", 2)
+      do {
+        var iterator = database.live.changes(after: .beginning).makeAsyncIterator()
+        #expect(try await iterator.next()?.code == "a1")
+        #expect(try connection.ask("select (\(LiveDatabase.connections(1)))::text") == "true")
+        #expect(try await iterator.next()?.code == "a2")
+      }
+      #expect(try connection.eventually(LiveDatabase.connections(0), within: Self.soon))
+    }
+  }
+
+  @Test("snapshot ends at once, too")
+  func snapshot() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      let observer = try database.test.connect()
+      try connection.run("begin", "lock table quake.quake in access exclusive mode")
+      let task = Task(executorPreference: OwnThread.shared) {
+        try await database.live.snapshot()
+      }
+      #expect(try observer.waitUntilBlocked(applicationName: LiveDatabase.applicationName))
+      let begun = ContinuousClock.now
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(begun.duration(to: .now) < Self.soon)
+      #expect(try observer.eventually(LiveDatabase.connections(0), within: Self.soon))
+    }
+  }
+}

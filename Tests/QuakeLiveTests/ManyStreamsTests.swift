@@ -1,0 +1,30 @@
+import Postgres
+import QuakeLive
+import QuakeModel
+import TestSupport
+import Testing
+
+@Suite("Many streams")
+struct ManyStreamsTests {
+  @Test("wait at the same time without a thread of those that tasks share")
+  func fifty() async throws {
+    let database = try LiveDatabase()
+    let count = 50
+    let streams = (0..<count).map { _ in
+      Task.detached { try await database.live.changes().first(2) { $0.code ?? "" } }
+    }
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      // All of them at once: one that blocked a thread of the pool would keep others from beginning.
+      #expect(
+        try connection.eventually(
+          """
+          (select count(*) from pg_stat_activity
+            where datname = current_database() and application_name = 'live'
+              and state = 'idle' and query like 'select t.token, t.nonce%') = \(count)
+          """))
+      try connection.insertQuakes("a", 2)
+    }
+    for stream in streams { #expect(try await stream.value == ["a1", "a2"]) }
+  }
+}

@@ -1,0 +1,35 @@
+import Dispatch
+import Testing
+
+/// Runs tasks on a queue of a test's own. Other tests block the few threads that tasks share, and a test
+/// that measures how soon something happens must not wait for those.
+final class OwnThread: TaskExecutor {
+  private let queue = DispatchQueue(label: "test", attributes: .concurrent)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+
+  /// For tasks that are not part of what `run` runs: those do not take its executor over.
+  static let shared = OwnThread()
+
+  /// What a test gets that waited in vain.
+  struct TimedOut: Error {}
+
+  /// Runs `body` on a queue of its own; throws `TimedOut` if it has not ended after `duration`.
+  static func run<Value: Sendable>(
+    within duration: Duration = .seconds(60), _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    return try await withThrowingTaskGroup(of: Value.self) { group in
+      group.addTask(executorPreference: shared) { try await body() }
+      group.addTask(executorPreference: shared) {
+        try await Task.sleep(for: duration)
+        throw TimedOut()
+      }
+      defer { group.cancelAll() }
+      guard let value = try await group.next() else { throw TimedOut() }
+      return value
+    }
+  }
+}

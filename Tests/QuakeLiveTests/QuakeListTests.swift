@@ -1,0 +1,261 @@
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeLive
+
+@Suite("A list of events")
+struct QuakeListTests {
+  private static func quake(
+    _ code: String, time: Int64 = 0, magnitude: Double? = nil, place: String = ""
+  ) -> QuakeRecord {
+    var quake = QuakeRecord()
+    quake.set(.code, code)
+    quake.set(.time, Timestamp(microseconds: time))
+    if let magnitude { quake.set(.magnitude, magnitude) }
+    if !place.isEmpty { quake.set(.place, place) }
+    return quake
+  }
+
+  private static func change(_ code: String?, to quake: QuakeRecord?) -> Change {
+    let transaction = ChangeTransaction(
+      token: .beginning, author: nil, context: nil, application: nil, user: "", processID: 0,
+      client: nil, at: Timestamp(microseconds: 0), importID: nil,
+      counts: ChangeCounts(updated: 1))
+    let op: ChangeOperation = code == nil ? .truncate : quake == nil ? .delete : .update
+    return Change(
+      transaction: transaction, position: 0, op: op, code: code, changed: [], old: nil, new: quake)
+  }
+
+  private static func apply(
+    _ changes: [Change], to list: inout QuakeList, filter: QuakeFilter = QuakeFilter()
+  ) -> QuakeDifference {
+    var net = NetChanges()
+    for change in changes { net.take(change, filter: filter, list: list) }
+    return list.apply(net)
+  }
+
+  private static func codes(_ list: QuakeList) -> String {
+    list.quakes.map { $0.text(.code) ?? "" }.joined()
+  }
+
+  /// Four events a to d, a being the newest.
+  private static func fourEvents() -> QuakeList {
+    var list = QuakeList(order: .timeDescending)
+    _ = list.apply(
+      NetChanges(
+        replacingAllWith: ["d": 10, "b": 30, "a": 40, "c": 20].map { quake($0, time: $1) }))
+    return list
+  }
+
+  @Test("begins in its order, as insertions")
+  func beginning() {
+    var list = QuakeList(order: .timeDescending)
+    let difference = list.apply(
+      NetChanges(replacingAllWith: ["d": 10, "b": 30, "a": 40].map { Self.quake($0, time: $1) }))
+    #expect(Self.codes(list) == "abd")
+    #expect(difference.insertions == [0, 1, 2])
+    #expect(difference.deletions.isEmpty && difference.modifications.isEmpty)
+  }
+
+  @Test("gives old indices for deletions and new ones for insertions and modifications")
+  func indices() {
+    var list = Self.fourEvents()
+    let difference = Self.apply(
+      [
+        Self.change("b", to: nil), Self.change("x", to: Self.quake("x", time: 50)),
+        Self.change("c", to: Self.quake("c", time: 20, place: "here")),
+      ], to: &list)
+    #expect(Self.codes(list) == "xacd")
+    #expect(difference.deletions == [1])
+    #expect(difference.insertions == [0])
+    #expect(difference.modifications == [2])
+    #expect(difference.moves.isEmpty)
+  }
+
+  @Test("moves an event only when it passes another that stays")
+  func moves() {
+    var list = Self.fourEvents()
+    var difference = Self.apply([Self.change("c", to: Self.quake("c", time: 15))], to: &list)
+    #expect(Self.codes(list) == "abcd")
+    #expect(difference.modifications == [2] && difference.deletions.isEmpty)
+    difference = Self.apply([Self.change("c", to: Self.quake("c", time: 35))], to: &list)
+    #expect(Self.codes(list) == "acbd")
+    #expect(difference.deletions == [2] && difference.insertions == [1])
+    #expect(difference.moves == [.init(from: 2, to: 1)])
+    #expect(difference.modifications.isEmpty)
+    // Both stay between a and d; only one of them has to step aside for the other.
+    difference = Self.apply(
+      [
+        Self.change("c", to: Self.quake("c", time: 25)),
+        Self.change("b", to: Self.quake("b", time: 26)),
+      ], to: &list)
+    #expect(Self.codes(list) == "abcd")
+    #expect(difference.moves.count == 1 && difference.modifications.count == 1)
+  }
+
+  @Test("says nothing of what comes to nothing")
+  func net() {
+    var list = Self.fourEvents()
+    let b = list.quakes[1]
+    let difference = Self.apply(
+      [
+        Self.change("b", to: nil), Self.change("b", to: b),
+        Self.change("x", to: Self.quake("x")), Self.change("x", to: nil),
+        Self.change("c", to: Self.quake("c", time: 99)),
+        Self.change("c", to: Self.quake("c", time: 20)),
+      ], to: &list)
+    #expect(difference.isEmpty)
+    // Nor of a truncate after which all came back, as after a restore.
+    let all = list.quakes.map { Self.change($0.text(.code), to: $0) }
+    #expect(Self.apply([Self.change(nil, to: nil)] + all, to: &list).isEmpty)
+    #expect(Self.codes(list) == "abcd")
+  }
+
+  @Test("is empty after a truncate but for what came after it")
+  func truncate() {
+    var list = Self.fourEvents()
+    let difference = Self.apply(
+      [
+        Self.change("x", to: Self.quake("x")), Self.change(nil, to: nil),
+        Self.change("b", to: Self.quake("b", time: 30)), Self.change("y", to: Self.quake("y")),
+        Self.change("a", to: nil),
+      ], to: &list)
+    #expect(Self.codes(list) == "by")
+    #expect(difference.deletions == [0, 2, 3] && difference.insertions == [1])
+    #expect(difference.modifications.isEmpty)
+  }
+
+  @Test("has an event while it meets the filter")
+  func filter() {
+    var filter = QuakeFilter()
+    filter.minimumMagnitude = 5
+    var list = QuakeList(order: .magnitudeDescending)
+    #expect(
+      Self.apply([Self.change("a", to: Self.quake("a", magnitude: 4))], to: &list, filter: filter)
+        .isEmpty)
+    #expect(
+      Self.apply([Self.change("a", to: Self.quake("a", magnitude: 5))], to: &list, filter: filter)
+        .insertions == [0])
+    #expect(
+      Self.apply([Self.change("a", to: Self.quake("a", magnitude: 4))], to: &list, filter: filter)
+        .deletions == [0])
+    #expect(list.quakes.isEmpty)
+  }
+
+  @Test("orders magnitudes as PostgreSQL does, with those that are missing last")
+  func magnitudes() {
+    let quakes = [
+      Self.quake("f"), Self.quake("e", magnitude: -1), Self.quake("c", magnitude: 0),
+      Self.quake("d", magnitude: -0.0), Self.quake("b", magnitude: 7),
+      Self.quake("a", magnitude: .nan),
+    ]
+    var descending = QuakeList(order: .magnitudeDescending)
+    _ = descending.apply(NetChanges(replacingAllWith: quakes))
+    #expect(Self.codes(descending) == "abcdef")
+    var ascending = QuakeList(order: .magnitudeAscending)
+    _ = ascending.apply(NetChanges(replacingAllWith: quakes))
+    #expect(Self.codes(ascending) == "ecdbaf")
+  }
+
+  @Test("is what any changes make of it, and each difference leads there", arguments: 0..<40)
+  func property(seed: UInt64) {
+    var generator = SeededGenerator(seed)
+    let order = QuakeOrder.allCases[Int(seed) % QuakeOrder.allCases.count]
+    var filter = QuakeFilter()
+    if seed % 3 == 0 { filter.minimumMagnitude = 2 }
+    var list = QuakeList(order: order)
+    var table: [String: QuakeRecord] = [:]
+    for _ in 0..<100 {
+      let before = list.quakes
+      var changes: [Change] = []
+      for _ in 0..<Int.random(in: 0...12, using: &generator) {
+        changes.append(Self.randomChange(&table, &generator))
+      }
+      let difference = Self.apply(changes, to: &list, filter: filter)
+      // Few values, so that many are equal.
+      let expected = table.values.filter(filter.accepts).sorted { left, right in
+        let keys = (Self.rank(left, order), Self.rank(right, order))
+        return keys.0 == keys.1
+          ? left.text(.code) ?? "" < right.text(.code) ?? "" : keys.0 < keys.1
+      }
+      #expect(list.quakes == expected)
+      #expect(Self.follow(difference, from: before, to: list.quakes) == list.quakes)
+      #expect(difference.isEmpty == (before == list.quakes))
+      Self.check(difference, before: before, after: list.quakes)
+    }
+  }
+
+  private static func randomChange(
+    _ table: inout [String: QuakeRecord], _ generator: inout SeededGenerator
+  ) -> Change {
+    if Int.random(in: 0..<60, using: &generator) == 0 {
+      table = [:]
+      return change(nil, to: nil)
+    }
+    let code = "e\(Int.random(in: 0..<30, using: &generator))"
+    if Int.random(in: 0..<4, using: &generator) == 0 {
+      table[code] = nil
+      return change(code, to: nil)
+    }
+    let magnitude = Int.random(in: -1..<5, using: &generator)
+    let new = quake(
+      code, time: Int64.random(in: 0..<20, using: &generator),
+      magnitude: magnitude < 0 ? nil : Double(magnitude),
+      place: ["", "here", "there"][Int.random(in: 0..<3, using: &generator)])
+    table[code] = new
+    return change(code, to: new)
+  }
+
+  private static func rank(_ quake: QuakeRecord, _ order: QuakeOrder) -> Double {
+    let time = Double(quake.timestamp(.time)?.microseconds ?? 0)
+    switch order {
+    case .timeDescending: return -time
+    case .timeAscending: return time
+    case .magnitudeDescending: return quake.double(.magnitude).map { -$0 } ?? 1_000
+    case .magnitudeAscending: return quake.double(.magnitude) ?? 1_000
+    }
+  }
+
+  /// What the rules of `QuakeDifference` make of the old list, done by hand.
+  private static func follow(
+    _ difference: QuakeDifference, from old: [QuakeRecord], to new: [QuakeRecord]
+  ) -> [QuakeRecord] {
+    var left = old.enumerated().filter { !difference.deletions.contains($0.offset) }
+      .map(\.element)[...]
+    var result: [QuakeRecord] = []
+    for index in new.indices {
+      if difference.insertions.contains(index) {
+        result.append(new[index])
+      } else if let next = left.popFirst() {
+        result.append(difference.modifications.contains(index) ? new[index] : next)
+      }
+    }
+    var applied = old
+    difference.apply(to: &applied) { new[$0] }
+    #expect(applied == result + left)
+    return result + left
+  }
+
+  private static func check(
+    _ difference: QuakeDifference, before: [QuakeRecord], after: [QuakeRecord]
+  ) {
+    for indices in [difference.deletions, difference.insertions, difference.modifications] {
+      #expect(zip(indices, indices.dropFirst()).allSatisfy { $0 < $1 })
+    }
+    for move in difference.moves {
+      #expect(before[move.from].text(.code) == after[move.to].text(.code))
+      #expect(difference.deletions.contains(move.from))
+      #expect(difference.insertions.contains(move.to))
+    }
+    // Every event that comes and goes is told as a move, every other is really gone or new.
+    let deleted = Set(difference.deletions.compactMap { before[$0].text(.code) })
+    let inserted = Set(difference.insertions.compactMap { after[$0].text(.code) })
+    #expect(deleted.intersection(inserted).count == difference.moves.count)
+    // A modification is one.
+    let old = Dictionary(grouping: before, by: { $0.text(.code) })
+    for index in difference.modifications {
+      #expect(old[after[index].text(.code)]?.first != after[index])
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import ChildProcesses
+import Glibc
+import Postgres
+import QuakeLive
+import QuakeModel
+import QuakeStore
+import TestSupport
+import Testing
+
+@Suite("A server that falls silent")
+struct StalledServerTests {
+  /// A server of the test's own: a process of the shared one that stands still would hold up every test
+  /// that makes or drops a database.
+  private final class OwnServer {
+    let server: EmbeddedServer
+
+    init() throws {
+      var options = EmbeddedServer.Options(home: "/tmp/quake-test-stalled-\(getpid())")
+      options.settings = ["fsync": "off"]
+      server = try EmbeddedServer(options)
+      try server.start()
+      _ = try Migrator(connection: connect(), program: "tests").migrate()
+    }
+
+    deinit {
+      _ = try? server.stop(mode: .immediate)
+      _ = try? ChildProcess("/bin/rm", ["-rf", server.options.home]).run()
+    }
+
+    func connect() throws -> Connection {
+      try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
+    }
+  }
+
+  @Test("is left for a new connection within 15 s, and nothing is lost")
+  func silent() async throws {
+    try await OwnThread.run(within: .seconds(120)) {
+      let own = try OwnServer()
+      let connection = try own.connect()
+      let live = QuakeDatabase(own.server.conninfo, applicationName: LiveDatabase.applicationName)
+      let stream = live.changes(after: .beginning)
+      let task = Task(executorPreference: OwnThread.shared) {
+        try await stream.first(3) { $0.code }
+      }
+      try connection.insertQuakes("a", 2)
+      #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce")))
+      let process = try #require(
+        try connection.ask(
+          "select pid from pg_stat_activity where application_name = 'live'"
+        ).flatMap { pid_t($0) })
+      #expect(kill(process, SIGSTOP) == 0)
+      defer { kill(process, SIGKILL) }
+      let begun = ContinuousClock.now
+      try connection.insertQuakes("b")
+      #expect(try await task.value == ["a1", "a2", "b1"])
+      // Some seconds for the machine; the kernel alone would never tell.
+      #expect(begun.duration(to: .now) < .seconds(20))
+    }
+  }
+}

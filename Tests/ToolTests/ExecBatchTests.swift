@@ -1,0 +1,167 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-watch --exec-batch`: a command for each transaction.
+@Suite struct ExecBatchTests {
+  private let scene: ExecScene
+
+  init() throws { scene = try ExecScene() }
+
+  @Test(arguments: [
+    ["--exec-batch", "C"], ["--exec-batch=C"], ["--exec", "C", "--exec-batch"],
+    ["--exec-batch", "--exec", "C"],
+  ])
+  func eachTransactionIsTheInputOfACommand(_ spelling: [String]) throws {
+    try scene.insert("a", "b", "c")
+    try scene.insert("d")
+    try scene.database.psql("update quake.quake set magnitude = 5;")
+    let command = "cat; echo \"end $QUAKE_TOKEN ${QUAKE_OP-unset} ${QUAKE_PLACE-unset}\""
+    let outcome = try scene.watch(
+      ["--from-start", "--no-follow"]
+        + spelling.map { $0.replacingOccurrences(of: "C", with: command) },
+      environment: ["QUAKE_PLACE": "of the caller"]
+    ).exit()
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+    var expected = try scene.run(["--json"]).lines
+    let ends = try scene.tokens().map { "end \($0) unset unset" }
+    for (place, end) in zip([8, 4, 3], ends.reversed()) { expected.insert(end, at: place) }
+    #expect(outcome.lines == expected)
+  }
+
+  @Test func theFilterLeavesOutChangesAndWholeTransactions() throws {
+    try scene.insert("a", "b", "c")
+    try scene.insert("d")
+    try scene.database.psql("delete from quake.quake where code = 'b';")
+    let outcome = try scene.run([
+      "--op", "delete", "--state", "state", "--exec-batch", "wc -l",
+    ])
+    #expect(outcome.lines == ["1"])
+    #expect(try scene.state() == scene.tokens().last)
+  }
+
+  /// However many changes a transaction holds, they pass through.
+  @Test func aLargeTransactionNeedsLittleMemory() throws {
+    let count = Tools.isSoak ? 1_000_000 : 100_000
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time, magnitude, place)
+      select 'e' || n, now(), 1, repeat('x', 200) from generate_series(1, \(count)) n;
+      """)
+    let watch = try scene.watch(["--from-start", "--state", "state", "--exec-batch", "wc -l"])
+    #expect(try watch.line(within: .seconds(Tools.isSoak ? 600 : 60)) == "\(count)")
+    try eventually("the place is kept") { try scene.state() == scene.tokens().last }
+    let peak = try ProcessMemory.peak(of: watch.pid)
+    #expect(peak < 24 * 1024, "peak of \(peak) kB")
+    watch.signal(SIGTERM)
+    #expect(try watch.exit().status == 0)
+  }
+
+  @Test func aCommandNeedNotRead() throws {
+    try scene.insert((1...3000).map { "e\($0)" })
+    try scene.insert("last")
+    let outcome = try scene.run(["--exec-batch", "head -n 1 | grep -o '\"position\":0'"])
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+    #expect(outcome.lines == ["\"position\":0", "\"position\":0"])
+  }
+
+  @Test func theLimitCutsNoTransaction() throws {
+    try scene.insert((1...1200).map { "e\($0)" })
+    try scene.insert("next")
+    let arguments = ["--state", "state", "--exec-batch", "wc -l"]
+    #expect(try scene.run(["--limit", "3"] + arguments).lines == ["1200"])
+    #expect(try scene.state() == scene.tokens().first)
+    #expect(try scene.run(arguments).lines == ["1"])
+  }
+
+  @Test func aSnapshotIsOneBatchAlsoWithAReset() throws {
+    try scene.insert("a", "b")
+    try scene.insert("c")
+    let command = "cut -c 1-60 | grep -o '\"op\":\"[a-z]*\"' | tr '\\n' ' '; echo"
+    #expect(
+      try scene.watch(["--snapshot", "--no-follow", "--exec-batch", command]).exit().lines
+        .map { $0.split(separator: " ").count } == [3])
+    let reset = try scene.watch([
+      "--after", "1.00000000", "--on-expired", "snapshot", "--no-follow", "--exec-batch", command,
+    ]).exit()
+    #expect(reset.lines.count == 1)
+    #expect(
+      reset.lines[0].split(separator: " ")
+        == [
+          "\"op\":\"reset\"", "\"op\":\"snapshot\"", "\"op\":\"snapshot\"", "\"op\":\"snapshot\"",
+        ])
+  }
+
+  // MARK: In the middle of one
+
+  /// A large transaction whose command has begun to read and waits at a gate.
+  private func begin(_ rest: String) throws -> (
+    ToolProcess, Gate
+  ) {
+    let gate = try scene.gate()
+    try scene.insert((1...5000).map { "e\($0)" })
+    try scene.insert("next")
+    let watch = try scene.watch([
+      "--from-start", "--state", "state", "--exec-batch", "read line; echo begun; \(rest)",
+    ])
+    #expect(try watch.line() == "begun")
+    return (watch, gate)
+  }
+
+  @Test func aLostConnectionCutsNoTransaction() throws {
+    let (watch, gate) = try begin("read line < gate; wc -l")
+    try scene.database.psql(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'quake-watch';
+      """)
+    try gate.letOneThrough()
+    #expect(try watch.line() == "4999")
+    try watch.waitForError("connected again")
+    #expect(try watch.line() == "begun")
+  }
+
+  /// However many pages of it had been handed over.
+  @Test func aTransactionCutByACrashIsRepeatedWhole() throws {
+    let watch = try begin("head -n 3000 >/dev/null; read line < gate; wc -l").0
+    try eventually("the watcher is far into the transaction") {
+      try scene.database.value(
+        "select query from pg_stat_activity where application_name = 'quake-watch' "
+          + "and datname = current_database()") == "unlisten *"
+    }
+    watch.signal(SIGKILL)
+    #expect(try watch.exit().ending == .killed(by: SIGKILL))
+    #expect(try scene.state() == "0")
+    #expect(
+      try scene.run(["--state", "state", "--exec-batch", "wc -l"]).lines == ["5000", "1"])
+  }
+
+  @Test func aSignalCutsNoTransaction() throws {
+    let (watch, gate) = try begin("read line < gate; wc -l")
+    watch.signal(SIGTERM)
+    try gate.letOneThrough()
+    let outcome = try watch.exit()
+    #expect(outcome.ending == .exited(0) && outcome.errors.isEmpty)
+    #expect(outcome.lines == ["4999"])
+    #expect(try scene.state() == scene.tokens().first)
+  }
+
+  /// A command that has not got the whole transaction must not think so.
+  @Test func aTransactionThatCannotBeHandedOverWholeIsNotEnded() throws {
+    let (watch, gate) = try begin(
+      "trap 'echo told; exit 1' TERM; read line < gate; wc -l; echo whole")
+    try scene.database.psql(
+      """
+      begin;
+      drop schema quake cascade;
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'quake-watch';
+      commit;
+      """)
+    try gate.letOneThrough()
+    let outcome = try watch.exit()
+    #expect(outcome.status == 78, "\(outcome.errors)")
+    #expect(outcome.lines.last == "told" && !outcome.lines.contains("whole"))
+    #expect(try scene.state() == "0")
+  }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-watch --exec`: a command for each change.
+@Suite struct ExecTests {
+  private let scene: ExecScene
+
+  init() throws { scene = try ExecScene() }
+
+  @Test func eachChangeIsTheInputOfACommand() throws {
+    try scene.insert("a", "b")
+    try scene.database.psql(
+      """
+      update quake.quake set magnitude = 5 where code = 'a';
+      delete from quake.quake where code = 'b';
+      truncate quake.quake;
+      """)
+    let expected = try scene.run(["--json"])
+    let outcome = try scene.run(["--exec", "cat"])
+    #expect(outcome.status == 0 && outcome.lines.count == 5)
+    #expect(outcome.output == expected.output && outcome.errors.isEmpty)
+    // One process each, and the outputs are the watcher's.
+    let each = try scene.run(["--exec", "wc -l; echo message >&2", "--op", "insert,update"])
+    #expect(each.lines == ["1", "1", "1"] && each.errors == "message\nmessage\nmessage\n")
+  }
+
+  @Test func variablesSayWhatTheChangeIs() throws {
+    try scene.insert("a")
+    try scene.database.psql(
+      """
+      update quake.quake set magnitude = 5, place = 'Elsewhere' where code = 'a';
+      update quake.quake set magnitude = null, place = null where code = 'a';
+      delete from quake.quake where code = 'a';
+      truncate quake.quake;
+      """)
+    let command = """
+      printf '%s ' "$QUAKE_TOKEN" "$QUAKE_POSITION" "$QUAKE_OP" "${QUAKE_CODE-unset}" \
+      "${QUAKE_MAGNITUDE-unset}" "${QUAKE_PLACE-unset}" "${QUAKE_TIME-unset}"; echo
+      """
+    let outcome = try scene.watch(
+      ["--from-start", "--no-follow", "--exec", command],
+      environment: ["QUAKE_PLACE": "of the caller", "QUAKE_CODE": "of the caller"]
+    ).exit()
+    let expected = [
+      "0 insert a 4.5 Nowhere 2024-05-06T07:08:09.000Z ",
+      "0 update a 5.0 Elsewhere 2024-05-06T07:08:09.000Z ",
+      "0 update a unset unset 2024-05-06T07:08:09.000Z ",
+      "0 delete a unset unset 2024-05-06T07:08:09.000Z ",
+      "0 truncate unset unset unset unset ",
+    ]
+    #expect(try outcome.lines == zip(scene.tokens(), expected).map { "\($0) \($1)" })
+  }
+
+  /// What feeds and writers say is data, whatever it looks like.
+  @Test func hostileValuesAreData() throws {
+    let hostile = "'\"; $(touch hacked) `touch hacked`; -rf \\ * ~ |&> () { :; }; touch hacked %s é"
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time, place) values
+        ($q$\(hostile)$q$, now(), $q$\(hostile)$q$),
+        (E'two\\nlines', now(), E'Subject\\r\\nBcc: all\\u001b[2J\\tx'),
+        ('empty', now(), ''),
+        ('long', now(), repeat('x', 1000000));
+      """)
+    let outcome = try scene.run([
+      "--exec", "printf '%s|' \"$QUAKE_CODE\" \"${QUAKE_PLACE-unset}\"; wc -l",
+    ])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(
+      outcome.output
+        == "\(hostile)|\(hostile)|1\ntwo\nlines|Subject Bcc: all\u{FFFD}[2J x|1\nempty||1\n"
+        + "long|unset|1\n")
+    #expect(!FileManager.default.fileExists(atPath: scene.file("hacked")))
+    // The input has them as they are.
+    let inputs = try scene.run(["--exec", "cat"]).lines.map(JSONLine.init)
+    #expect(inputs.map { $0.string("code") } == [hostile, "two\nlines", "empty", "long"])
+    #expect(inputs[1]["new"]?.string("place") == "Subject\r\nBcc: all\u{1B}[2J\tx")
+    #expect(inputs[3]["new"]?.string("place")?.count == 1_000_000)
+  }
+
+  @Test func aCommandNeedNotRead() throws {
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time, place)
+      select 'e' || n, now(), repeat('x', 300000) from generate_series(1, 5) n;
+      """)
+    for command in ["true", "exec <&-; echo", "head -c 1 >/dev/null", "read line; exec <&-"] {
+      let outcome = try scene.run(["--exec", command, "--state", "state-\(command.count)"])
+      #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(command): \(outcome.errors)")
+    }
+  }
+
+  @Test func aCommandInheritsNothing() throws {
+    try scene.insert("a")
+    // The fourth is the folder that it reads.
+    let open = try scene.run(["--state", "state", "--exec", "exec ls /proc/self/fd"])
+    #expect(open.lines == ["0", "1", "2", "3"])
+    // Signals 32 and 33 are the C library's own.
+    let signals = try scene.run([
+      "--exec", "exec grep -cE '^Sig(Blk|Ign):.*[08]0000000$' /proc/self/status",
+    ])
+    #expect(signals.lines == ["2"])
+  }
+
+  @Test func thousandsOfCommandsLeaveNothingBehind() throws {
+    let watch = try scene.watch(["--exec", "echo x", "--jobs", "2"])
+    try scene.database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    func descriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/\(watch.pid)/fd").count
+    }
+    let before = try descriptors()
+    try scene.insert((1...2000).map { "e\($0)" })
+    var most = 0
+    for _ in 0..<20 {
+      _ = try watch.lines(100)
+      most = try max(most, descriptors())
+    }
+    #expect(most <= before + 8)
+    try eventually("nothing is left of them") {
+      let children = try String(
+        contentsOfFile: "/proc/\(watch.pid)/task/\(watch.pid)/children", encoding: .utf8)
+      return try children.isEmpty && descriptors() == before
+    }
+    watch.signal(SIGTERM)
+    let outcome = try watch.exit()
+    #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty)
+  }
+
+  // MARK: Several at once
+
+  @Test func changesOfOneEventStayInOrder() throws {
+    let events = (0..<12).map { "e\($0)" }
+    try scene.insert(events)
+    for round in 1...10 {
+      try scene.database.psql(
+        "update quake.quake set sig = \(round) where code <= 'e\(round % 10)';")
+    }
+    try scene.database.psql("truncate quake.quake;")
+    try scene.insert(events)
+    // A folder for each that runs: a second one for the same event could not make it.
+    let command = """
+      code=${QUAKE_CODE-all}
+      mkdir "running.$code" || echo "$code overlaps"
+      set -- running.*; echo $#
+      sleep 0.01
+      echo "$QUAKE_TOKEN $QUAKE_POSITION $QUAKE_OP $QUAKE_CODE" >> "$code.log"
+      echo "$QUAKE_OP" >> all-ops
+      set -- running.*; test "$QUAKE_OP" != truncate || test $# = 1 || echo "$* overlap"
+      rmdir "running.$code"
+      """
+    let outcome = try scene.run(["--jobs", "8", "--exec", command])
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+    let counts = outcome.lines.compactMap { Int($0) }
+    #expect(counts.count == outcome.lines.count, "\(outcome.lines)")
+    #expect(counts.max().map { (2...8).contains($0) } == true, "\(counts)")
+    let history = try scene.database.history()
+    for code in events {
+      #expect(
+        try scene.lines(of: "\(code).log") == history.filter { $0.hasSuffix(" \(code)") },
+        "\(code)")
+    }
+    let ops = try scene.lines(of: "all-ops")
+    #expect(ops.count == history.count && ops.suffix(12).allSatisfy { $0 == "insert" })
+    #expect(ops[ops.count - 13] == "truncate")
+  }
+
+  // MARK: Beginnings
+
+  @Test func aSnapshotIsHandedOverToo() throws {
+    try scene.insert("a", "b")
+    let outcome = try scene.watch([
+      "--snapshot", "--no-follow", "--state", "state", "--exec", "echo $QUAKE_OP $QUAKE_CODE",
+    ]).exit()
+    #expect(outcome.lines == ["snapshot a", "snapshot b"])
+    #expect(try scene.state() == scene.tokens().last)
+  }
+
+  @Test func aResetIsACommandOfItsOwn() throws {
+    try scene.insert("a")
+    let outcome = try scene.watch([
+      "--after", "1.00000000", "--on-expired", "snapshot", "--no-follow", "--jobs", "4",
+      "--exec",
+      "echo $QUAKE_OP ${QUAKE_CODE-none} ${QUAKE_POSITION-none}; grep -o diverged || true",
+    ]).exit()
+    #expect(outcome.status == 0)
+    #expect(outcome.lines == ["reset none none", "diverged", "snapshot a 0"])
+  }
+
+  /// The server need not keep notifications for a watcher that waits for a command.
+  @Test func aLongCommandHoldsNothingUp() throws {
+    let gate = try scene.gate()
+    let watch = try scene.watch(["--exec", "read line < gate; echo $QUAKE_CODE"])
+    try scene.database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try scene.insert("a")
+    try eventually("it does not listen any more") {
+      try scene.database.value(
+        "select query from pg_stat_activity where application_name = 'quake-watch' "
+          + "and datname = current_database()") == "unlisten *"
+    }
+    try scene.insert("b")
+    for code in ["a", "b"] {
+      try gate.letOneThrough()
+      #expect(try watch.line() == code)
+    }
+    try scene.database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try scene.insert("c")
+    try gate.letOneThrough()
+    #expect(try watch.line() == "c")
+  }
+
+  @Test func wrongUseIsAUsageError() throws {
+    for arguments in [
+      ["--exec"], ["--exec", ""], ["--exec", " "], ["--exec-batch"], ["--exec-batch="],
+      ["--exec", "a", "--exec-batch", "b"], ["--jobs", "2"], ["--exec-failure", "skip"],
+      ["--exec", "a", "--jobs", "0"], ["--exec", "a", "--jobs", "257"],
+      ["--exec", "a", "--exec-failure", "retry"], ["--exec-batch", "a", "--jobs", "2"],
+    ] {
+      let outcome = try scene.run(arguments)
+      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+      #expect(outcome.output.isEmpty && outcome.errors.hasPrefix("quake-watch: error: "))
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A database with a watcher that runs commands, in a folder of its own, for the tests of `--exec`.
+struct ExecScene {
+  let database: TestDatabase
+  let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  func watch(_ arguments: [String], environment: [String: String] = [:]) throws -> ToolProcess {
+    try Tools.start(
+      "quake-watch", database.option + arguments, environment: environment, folder: folder.path)
+  }
+
+  /// Runs a watch of all there is to its end.
+  func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
+    try watch(["--from-start", "--no-follow"] + arguments).exit()
+  }
+
+  /// A transaction that inserts events.
+  func insert(_ codes: String...) throws { try insert(codes) }
+
+  func insert(_ codes: [String]) throws {
+    let values = codes.map { "('\($0)', '2024-05-06 07:08:09+00', 4.5, 'Nowhere')" }
+    try database.psql(
+      "insert into quake.quake (code, time, magnitude, place) values \(values.joined(separator: ","));"
+    )
+  }
+
+  func file(_ name: String) -> String { folder.path + "/" + name }
+
+  /// The lines of a file; none if there is no such file.
+  func lines(of name: String) throws -> [String] {
+    guard FileManager.default.fileExists(atPath: file(name)) else { return [] }
+    return try String(contentsOfFile: file(name), encoding: .utf8)
+      .split(separator: "\n").map(String.init)
+  }
+
+  func make(_ name: String) throws { try folder.write(name, "") }
+
+  /// A gate at which a command waits that reads a line from the file `name`.
+  func gate(_ name: String = "gate") throws -> Gate { try Gate(file(name)) }
+
+  /// The tokens in the history, in their order.
+  func tokens() throws -> [String] {
+    try database.column(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+  }
+
+  /// What a state file holds.
+  func state() throws -> String { try lines(of: "state").first ?? "none" }
+}
+
+/// A pipe with a name, which lets through as many as it is told to.
+final class Gate {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    try #require(mkfifo(path, 0o600) == 0)
+    // Opened for both and kept open, so that readers meet no end of file.
+    descriptor = open(path, O_RDWR | O_CLOEXEC)
+    try #require(descriptor >= 0)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Lets one go on that waits, or that is to come, and waits until it has.
+  func letOneThrough() throws {
+    try #require(write(descriptor, "\n", 1) == 1)
+    try eventually("somebody comes through the gate") {
+      var count: Int32 = 0
+      return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count == 0
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// A PgBouncer in front of the server under test. It does not run as root, and so gets the server's
+/// account.
+final class Pooler {
+  /// Where the program is, if it is installed.
+  static let program: String? = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].first {
+    access($0, X_OK) == 0
+  }
+
+  private let folder: TemporaryFolder
+  private let process: ToolProcess
+  private let database: String
+
+  /// How to reach the database through it.
+  var conninfo: String { "host=\(folder.path) port=6432 user=quake dbname=\(database)" }
+
+  /// - Parameter mode: `session` or `transaction`.
+  init(_ mode: String, for database: TestDatabase) throws {
+    folder = try TemporaryFolder()
+    self.database = database.name
+    let server = try database.connect()
+    let socket = try #require(try server.ask("show unix_socket_directories"))
+      .replacingOccurrences(of: "\"", with: "")
+    let port = try #require(try server.ask("show port"))
+    try folder.write("users.txt", "\"quake\" \"\"\n")
+    let configuration = try folder.write(
+      "pgbouncer.ini",
+      """
+      [databases]
+      * = host=\(socket) port=\(port)
+      [pgbouncer]
+      pool_mode = \(mode)
+      listen_addr =
+      listen_port = 6432
+      unix_socket_dir = \(folder.path)
+      auth_type = trust
+      auth_file = \(folder.path)/users.txt
+      default_pool_size = 5
+      """)
+    let program = try #require(Self.program)
+    let account = NSUserName() == "root" ? ["/sbin/runuser", "-u", "postgres", "--"] : []
+    if !account.isEmpty {
+      _ = try ToolProcess("/bin/chown", ["-R", "postgres", folder.path], environment: [:]).exit()
+    }
+    let words = account + [program, configuration]
+    process = try ToolProcess(words[0], Array(words.dropFirst()), environment: Tools.environment)
+    let conninfo = "host=\(folder.path) port=6432 user=quake dbname=\(database.name)"
+    try eventually("the pooler takes connections") {
+      (try? Connection(ConnectionSettings(conninfo, applicationName: "tests"))) != nil
+    }
+  }
+
+  /// Ends every session that it holds with the server, as an administrator may.
+  func stop() throws {
+    process.signal(SIGTERM)
+    _ = try process.exit()
+  }
+}

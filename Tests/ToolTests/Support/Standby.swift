@@ -1,0 +1,55 @@
+import Foundation
+import QuakeStore
+import TestSupport
+import Testing
+
+/// A primary and a hot standby that follows it, both private and gone afterwards.
+final class ReplicatedServers {
+  let primary: EmbeddedServer
+  let standby: EmbeddedServer
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    var options = EmbeddedServer.Options(home: folder.path + "/primary")
+    options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
+    options.settings = ["fsync": "off", "shared_buffers": "16MB"]
+    primary = try EmbeddedServer(options)
+    try primary.start()
+    let migrated = try Tools.run("quake-admin", ["migrate", "-d", primary.conninfo])
+    try #require(migrated.status == 0, "\(migrated.errors)")
+    try primary.stop()
+    let data = try primary.status().dataDirectory
+    _ = try Tools.shell(
+      """
+      echo 'local replication all trust' >> '\(data)/pg_hba.conf'
+      cp -a '\(folder.path)/primary' '\(folder.path)/standby'
+      cp -a '\(data)/PG_VERSION' '\(folder.path)/standby/data/standby.signal'
+      """)
+    try primary.start()
+    options.home = folder.path + "/standby"
+    options.settings["primary_conninfo"] =
+      "host=\(try primary.status().socketDirectory) port=5432 user=quake"
+    standby = try EmbeddedServer(options)
+    try standby.start()
+  }
+
+  deinit {
+    _ = try? standby.stop(mode: .immediate)
+    _ = try? primary.stop(mode: .immediate)
+  }
+
+  /// What psql answers.
+  @discardableResult
+  func ask(_ server: EmbeddedServer, _ query: String) throws -> String {
+    let outcome = try ToolProcess(
+      server.psqlPath,
+      [
+        "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", query, "-d",
+        server.conninfo,
+      ], environment: Tools.environment
+    ).exit()
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return outcome.lines.joined(separator: "\n")
+  }
+}
