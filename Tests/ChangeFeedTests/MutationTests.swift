@@ -49,4 +49,20 @@ import Testing
     let early = try BellCheck.run(in: scratch)
     #expect(early.kinds == [.late, .wrongBell], "\(early)")
   }
+
+  @Test func aPlaceThatIsKeptBeforeTheFlushIsCaught() throws {
+    let right = try CursorCheck.run(tool: nil, in: database())
+    #expect(right.isEmpty, "\(right)")
+    let mutant = try ToolMutation.placeBeforeFlush.build()
+    let wrong = try CursorCheck.run(tool: mutant, in: database())
+    #expect(wrong.kinds == [.wrongCursor], "\(wrong)")
+  }
+
+  @Test func readingBeforeListeningIsCaught() throws {
+    let right = try ListenCheck.run(tool: nil, in: database())
+    #expect(right.isEmpty, "\(right)")
+    let mutant = try ToolMutation.readBeforeListen.build()
+    let wrong = try ListenCheck.run(tool: mutant, in: database())
+    #expect(wrong.kinds == [.late], "\(wrong)")
+  }
 }
