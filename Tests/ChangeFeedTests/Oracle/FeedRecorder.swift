@@ -35,6 +35,10 @@ final class FeedRecorder: Sendable {
   /// What was wrong with values.
   var valueFaults: [String] { state.withLock { $0.values?.faults ?? [] } }
 
+  /// The events as the feed has left them: their values as they were printed, by the checksum of the
+  /// code.
+  var events: [UInt32: [UInt8]] { state.withLock { $0.values?.values ?? [:] } }
+
   /// Takes in what comes next, in any pieces.
   func feed(_ bytes: UnsafeRawBufferPointer) {
     state.withLock { state in

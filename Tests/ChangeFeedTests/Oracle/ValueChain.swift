@@ -4,14 +4,14 @@ import Glibc
 /// byte, what the change before it called `new`.
 struct ValueChain {
   /// The values of each event that is there, by the checksum of its code.
-  private var values: [UInt32: [UInt8]] = [:]
+  private(set) var values: [UInt32: [UInt8]] = [:]
   /// What was wrong, at most 20 of them.
   private(set) var faults: [String] = []
 
   mutating func take(_ line: FeedLine, _ bytes: UnsafeRawBufferPointer) {
     switch line.kind {
-    case .heartbeat, .reset: return
-    case .truncate: values = [:]
+    case .heartbeat: return
+    case .truncate, .reset: values = [:]
     case .insert, .update, .delete, .snapshot:
       guard let (old, new) = Self.objects(bytes) else {
         return fault(line, "has no old and new")
