@@ -39,6 +39,7 @@ import Testing
 
     var settings = Load.Settings(changes: Self.changes)
     settings.programs = 2
+    settings.leavesOpen = true
     settings.importedEvents = 500
     let begun = ContinuousClock.now
     let load = Load(settings, here, psql: try server.server.psqlPath)
@@ -69,7 +70,7 @@ import Testing
     let last = try #require(history.changes.last)
     for watcher in watchers {
       do {
-        try watcher.process.waitForToken(last.token, within: .seconds(120))
+        try watcher.waitForToken(last.token, within: .seconds(120))
       } catch {
         Issue.record("\(watcher.name): \(error)")
       }

@@ -12,20 +12,27 @@ import Testing
     var notifications: [Duration] = []
   }
 
+  /// Another database without such a transaction is measured by turns, so that whatever else the
+  /// machine does slows both.
   @Test func aTransactionLeftOpenDelaysNobody() throws {
-    let database = try TestDatabase()
+    let (database, control) = (try TestDatabase(), try TestDatabase())
     let folder = try TemporaryFolder()
     let files = try (0..<2).map { number in
       try folder.write("feed\(number).csv", Self.feed(magnitude: number + 2))
     }
-    let alone = try measure(database, files, for: Self.duration)
-
     let idle = try database.connect(applicationName: "left open")
     try idle.run(
       "begin isolation level serializable",
       "insert into quake.quake (code, time) select 'open' || n, now() from generate_series(1, 1000) n",
       "update quake.quake set felt = 1 where code = 'open1'")
-    let beside = try measure(database, files, for: Self.duration)
+    var (beside, alone) = (Times(), Times())
+    let begun = ContinuousClock.now
+    var round = 0
+    while ContinuousClock.now - begun < Self.duration || beside.imports.count < 5 {
+      try measure(control, files[round % 2], into: &alone)
+      try measure(database, files[round % 2], into: &beside)
+      round += 1
+    }
     // It was open all that time, and is delivered like any other.
     let feed = try FeedProcess(database.conninfo, [])
     try database.waitForIdle("quake-watch", after: "quake.change_transaction")
@@ -33,50 +40,38 @@ import Testing
     try feed.waitForLines(1001)
     try feed.stop()
 
-    #expect(alone.imports.count >= 5 && beside.imports.count >= 5)
-    #expect(alone.notifications.count >= 20 && beside.notifications.count >= 20)
-    // Generous, because other people's builds may run on the same machine; a transaction that waited
-    // for the open one would have waited for seconds.
+    // Generous, because other people's builds may run on the same machine; what waited for the open
+    // transaction would have waited for ever.
     let (imports, others) = (Self.median(alone.imports), Self.median(beside.imports))
     #expect(
       others < imports * 3 + .milliseconds(200), "imports: \(imports) alone, \(others) beside")
-    let (rings, otherRings) = (
-      Self.median(alone.notifications), Self.median(beside.notifications)
-    )
+    let (rings, otherRings) = (Self.median(alone.notifications), Self.median(beside.notifications))
     #expect(
       otherRings < rings * 5 + .milliseconds(100), "bell: \(rings) alone, \(otherRings) beside")
     print(
       "open transaction: imports \(imports) alone, \(others) beside; bell \(rings), \(otherRings)")
   }
 
-  private func measure(_ database: TestDatabase, _ files: [String], for duration: Duration) throws
-    -> Times
-  {
-    var times = Times()
+  /// An import, and some changes until each has rung.
+  private func measure(_ database: TestDatabase, _ file: String, into times: inout Times) throws {
     let writer = try database.connect()
     let listener = try database.connect()
     try listener.run("listen quake_changes")
-    let begun = ContinuousClock.now
-    var round = 0
-    while ContinuousClock.now - begun < duration || times.imports.count < 5 {
-      round += 1
-      var start = ContinuousClock.now
-      let outcome = try Tools.run("quake-ingest", ["import", files[round % 2]] + database.option)
-      try #require(outcome.status == 0, "\(outcome.errors)")
-      times.imports.append(ContinuousClock.now - start)
-      _ = try Self.wait(for: listener)
-      for change in 1...5 {
-        start = ContinuousClock.now
-        try writer.execute(
-          """
-          insert into quake.quake (code, time) values ($1, now())
-              on conflict (code) do update set felt = coalesce(quake.felt, 0) + 1
-          """, [.text("rung\(change)")])
-        try #require(try Self.wait(for: listener), "no notification")
-        times.notifications.append(ContinuousClock.now - start)
-      }
+    var start = ContinuousClock.now
+    let outcome = try Tools.run("quake-ingest", ["import", file] + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    times.imports.append(ContinuousClock.now - start)
+    try #require(try Self.wait(for: listener), "no notification of the import")
+    for change in 1...5 {
+      start = ContinuousClock.now
+      try writer.execute(
+        """
+        insert into quake.quake (code, time) values ($1, now())
+            on conflict (code) do update set felt = coalesce(quake.felt, 0) + 1
+        """, [.text("rung\(change)")])
+      try #require(try Self.wait(for: listener), "no notification")
+      times.notifications.append(ContinuousClock.now - start)
     }
-    return times
   }
 
   private static func wait(for listener: Connection) throws -> Bool {

@@ -172,4 +172,52 @@ import Testing
     }
     #expect(record([String(Self.lines[0].dropLast(30))]).pendingCount > 0)
   }
+
+  // MARK: Several runs
+
+  /// Runs of lines, each with where it began; all but the last were killed.
+  private func faultsOfRuns(
+    _ runs: [(place: String?, lines: ArraySlice<String>)], filter: String? = nil
+  ) throws -> Set<Violation.Kind> {
+    let all = try runs.enumerated().map { number, run in
+      FeedRun(
+        place: try run.place.map { try #require(HistoryPlace($0)) },
+        recorder: record(Array(run.lines)), wasKilled: number < runs.count - 1)
+    }
+    return RunsVerdict.judge(
+      all, of: "feed", filter: filter, by: ChangeOracle(HandMadeFeed.history)
+    ).kinds
+  }
+
+  @Test func aKilledRunMayBeRepeatedFromItsPlaceOnOnly() throws {
+    let lines = Self.lines
+    #expect(try faultsOfRuns([("0", lines[..<5]), ("2.00000002", lines[3...])]) == [])
+    #expect(try faultsOfRuns([("0", lines[..<5]), ("3.00000003 2", lines[5...])]) == [])
+    #expect(try faultsOfRuns([("0", lines[..<5]), (nil, lines[3...])]) == [])
+    #expect(try faultsOfRuns([("0", lines[..<2]), ("0", lines[..<1]), ("0", lines[...])]) == [])
+    // Before its place.
+    #expect(try faultsOfRuns([("0", lines[..<5]), ("2.00000002", lines[2...])]) == [.repeated])
+    // The place was ahead of what had been printed.
+    #expect(try faultsOfRuns([("0", lines[..<2]), ("2.00000002", lines[3...])]) == [.wrongCursor])
+    #expect(try faultsOfRuns([("0", lines[..<2]), (nil, lines[3...])]) == [.wrongCursor])
+    #expect(
+      try faultsOfRuns([("0", lines[..<2]), ("0", lines[..<1]), ("3.00000003", lines[6...])])
+        == [.wrongCursor])
+    // Less than its place.
+    #expect(try faultsOfRuns([("0", lines[..<5]), ("2.00000002", lines[4...])]) == [.lost])
+    // What did not pass may be left out.
+    let inserts = lines.filter { $0.contains("\"insert\"") }
+    #expect(
+      try faultsOfRuns([("0", inserts[..<2]), ("2.00000002", inserts[2...])], filter: "inserts")
+        == [])
+    #expect(
+      try faultsOfRuns([("0", inserts[..<1]), ("2.00000002", inserts[2...])], filter: "inserts")
+        == [.wrongCursor])
+  }
+
+  @Test func onlyAKilledRunMayEndWithinALine() throws {
+    let cut = Self.lines[..<4] + [String(Self.lines[4].dropLast(9))]
+    #expect(try faultsOfRuns([("0", cut), ("2.00000002", Self.lines[3...])]) == [])
+    #expect(try faultsOfRuns([("0", cut)]).contains(.malformed))
+  }
 }

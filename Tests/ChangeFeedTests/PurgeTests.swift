@@ -148,10 +148,7 @@ import Testing
     #expect(positions == Array(0..<positions.count))
     let token = lines[reset]
     #expect(lines[reset..<end].allSatisfy { $0.token == token.token && $0.nonce == token.nonce })
-    let digits = String(token.nonce, radix: 16)
-    let place = try #require(
-      ChangeToken(
-        number: token.token, nonce: String(repeating: "0", count: 8 - digits.count) + digits))
+    let place = try #require(token.changeToken)
     let after = oracle.judge(Array(lines[end...]), of: "after", after: HistoryPlace(token: place))
     #expect(after.violations.isEmpty, "\(after.violations)")
     #expect(recorder.valueFaults.isEmpty, "\(recorder.valueFaults)")

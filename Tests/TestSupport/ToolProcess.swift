@@ -166,6 +166,9 @@ public final class ToolProcess {
     }
   }
 
+  /// Whether it has ended; what it has written may not have been read.
+  public var hasEnded: Bool { reap() }
+
   /// Waits for its end.
   public func exit(within patience: Duration = ToolProcess.patience) throws -> Outcome {
     let deadline = ContinuousClock.now + patience

@@ -48,6 +48,7 @@ final class FaultInjector {
     var (last, deadline) = (log.committedChanges, Deadline(after: .seconds(60)))
     while log.committedChanges < wanted, !hasEnded() {
       poll(nil, 0, 5)
+      for watcher in watchers.withFile + watchers.withName { try watcher.restartIfUnavailable() }
       guard log.committedChanges == last else {
         (last, deadline) = (log.committedChanges, Deadline(after: .seconds(60)))
         continue

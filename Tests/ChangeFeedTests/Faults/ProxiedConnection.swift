@@ -59,9 +59,6 @@ final class ProxiedConnection: Sendable {
       Way(direction: .toClient, from: server, to: client),
     ]
     while !ways[0].hasEnded, !ways[1].hasEnded {
-      let (isCut, lost) = faults.withLock { ($0.isCut, $0.lost) }
-      if isCut { break }
-      let behaviour = behaviour()
       var waiting = ways.map { way in
         pollfd(
           // Beyond this the sender waits, as it would for a real network.
@@ -69,6 +66,10 @@ final class ProxiedConnection: Sendable {
       }
       // Often enough for delays and for what is switched meanwhile.
       poll(&waiting, 2, 5)
+      // What holds now, not when the wait began.
+      let (isCut, lost) = faults.withLock { ($0.isCut, $0.lost) }
+      if isCut { break }
+      let behaviour = behaviour()
       for index in ways.indices {
         if waiting[index].revents != 0 { take(&ways[index], behaviour, &random) }
         if lost.contains(ways[index].direction) {

@@ -26,6 +26,8 @@ final class Load {
     /// Events in a feed that is imported again and again; 0: none is.
     var importedEvents = 0
     var truncates = true
+    /// Whether one more writer leaves each of its transactions open while hundreds of others commit.
+    var leavesOpen = false
   }
 
   /// Starts them.
@@ -50,6 +52,17 @@ final class Load {
           writer, conninfo, log: log, random: Seed.generator(writer.name), until: isDone
         ).run()
       }
+    }
+    if settings.leavesOpen {
+      var writer = LoadWriter.Settings(name: "open")
+      writer.lateCommit = (every: 1, after: 500)
+      writer.isSolitary = true
+      threads.append(
+        BackgroundThread { [writer] in
+          try LoadWriter(
+            writer, conninfo, log: log, random: Seed.generator(writer.name), until: isDone
+          ).run()
+        })
     }
     for number in 0..<settings.programs {
       threads.append(

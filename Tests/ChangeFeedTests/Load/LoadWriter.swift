@@ -16,6 +16,9 @@ final class LoadWriter {
     /// Each so-many-th transaction waits before its commit until so many transactions of others have
     /// been committed since it began.
     var lateCommit: (every: Int, after: Int)?
+    /// Keeps to events of its own: a transaction that stays open would keep others from the shared
+    /// ones.
+    var isSolitary = false
     /// Switches off waiting for the flush, which the store must switch on again.
     var isCareless = false
   }
@@ -133,7 +136,7 @@ final class LoadWriter {
     let own = "\(settings.name)-"
     let size = Int64.random(in: 1...settings.largestBatch, using: &random)
     let start = Int64.random(in: 0...max(0, highest - size), using: &random)
-    switch Int.random(in: 0..<100, using: &random) {
+    switch Int.random(in: 0..<(settings.isSolitary ? 82 : 100), using: &random) {
     case 0..<30:
       defer { highest += size }
       return try execute(connection, LoadStatements.upsert, own, highest, highest + size - 1)

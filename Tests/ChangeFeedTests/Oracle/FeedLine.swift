@@ -1,5 +1,6 @@
 import CZlib
 import Glibc
+import QuakeModel
 
 /// One line of `quake-watch --json`, as far as the order of changes goes. Its contents are kept as a
 /// checksum: two watchers must print the same change in the same bytes.
@@ -29,6 +30,14 @@ struct FeedLine: Equatable, Sendable {
   func isSameChange(as other: FeedLine) -> Bool {
     token == other.token && nonce == other.nonce && position == other.position
       && kind == other.kind && code == other.code
+  }
+
+  /// Its token as the tools know it.
+  var changeToken: ChangeToken? {
+    guard token > 0 else { return .beginning }
+    let digits = String(nonce, radix: 16)
+    return ChangeToken(
+      number: token, nonce: String(repeating: "0", count: 8 - digits.count) + digits)
   }
 
   static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {

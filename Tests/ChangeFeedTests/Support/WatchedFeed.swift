@@ -10,14 +10,8 @@ final class WatchedFeed {
   enum Bookmark {
     case none
     case file(String)
-    /// In the database: where a run began is seen from what it printed first.
+    /// In the database, under a name.
     case name(String)
-  }
-
-  private struct Run {
-    var place: HistoryPlace?
-    var recorder: FeedRecorder
-    var wasKilled = false
   }
 
   let name: String
@@ -25,7 +19,7 @@ final class WatchedFeed {
   private let arguments: [String]
   private let filter: String?
   private let bookmark: Bookmark
-  private var runs: [Run] = []
+  private var runs: [FeedRun] = []
   private(set) var process: FeedProcess
 
   /// Starts it.
@@ -46,7 +40,7 @@ final class WatchedFeed {
     }
     self.arguments = all
     process = try FeedProcess(conninfo, all, recorder: recorder)
-    runs = [Run(place: HistoryPlace(token: .beginning), recorder: recorder)]
+    runs = [FeedRun(place: HistoryPlace(token: .beginning), recorder: recorder)]
   }
 
   /// The newest token that it has said.
@@ -59,6 +53,34 @@ final class WatchedFeed {
   /// Kills it and starts it again, from where it kept its place.
   func killAndRestart() throws {
     try process.kill()
+    try restart()
+  }
+
+  /// A watcher that finds no server when it begins says so and ends; whoever runs it starts it again.
+  func restartIfUnavailable() throws {
+    guard runs.count > 1, process.process.hasEnded else { return }
+    let outcome = try process.end()
+    guard outcome.status == 69 else {
+      throw ToolProcess.Failure(description: "\(name) ended: \(outcome.ending) \(outcome.errors)")
+    }
+    try restart()
+  }
+
+  /// Waits until it has said a token, in a change or a heartbeat.
+  func waitForToken(_ token: Int64, within patience: Duration) throws {
+    let deadline = ContinuousClock.now + patience
+    while newestToken < token {
+      guard ContinuousClock.now < deadline else {
+        throw ToolProcess.Failure(
+          description:
+            "waited in vain for token \(token): \(newestToken); \(process.process.errorText)")
+      }
+      try restartIfUnavailable()
+      poll(nil, 0, 5)
+    }
+  }
+
+  private func restart() throws {
     runs[runs.count - 1].wasKilled = true
     var place: HistoryPlace?
     if case .file(let path) = bookmark {
@@ -74,61 +96,11 @@ final class WatchedFeed {
     }
     let recorder = FeedRecorder()
     process = try FeedProcess(conninfo, arguments, recorder: recorder)
-    runs.append(Run(place: place, recorder: recorder))
+    runs.append(FeedRun(place: place, recorder: recorder))
   }
 
   /// Judges all its runs; the last one must have come to the end.
   func judge(_ oracle: ChangeOracle) -> Violations {
-    var violations = Violations(feed: name)
-    var reached = 0
-    for (number, run) in runs.enumerated() {
-      violations.add(
-        .malformed, "lines of run \(number + 1) that are none", count: run.recorder.malformedCount)
-      if !run.wasKilled, run.recorder.pendingCount > 0 {
-        violations.add(.malformed, "run \(number + 1) ended within a line")
-      }
-      let lines = run.recorder.lines
-      let isLast = number == runs.count - 1
-      guard let place = run.place ?? Self.beginning(of: lines, oracle) else {
-        if isLast { violations.add(.lost, "the last run printed nothing") }
-        continue
-      }
-      if let start = oracle.index(after: place), start > reached {
-        let passes = filter.flatMap { oracle.history.passes[$0] }
-        let skipped = (reached..<start).filter { passes?[$0] ?? true }
-        if let first = skipped.first {
-          violations.add(
-            .wrongCursor,
-            "run \(number + 1) began after \(place), without "
-              + "\(oracle.history.changes[first])", count: skipped.count)
-        }
-      }
-      let verdict = oracle.judge(lines, of: name, after: place, filter: filter, isWhole: isLast)
-      violations.add(verdict.violations)
-      reached = max(reached, verdict.next)
-    }
-    return violations
-  }
-
-  /// Where a run began, by its first line.
-  private static func beginning(of lines: [FeedLine], _ oracle: ChangeOracle) -> HistoryPlace? {
-    guard let first = lines.first else { return nil }
-    guard first.position < 0 else {
-      guard let index = oracle.history.index(token: first.token, position: first.position) else {
-        return HistoryPlace(token: .beginning)
-      }
-      guard index > 0 else { return HistoryPlace(token: .beginning) }
-      let before = oracle.history.changes[index - 1]
-      return place(before.token, before.nonce, changes: Int64(before.position) + 1)
-    }
-    return place(first.token, first.nonce, changes: 0)
-  }
-
-  private static func place(_ token: Int64, _ nonce: UInt32, changes: Int64) -> HistoryPlace? {
-    let digits = String(nonce, radix: 16)
-    let text = String(repeating: "0", count: 8 - digits.count) + digits
-    return (token == 0 ? .beginning : ChangeToken(number: token, nonce: text)).map {
-      HistoryPlace(token: $0, changes: changes)
-    }
+    RunsVerdict.judge(runs, of: name, filter: filter, by: oracle)
   }
 }
