@@ -17,7 +17,8 @@ COPY Sources Sources
 COPY Tests Tests
 RUN swift build -c release --static-swift-stdlib \
  && bin=$(swift build -c release --static-swift-stdlib --show-bin-path) \
- && install -D --strip -t /out "$bin/quake-ingest" "$bin/quake-watch" "$bin/quake-admin"
+ && install -D --strip -t /out \
+      "$bin/quake-ingest" "$bin/quake-watch" "$bin/quake-query" "$bin/quake-admin"
 
 FROM debian:bookworm-slim
 # hadolint ignore=DL3008

@@ -10,7 +10,7 @@ SHELL := /bin/bash
 FEED ?= all_day
 PREFIX ?= /usr/local
 BIN := $(CURDIR)/.build/release
-TOOLS := quake-ingest quake-watch quake-admin
+TOOLS := quake-ingest quake-watch quake-query quake-admin
 SOURCES := Package.swift Sources Tests migrations
 
 # The standard library is linked in: the tools need no Swift on the machine they run on, and an idle

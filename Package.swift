@@ -16,6 +16,7 @@ let package = Package(
     .library(name: "QuakeStore", targets: ["QuakeStore", "QuakeLive"]),
     .executable(name: "quake-ingest", targets: ["quake-ingest"]),
     .executable(name: "quake-watch", targets: ["quake-watch"]),
+    .executable(name: "quake-query", targets: ["quake-query"]),
     .executable(name: "quake-admin", targets: ["quake-admin"]),
   ],
   targets: [
@@ -54,6 +55,7 @@ let package = Package(
         .embedInCode("0001_quake.sql"),
         .embedInCode("0002_history.sql"),
         .embedInCode("0003_retention.sql"),
+        .embedInCode("0004_queries.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
@@ -93,6 +95,10 @@ let package = Package(
         "ChildProcesses", "CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel",
         "CommandLine",
       ], swiftSettings: strict),
+    .executableTarget(
+      name: "quake-query",
+      dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "Postgres", "CommandLine"],
+      swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
       dependencies: ["ChildProcesses", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"],

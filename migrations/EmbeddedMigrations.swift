@@ -8,5 +8,6 @@ public enum EmbeddedMigrations {
     ("0001_quake.sql", PackageResources._001_quake_sql),
     ("0002_history.sql", PackageResources._002_history_sql),
     ("0003_retention.sql", PackageResources._003_retention_sql),
+    ("0004_queries.sql", PackageResources._004_queries_sql),
   ]
 }

@@ -28,21 +28,88 @@ extension JSONWriter {
       json.string(change.transaction.token.description)
       json.key("position")
       json.integer(Int(change.position))
-      json.key("op")
-      json.string(change.op.rawValue)
-      json.key("code")
-      json.string(change.code)
-      json.key("changed")
-      json.array { array in
-        for name in change.changed { array.string(name) }
-      }
-      json.key("old")
-      if let old = change.old { json.quake(old) } else { json.null() }
-      json.key("new")
-      if let new = change.new { json.quake(new) } else { json.null() }
+      json.members(change.op, change.code, change.changed, change.old, change.new)
       json.key("transaction")
       json.transaction(change.transaction)
     }
+  }
+
+  private mutating func members(
+    _ op: ChangeOperation, _ code: String?, _ changed: [String], _ old: QuakeRecord?,
+    _ new: QuakeRecord?
+  ) {
+    key("op")
+    string(op.rawValue)
+    key("code")
+    string(code)
+    key("changed")
+    array { array in
+      for name in changed { array.string(name) }
+    }
+    key("old")
+    quake(old)
+    key("new")
+    quake(new)
+  }
+
+  private mutating func quake(_ record: QuakeRecord?) {
+    if let record { quake(record) } else { null() }
+  }
+
+  /// Writes a version of an event in the form of a change; `position` is null where it is not known any
+  /// more.
+  public mutating func version(_ version: EventVersion) {
+    object { json in
+      json.key("token")
+      json.string(version.transaction.token.description)
+      json.key("position")
+      if let position = version.position { json.integer(Int(position)) } else { json.null() }
+      json.members(version.op, version.code, version.changed, version.old, version.new)
+      json.key("transaction")
+      json.transaction(version.transaction)
+    }
+  }
+
+  /// Writes what has become of an event: op, code, changed, old, new.
+  public mutating func difference(_ difference: EventDifference) {
+    object { json in
+      json.members(
+        difference.op, difference.code, difference.changed, difference.old, difference.new)
+    }
+  }
+
+  /// Writes the beginning of a transaction: token, author, context, application, user, pid, client, at,
+  /// import, inserted, updated, deleted, truncated, and `changes` up to its `[`. Its changes may
+  /// follow, written by `change(within:)`, and then `endTransaction`.
+  public mutating func beginTransaction(_ transaction: ChangeTransaction) {
+    beginObject()
+    key("token")
+    string(transaction.token.description)
+    members(of: transaction)
+    for (name, count) in [
+      ("inserted", transaction.counts.inserted), ("updated", transaction.counts.updated),
+      ("deleted", transaction.counts.deleted), ("truncated", transaction.counts.truncated),
+    ] as [(StaticString, Int64)] {
+      key(name)
+      integer(Int(count))
+    }
+    key("changes")
+    beginArray()
+  }
+
+  /// Writes a change where its transaction stands around it: position, op, code, changed, old, new.
+  public mutating func change(within change: Change) {
+    object { json in
+      json.key("position")
+      json.integer(Int(change.position))
+      json.members(change.op, change.code, change.changed, change.old, change.new)
+    }
+  }
+
+  /// Writes the end of a transaction.
+  public mutating func endTransaction() {
+    endArray()
+    endObject()
   }
 
   /// Writes an event of a snapshot in the form of a change: op is `snapshot`, there is no transaction.
@@ -100,23 +167,25 @@ extension JSONWriter {
   }
 
   private mutating func transaction(_ transaction: ChangeTransaction) {
-    object { json in
-      json.key("author")
-      json.string(transaction.author)
-      json.key("context")
-      json.string(transaction.context)
-      json.key("application")
-      json.string(transaction.application)
-      json.key("user")
-      json.string(transaction.user)
-      json.key("pid")
-      json.integer(transaction.processID)
-      json.key("client")
-      json.string(transaction.client)
-      json.key("at")
-      json.timestamp(transaction.at)
-      json.key("import")
-      if let id = transaction.importID { json.integer(Int(id)) } else { json.null() }
-    }
+    object { $0.members(of: transaction) }
+  }
+
+  private mutating func members(of transaction: ChangeTransaction) {
+    key("author")
+    string(transaction.author)
+    key("context")
+    string(transaction.context)
+    key("application")
+    string(transaction.application)
+    key("user")
+    string(transaction.user)
+    key("pid")
+    integer(transaction.processID)
+    key("client")
+    string(transaction.client)
+    key("at")
+    timestamp(transaction.at)
+    key("import")
+    if let id = transaction.importID { integer(Int(id)) } else { null() }
   }
 }

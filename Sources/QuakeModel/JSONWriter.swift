@@ -25,23 +25,45 @@ public struct JSONWriter: Sendable {
 
   // MARK: - Structure
 
+  /// Empties the buffer in the middle of a value that does not fit into memory; keeps the memory.
+  public mutating func removeWritten() {
+    count = 0
+  }
+
   /// Writes `{`, what `body` writes, and `}`.
   public mutating func object(_ body: (inout JSONWriter) -> Void) {
-    beginValue()
-    append(0x7B)
-    needsComma = false
+    beginObject()
     body(&self)
-    append(0x7D)
-    needsComma = true
+    endObject()
   }
 
   /// Writes `[`, what `body` writes, and `]`.
   public mutating func array(_ body: (inout JSONWriter) -> Void) {
-    beginValue()
-    append(0x5B)
-    needsComma = false
+    beginArray()
     body(&self)
-    append(0x5D)
+    endArray()
+  }
+
+  /// Writes `{`; members and `endObject` must follow.
+  public mutating func beginObject() { begin(0x7B) }
+
+  /// Writes `}`.
+  public mutating func endObject() { end(0x7D) }
+
+  /// Writes `[`; elements and `endArray` must follow.
+  public mutating func beginArray() { begin(0x5B) }
+
+  /// Writes `]`.
+  public mutating func endArray() { end(0x5D) }
+
+  private mutating func begin(_ bracket: UInt8) {
+    beginValue()
+    append(bracket)
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    append(bracket)
     needsComma = true
   }
 

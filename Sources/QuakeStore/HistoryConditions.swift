@@ -28,6 +28,13 @@ struct HistoryConditions {
     add(eventConditionsOf: filter)
   }
 
+  /// The conditions of a filter on events alone.
+  init(onEventsOf filter: QuakeFilter, firstParameter: Int) {
+    self.firstParameter = firstParameter
+    codes = filter.codes.map { place($0) }
+    add(eventConditionsOf: filter)
+  }
+
   /// What must hold for a version and the one before it, aliases `v` and `p`.
   ///
   /// The row `p` is null but for an update; comparisons with it are then neither true nor false, which

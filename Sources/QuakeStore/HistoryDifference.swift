@@ -1,0 +1,50 @@
+public import Postgres
+public import QuakeModel
+
+/// What has changed on the whole from one place in the history to another.
+public enum HistoryDifference {
+  /// Reads what has become of each event that is not what it was, by code. From a later place to an
+  /// earlier one it is what would undo the changes in between. As long as `body` takes, the server
+  /// keeps the state of the beginning.
+  ///
+  /// - Parameters:
+  ///   - end: Where to; nil: now.
+  ///   - body: Gets each event's difference.
+  /// - Throws: `StoreError` of kind `token` if a place is not in this history, or no longer.
+  public static func read(
+    from start: HistoryBound, to end: HistoryBound? = nil, over connection: Connection,
+    _ body: (EventDifference) throws -> Void
+  ) throws {
+    let from = try start.resolve(over: connection)
+    let to = try end?.resolve(over: connection) ?? HistoryReader.latestToken(over: connection)
+    do {
+      try connection.stream(statement, [.text("\(from)"), .text("\(to)")]) { rows in
+        for row in 0..<rows.rowCount { try body(try difference(rows, row)) }
+      }
+    } catch let error as PostgresError {
+      throw StoreError(token: error) ?? error
+    }
+  }
+
+  private static func difference(
+    _ rows: borrowing QueryResult, _ row: Int
+  ) throws -> EventDifference {
+    guard let op = rows.text(row, 0).flatMap({ ChangeOperation(rawValue: $0) }),
+      let code = rows.text(row, 1)
+    else {
+      throw StoreError(.inconsistent, "the history holds an operation that is not known")
+    }
+    let columns = QuakeColumn.allCases.count
+    return EventDifference(
+      op: op, code: code, changed: rows.binaryTextArray(row, 2) ?? [],
+      old: op == .insert ? nil : rows.record(row, firstColumn: 3),
+      new: op == .delete ? nil : rows.record(row, firstColumn: 3 + columns))
+  }
+
+  private static let statement = SQL(
+    trusted: """
+      select d.op, d.code, d.changed, \(ChangeRow.eventColumns(of: "(d.old)")),
+             \(ChangeRow.eventColumns(of: "(d.new)"))
+        from quake.difference($1, $2) with ordinality d order by d.ordinality
+      """)
+}

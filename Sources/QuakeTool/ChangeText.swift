@@ -1,0 +1,111 @@
+public import CommandLine
+public import QuakeModel
+
+/// Events and what was done to them, in lines for people.
+public struct ChangeText {
+  private let colour: Colour
+
+  /// Lines for an output that shows `colour`, or does not.
+  public init(colour: Colour) {
+    self.colour = colour
+  }
+
+  /// Lines for `output`, in colour if it is a terminal and nobody objects.
+  public init(for output: StandardOutput) {
+    self.init(
+      colour: Colour(
+        for: output.descriptor, noColor: Environment.value("NO_COLOR"),
+        term: Environment.value("TERM")))
+  }
+
+  /// What was done to which event, and who did it.
+  public func line(_ change: Change) -> String {
+    let what = line(change.op, change.changed, change.old, change.new)
+    return what + (change.op == .truncate ? " " : "  ") + dim(Self.who(change.transaction))
+  }
+
+  /// What was done to which event.
+  public func line(
+    _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
+  ) -> String {
+    guard let event = new ?? old else { return "all events were taken away (truncate)" }
+    var line = "\(Self.verb(op)) \(describe(event))"
+    if op == .update, let old, let new { line += ": " + Self.differences(changed, old, new) }
+    return line
+  }
+
+  /// Who did it, as far as the transaction tells: `by alice`.
+  public static func who(_ transaction: ChangeTransaction) -> String {
+    "by \(PrintableText.line(transaction.author ?? session(transaction)))"
+  }
+
+  /// What matters less.
+  public func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
+
+  private static func session(_ transaction: ChangeTransaction) -> String {
+    transaction.application.map { "\(transaction.user) (\($0))" } ?? transaction.user
+  }
+
+  private static func verb(_ op: ChangeOperation) -> String {
+    switch op {
+    case .insert: "new    "
+    case .update: "changed"
+    case .delete: "deleted"
+    case .truncate: "emptied"
+    }
+  }
+
+  /// Origin time, magnitude in its colour, place and code of an event.
+  public func describe(_ event: QuakeRecord) -> String {
+    let time = event.timestamp(.time).map { String("\($0)".prefix(19)) + "Z" } ?? ""
+    let place = event.text(.place) ?? event.text(.title) ?? "place unknown"
+    let code = event.text(.code) ?? ""
+    return
+      "\(time)  \(magnitude(event))  \(PrintableText.line(place)) (\(PrintableText.line(code)))"
+  }
+
+  /// The colours of the original: below 1 green, 2 yellow, 3 orange, 5 red, from 5 magenta.
+  private func magnitude(_ event: QuakeRecord) -> String {
+    guard let magnitude = event.double(.magnitude) else { return "M  ? " }
+    let text = "M " + Self.padded(Readable.decimal(magnitude, places: 1), to: 4)
+    let style: TextStyle =
+      magnitude < 1
+      ? .green : magnitude < 2 ? .yellow : magnitude < 3 ? .orange : magnitude < 5 ? .red : .magenta
+    return colour.apply(style, to: text)
+  }
+
+  private static func padded(_ text: String, to width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+  }
+
+  /// `updated` and `as_of` move with nearly every revision; they are told of only when nothing else
+  /// is.
+  private static func differences(
+    _ changed: [String], _ old: QuakeRecord, _ new: QuakeRecord
+  ) -> String {
+    let columns = changed.compactMap { QuakeColumn(name: $0) }
+    let telling = columns.filter { $0 != .updated && $0 != .asOf }
+    return (telling.isEmpty ? columns : telling).map { column in
+      "\(column.name) \(value(column, old)) → \(value(column, new))"
+    }.joined(separator: ", ")
+  }
+
+  /// A value of an event on one line; `none` where there is none.
+  ///
+  /// - Parameter width: At most so many characters of a text; nil: all.
+  public static func value(
+    _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60
+  ) -> String {
+    guard record.has(column) else { return "none" }
+    switch column.kind {
+    case .text:
+      let text = PrintableText.line(record.text(column) ?? "")
+      guard let width, text.count > width else { return text }
+      return text.prefix(width - 1) + "…"
+    case .float8: return record.double(column).map { "\($0)" } ?? ""
+    case .int4, .int2: return record.integer(column).map { "\($0)" } ?? ""
+    case .timestamp: return record.timestamp(column).map { "\($0)" } ?? ""
+    case .bool: return record.bool(column).map { "\($0)" } ?? ""
+    }
+  }
+}

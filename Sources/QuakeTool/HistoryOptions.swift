@@ -1,0 +1,58 @@
+public import CommandLine
+public import QuakeModel
+public import QuakeStore
+
+/// Places in the history, as they are written on a command line.
+extension ParsedArguments {
+  /// The option's value as a token, or nil when the option is not given.
+  ///
+  /// - Throws: `StoreError` of kind `token` if it is none.
+  public func token(_ name: String) throws -> ChangeToken? {
+    guard let text = string(name) else { return nil }
+    guard let token = ChangeToken(text) else { throw Self.malformedToken(text) }
+    return token
+  }
+
+  /// The option's value as an instant, or nil when the option is not given.
+  public func time(_ name: String) throws(UsageError) -> Timestamp? {
+    guard let text = string(name) else { return nil }
+    guard let time = Timestamp(iso8601: text) else {
+      throw invalidValue(text, for: name, expected: Self.timeForm)
+    }
+    return time
+  }
+
+  /// A token, or the number of a transaction.
+  ///
+  /// - Throws: `StoreError` of kind `token` if it is neither.
+  public static func tokenOrNumber(_ text: String) throws -> HistoryBound {
+    if let token = ChangeToken(text) { return .token(token) }
+    let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    guard isNumber, let number = Int64(text) else { throw malformedToken(text) }
+    return .number(number)
+  }
+
+  /// A token, the number of a transaction, or an instant.
+  ///
+  /// - Throws: `UsageError` if it looks like an instant and is none; `StoreError` of kind `token` if it
+  ///   is nothing of the kind.
+  public func place(_ text: String) throws -> HistoryBound {
+    if let time = Timestamp(iso8601: text) { return .time(time) }
+    // A token has neither; a date has one of them at its fifth place.
+    if text.contains("-") || text.contains(":") {
+      throw usageError("invalid time '\(text)': expected \(Self.timeForm)")
+    }
+    return try Self.tokenOrNumber(text)
+  }
+
+  private static let timeForm = "a time in UTC such as 2026-01-31T12:00:00Z, or a date"
+
+  static func malformedToken(_ text: String) -> StoreError {
+    StoreError(
+      .token(.malformed), "malformed token \"\(text)\"",
+      hint: """
+        A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands \
+        for the beginning.
+        """)
+  }
+}

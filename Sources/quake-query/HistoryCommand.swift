@@ -1,0 +1,140 @@
+import CommandLine
+import Postgres
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// `quake-query history`: changes, or what else can be said of them.
+enum HistoryCommand {
+  static let table = Command(
+    "history", purpose: "print the changes that were committed, or count them",
+    discussion: """
+      Without a beginning it is the oldest change that the history still holds, without an end the \
+      newest at the start of the program. All conditions must hold; they hold for a change if the \
+      event met them before or after it.
+      """,
+    options: [
+      .value("after", "TOKEN|NUMBER", help: "begin after this transaction"),
+      .value("since", "TIME", help: "begin after the transactions that were committed by then"),
+      .value("up-to", "TOKEN|NUMBER", help: "end with this transaction"),
+      .value("until", "TIME", help: "end with the last transaction committed by then"),
+      .value("transaction", "TOKEN", help: "this transaction alone"),
+    ] + FilterOptions.events + FilterOptions.changes + [
+      .flag("descending", help: "the newest first, within a transaction too"),
+      .value(
+        "limit", "N", help: "at most N changes, or codes or transactions where these are printed"),
+      .flag("count", help: "print only how many changes there are"),
+      .flag("codes", help: "print only the codes of the events, each once"),
+      .flag("transactions", help: "print transactions, each with its changes"),
+      .flag("json", help: "one JSON object a line"),
+    ],
+    examples: [
+      .init(
+        "quake-query history --code us7000pn9s --changed magnitude", "how its magnitude changed"),
+      .init("quake-query history --since 2026-11-20 --count", "how many changes since then"),
+    ])
+
+  static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    let request = try request(arguments)
+    try arguments.requireAtMostOne(of: "count", "codes", "transactions")
+    let lines = Lines(arguments)
+    Signals.install()
+    let connection = try QueryCommand.connect(arguments, diagnostics)
+    if arguments.flag("count") {
+      let count = try request.count(over: connection)
+      try lines.write(text: "\(count)") { json in
+        json.object {
+          $0.key("count")
+          $0.integer(Int(count))
+        }
+      }
+    } else if arguments.flag("codes") {
+      try request.codes(over: connection) { code in
+        try lines.write(text: PrintableText.line(code)) { json in
+          json.object {
+            $0.key("code")
+            $0.string(code)
+          }
+        }
+      }
+    } else if arguments.flag("transactions") {
+      try printTransactions(request, connection, lines)
+    } else {
+      try printChanges(request, connection, lines)
+    }
+    try lines.flush()
+    return .ok
+  }
+
+  private static func request(_ arguments: ParsedArguments) throws -> HistoryRequest {
+    try arguments.requireAtMostOne(of: "after", "since", "transaction")
+    try arguments.requireAtMostOne(of: "up-to", "until", "transaction")
+    var request = HistoryRequest()
+    request.after =
+      try arguments.string("after").map(ParsedArguments.tokenOrNumber)
+      ?? arguments.time("since").map { .time($0) }
+    request.upTo =
+      try arguments.string("up-to").map(ParsedArguments.tokenOrNumber)
+      ?? arguments.time("until").map { .time($0) }
+    request.transaction = try arguments.token("transaction")
+    request.filter = try FilterOptions.filter(arguments)
+    if arguments.flag("descending") { request.order = .descending }
+    request.limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
+    return request
+  }
+
+  private static func printChanges(
+    _ request: HistoryRequest, _ connection: Connection, _ lines: Lines
+  ) throws {
+    var reader = try HistoryRequestReader(request, over: connection)
+    while try !reader.readPage({ change in
+      try lines.write(text: lines.text.line(change)) { $0.change(change) }
+    }), !Signals.stopRequested {}
+  }
+
+  private static func printTransactions(
+    _ request: HistoryRequest, _ connection: Connection, _ lines: Lines
+  ) throws {
+    var reader = try HistoryTransactionReader(request, over: connection)
+    var isWithin = false
+    while true {
+      let isAtEnd = try reader.readPage { part in
+        if case .end = part { isWithin = false } else { isWithin = true }
+        try lines.isJSON ? writeJSON(part, lines) : writeText(part, lines)
+      }
+      // A line is not left off in its middle.
+      if isAtEnd || Signals.stopRequested && !isWithin { return }
+    }
+  }
+
+  private static func writeJSON(_ part: HistoryTransactionReader.Part, _ lines: Lines) throws {
+    switch part {
+    case .begin(let transaction): try lines.writePart { $0.beginTransaction(transaction) }
+    case .change(let change): try lines.writePart { $0.change(within: change) }
+    case .end:
+      try lines.writePart { $0.endTransaction() }
+      try lines.endLine()
+    }
+  }
+
+  private static func writeText(_ part: HistoryTransactionReader.Part, _ lines: Lines) throws {
+    switch part {
+    case .begin(let transaction): try lines.write(heading(transaction) + "\n")
+    case .change(let change):
+      let line = lines.text.line(change.op, change.changed, change.old, change.new)
+      try lines.write("  \(line)\n")
+    case .end: break
+    }
+  }
+
+  private static func heading(_ transaction: ChangeTransaction) -> String {
+    let counts = transaction.counts
+    let amounts = [
+      (counts.inserted, "new"), (counts.updated, "changed"), (counts.deleted, "deleted"),
+      (counts.truncated, "emptied"),
+    ].filter { $0.0 > 0 }.map { "\(Readable.count(Int($0.0))) \($0.1)" }.joined(separator: ", ")
+    let context = transaction.context.map { " (\(PrintableText.line($0)))" } ?? ""
+    return
+      "\(transaction.token)  \(transaction.at)  \(ChangeText.who(transaction))\(context): \(amounts)"
+  }
+}

@@ -1,0 +1,35 @@
+import CommandLine
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// `quake-query list`: the events, now or as they were.
+enum ListCommand {
+  static let table = Command(
+    "list", purpose: "print the events, the newest first, as they are or as they were",
+    options: [
+      .value(
+        "as-of", "TOKEN|NUMBER|TIME",
+        help: "as they were just after this transaction, or at this time")
+    ] + FilterOptions.events + [
+      .value("limit", "N", help: "at most N events"),
+      .flag("json", help: "one JSON object a line"),
+    ],
+    examples: [
+      .init("quake-query list --within 300:35.7,139.7 --limit 20", "the latest around Tokyo"),
+      .init("quake-query list --as-of 2026-11-20T12:00:00Z --json", "all as they were then"),
+    ])
+
+  static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    let place = try arguments.string("as-of").map { try arguments.place($0) }
+    let filter = try FilterOptions.filter(arguments, withChanges: false)
+    let limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
+    let lines = Lines(arguments)
+    let connection = try QueryCommand.connect(arguments, diagnostics)
+    try EventList.read(asOf: place, filter: filter, limit: limit, over: connection) { event in
+      try lines.write(text: lines.text.describe(event)) { $0.quake(event) }
+    }
+    try lines.flush()
+    return .ok
+  }
+}
