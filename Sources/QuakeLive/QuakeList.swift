@@ -150,30 +150,31 @@ struct QuakeList {
     return difference
   }
 
+  /// In place: each event that stays behind a removed one moves once.
   private mutating func remove(at indices: [Int]) {
-    guard !indices.isEmpty else { return }
-    var kept: [QuakeRecord] = []
-    kept.reserveCapacity(quakes.count - indices.count)
-    var start = 0
-    for index in indices {
-      kept.append(contentsOf: quakes[start..<index])
-      start = index + 1
+    guard var free = indices.first else { return }
+    var next = indices.startIndex
+    for index in free..<quakes.count {
+      if next < indices.endIndex, indices[next] == index {
+        next += 1
+      } else {
+        quakes.swapAt(free, index)
+        free += 1
+      }
     }
-    kept.append(contentsOf: quakes[start...])
-    quakes = kept
+    quakes.removeLast(indices.count)
   }
 
+  /// In place, from the end: each event behind an added one moves once.
   private mutating func insert(_ added: [QuakeRecord], at slots: [Int]) {
-    guard !added.isEmpty else { return }
-    var all: [QuakeRecord] = []
-    all.reserveCapacity(quakes.count + added.count)
-    var start = 0
-    for (quake, slot) in zip(added, slots) {
-      all.append(contentsOf: quakes[start..<slot])
-      all.append(quake)
-      start = slot
+    var left = quakes.count
+    quakes.append(contentsOf: added)
+    for (number, quake) in added.enumerated().reversed() {
+      while left > slots[number] {
+        left -= 1
+        quakes.swapAt(left, left + number + 1)
+      }
+      quakes[slots[number] + number] = quake
     }
-    all.append(contentsOf: quakes[start...])
-    quakes = all
   }
 }

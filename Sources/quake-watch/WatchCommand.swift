@@ -43,8 +43,8 @@ struct WatchCommand {
         "quake-watch --json --state cursor --from-start | my-consumer",
         "feed a program, resuming where it stopped"),
       .init(
-        "quake-watch --min-magnitude 6 --op insert --exec 'mail -s \"M $QUAKE_MAGNITUDE\" me'",
-        "send a mail about each large earthquake"),
+        "quake-watch --min-magnitude 6 --exec 'mail -s \"M $QUAKE_MAGNITUDE\" me'",
+        "send a mail about each change of a large earthquake"),
     ],
     environment: DatabaseAccess.environment + CommandVariables.help, exitStatuses: Tool.exitStatuses
   )

@@ -56,7 +56,7 @@ struct BackPressureTests {
       #expect(try await iterator.next()?.code == "b1")
       // Listening again: what comes now wakes it.
       async let next = iterator.next()?.code
-      #expect(try connection.eventually(LiveDatabase.idle(after: "%quake.change_transaction")))
+      #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce")))
       try connection.insertQuakes("c")
       #expect(try await next == "c1")
     }

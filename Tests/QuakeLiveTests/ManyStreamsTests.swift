@@ -21,7 +21,7 @@ struct ManyStreamsTests {
           """
           (select count(*) from pg_stat_activity
             where datname = current_database() and application_name = 'live'
-              and state = 'idle' and query like '%quake.change_transaction%') = \(count)
+              and state = 'idle' and query like 'select t.token, t.nonce%') = \(count)
           """))
       try connection.insertQuakes("a", 2)
     }

@@ -121,6 +121,21 @@ import Testing
     #expect(try watch.line() == "begun")
   }
 
+  /// However many pages of it had been handed over.
+  @Test func aTransactionCutByACrashIsRepeatedWhole() throws {
+    let watch = try begin("head -n 3000 >/dev/null; read line < gate; wc -l").0
+    try eventually("the watcher is far into the transaction") {
+      try scene.database.value(
+        "select query from pg_stat_activity where application_name = 'quake-watch' "
+          + "and datname = current_database()") == "unlisten *"
+    }
+    watch.signal(SIGKILL)
+    #expect(try watch.exit().ending == .killed(by: SIGKILL))
+    #expect(try scene.state() == "0")
+    #expect(
+      try scene.run(["--state", "state", "--exec-batch", "wc -l"]).lines == ["5000", "1"])
+  }
+
   @Test func aSignalCutsNoTransaction() throws {
     let (watch, gate) = try begin("read line < gate; wc -l")
     watch.signal(SIGTERM)

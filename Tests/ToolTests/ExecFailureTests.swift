@@ -41,6 +41,25 @@ import Testing
     #expect(try scene.state() == scene.tokens()[0])
   }
 
+  /// There is no place within a snapshot.
+  @Test func aSnapshotWhoseCommandFailsBeginsAgain() throws {
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time)
+      select 'e' || n, now() - n * interval '1 second' from generate_series(1, 20000) n;
+      """)
+    let arguments = [
+      "--snapshot", "--no-follow", "--state", "state", "--op", "insert", "--exec",
+      "echo $QUAKE_CODE; test $QUAKE_CODE != e3",
+    ]
+    for _ in 1...2 {
+      let outcome = try scene.watch(arguments).exit()
+      #expect(outcome.status == 1 && outcome.lines == ["e1", "e2", "e3"], "\(outcome.errors)")
+      #expect(outcome.errors.contains("command for snapshot of e3 (token "))
+      #expect(try scene.state() == "none")
+    }
+  }
+
   @Test func waysToFail() throws {
     try scene.insert("a")
     for (command, words) in [
@@ -86,6 +105,26 @@ import Testing
     try FileManager.default.removeItem(atPath: scene.file("done"))
     #expect(try scene.run(arguments).status == 0)
     #expect(try Set(scene.lines(of: "done")) == ["b", "c", "d", "e", "f"])
+  }
+
+  @Test func ofSeveralFailuresTheEarliestChangeCounts() throws {
+    try scene.insert("a", "b", "c", "d")
+    let (gate, later) = try (scene.gate("gate"), scene.gate("later"))
+    let watch = try scene.watch([
+      "--from-start", "--jobs", "4", "--state", "state", "--exec",
+      """
+      case $QUAKE_CODE in
+        b) read line < later; exit 2;;
+        d) read line < gate; exit 4;;
+      esac
+      """,
+    ])
+    try gate.letOneThrough()
+    try later.letOneThrough()
+    let outcome = try watch.exit()
+    #expect(outcome.status == 1 && outcome.errors.contains("command for insert b ("))
+    #expect(outcome.errors.contains("exited with status 2"))
+    #expect(try scene.state() == "\(scene.tokens()[0]) 1")
   }
 
   @Test func afterAFailureNothingMoreIsBegun() throws {

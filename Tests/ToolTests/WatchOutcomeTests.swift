@@ -216,7 +216,7 @@ import Testing
         && database.value(
           """
           select count(*) from pg_stat_activity where application_name = 'quake-watch'
-             and state = 'idle' and query like '%change_transaction%'
+             and state = 'idle' and query like 'select t.token, t.nonce%'
           """) == "2"
     }
     try insert("b")
