@@ -153,7 +153,8 @@ import Testing
     // Its pipe is full now; it takes 250 ms to see that nobody reads.
     let observer = try database.connect()
     let quiet = """
-      exists (select from pg_stat_activity where application_name = 'quake-watch'
+      exists (select from pg_stat_activity
+           where datname = current_database() and application_name = 'quake-watch'
                  and state = 'idle' and query like 'unlisten%')
       """
     #expect(try observer.eventually(quiet))
@@ -173,7 +174,8 @@ import Testing
         """
         select (count(*) = 1 and bool_and(backend_xmin is null and xact_start is null
                                           and state = 'idle'))::text
-          from pg_stat_activity where application_name = 'quake-watch'
+          from pg_stat_activity
+           where datname = current_database() and application_name = 'quake-watch'
         """) == "true")
     let later = try ProcessMemory.peak(of: watch.pid)
     #expect(later <= memory + 1024, "\(later) after \(memory)")
