@@ -25,6 +25,9 @@ struct JSONLine {
   func double(_ key: String) -> Double? { (members[key] as? NSNumber)?.doubleValue }
   func bool(_ key: String) -> Bool? { (members[key] as? NSNumber)?.boolValue }
   func strings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
+  func objects(_ key: String) -> [JSONLine]? {
+    (members[key] as? [[String: Any]])?.map { JSONLine(text: text, members: $0) }
+  }
   subscript(key: String) -> JSONLine? {
     (members[key] as? [String: Any]).map { JSONLine(text: text, members: $0) }
   }
