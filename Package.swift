@@ -140,6 +140,13 @@ let package = Package(
         "ChildProcesses", "TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres",
       ],
       swiftSettings: strict),
+    // What the change feed promises, under load and faults.
+    .testTarget(
+      name: "ChangeFeedTests",
+      dependencies: [
+        "ChildProcesses", "TestSupport", "QuakeModel", "QuakeStore", "Postgres", "CZlib",
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
       swiftSettings: strict),

@@ -1,10 +1,10 @@
-import Glibc
+package import Glibc
 
 /// The parts of `posix_spawn` that glibc has (since 2.29 and 2.34) but that its Swift module, being
 /// made without the GNU extensions, does not show. They are looked up by name.
-enum SpawnActions {
+package enum SpawnActions {
   /// `POSIX_SPAWN_SETSID`: the child begins a session of its own.
-  static let newSession: Int32 = 0x80
+  package static let newSession: Int32 = 0x80
 
   private typealias CloseFrom =
     @convention(c) (
@@ -17,7 +17,7 @@ enum SpawnActions {
 
   /// The child closes every descriptor from `first` on, also one that another thread opens
   /// meanwhile without close-on-exec. Returns an error number or 0.
-  static func closeFrom(
+  package static func closeFrom(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32
   ) -> Int32 {
     guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return ENOSYS }
@@ -25,7 +25,7 @@ enum SpawnActions {
   }
 
   /// The child changes to `folder` before it runs the program. Returns an error number or 0.
-  static func changeDirectory(
+  package static func changeDirectory(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ folder: String
   ) -> Int32 {
     guard let symbol = dlsym(nil, "posix_spawn_file_actions_addchdir_np") else { return ENOSYS }

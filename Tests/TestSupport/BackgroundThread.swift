@@ -42,6 +42,11 @@ public final class BackgroundThread: Sendable {
     if let failure = state.failure.withLock({ $0 }) { throw failure }
   }
 
+  /// Starts a thread that nobody waits for.
+  public static func detach(_ body: @escaping @Sendable () -> Void) {
+    pthread_detach(BackgroundThread(body).handle)
+  }
+
   /// Runs `body` on `count` threads at once, each with its number, and waits for all of them; throws
   /// the first of what they threw.
   public static func run(

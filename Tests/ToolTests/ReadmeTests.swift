@@ -1,5 +1,6 @@
 import Foundation
 import QuakeStore
+import TestSupport
 import Testing
 
 /// The examples in README.md do what they show.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Feeds for tests: made up, or real.
 enum Feeds {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// An HTTP server on 127.0.0.1 that says exactly what a test tells it to, and remembers what it was
 /// asked. Each connection has a thread of its own and serves one request.

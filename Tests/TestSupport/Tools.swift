@@ -1,25 +1,30 @@
 import Foundation
 import QuakeStore
-import TestSupport
 
 /// The built binaries: in the folder `QUAKE_BIN`, by default the release build of this package.
-enum Tools {
-  struct Missing: Error, CustomStringConvertible {
+public enum Tools {
+  /// A tool that was not built.
+  public struct Missing: Error, CustomStringConvertible {
     let path: String
-    var description: String { "there is no \(path): run \"make build\" first, or set QUAKE_BIN" }
+    /// What to do.
+    public var description: String {
+      "there is no \(path): run \"make build\" first, or set QUAKE_BIN"
+    }
   }
 
-  static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+  /// The package's folder.
+  public static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().path
 
-  static let folder =
+  /// The folder of the binaries.
+  public static let folder =
     ProcessInfo.processInfo.environment["QUAKE_BIN"] ?? package + "/.build/release"
 
   /// Long variants run too.
-  static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
+  public static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
 
   /// What every tool sees: nothing of the caller's that would name a database.
-  static var environment: [String: String] {
+  public static var environment: [String: String] {
     let caller = ProcessInfo.processInfo.environment
     var environment = [
       "PATH": caller["PATH"] ?? "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
@@ -31,19 +36,20 @@ enum Tools {
     return environment
   }
 
-  static func start(
+  /// Starts a tool.
+  public static func start(
     _ tool: String, _ arguments: [String], environment: [String: String] = [:],
-    input: String = "/dev/null", folder: String? = nil
+    input: String = "/dev/null", folder: String? = nil, output: Int32? = nil
   ) throws -> ToolProcess {
     let path = Self.folder + "/" + tool
     guard access(path, X_OK) == 0 else { throw Missing(path: path) }
     return try ToolProcess(
       path, arguments, environment: Self.environment.merging(environment) { $1 }, input: input,
-      folder: folder)
+      folder: folder, output: output)
   }
 
   /// Runs a tool to its end.
-  static func run(
+  public static func run(
     _ tool: String, _ arguments: [String], environment: [String: String] = [:],
     input: String = "/dev/null", folder: String? = nil
   ) throws -> ToolProcess.Outcome {
@@ -51,13 +57,14 @@ enum Tools {
   }
 
   /// Runs a shell command to its end, with the binaries in PATH.
-  static func shell(
+  public static func shell(
     _ command: String, environment: [String: String] = [:], folder: String? = nil
   ) throws -> ToolProcess.Outcome {
     try startShell(command, environment: environment, folder: folder).exit()
   }
 
-  static func startShell(
+  /// Starts a shell command, with the binaries in PATH.
+  public static func startShell(
     _ command: String, environment: [String: String] = [:], folder: String? = nil
   ) throws -> ToolProcess {
     var all = Self.environment.merging(environment) { $1 }
@@ -67,14 +74,16 @@ enum Tools {
   }
 
   /// The real `psql` of the server under test.
-  static func psql() throws -> String { try TestServer.shared.server.psqlPath }
+  public static func psql() throws -> String { try TestServer.shared.server.psqlPath }
 }
 
 /// A folder of a test's own, gone with the last reference to it.
-final class TemporaryFolder {
-  let path: String
+public final class TemporaryFolder {
+  /// Where it is.
+  public let path: String
 
-  init() throws {
+  /// Makes a folder.
+  public init() throws {
     path = "/tmp/quake-tool-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
@@ -82,13 +91,15 @@ final class TemporaryFolder {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
+  /// Writes a file; gives its path.
   @discardableResult
-  func write(_ name: String, _ text: String) throws -> String {
+  public func write(_ name: String, _ text: String) throws -> String {
     try write(name, Array(text.utf8))
   }
 
+  /// Writes a file; gives its path.
   @discardableResult
-  func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+  public func write(_ name: String, _ bytes: [UInt8]) throws -> String {
     let file = path + "/" + name
     try Data(bytes).write(to: URL(fileURLWithPath: file))
     return file
@@ -96,7 +107,7 @@ final class TemporaryFolder {
 }
 
 /// Waits for what sends no event to a test, such as another process's state, with a deadline.
-func eventually(
+public func eventually(
   _ what: String, within patience: Duration = ToolProcess.patience, _ holds: () throws -> Bool
 ) throws {
   let deadline = ContinuousClock.now + patience

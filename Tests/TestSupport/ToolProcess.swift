@@ -1,41 +1,50 @@
-import Foundation
-
-@testable import ChildProcesses
+import ChildProcesses
+public import Foundation
 
 /// A program that runs beside the test: its output is read line by line, everything that is waited
 /// for has a deadline, and it is killed if it is still there when nobody refers to it any more.
 ///
 /// Used from one thread.
-final class ToolProcess {
+public final class ToolProcess {
   /// How a program ended.
-  enum Ending: Equatable {
+  public enum Ending: Equatable, Sendable {
+    /// With this status.
     case exited(Int32)
+    /// By this signal.
     case killed(by: Int32)
   }
 
   /// What a test gets that waited in vain.
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
+  public struct Failure: Error, CustomStringConvertible {
+    /// What it waited for, and what there was instead.
+    public let description: String
+
+    /// A failure with a text.
+    public init(description: String) {
+      self.description = description
+    }
   }
 
   /// What a program left.
-  struct Outcome {
-    var ending: Ending
+  public struct Outcome: Sendable {
+    /// How it ended.
+    public var ending: Ending
     /// What of standard output had not been read yet.
-    var output: String
+    public var output: String
     /// All of standard error.
-    var errors: String
+    public var errors: String
 
     /// The exit status; -1 for a program that a signal ended.
-    var status: Int32 { if case .exited(let status) = ending { status } else { -1 } }
+    public var status: Int32 { if case .exited(let status) = ending { status } else { -1 } }
     /// Its lines; a terminal's end in CR LF, which is one character to Swift.
-    var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
+    public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
   }
 
   /// Generous, because other people's builds may run on the same machine.
-  static let patience = Duration.seconds(30)
+  public static let patience = Duration.seconds(30)
 
-  let pid: pid_t
+  /// Its process id.
+  public let pid: pid_t
   private let name: String
   private var outputDescriptor: Int32
   private var errorDescriptor: Int32
@@ -48,9 +57,11 @@ final class ToolProcess {
   /// - Parameters:
   ///   - input: A file for its standard input.
   ///   - folder: The folder to start it in.
-  init(
+  ///   - output: A descriptor for its standard output, where a test reads that by itself; it stays the
+  ///     caller's to close.
+  public init(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    input: String = "/dev/null", folder: String? = nil
+    input: String = "/dev/null", folder: String? = nil, output: Int32? = nil
   ) throws {
     name = ([executable.split(separator: "/").last.map(String.init) ?? executable] + arguments)
       .joined(separator: " ")
@@ -63,7 +74,7 @@ final class ToolProcess {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, outputEnds[1], 1)
+    posix_spawn_file_actions_adddup2(&actions, output ?? outputEnds[1], 1)
     posix_spawn_file_actions_adddup2(&actions, errorEnds[1], 2)
     // What other tests have open is none of its business: it would keep their pipes from ending.
     _ = SpawnActions.closeFrom(&actions, 3)
@@ -120,31 +131,34 @@ final class ToolProcess {
 
   // MARK: Talking to it
 
-  func signal(_ number: Int32) {
+  /// Sends it a signal, unless it has ended.
+  public func signal(_ number: Int32) {
     if ending == nil { kill(pid, number) }
   }
 
   /// Nobody reads its standard output any more.
-  func closeOutput() {
+  public func closeOutput() {
     close(outputDescriptor)
     outputDescriptor = -1
   }
 
   /// All of standard error so far.
-  var errorText: String { String(decoding: errors, as: UTF8.self) }
+  public var errorText: String { String(decoding: errors, as: UTF8.self) }
 
   /// The next line of standard output.
-  func line(within patience: Duration = ToolProcess.patience) throws -> String {
+  public func line(within patience: Duration = ToolProcess.patience) throws -> String {
     try wait(for: "a line", within: patience) { self.takeLine() }
   }
 
   /// The next lines of standard output.
-  func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws -> [String] {
+  public func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws
+    -> [String]
+  {
     try (0..<count).map { _ in try line(within: patience) }
   }
 
   /// Waits until standard error holds `text`, `count` times.
-  func waitForError(
+  public func waitForError(
     _ text: String, count: Int = 1, within patience: Duration = ToolProcess.patience
   ) throws {
     _ = try wait(for: "\"\(text)\" on standard error", within: patience) {
@@ -153,7 +167,7 @@ final class ToolProcess {
   }
 
   /// Waits for its end.
-  func exit(within patience: Duration = ToolProcess.patience) throws -> Outcome {
+  public func exit(within patience: Duration = ToolProcess.patience) throws -> Outcome {
     let deadline = ContinuousClock.now + patience
     while !reap() || outputDescriptor >= 0 || errorDescriptor >= 0 {
       guard ContinuousClock.now < deadline else { throw timeout("its end") }

@@ -1,29 +1,31 @@
 import Foundation
 import Postgres
-import TestSupport
-import Testing
 
 extension TestDatabase {
   /// `--database` and the address.
-  var option: [String] { ["--database", conninfo] }
+  public var option: [String] { ["--database", conninfo] }
 
   /// The first column of the answer, as text.
-  func column(_ query: String) throws -> [String] {
+  public func column(_ query: String) throws -> [String] {
     let result = try connect().execute(SQL(trusted: query))
     return (0..<result.rowCount).map { result.text($0, 0) ?? "null" }
   }
 
   /// The first value of the answer, as text.
-  func value(_ query: String) throws -> String {
-    try #require(try column(query).first, "no row: \(query)")
+  public func value(_ query: String) throws -> String {
+    guard let value = try column(query).first else {
+      throw ToolProcess.Failure(description: "no row: \(query)")
+    }
+    return value
   }
 
-  func count(_ table: String) throws -> Int {
-    try #require(Int(try value("select count(*) from \(table)")))
+  /// How many rows a table has.
+  public func count(_ table: String) throws -> Int {
+    Int(try value("select count(*) from \(table)")) ?? -1
   }
 
   /// Everything that an import may write, as one text: equal texts, equal contents.
-  func contents() throws -> String {
+  public func contents() throws -> String {
     let tables = [
       "quake", "quake_alias", "quake_version", "change_transaction", "change_pending", "import",
       "import_reject", "feed", "migration",
@@ -39,7 +41,7 @@ extension TestDatabase {
   }
 
   /// The history in its order, each change as `token position op code`.
-  func history() throws -> [String] {
+  public func history() throws -> [String] {
     try column(
       """
       select concat_ws(' ', token, position, op, coalesce(code, 'null'))
@@ -49,7 +51,7 @@ extension TestDatabase {
 
   /// What `psql` does with statements on its standard input, one after the other in one session.
   @discardableResult
-  func psql(
+  public func psql(
     _ script: String, options: [String] = [], environment: [String: String] = [:]
   ) throws -> ToolProcess.Outcome {
     let folder = try TemporaryFolder()
@@ -58,12 +60,14 @@ extension TestDatabase {
       environment: Tools.environment.merging(environment) { $1 },
       input: folder.write("script.sql", script))
     let outcome = try process.exit()
-    try #require(outcome.status == 0, "psql failed: \(outcome.errors)")
+    guard outcome.status == 0 else {
+      throw ToolProcess.Failure(description: "psql failed: \(outcome.errors)")
+    }
     return outcome
   }
 
   /// Waits until a session of `application` has sent what contains `statement` and is idle.
-  func waitForIdle(_ application: String, after statement: String) throws {
+  public func waitForIdle(_ application: String, after statement: String) throws {
     try eventually("\(application) is idle after \(statement)") {
       try value(
         """

@@ -1,0 +1,41 @@
+import Postgres
+import TestSupport
+
+/// A transaction that begins first and commits last must be delivered, each time.
+enum LateCommitCheck {
+  /// Rounds with two writers and a watcher: one writer changes something, the other changes something
+  /// and commits, then the first one commits. The watcher has usually read the second before.
+  ///
+  /// - Returns: What was wrong; it stops at the first change that does not come.
+  static func run(rounds: Int, in database: TestDatabase, patience: Duration = .seconds(30)) throws
+    -> Violations
+  {
+    var violations = Violations(feed: "late commits")
+    let feed = try FeedProcess(database.conninfo, ["--from-start"])
+    let early = try database.connect(applicationName: "early")
+    let late = try database.connect(applicationName: "late")
+    for round in 1...rounds {
+      try late.run("begin")
+      try insert(late, "late-\(round)")
+      try insert(early, "early-\(round)")
+      // Alternately the watcher has read the early one when the late one commits, and may have.
+      if round.isMultiple(of: 2) { try? feed.waitForLines(2 * round - 1, within: patience) }
+      try late.run("commit")
+      do {
+        try feed.waitForLines(2 * round, within: patience)
+      } catch {
+        break
+      }
+    }
+    try feed.stop()
+    let history = try KnownHistory(over: database.connect())
+    violations.add(
+      ChangeOracle(history).judge(feed.recorder.lines, of: "late commits").violations)
+    return violations
+  }
+
+  private static func insert(_ connection: Connection, _ code: String) throws {
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude) values ($1, now(), 3)", [.text(code)])
+  }
+}

@@ -1,0 +1,36 @@
+import QuakeStore
+import TestSupport
+
+/// What is committed while a watcher begins to listen is not left until the history is asked without
+/// a bell, a second later.
+enum ListenCheck {
+  private static let prompt = Duration.milliseconds(500)
+
+  /// The watcher's `listen` is held up until a change has been committed.
+  ///
+  /// - Parameter tool: The program; nil is the built one.
+  static func run(tool: String?, in database: TestDatabase) throws -> Violations {
+    var violations = Violations(feed: "listen")
+    let socket = try TestServer.shared.server.status().socketDirectory + "/.s.PGSQL.5432"
+    let proxy = try FaultyProxy(to: socket)
+    defer { proxy.stop() }
+    let connection = try database.connect()
+    var delays: [Duration] = []
+    for round in 1...4 {
+      let hold = proxy.hold("listen quake_changes")
+      let feed = try FeedProcess(
+        proxy.conninfo(database: database.name, user: "quake"), [], tool: tool)
+      try hold.isHeld.require("the watcher listens")
+      try connection.run("insert into quake.quake (code, time) values ('\(round)', now())")
+      hold.mayPass.happen()
+      let begun = ContinuousClock.now
+      try feed.waitForLines(1)
+      delays.append(ContinuousClock.now - begun)
+      try feed.stop()
+    }
+    if let least = delays.min(), least > prompt {
+      violations.add(.late, "never sooner than \(least)")
+    }
+    return violations
+  }
+}

@@ -1,0 +1,44 @@
+import Postgres
+import TestSupport
+
+/// No transaction is committed before another that has a smaller number.
+enum OvertakingCheck {
+  /// A writer is held up between its number and its commit, while another one commits or waits to. The
+  /// database must have `SQLMutation.stopAfterNumber`.
+  static func run(in database: TestDatabase) throws -> Violations {
+    let feed = try FeedProcess(database.conninfo, ["--from-start"])
+    let gate = try database.connect(applicationName: "gate")
+    try gate.run("select pg_advisory_lock(42)")
+    let isDone = Event()
+    let late = BackgroundThread { try insert(database, "late") }
+    guard try gate.waitUntilBlocked(applicationName: "late") else {
+      throw ToolProcess.Failure(description: "the late writer does not wait")
+    }
+    let early = BackgroundThread {
+      try insert(database, "early")
+      isDone.happen()
+    }
+    // With the lock it waits; without, it commits, and the watcher reads it.
+    let isBlocked = try gate.eventually(
+      """
+      exists (select from pg_stat_activity where application_name = 'early'
+               and datname = current_database() and wait_event_type = 'Lock')
+      """, within: .seconds(2))
+    if !isBlocked {
+      try isDone.require("the early writer commits or waits")
+      try feed.waitForLines(1)
+    }
+    try gate.run("select pg_advisory_unlock(42)")
+    try late.join()
+    try early.join()
+    try? feed.waitForLines(2, within: .seconds(isBlocked ? 30 : 7))
+    try feed.stop()
+    let history = try KnownHistory(over: database.connect())
+    return ChangeOracle(history).judge(feed.recorder.lines, of: "overtaking").violations
+  }
+
+  private static func insert(_ database: TestDatabase, _ name: String) throws {
+    let connection = try database.connect(applicationName: name)
+    try connection.run("insert into quake.quake (code, time) values ('\(name)', now())")
+  }
+}

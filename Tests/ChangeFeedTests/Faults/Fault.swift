@@ -1,0 +1,49 @@
+/// What is done to a running system.
+enum Fault: CaseIterable, Sendable {
+  /// `pg_terminate_backend` on a writer's connection.
+  case terminateWriter
+  /// `pg_terminate_backend` on a watcher's connection.
+  case terminateWatcher
+  /// `kill -9` of one server process: PostgreSQL ends all others and recovers.
+  case killBackend
+  /// `kill -9` of every process of the server, which is then started again.
+  case crashServer
+  /// The proxied connections end.
+  case cutNetwork
+  /// The network takes bytes and delivers none for a while.
+  case stallNetwork
+  /// What the server sends is lost; no end is told.
+  case loseAnswers
+  /// What the client sends is lost; no end is told.
+  case loseQuestions
+  /// 75 ± 50 ms each way for a while.
+  case delayNetwork
+  /// `kill -9` of a watcher with a state file, which is started again.
+  case killFileWatcher
+  /// `kill -9` of a watcher with a name, which is started again.
+  case killNamedWatcher
+  /// A watcher is stopped for a while (SIGSTOP, SIGCONT).
+  case stopWatcher
+  /// Nobody reads a watcher's output for a while.
+  case stallReader
+  /// The table of events is kept as it is just now.
+  case keepState
+
+  /// How often each is done in a run of 200,000 changes.
+  var count: Int {
+    switch self {
+    case .loseAnswers, .loseQuestions: 1
+    case .killBackend, .crashServer, .stallNetwork, .delayNetwork: 2
+    case .stopWatcher, .stallReader, .keepState: 3
+    case .cutNetwork, .killNamedWatcher: 6
+    case .terminateWriter, .terminateWatcher, .killFileWatcher: 10
+    }
+  }
+
+  /// All of them so often, in a random order.
+  static func deck(times: Int, using random: inout some RandomNumberGenerator) -> [Fault] {
+    (0..<times).flatMap { _ in
+      allCases.flatMap { Array(repeating: $0, count: $0.count) }.shuffled(using: &random)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import Glibc
+import Postgres
+import TestSupport
+
+/// Does faults to a server, its writers and its watchers, each when the writers have come so far.
+final class FaultInjector {
+  /// The watchers, by what may happen to them.
+  struct Watchers {
+    var withFile: [WatchedFeed] = []
+    var withName: [WatchedFeed] = []
+    var stopped: [WatchedFeed] = []
+    var unread: [WatchedFeed] = []
+  }
+
+  private let server: OwnServer
+  private let proxy: FaultyProxy
+  private let watchers: Watchers
+  private let log: WriterLog
+  private var random: SeededGenerator
+  private var connection: Connection?
+  /// Tokens at which the table was kept, in `proof.kept_<number>`.
+  private(set) var kept: [(token: Int64, table: String)] = []
+  /// How many of each were done.
+  private(set) var done: [Fault: Int] = [:]
+
+  init(
+    server: OwnServer, proxy: FaultyProxy, watchers: Watchers, log: WriterLog,
+    random: SeededGenerator
+  ) {
+    self.server = server
+    self.proxy = proxy
+    self.watchers = watchers
+    self.log = log
+    self.random = random
+  }
+
+  /// Does all of `deck`, spread over the time until `changes` are committed.
+  func run(_ deck: [Fault], until changes: Int, hasEnded: () -> Bool) throws {
+    for (number, fault) in deck.enumerated() {
+      let wanted = changes * (number + 1) / (deck.count + 2)
+      try waitForChanges(wanted, hasEnded)
+      try inject(fault)
+      done[fault, default: 0] += 1
+    }
+  }
+
+  private func waitForChanges(_ wanted: Int, _ hasEnded: () -> Bool) throws {
+    var (last, deadline) = (log.committedChanges, Deadline(after: .seconds(60)))
+    while log.committedChanges < wanted, !hasEnded() {
+      poll(nil, 0, 5)
+      guard log.committedChanges == last else {
+        (last, deadline) = (log.committedChanges, Deadline(after: .seconds(60)))
+        continue
+      }
+      if deadline.hasPassed {
+        throw ToolProcess.Failure(
+          description: "nobody has committed anything for a minute: \(done)")
+      }
+    }
+  }
+
+  private func inject(_ fault: Fault) throws {
+    switch fault {
+    case .terminateWriter: try terminate(likeName: "load %")
+    case .terminateWatcher: try terminate(likeName: "quake-watch")
+    case .killBackend: try killBackend()
+    case .crashServer:
+      log.noteCrash()
+      try server.crash()
+    case .cutNetwork: proxy.cut()
+    case .stallNetwork:
+      proxy.set(.stall)
+      letPass(changes: 4000, atMost: .seconds(4))
+      proxy.set(.pass)
+    case .loseAnswers: proxy.halfOpen(losing: .toClient)
+    case .loseQuestions: proxy.halfOpen(losing: .toServer)
+    case .delayNetwork:
+      proxy.set(.delay)
+      letPass(changes: 6000, atMost: .seconds(4))
+      proxy.set(.pass)
+    case .killFileWatcher:
+      try watchers.withFile.randomElement(using: &random)?.killAndRestart()
+    case .killNamedWatcher:
+      try watchers.withName.randomElement(using: &random)?.killAndRestart()
+    case .stopWatcher:
+      guard let watcher = watchers.stopped.randomElement(using: &random) else { return }
+      watcher.process.process.signal(SIGSTOP)
+      letPass(changes: 6000, atMost: .seconds(4))
+      watcher.process.process.signal(SIGCONT)
+    case .stallReader:
+      guard let watcher = watchers.unread.randomElement(using: &random) else { return }
+      watcher.process.setRead(false)
+      letPass(changes: 6000, atMost: .seconds(4))
+      watcher.process.setRead(true)
+    case .keepState: try keepState()
+    }
+  }
+
+  /// Lets the writers go on.
+  private func letPass(changes: Int, atMost duration: Duration) {
+    let wanted = log.committedChanges + changes
+    let deadline = Deadline(after: duration)
+    while log.committedChanges < wanted, !deadline.hasPassed { poll(nil, 0, 5) }
+  }
+
+  private func terminate(likeName name: String) throws {
+    // Its transaction may have drawn a number.
+    log.noteTermination()
+    _ = try ask(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name like '\(name)' order by md5(pid::text || '\(random.next())') limit 1
+      """)
+  }
+
+  private func killBackend() throws {
+    let pid = try ask(
+      "select pid from pg_stat_activity where application_name like 'load %' order by random() limit 1"
+    )
+    guard let pid = pid.flatMap({ pid_t($0) }) else { return }
+    log.noteCrash()
+    kill(pid, SIGKILL)
+  }
+
+  private func keepState() throws {
+    let table = "proof.kept_\(kept.count)"
+    let token = try withConnection { connection in
+      try connection.run("create schema if not exists proof", "drop table if exists \(table)")
+      try connection.run("begin isolation level repeatable read")
+      let token = try connection.ask("select quake.latest_token()")
+      try connection.run("create table \(table) as select * from quake.quake", "commit")
+      return token
+    }
+    let number = token?.split(separator: ".").first.flatMap { Int64($0) }
+    kept.append((number ?? -1, table))
+  }
+
+  private func ask(_ query: String) throws -> String? {
+    try withConnection { try $0.ask(query) }
+  }
+
+  /// The server may be recovering from the last fault.
+  private func withConnection<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+    let deadline = Deadline(after: .seconds(60))
+    while true {
+      do {
+        let usable = try connection ?? server.connect(applicationName: "faults")
+        connection = usable
+        return try body(usable)
+      } catch let error as PostgresError where error.isConnectionLoss && !deadline.hasPassed {
+        connection = nil
+        poll(nil, 0, 20)
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import TestSupport
+
+/// Imports of a feed whose events change each time, by the built `quake-ingest`, some of them killed.
+final class ImportWriter {
+  private let events: Int
+  private let conninfo: String
+  private let log: WriterLog
+  private var random: SeededGenerator
+  private let shouldStop: @Sendable () -> Bool
+
+  init(
+    events: Int, _ conninfo: String, log: WriterLog, random: SeededGenerator,
+    until shouldStop: @escaping @Sendable () -> Bool
+  ) {
+    self.events = events
+    self.conninfo = conninfo
+    self.log = log
+    self.random = random
+    self.shouldStop = shouldStop
+  }
+
+  func run() throws {
+    let folder = try TemporaryFolder()
+    var round = 0
+    while !shouldStop() {
+      round += 1
+      let file = try folder.write("feed.geojson", feed(round))
+      let process = try Tools.start(
+        "quake-ingest", ["import", "--json", "--database", conninfo, file])
+      if round.isMultiple(of: 3) {
+        let instant = Duration.milliseconds(Int.random(in: 20...200, using: &random))
+        if (try? process.exit(within: instant)) == nil {
+          process.signal(SIGKILL)
+          log.noteTermination()
+          _ = try process.exit()
+        }
+        continue
+      }
+      let outcome = try process.exit()
+      if outcome.status == 0, let line = outcome.lines.first, let report = try? JSONLine(line) {
+        let changes = (report.integer("inserted") ?? 0) + (report.integer("updated") ?? 0)
+        log.note("import/\(round)", .committed, changes: changes)
+      } else {
+        log.noteTermination()
+        poll(nil, 0, 50)
+      }
+    }
+  }
+
+  private func feed(_ round: Int) -> String {
+    let features = (1...events).map { number in
+      """
+      {"type":"Feature","id":"im\(number)","properties":{"mag":\(Double((number + round) % 80) / 10),\
+      "place":"\(number) km N of Nowhere","time":\(1_700_000_000_000 + number),"updated":\
+      \(1_700_000_000_000 + round),"net":"im","code":"\(number)","type":"earthquake","ids":",im\(number),"},\
+      "geometry":{"type":"Point","coordinates":[\(number % 180),\(number % 90),10]}}
+      """
+    }
+    return """
+      {"type":"FeatureCollection","metadata":{"generated":\(1_700_000_000_000 + round * 1000),\
+      "status":200,"count":\(events)},"features":[\(features.joined(separator: ","))]}
+      """
+  }
+}

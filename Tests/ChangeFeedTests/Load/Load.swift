@@ -1,0 +1,89 @@
+import Synchronization
+import TestSupport
+
+/// Many writers at once, until so many changes are committed.
+final class Load {
+  let log = WriterLog()
+  private let changes: Int
+  private let threads: [BackgroundThread]
+  private let isOver: OverFlag
+
+  /// Shared by the writers.
+  final class OverFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isRaised: Bool { flag.load(ordering: .relaxed) }
+    func raise() { flag.store(true, ordering: .relaxed) }
+  }
+
+  /// What writes.
+  struct Settings {
+    /// How many changes.
+    var changes: Int
+    var writers = 16
+    var largestBatch: Int64 = 60
+    /// How many `psql`s at a time.
+    var programs = 0
+    /// Events in a feed that is imported again and again; 0: none is.
+    var importedEvents = 0
+    var truncates = true
+  }
+
+  /// Starts them.
+  init(_ settings: Settings, _ conninfo: String, psql: String = "") {
+    changes = settings.changes
+    let isOver = OverFlag()
+    self.isOver = isOver
+    let log = log
+    let isDone: @Sendable () -> Bool = {
+      isOver.isRaised || log.committedChanges >= settings.changes
+    }
+    let levels = ["read committed", "repeatable read", "serializable"]
+    var threads = (0..<settings.writers).map { number in
+      var writer = LoadWriter.Settings(
+        name: "w\(number)", isolation: levels[number % 3], largestBatch: settings.largestBatch)
+      writer.truncates = settings.truncates && number == 0
+      // These begin first and commit last.
+      if number % 4 == 3 { writer.lateCommit = (every: 5, after: 40) }
+      writer.isCareless = number % 5 == 4
+      return BackgroundThread { [writer] in
+        try LoadWriter(
+          writer, conninfo, log: log, random: Seed.generator(writer.name), until: isDone
+        ).run()
+      }
+    }
+    for number in 0..<settings.programs {
+      threads.append(
+        BackgroundThread {
+          try PsqlWriter(
+            "p\(number)", psql: psql, conninfo, log: log, random: Seed.generator("p\(number)"),
+            until: isDone
+          ).run()
+        })
+    }
+    if settings.importedEvents > 0 {
+      threads.append(
+        BackgroundThread {
+          try ImportWriter(
+            events: settings.importedEvents, conninfo, log: log,
+            random: Seed.generator("import"), until: isDone
+          ).run()
+        })
+    }
+    self.threads = threads
+  }
+
+  /// Whether they have written enough.
+  var hasEnded: Bool { isOver.isRaised || log.committedChanges >= changes }
+
+  /// Waits for their end; throws the first of what they threw.
+  func join() throws {
+    var failure: (any Error)?
+    for thread in threads {
+      do { try thread.join() } catch { if failure == nil { failure = error } }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Tells them to end.
+  func stop() { isOver.raise() }
+}

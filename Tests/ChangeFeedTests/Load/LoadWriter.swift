@@ -1,0 +1,166 @@
+import Glibc
+import Postgres
+import Synchronization
+import TestSupport
+
+/// One of the writers: transactions of random sizes with savepoints and rollbacks, on events of its own
+/// and on some that all share, over a connection that may be taken away at any moment.
+final class LoadWriter {
+  /// How a writer works.
+  struct Settings: Sendable {
+    var name: String
+    var isolation = "read committed"
+    /// The most events that one statement inserts.
+    var largestBatch: Int64 = 60
+    var truncates = false
+    /// Each so-many-th transaction waits before its commit until so many transactions of others have
+    /// been committed since it began.
+    var lateCommit: (every: Int, after: Int)?
+    /// Switches off waiting for the flush, which the store must switch on again.
+    var isCareless = false
+  }
+
+  private let settings: Settings
+  private let conninfo: String
+  private let log: WriterLog
+  private let shouldStop: @Sendable () -> Bool
+  private var random: SeededGenerator
+  private var connection: Connection?
+  private var transactions = 0
+  private var highest: Int64 = 0
+
+  init(
+    _ settings: Settings, _ conninfo: String, log: WriterLog, random: SeededGenerator,
+    until shouldStop: @escaping @Sendable () -> Bool
+  ) {
+    self.settings = settings
+    self.conninfo = conninfo
+    self.log = log
+    self.random = random
+    self.shouldStop = shouldStop
+  }
+
+  /// Writes until it is told to stop.
+  func run() throws {
+    while !shouldStop() {
+      guard let connection = connect() else {
+        poll(nil, 0, 20)
+        continue
+      }
+      transactions += 1
+      let name = "\(settings.name)/\(transactions)"
+      do {
+        try runTransaction(connection, name)
+      } catch let error as PostgresError {
+        guard Self.isExpected(error) else { throw error }
+        if error.isConnectionLoss || error.sqlState.hasPrefix("57P") {
+          self.connection = nil
+        } else {
+          do { try connection.execute("rollback") } catch { self.connection = nil }
+        }
+      }
+    }
+  }
+
+  /// Serialization failures, deadlocks, lock timeouts, and servers that go away.
+  private static func isExpected(_ error: PostgresError) -> Bool {
+    error.isConnectionLoss || error.sqlState.hasPrefix("57P")
+      || ["40001", "40P01", "55P03", "23505"].contains(error.sqlState)
+  }
+
+  private func connect() -> Connection? {
+    if let connection { return connection }
+    connection = try? Connection(
+      ConnectionSettings(conninfo, applicationName: "load \(settings.name)"))
+    if settings.isCareless { _ = try? connection?.run("set synchronous_commit = off") }
+    return connection
+  }
+
+  private func runTransaction(_ connection: Connection, _ name: String) throws {
+    var changes = 0
+    do {
+      try connection.run("begin isolation level \(settings.isolation)")
+      try connection.execute(
+        """
+        select set_config('quake.context', $1, true), set_config('quake.author', $2, true),
+               set_config('lock_timeout', '1s', true)
+        """, [.text(name), .text(settings.name)])
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        changes += try step(connection)
+      }
+      if let late = settings.lateCommit, transactions.isMultiple(of: late.every) {
+        waitForOthers(late.after)
+      }
+    } catch {
+      log.note(name, .rolledBack, changes: nil)
+      throw error
+    }
+    if Int.random(in: 0..<12, using: &random) == 0 {
+      log.note(name, .rolledBack, changes: nil)
+      try connection.execute("rollback")
+      return
+    }
+    do throws(PostgresError) {
+      try connection.execute("commit")
+    } catch {
+      log.note(name, error.isConnectionLoss ? .unknown : .commitFailed, changes: nil)
+      throw error
+    }
+    log.note(name, .committed, changes: changes)
+  }
+
+  private func waitForOthers(_ count: Int) {
+    let wanted = log.count(.committed) + count
+    let deadline = Deadline(after: .seconds(10))
+    while log.count(.committed) < wanted, !shouldStop(), !deadline.hasPassed { poll(nil, 0, 5) }
+  }
+
+  /// Some statements, perhaps within a savepoint, perhaps rolled back to it.
+  private func step(_ connection: Connection) throws -> Int {
+    guard Int.random(in: 0..<5, using: &random) == 0 else { return try statement(connection) }
+    try connection.execute("savepoint s")
+    let inside = try statement(connection) + statement(connection)
+    if Bool.random(using: &random) {
+      try connection.execute("rollback to savepoint s")
+      return 0
+    }
+    try connection.execute("release savepoint s")
+    return inside
+  }
+
+  /// One statement; how many changes it made.
+  private func statement(_ connection: Connection) throws -> Int {
+    let own = "\(settings.name)-"
+    let size = Int64.random(in: 1...settings.largestBatch, using: &random)
+    let start = Int64.random(in: 0...max(0, highest - size), using: &random)
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<30:
+      defer { highest += size }
+      return try execute(connection, LoadStatements.upsert, own, highest, highest + size - 1)
+    case 30..<55: return try execute(connection, LoadStatements.update, own, start, start + size)
+    case 55..<65:
+      return try execute(connection, LoadStatements.updatePlace, own, start, start + size)
+    case 65..<70:
+      _ = try execute(connection, LoadStatements.touch, own, start, start + size)
+      return 0
+    case 70..<82:
+      return try execute(connection, LoadStatements.delete, own, start, start + size / 2)
+    case 82..<84 where settings.truncates && transactions.isMultiple(of: 5):
+      try connection.execute("truncate quake.quake")
+      return 1
+    default:
+      let shared = Int64.random(in: 0..<40, using: &random)
+      let statement =
+        Bool.random(using: &random) ? LoadStatements.upsert : LoadStatements.update
+      return try execute(connection, statement, "shared-", shared, shared + size % 3)
+    }
+  }
+
+  private func execute(
+    _ connection: Connection, _ statement: String, _ prefix: String, _ from: Int64, _ to: Int64
+  ) throws -> Int {
+    try connection.execute(
+      SQL(trusted: statement), [.text(prefix), .integer(from), .integer(to)]
+    ).affectedRows
+  }
+}

@@ -1,0 +1,68 @@
+import TestSupport
+import Testing
+
+/// The known bugs of such a feed, put in one at a time: each must be caught by the check that is there
+/// for it, which finds nothing wrong without the bug.
+@Suite(.serialized) struct MutationTests {
+  private func database(_ mutations: SQLMutation...) throws -> TestDatabase {
+    let database = try TestDatabase()
+    for mutation in mutations { try mutation.apply(to: database) }
+    return database
+  }
+
+  @Test func aNumberDrawnAtTheFirstChangeIsCaught() throws {
+    let violations = try LateCommitCheck.run(
+      rounds: 10, in: database(.numberAtFirstChange), patience: .seconds(7))
+    #expect(violations.kinds == [.lost], "\(violations)")
+  }
+
+  @Test func aMissingLockIsCaught() throws {
+    let right = try OvertakingCheck.run(in: database(.stopAfterNumber))
+    #expect(right.isEmpty, "\(right)")
+    let wrong = try OvertakingCheck.run(in: database(.stopAfterNumber, .noLock))
+    #expect(wrong.kinds == [.lost], "\(wrong)")
+  }
+
+  /// The same two by chance, as the stress test would see them.
+  @Test func theLoadCatchesWrongNumbersToo() throws {
+    let right = try LoadCheck.run(changes: 8000, in: database())
+    #expect(right.isEmpty, "\(right)")
+    for mutation in [SQLMutation.numberAtFirstChange, .noLock] {
+      // Chance may spare a run, hardly five.
+      var found: Set<Violation.Kind> = []
+      for _ in 1...5 where found.isEmpty {
+        found = try LoadCheck.run(changes: 8000, in: database(mutation)).kinds
+      }
+      #expect(found.contains(.lost), "\(mutation.name): \(found)")
+    }
+  }
+
+  @Test func aBellThatRingsTooEarlyIsCaught() throws {
+    let right = try BellCheck.run(in: database(.slowCommit))
+    #expect(right.isEmpty, "\(right)")
+    let unnumbered = try BellCheck.run(in: database(.bellBeforeNumber))
+    #expect(unnumbered.kinds == [.wrongBell], "\(unnumbered)")
+    let scratch = try database()
+    try scratch.connect().run("create extension dblink schema public")
+    try SQLMutation.bellBeforeCommit(scratch.conninfo).apply(to: scratch)
+    try SQLMutation.slowCommit.apply(to: scratch)
+    let early = try BellCheck.run(in: scratch)
+    #expect(early.kinds == [.late, .wrongBell], "\(early)")
+  }
+
+  @Test func aPlaceThatIsKeptBeforeTheFlushIsCaught() throws {
+    let right = try CursorCheck.run(tool: nil, in: database())
+    #expect(right.isEmpty, "\(right)")
+    let mutant = try ToolMutation.placeBeforeFlush.build()
+    let wrong = try CursorCheck.run(tool: mutant, in: database())
+    #expect(wrong.kinds == [.wrongCursor], "\(wrong)")
+  }
+
+  @Test func readingBeforeListeningIsCaught() throws {
+    let right = try ListenCheck.run(tool: nil, in: database())
+    #expect(right.isEmpty, "\(right)")
+    let mutant = try ToolMutation.readBeforeListen.build()
+    let wrong = try ListenCheck.run(tool: mutant, in: database())
+    #expect(wrong.kinds == [.late], "\(wrong)")
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Postgres
+import TestSupport
+
+/// A known bug, put into the functions of a scratch database.
+struct SQLMutation: Sendable {
+  /// One replacement in the text of a function.
+  struct Edit: Sendable {
+    let function: String
+    let text: String
+    let replacement: String
+  }
+
+  let name: String
+  let edits: [Edit]
+
+  /// Puts it in. Each text must be there exactly once: else the function has changed, and the bug
+  /// would be another, or none.
+  func apply(to database: TestDatabase) throws {
+    let connection = try database.connect()
+    for edit in edits {
+      let definition =
+        try connection.ask("select pg_get_functiondef('\(edit.function)'::regproc)") ?? ""
+      let parts = definition.components(separatedBy: edit.text)
+      guard parts.count == 2 else {
+        throw ToolProcess.Failure(
+          description: "\(name): \(parts.count - 1) times in \(edit.function): \(edit.text)")
+      }
+      try connection.execute(SQL(trusted: parts.joined(separator: edit.replacement)))
+    }
+  }
+
+  private static let number = "quake.change_pending__number"
+  private static let lock = "perform pg_advisory_xact_lock(x'7175616b6501'::bigint);"
+  private static let draw = "new_token := nextval('quake.token');"
+  private static let bell = "perform pg_notify('quake_changes', json_build_object("
+
+  /// None: what is checked must be right then.
+  static let none = SQLMutation(name: "none", edits: [])
+
+  /// The number of a transaction is drawn at its first change.
+  static let numberAtFirstChange = SQLMutation(
+    name: "number at the first change",
+    edits: [Edit(function: number, text: draw, replacement: "new_token := pending.transaction_id;")]
+  )
+
+  /// Numbers are drawn at commit, but nothing keeps others from overtaking.
+  static let noLock = SQLMutation(
+    name: "no lock", edits: [Edit(function: number, text: lock, replacement: "")])
+
+  /// The bell says a number that is not drawn yet.
+  static let bellBeforeNumber = SQLMutation(
+    name: "notification before the number",
+    edits: [
+      Edit(function: number, text: bell, replacement: "perform length(json_build_object("),
+      Edit(
+        function: number, text: draw,
+        replacement: """
+          perform pg_notify('quake_changes', json_build_object('token', new_token || '.' || nonce,
+            'inserted', pending.inserted, 'updated', pending.updated, 'deleted', pending.deleted,
+            'truncated', pending.truncated)::text);
+          \(draw)
+          """),
+    ])
+
+  /// The bell rings over another session, and so before the change can be read.
+  static func bellBeforeCommit(_ conninfo: String) -> SQLMutation {
+    SQLMutation(
+      name: "notification before the commit",
+      edits: [
+        Edit(
+          function: number, text: bell,
+          replacement: """
+            perform public.dblink_exec('\(conninfo)', 'notify quake_changes');
+            perform length(json_build_object(
+            """)
+      ])
+  }
+
+  /// No bug: a commit that takes a while after everything else was done.
+  static let slowCommit = SQLMutation(
+    name: "slow commit",
+    edits: [
+      Edit(
+        function: number, text: "return null;", replacement: "perform pg_sleep(0.1); return null;")
+    ])
+
+  /// No bug: a session called "late" waits, when it has its number, for lock 42.
+  static let stopAfterNumber = SQLMutation(
+    name: "stop after the number",
+    edits: [
+      Edit(
+        function: number, text: "insert into quake.change_transaction values",
+        replacement: """
+          if current_setting('application_name') = 'late' then perform pg_advisory_xact_lock(42); end if;
+          insert into quake.change_transaction values
+          """)
+    ])
+}

@@ -1,0 +1,175 @@
+import QuakeModel
+import TestSupport
+import Testing
+
+/// The oracle itself: each fault must be reported, and nothing else.
+@Suite struct OracleTests {
+  private static let lines = HandMadeFeed.lines
+
+  private func record(_ lines: [String]) -> FeedRecorder {
+    let recorder = FeedRecorder(checksValues: true)
+    for line in lines { recorder.feed(line) }
+    return recorder
+  }
+
+  /// What the oracle says of lines.
+  private func faults(
+    _ lines: [String], after place: String = "0", filter: String? = nil, isWhole: Bool = true
+  ) throws -> Set<Violation.Kind> {
+    var oracle = ChangeOracle(HandMadeFeed.history)
+    oracle.takeContents(of: record(Self.lines).lines)
+    return try oracle.judge(
+      record(lines).lines, of: "feed", after: #require(HistoryPlace(place)), filter: filter,
+      isWhole: isWhole
+    ).violations.kinds
+  }
+
+  @Test func aRightFeedIsRight() throws {
+    #expect(Self.lines.count == 11)
+    #expect(try faults(Self.lines) == [])
+    #expect(record(Self.lines).valueFaults == [])
+    #expect(record(Self.lines).malformedCount == 0)
+    let beats =
+      [HandMadeFeed.heartbeat(0)] + Self.lines[..<3] + [HandMadeFeed.heartbeat(2)]
+      + Self.lines[3...] + [HandMadeFeed.heartbeat(6), HandMadeFeed.heartbeat(6)]
+    #expect(try faults(beats) == [])
+  }
+
+  @Test func piecesOfAnySizeMakeTheSameLines() throws {
+    let bytes = Array(Self.lines.joined().utf8)
+    for size in [1, 2, 7, 100, 1000, bytes.count] {
+      let recorder = FeedRecorder(checksValues: true)
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { recorder.feed($0) }
+      }
+      #expect(recorder.lines == record(Self.lines).lines, "in pieces of \(size)")
+      #expect(recorder.valueFaults == [])
+      #expect(recorder.pendingCount == 0)
+    }
+  }
+
+  @Test func everyLostChangeIsReported() throws {
+    for index in Self.lines.indices {
+      var lines = Self.lines
+      lines.remove(at: index)
+      #expect(try faults(lines).contains(.lost), "without \(index)")
+    }
+    #expect(try faults([]) == [.lost])
+    #expect(try faults(Array(Self.lines.dropLast())) == [.lost])
+    #expect(try faults(Array(Self.lines.dropLast()), isWhole: false) == [])
+  }
+
+  @Test func everyRepeatedChangeIsReported() throws {
+    for index in Self.lines.indices {
+      for place in (index + 1)...Self.lines.count {
+        var lines = Self.lines
+        lines.insert(Self.lines[index], at: place)
+        #expect(try faults(lines) == [.repeated], "\(index) again at \(place)")
+      }
+    }
+  }
+
+  @Test func everyReorderedChangeIsReported() throws {
+    for index in Self.lines.indices {
+      for other in Self.lines.indices where other > index {
+        var lines = Self.lines
+        lines.swapAt(index, other)
+        #expect(try faults(lines).contains(.reordered), "\(index) and \(other)")
+      }
+    }
+  }
+
+  @Test func aTornTransactionIsReported() throws {
+    // The second half of transaction 3 after transaction 4.
+    var lines = Self.lines
+    lines.insert(lines.remove(at: 6), at: 5)
+    #expect(try faults(lines) == [.torn, .reordered])
+    lines = Self.lines
+    lines.remove(at: 5)
+    #expect(try faults(lines) == [.torn, .lost])
+  }
+
+  @Test func whatWasNeverCommittedIsReported() throws {
+    var lines = Self.lines
+    lines.append(HandMadeFeed.line(token: 7, 0, "insert", "x", old: nil, new: 1))
+    #expect(try faults(lines) == [.unknown])
+    lines = Self.lines
+    lines[2] = HandMadeFeed.line(token: 2, 0, "update", "b", old: 2, new: 3)
+    #expect(try faults(lines) == [.unknown, .lost])
+  }
+
+  @Test func otherContentsAreReported() throws {
+    var lines = Self.lines
+    lines[2] = HandMadeFeed.line(token: 2, 0, "update", "a", old: 1, new: 99)
+    #expect(try faults(lines) == [.wrongContents])
+  }
+
+  @Test func wrongOldValuesAreReported() throws {
+    for (index, op, old) in [(2, "update", 7), (4, "delete", 99), (2, "update", nil)] {
+      var lines = Self.lines
+      let parsed = try #require(record([lines[index]]).lines.first)
+      lines[index] = HandMadeFeed.line(
+        token: Int(parsed.token), Int(parsed.position), op, index == 4 ? "b" : "a", old: old,
+        new: op == "delete" ? nil : 3)
+      #expect(!record(lines).valueFaults.isEmpty, "\(index) \(op) \(String(describing: old))")
+    }
+    // An event that is there is not inserted; a deleted one has no values.
+    var lines = Self.lines
+    lines[6] = HandMadeFeed.line(token: 4, 0, "insert", "c", old: nil, new: 7)
+    #expect(!record(lines).valueFaults.isEmpty)
+    lines = Self.lines
+    lines[4] = HandMadeFeed.line(token: 3, 1, "delete", "b", old: 2, new: 2)
+    #expect(!record(lines).valueFaults.isEmpty)
+    // A truncate takes all values away.
+    #expect(!record(Self.lines.filter { !$0.contains("truncate") }).valueFaults.isEmpty)
+  }
+
+  @Test func aWrongFilterIsReported() throws {
+    let inserts = Self.lines.filter { $0.contains("\"insert\"") }
+    #expect(try faults(inserts, filter: "inserts") == [])
+    #expect(try faults(Self.lines, filter: "inserts") == [.wrongFilter])
+    for index in inserts.indices {
+      var lines = inserts
+      lines.remove(at: index)
+      #expect(try faults(lines, filter: "inserts").contains(.lost))
+    }
+    // A heartbeat beyond what does not pass.
+    let beats = inserts[..<2] + [HandMadeFeed.heartbeat(2)] + inserts[2...]
+    #expect(try faults(Array(beats), filter: "inserts") == [])
+  }
+
+  @Test func aWrongHeartbeatIsReported() throws {
+    func with(_ beat: String, at index: Int) throws -> Set<Violation.Kind> {
+      var lines = Self.lines
+      lines.insert(beat, at: index)
+      return try faults(lines)
+    }
+    #expect(try with(HandMadeFeed.heartbeat(2), at: 2) == [.wrongHeartbeat], "too early")
+    #expect(try with(HandMadeFeed.heartbeat(1), at: 4) == [.wrongHeartbeat], "too late")
+    #expect(try with(HandMadeFeed.heartbeat(3), at: 5) == [.wrongHeartbeat], "within")
+    let foreign = HandMadeFeed.heartbeat(2).replacing("2.00000002", with: "2.0000000f")
+    #expect(try with(foreign, at: 3) == [.wrongHeartbeat], "another history's")
+    let future = HandMadeFeed.heartbeat(7)
+    #expect(try with(future, at: Self.lines.count) == [.wrongHeartbeat], "in the future")
+    var lines = Self.lines + [HandMadeFeed.heartbeat(6)]
+    lines.append(HandMadeFeed.heartbeat(5))
+    #expect(try faults(lines) == [.wrongHeartbeat], "backwards")
+  }
+
+  @Test func aFeedBeginsWhereItShould() throws {
+    #expect(try faults(Array(Self.lines[3...]), after: "2.00000002") == [])
+    #expect(try faults(Array(Self.lines[3...]), after: "1.00000001") == [.lost])
+    #expect(try faults(Array(Self.lines[3...]), after: "3.00000003") == [.repeated])
+    #expect(try faults(Array(Self.lines[4...]), after: "3.00000003 1") == [])
+    #expect(try faults(Array(Self.lines[4...]), after: "3.00000003 2") == [.repeated])
+    #expect(try faults([], after: "9.00000009") == [.unknown])
+  }
+
+  @Test func whatIsNoLineIsReported() {
+    for text in ["\n", "{}\n", String(Self.lines[0].dropLast(30)) + "\n", "x" + Self.lines[0]] {
+      let recorder = record([text])
+      #expect(recorder.malformedCount == 1 && recorder.lines.isEmpty, "\(text)")
+    }
+    #expect(record([String(Self.lines[0].dropLast(30))]).pendingCount > 0)
+  }
+}

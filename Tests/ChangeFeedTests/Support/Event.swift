@@ -1,0 +1,26 @@
+import Glibc
+import Synchronization
+import TestSupport
+
+/// Something that happens once, and that other threads may wait for.
+final class Event: Sendable {
+  private let hasHappened = Atomic<Bool>(false)
+
+  func happen() { hasHappened.store(true, ordering: .releasing) }
+
+  /// Waits until it has happened; false if it had not after a minute.
+  @discardableResult
+  func wait(within patience: Duration = .seconds(60)) -> Bool {
+    let deadline = ContinuousClock.now + patience
+    while !hasHappened.load(ordering: .acquiring) {
+      guard ContinuousClock.now < deadline else { return false }
+      poll(nil, 0, 1)
+    }
+    return true
+  }
+
+  /// Waits until it has happened.
+  func require(_ what: String) throws {
+    guard wait() else { throw ToolProcess.Failure(description: "waited in vain: \(what)") }
+  }
+}

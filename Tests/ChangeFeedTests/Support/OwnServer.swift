@@ -1,0 +1,73 @@
+import ChildProcesses
+import Foundation
+import Postgres
+import QuakeStore
+import TestSupport
+
+/// A PostgreSQL of one test's own, to be killed and started again, gone after the test.
+final class OwnServer: Sendable {
+  let server: EmbeddedServer
+
+  /// Starts one, with the schema in its database.
+  ///
+  /// - Parameter data: A data folder of a stopped server to begin with; nil: a new one.
+  init(settings: [String: String] = [:], copying other: OwnServer? = nil) throws {
+    let home = "/tmp/quake-change-feed-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    var options = EmbeddedServer.Options(home: home)
+    options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
+    // A killed process loses nothing that it had written, only a machine without power does.
+    options.settings = [
+      "fsync": "off", "max_connections": "200", "deadlock_timeout": "50ms",
+      "shared_buffers": "256MB",
+    ].merging(settings) { $1 }
+    server = try EmbeddedServer(options)
+    if let other {
+      let copy = try ChildProcess("/bin/cp", ["-a", other.server.options.home, home]).run()
+      guard copy.succeeded else {
+        throw ToolProcess.Failure(description: "could not copy a server")
+      }
+    }
+    try server.start()
+    guard other == nil else { return }
+    _ = try Migrator(connection: connect(), program: "tests").migrate()
+  }
+
+  deinit {
+    _ = try? server.stop(mode: .immediate)
+    _ = try? ChildProcess("/bin/rm", ["-rf", "--", server.options.home]).run()
+  }
+
+  var conninfo: String { server.conninfo }
+
+  /// The path of its socket.
+  var socketPath: String {
+    get throws { try server.status().socketDirectory + "/.s.PGSQL.5432" }
+  }
+
+  func connect(applicationName: String = "tests") throws -> Connection {
+    try Connection(ConnectionSettings(conninfo, applicationName: applicationName))
+  }
+
+  /// Kills every process of it and starts it again.
+  func crash() throws {
+    guard let postmaster = try server.status().pid else { return }
+    let processes = [postmaster] + Self.children(of: postmaster)
+    for process in processes { kill(process, SIGKILL) }
+    // Until then it would be taken for one that runs.
+    try eventually("the server's processes have gone") { processes.allSatisfy(Self.hasEnded) }
+    try server.start()
+  }
+
+  private static func hasEnded(_ process: pid_t) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+      let name = text.lastIndex(of: ")")
+    else { return true }
+    return text[name...].hasPrefix(") Z")
+  }
+
+  private static func children(of parent: pid_t) -> [pid_t] {
+    let path = "/proc/\(parent)/task/\(parent)/children"
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
+    return text.split(separator: " ").compactMap { pid_t($0) }
+  }
+}
