@@ -13,11 +13,13 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *unused) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   for (int index = 0; index < object->dlpi_phnum; index++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-    // Only what is mapped read-only from a file: anything else would lose its contents.
-    if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
+    if (segment->p_type != PT_LOAD) continue;
     const uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & ~(page - 1);
     const uintptr_t end = object->dlpi_addr + segment->p_vaddr + segment->p_filesz;
-    madvise((void *)start, end - start, MADV_DONTNEED);
+    // What is mapped to be written to would lose what was written: there the kernel is to look which
+    // pages are still those of the file. One that does not know how leaves them all.
+    const int advice = (segment->p_flags & PF_W) != 0 ? MADV_PAGEOUT : MADV_DONTNEED;
+    madvise((void *)start, end - start, advice);
   }
   return 0;
 }

@@ -22,6 +22,8 @@ struct OneAnswer<Answer: Sendable>: PullSource {
     isDone = true
     let connection = try Connection(settings, wake: wake)
     connection.interrupt = wake
+    // For one answer it is not worth it, and a pooler may stand between.
+    connection.keepsStatements = false
     try Migrator.checkSchema(of: connection)
     return try question(connection)
   }

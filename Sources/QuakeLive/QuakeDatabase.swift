@@ -1,6 +1,6 @@
 public import Postgres
 public import QuakeModel
-internal import QuakeStore
+public import QuakeStore
 
 /// A quake database, for programs with Swift concurrency: its list of events, its history, and the
 /// changes to it as they are committed.
@@ -96,13 +96,20 @@ public final class QuakeDatabase: Sendable {
     }
   }
 
+  /// What a request asks of the history.
+  public func history(_ request: HistoryRequest) -> QuakeHistory {
+    QuakeHistory(request, of: self) { [settings] wake in
+      try HistorySource(request, of: settings, wake: wake)
+    }
+  }
+
   private func changes(from start: HistoryFollower.Start, filter: QuakeFilter) -> QuakeChanges {
     QuakeChanges { [settings] wake in
       ChangeSource(HistoryFollower(settings, wake: wake, start: start), filter: filter)
     }
   }
 
-  private func ask<Answer: Sendable>(
+  func ask<Answer: Sendable>(
     _ question: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
     var iterator = PullIterator<Answer> { [settings] wake in

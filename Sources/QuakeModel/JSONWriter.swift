@@ -1,9 +1,10 @@
 /// Writes JSON straight into a byte buffer, in the order of the calls; commas are put by itself.
 public struct JSONWriter: Sendable {
-  /// All of it is initialised; what has been written is its first `count` bytes. An array that grew by
+  /// All of it is initialised; what has been written are its first bytes. An array that grew by
   /// appending would check for each byte whether it is shared and large enough.
   private var storage: [UInt8] = []
-  private var count = 0
+  /// How many bytes have been written so far.
+  public private(set) var count = 0
   private var needsComma = false
 
   /// An empty buffer.

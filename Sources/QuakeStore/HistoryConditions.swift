@@ -14,6 +14,8 @@ struct HistoryConditions {
   private(set) var version: [String] = []
   /// What must hold for the event before or after a change, made for an alias; empty if nothing.
   private var event: [(String) -> String] = []
+  /// The columns these conditions look at.
+  private var columns: [QuakeColumn] = []
   /// The parameter that holds the codes, if there is a condition on them.
   private var codes: String?
   private let firstParameter: Int
@@ -35,19 +37,29 @@ struct HistoryConditions {
     add(eventConditionsOf: filter)
   }
 
-  /// What must hold for a version and the one before it, aliases `v` and `p`.
+  /// What must hold for a version and what `before` joins to it, aliases `v` and `b`.
   ///
-  /// The row `p` is null but for an update; comparisons with it are then neither true nor false, which
-  /// comes to the same as false. A truncate concerns every event.
+  /// The row `b` is null where nothing was joined; comparisons with it are then neither true nor false,
+  /// which comes to the same as false. A truncate concerns every event.
   var change: [String] {
     guard !event.isEmpty else { return version }
-    let either = ["v", "p"].map { alias in Self.all(event.map { $0(alias) }) }
+    let either = ["v", "b"].map { alias in Self.all(event.map { $0(alias) }) }
       .joined(separator: " or ")
     return version + ["(v.op = 'truncate' or \(either))"]
   }
 
-  /// Whether a change's older values must be known to judge it.
-  var needsPrevious: Bool { !event.isEmpty }
+  /// Joins to a version, alias `v`, the one before an update, alias `b`, where the conditions can come
+  /// to something else for that one; empty if they never can.
+  var before: String {
+    guard !event.isEmpty else { return "" }
+    let names = columns.map(\.name).joined(separator: ",")
+    return """
+      left join lateral (
+        select * from quake.quake_version b
+         where v.op = 'update' and v.changed && '{\(names)}' and b.code = v.code and b.id < v.id
+         order by b.id desc limit 1) b on true
+      """
+  }
 
   /// What must hold for an event as it is.
   func event(alias: String) -> [String] {
@@ -117,12 +129,15 @@ struct HistoryConditions {
   private mutating func add(eventConditionsOf filter: QuakeFilter) {
     if let magnitude = filter.minimumMagnitude {
       let least = place(.double(magnitude), "float8")
+      columns.append(.magnitude)
       event.append { "\($0).magnitude >= \(least)" }
     }
     if let types = filter.types {
       let types = place(types)
+      columns.append(.type)
       event.append { "\($0).type = any (\(types))" }
     }
+    if filter.boundingBox != nil || filter.circle != nil { columns += [.longitude, .latitude] }
     if let box = filter.boundingBox { add(box) }
     if let circle = filter.circle { add(circle) }
   }

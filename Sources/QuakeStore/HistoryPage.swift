@@ -18,14 +18,6 @@ struct HistoryPage {
     var codes = 50
   }
 
-  /// The event's version before an update, alias `p`.
-  static let previous = """
-    left join lateral (
-      select * from quake.quake_version p
-       where v.op = 'update' and p.code = v.code and p.id < v.id
-       order by p.id desc limit 1) p on true
-    """
-
   /// Where the position of a change is, among the columns; in the form by codes, the distance from
   /// the change before it.
   static let position = ChangeRow.end

@@ -22,6 +22,14 @@ struct HistoryPageSQL {
     t.client_address, t.at, t.import_id, t.inserted, t.updated as updates, t.deleted, t.truncated
     """
 
+  /// The event's version before an update, alias `p`.
+  private static let previous = """
+    left join lateral (
+      select * from quake.quake_version p
+       where v.op = 'update' and p.code = v.code and p.id < v.id
+       order by p.id desc limit 1) p on true
+    """
+
   private static let output = ChangeRow.columns(transaction: "v", updated: "updates")
 
   private var transactionConditions: String {
@@ -34,21 +42,24 @@ struct HistoryPageSQL {
   /// version that a page looks at comes even if it does not pass, to say where to go on.
   var walk: String {
     """
-    select \(Self.output), v.position, v.scanned = \(scanned), \(passes)
+    select \(Self.output), v.position, v.scanned = \(scanned), v.passes
       from (
-        select \(Self.transaction), v.*, row_number() over () as scanned
-          from (select * from quake.change_transaction t where \(transactionConditions)
-                 order by t.token \(direction) limit \(scanned + 1)) t
-         cross join lateral (
-           select v.*, \(walkedPosition) as position
-             from quake.quake_version v
-            where v.transaction_id = t.transaction_id
-              and v.id \(beyond) case when t.token = $3 then $4::bigint else \(edge) end
-            order by v.id \(direction) limit \(scanned)) v
-         limit \(scanned)) v
-      \(HistoryPage.previous)
-     where v.scanned = \(scanned) or \(passes)
-     limit \(rows)
+        select v.*, \(passes) as passes
+          from (
+            select \(Self.transaction), v.*, row_number() over () as scanned
+              from (select * from quake.change_transaction t where \(transactionConditions)
+                     order by t.token \(direction) limit \(scanned + 1)) t
+             cross join lateral (
+               select v.*, \(walkedPosition) as position
+                 from quake.quake_version v
+                where v.transaction_id = t.transaction_id
+                  and v.id \(beyond) case when t.token = $3 then $4::bigint else \(edge) end
+                order by v.id \(direction) limit \(scanned)) v
+             limit \(scanned)) v
+          \(conditions.before)
+         where v.scanned = \(scanned) or \(passes)
+         limit \(rows)) v
+      \(Self.previous)
     """
   }
 
@@ -81,7 +92,7 @@ struct HistoryPageSQL {
             select v.* from (\(versions("v.op = 'truncate'", after: "cardinality($6::bigint[])"))) v
           ) v
          order by v.token \(direction), v.id \(direction) limit \(rows)) v
-      \(HistoryPage.previous)
+      \(Self.previous)
      order by v.token \(direction), v.id \(direction)
     """
   }
@@ -91,7 +102,7 @@ struct HistoryPageSQL {
     select \(Self.transaction), v.*
       from quake.quake_version v
       join quake.change_transaction t on t.transaction_id = v.transaction_id
-      \(conditions.needsPrevious ? HistoryPage.previous : "")
+      \(conditions.before)
      where \(condition) and v.id \(beyond) ($6::bigint[])[\(place)]
        and \(transactionConditions) and \(passes)
      order by v.id \(direction) limit \(rows)

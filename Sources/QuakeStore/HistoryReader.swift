@@ -58,6 +58,7 @@ public struct HistoryReader {
 
   private func verify() throws {
     try Self.verify(token, over: connection)
+    try connection.readInIndexOrder()
   }
 
   /// Makes sure that a token is one of the history there.

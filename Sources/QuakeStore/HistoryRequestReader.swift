@@ -30,6 +30,7 @@ public struct HistoryRequestReader {
     _ request: HistoryRequest, over connection: Connection, limits: HistoryPage.Limits
   ) throws {
     self.connection = connection
+    try connection.readInIndexOrder()
     page = HistoryPage(request, try HistoryRange(request, over: connection), limits: limits)
     order = request.order
     remaining = request.limit

@@ -58,7 +58,7 @@ struct HistorySummary {
           """
           from quake.change_transaction t
           join quake.quake_version v on v.transaction_id = t.transaction_id
-          \(conditions.needsPrevious ? HistoryPage.previous : "")
+          \(conditions.before)
           where \(all)
           """)),
       parameters: parameters(conditions))

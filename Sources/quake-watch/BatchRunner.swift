@@ -108,7 +108,7 @@ final class BatchRunner: CommandHandler {
 
   private func giveLine() throws {
     json.newline()
-    guard json.bytes.count >= Self.pieceSize else { return }
+    guard json.count >= Self.pieceSize else { return }
     defer { json.removeAll() }
     guard let child = batch?.child else { return }
     child.give(json.bytes)

@@ -10,6 +10,8 @@ final class Delivery {
   enum Start {
     case now
     case after(ChangeToken)
+    /// After what was committed by then.
+    case since(Timestamp)
     case snapshot
   }
 
@@ -19,6 +21,8 @@ final class Delivery {
     var filter = QuakeFilter()
     /// After how many changes to end.
     var limit: Int64?
+    /// With which transaction to end.
+    var upTo: ChangeToken?
     /// How often to say how far it has come.
     var heartbeat: Duration?
     /// Whether a snapshot takes the place of a history that cannot be had.
@@ -56,17 +60,33 @@ final class Delivery {
       self.reader = try HistoryReader(connection: connection, continuing: reader)
     } else if let place = try bookmark.load(over: connection) {
       wanted = place
+      try checkEnd(from: place, over: connection)
       reader = try HistoryReader(connection: connection, after: place)
     } else {
+      try checkEnd(from: nil, over: connection)
       switch settings.start {
       case .now:
         // "From now" is a place in the history too, and is kept as one from the beginning.
         try begin(after: try HistoryReader.latestToken(over: connection), connection)
       case .after(let token):
         try begin(after: token, connection)
+      case .since(let time):
+        try begin(after: try HistoryBound.time(time).resolve(over: connection), connection)
       case .snapshot:
         try begin(after: try handOverSnapshot(over: connection), connection)
       }
+    }
+  }
+
+  /// An end that is not of this history would never come. No snapshot could help there.
+  private func checkEnd(from place: HistoryPlace?, over connection: Connection) throws {
+    guard let upTo = settings.upTo, !(place.map(isEnd) ?? false) else { return }
+    do {
+      _ = try HistoryBound.token(upTo).resolve(over: connection)
+    } catch let error as StoreError {
+      throw StoreError(
+        .badData, error.message, detail: error.detail,
+        hint: "--up-to needs a token of this history.")
     }
   }
 
@@ -138,7 +158,7 @@ final class Delivery {
   }
 
   private func handOverToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
-    guard var reader else { return false }
+    guard var reader, !isEndReached else { return false }
     defer { self.reader = reader }
     while true {
       let before = reader.place
@@ -146,6 +166,9 @@ final class Delivery {
       let isAtEnd: Bool
       do {
         isAtEnd = try reader.readPage { change in
+          if let upTo = settings.upTo, change.transaction.token.number > upTo.number {
+            throw LimitReached()
+          }
           guard settings.filter.accepts(change) else { return }
           if isLimitReached, handler.openTransaction != change.transaction.token {
             throw LimitReached()
@@ -158,12 +181,24 @@ final class Delivery {
         return false
       }
       try handOver(reader, since: before, over: connection)
-      if handler.openTransaction == nil, isLimitReached || shouldStop() { return false }
+      if handler.openTransaction == nil,
+        isLimitReached || isEnd(reader.place) || shouldStop()
+      {
+        return false
+      }
       if isAtEnd { return true }
     }
   }
 
   private struct LimitReached: Error {}
+
+  private var isEndReached: Bool { reader.map { isEnd($0.place) } ?? false }
+
+  /// Whether the transaction to end with has been handed over whole.
+  private func isEnd(_ place: HistoryPlace) -> Bool {
+    guard let upTo = settings.upTo else { return false }
+    return place.token.number > upTo.number || place.token == upTo && place.changes == 0
+  }
 
   private var isLimitReached: Bool { settings.limit.map { handled >= $0 } ?? false }
 

@@ -19,6 +19,7 @@ struct WatchCommand {
     version: productVersion,
     options: [
       .value("after", "TOKEN", help: "begin after this token, such as 1042.9f3ac2d1"),
+      .value("since", "TIME", help: "begin after what was committed by then"),
       .flag("from-start", help: "begin with the first change there ever was"),
       .flag("snapshot", help: "print the list of events first, then the changes to it"),
       .value(
@@ -32,6 +33,7 @@ struct WatchCommand {
         help: "what to do when the history cannot be followed from the last token: stop or snapshot"
       ),
       .value("heartbeat", "DURATION", help: "say this often how far the watch has come"),
+      .value("up-to", "TOKEN", help: "end when this transaction has been printed"),
       .value("limit", "N", help: "end after N changes"),
       .toggle("follow", initially: true, help: "end when everything there is has been printed"),
     ] + FilterOptions.events + FilterOptions.changes + [
@@ -55,7 +57,7 @@ struct WatchCommand {
   private let diagnostics: Diagnostics
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
-    try arguments.requireAtMostOne(of: "after", "from-start", "snapshot")
+    try arguments.requireAtMostOne(of: "after", "since", "from-start", "snapshot")
     try arguments.requireAtMostOne(of: "state", "name")
     let output = StandardOutput()
     let commands = try ExecOptions(arguments)?.handler(diagnostics)
@@ -67,6 +69,7 @@ struct WatchCommand {
       settings: Delivery.Settings(
         start: try Self.start(arguments), filter: try FilterOptions.filter(arguments),
         limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
+        upTo: try arguments.token("up-to"),
         heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
         resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
           == "snapshot"),
@@ -111,6 +114,7 @@ struct WatchCommand {
   private static func start(_ arguments: ParsedArguments) throws -> Delivery.Start {
     if arguments.flag("snapshot") { return .snapshot }
     if arguments.flag("from-start") { return .after(.beginning) }
+    if let time = try arguments.time("since") { return .since(time) }
     return try arguments.token("after").map { .after($0) } ?? .now
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import QuakeModel
 import Testing
 
-/// The public form of a change, as DESIGN.md spells it. What is pinned here is interface: programs
+/// The public form of a change. What is pinned here is interface: programs
 /// parse it.
 @Suite("A change as JSON")
 struct ChangeJSONTests {
@@ -112,6 +112,56 @@ struct ChangeJSONTests {
       String(decoding: json.bytes, as: UTF8.self) == """
         {"token":"1042.9f3ac2d1","position":7,"op":"snapshot","code":"us7000pn9s","changed":[],\
         "old":null,"new":\(quakeJSON(magnitude: "5")),"transaction":null}
+        """)
+  }
+
+  @Test("of a transaction has its counts, and its changes without it, written in any parts")
+  func wholeTransaction() throws {
+    let transaction = try transaction(full: true)
+    func change(_ position: Int64) throws -> Change {
+      Change(
+        transaction: transaction, position: position, op: .insert, code: "us7000pn9s", changed: [],
+        old: nil, new: try record(5))
+    }
+    var json = JSONWriter()
+    var text = ""
+    func part(_ body: (inout JSONWriter) throws -> Void) rethrows {
+      try body(&json)
+      text += String(decoding: json.bytes, as: UTF8.self)
+      json.removeWritten()
+    }
+    part { $0.beginTransaction(transaction) }
+    for position in [0, 7] as [Int64] { try part { $0.change(within: try change(position)) } }
+    part { $0.endTransaction() }
+    let changes = [0, 7].map { position in
+      """
+      {"position":\(position),"op":"insert","code":"us7000pn9s","changed":[],"old":null,\
+      "new":\(quakeJSON(magnitude: "5"))}
+      """
+    }
+    #expect(
+      text == """
+        {"token":"1042.9f3ac2d1",\(transactionJSON.dropFirst().dropLast()),"inserted":2,"updated":1,\
+        "deleted":0,"truncated":0,"changes":[\(changes.joined(separator: ","))]}
+        """)
+  }
+
+  @Test("of a version may lack the position, of a difference has neither it nor a transaction")
+  func versionAndDifference() throws {
+    var json = JSONWriter()
+    json.version(
+      EventVersion(
+        transaction: try transaction(full: true), position: nil, op: .update, code: "us7000pn9s",
+        changed: ["felt"], old: nil, new: try record(5)))
+    json.newline()
+    json.difference(
+      EventDifference(op: .delete, code: "us7000pn9s", changed: [], old: try record(5), new: nil))
+    let quake = quakeJSON(magnitude: "5")
+    #expect(
+      String(decoding: json.bytes, as: UTF8.self) == """
+        {"token":"1042.9f3ac2d1","position":null,"op":"update","code":"us7000pn9s",\
+        "changed":["felt"],"old":null,"new":\(quake),"transaction":\(transactionJSON)}
+        {"op":"delete","code":"us7000pn9s","changed":[],"old":\(quake),"new":null}
         """)
   }
 }

@@ -18,10 +18,12 @@ struct QuakeFilterTests {
 
   private func change(
     _ op: ChangeOperation, old: QuakeRecord? = nil, new: QuakeRecord? = nil,
-    changed: [String] = [], author: String? = nil
+    changed: [String] = [], author: String? = nil, context: String? = nil,
+    application: String? = nil
   ) -> Change {
     let transaction = ChangeTransaction(
-      token: .beginning, author: author, context: nil, application: nil, user: "u", processID: 1,
+      token: .beginning, author: author, context: context, application: application, user: "u",
+      processID: 1,
       client: nil, at: Timestamp(microseconds: 0), importID: nil, counts: ChangeCounts(inserted: 1))
     return Change(
       transaction: transaction, position: 0, op: op, code: op == .truncate ? nil : "us1",
@@ -198,6 +200,32 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(change(.insert, new: quake(), author: "a")))
     #expect(filter.accepts(change(.insert, new: quake(), author: "c")))
     #expect(filter.accepts(change(.insert, new: quake(), author: nil)))
+  }
+
+  @Test("by context and application takes those named")
+  func contextsAndApplications() {
+    var filter = QuakeFilter()
+    filter.contexts = ["review", "import"]
+    #expect(filter.accepts(change(.insert, new: quake(), context: "review")))
+    #expect(!filter.accepts(change(.insert, new: quake(), context: "other")))
+    #expect(!filter.accepts(change(.insert, new: quake())))
+    filter.applications = ["psql"]
+    #expect(!filter.accepts(change(.insert, new: quake(), context: "review")))
+    #expect(filter.accepts(change(.truncate, context: "review", application: "psql")))
+    #expect(!filter.accepts(change(.truncate, context: "review", application: "loader")))
+  }
+
+  @Test("by code takes the events named, and what concerns every event")
+  func codes() {
+    var filter = QuakeFilter()
+    filter.codes = ["us1", "us2"]
+    #expect(filter.accepts(quake()))
+    #expect(filter.accepts(change(.delete, old: quake())))
+    #expect(filter.accepts(change(.truncate)))
+    filter.codes = ["us2"]
+    #expect(!filter.accepts(quake()))
+    #expect(!filter.accepts(change(.update, old: quake(), new: quake())))
+    #expect(!filter.accepts(QuakeRecord()))
   }
 
   @Test("by changed columns takes updates of one of them")

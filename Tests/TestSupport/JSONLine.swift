@@ -35,6 +35,10 @@ public struct JSONLine {
   public func bool(_ key: String) -> Bool? { (members[key] as? NSNumber)?.boolValue }
   /// A member that is an array of strings; empty for another, or none.
   public func strings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
+  /// A member that is an array of objects; nil for another, or none.
+  public func objects(_ key: String) -> [JSONLine]? {
+    (members[key] as? [[String: Any]])?.map { JSONLine(text: text, members: $0) }
+  }
   /// A member that is an object.
   public subscript(key: String) -> JSONLine? {
     (members[key] as? [String: Any]).map { JSONLine(text: text, members: $0) }

@@ -8,7 +8,8 @@ import Testing
     "quake-ingest", "quake-ingest run", "quake-ingest import", "quake-ingest simulate",
     "quake-watch", "quake-admin", "quake-admin migrate", "quake-admin server",
     "quake-admin server start", "quake-admin server stop", "quake-admin server status",
-    "quake-admin server psql",
+    "quake-admin server psql", "quake-query", "quake-query history", "quake-query list",
+    "quake-query diff", "quake-query versions", "quake-query show",
   ]
 
   private static func run(_ command: String, _ arguments: String...) throws -> ToolProcess.Outcome {
@@ -30,7 +31,7 @@ import Testing
     if !isPassedOn { #expect(try Self.run(command, "-h").output == long.output) }
   }
 
-  @Test(arguments: ["quake-ingest", "quake-watch", "quake-admin"])
+  @Test(arguments: ["quake-ingest", "quake-watch", "quake-query", "quake-admin"])
   func versionIsOnStandardOutput(_ tool: String) throws {
     let outcome = try Self.run(tool, "--version")
     #expect(outcome.status == 0 && outcome.errors.isEmpty)
@@ -52,7 +53,7 @@ import Testing
     #expect(outcome.errors.contains("no-such-option"))
   }
 
-  @Test(arguments: ["quake-ingest", "quake-admin", "quake-admin server"])
+  @Test(arguments: ["quake-ingest", "quake-query", "quake-admin", "quake-admin server"])
   func aSubcommandIsNeeded(_ command: String) throws {
     #expect(try Self.run(command).status == 64)
     let outcome = try Self.run(command, "frobnicate")

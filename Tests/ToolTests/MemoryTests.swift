@@ -52,6 +52,28 @@ import Testing
     #expect(try watch.line().contains("us1"))
   }
 
+  /// Nor on that of a transaction.
+  @Test(arguments: [["--json"], ["--json", "--descending"], ["--min-magnitude", "1"]])
+  func aLargeTransactionNeedsLittleMemory(_ arguments: [String]) throws {
+    let database = try TestDatabase()
+    let changes = Tools.isSoak ? 1_000_000 : 30_000
+    try database.psql(
+      """
+      insert into quake.quake (code, time, magnitude, place, title, url)
+      select 'e' || n, now(), n % 7, repeat('p', 100), repeat('t', 100), repeat('u', 200)
+        from generate_series(1, \(changes)) n;
+      """)
+    let expected = arguments.contains("--min-magnitude") ? changes - changes / 7 : changes
+    let tool = try Tools.start("quake-query", ["history"] + arguments + database.option)
+    // What is left does not fit into the pipe: it is still at work.
+    _ = try tool.lines(expected * 9 / 10, within: .seconds(Tools.isSoak ? 600 : 60))
+    let peak = try ProcessMemory.peak(of: tool.pid)
+    let rest = try tool.exit()
+    #expect(rest.status == 0)
+    #expect(rest.lines.count == expected - expected * 9 / 10)
+    #expect(peak < 24 * 1024, "peak of \(peak) kB")
+  }
+
   /// Memory does not depend on the size of the feed.
   @Test func aLargeFeedNeedsLittleMemory() throws {
     let database = try TestDatabase()

@@ -1,0 +1,89 @@
+import Postgres
+import QuakeLive
+import QuakeModel
+import QuakeStore
+import TestSupport
+import Testing
+
+@Suite("A request to the history")
+struct HistoryTests {
+  private let database: LiveDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try LiveDatabase()
+    connection = try database.test.connect()
+    try connection.insertQuakes("a", 2)
+    try connection.insertQuakes("b", 1_300)
+    try connection.run("delete from quake.quake where code = 'a1'")
+  }
+
+  @Test("is answered with changes, in either order, up to its limit")
+  func changes() async throws {
+    let places = try connection.places()
+    var request = HistoryRequest()
+    let all = database.live.history(request).changes
+    #expect(try await Self.all(all) { $0.label } == places)
+    // What is committed later is not part of an answer, and the end is an end.
+    request.order = .descending
+    request.limit = 700
+    #expect(
+      try await Self.all(database.live.history(request).changes) { $0.label }
+        == Array(places.reversed().prefix(700)))
+  }
+
+  @Test("is answered with transactions, codes, or a number")
+  func others() async throws {
+    var request = HistoryRequest()
+    let sizes = try await Self.all(database.live.history(request).transactions) {
+      $0.changes.count
+    }
+    #expect(sizes == [2, 1_300, 1])
+    request.filter.operations = [.delete]
+    let history = database.live.history(request)
+    #expect(try await history.codes() == ["a1"])
+    #expect(try await history.count() == 1)
+    #expect(
+      try await Self.all(history.transactions) { $0.transaction.token }
+        == [try await database.live.latestToken()])
+    request.filter.operations = [.truncate]
+    #expect(try await Self.all(database.live.history(request).transactions) { _ in 0 } == [])
+  }
+
+  @Test("that the history does not reach is answered with the reason")
+  func beyond() async throws {
+    var request = HistoryRequest()
+    request.after = .token(try #require(ChangeToken(number: 99, nonce: "00000000")))
+    let history = database.live.history(request)
+    for attempt in [
+      { @Sendable in _ = try await Self.all(history.changes) { $0.label } },
+      { @Sendable in _ = try await history.count() },
+    ] {
+      let error = await #expect(throws: StoreError.self) { try await attempt() }
+      #expect(error?.kind == .token(.future))
+    }
+  }
+
+  @Test("leaves nothing open between two pages, and nothing behind when it is dropped")
+  func slow() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      do {
+        var iterator = database.live.history(HistoryRequest()).changes.makeAsyncIterator()
+        #expect(try await iterator.next()?.code == "a1")
+        #expect(try connection.eventually(LiveDatabase.idle(after: "")))
+        #expect(try await iterator.next()?.code == "a2")
+      }
+      #expect(try connection.eventually(LiveDatabase.connections(0)))
+    }
+  }
+
+  private static func all<Sequence: AsyncSequence, Value>(
+    _ sequence: Sequence, _ value: (Sequence.Element) -> Value
+  ) async throws -> [Value] {
+    var values: [Value] = []
+    for try await element in sequence { values.append(value(element)) }
+    return values
+  }
+}

@@ -1,0 +1,334 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-query`. The writer is the real `psql`.
+@Suite struct QueryTests {
+  private let database: TestDatabase
+
+  init() throws {
+    database = try TestDatabase()
+    try database.psql(
+      """
+      begin;
+      set local quake.author = 'ada';
+      set local quake.context = 'first load';
+      insert into quake.quake (code, time, magnitude, place, type, longitude, latitude, ids) values
+        ('us1', '2024-05-06 07:08:09.5+00', 5.5, 'Nowhere', 'earthquake', 10, 20, ',us1,ci9,'),
+        ('us2', '2024-05-07 00:00:00+00', 1.25, null, 'quarry blast', 30, 40, ',us2,');
+      insert into quake.quake_alias values ('ci9', 'us1');
+      commit;
+      begin;
+      set local quake.author = 'bob';
+      update quake.quake set magnitude = 5.75, felt = 3 where code = 'us1';
+      commit;
+      delete from quake.quake where code = 'us2';
+      insert into quake.quake (code, time, magnitude) values ('us3', '2024-05-08 00:00:00+00', 7);
+      """)
+  }
+
+  private func query(_ arguments: String...) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-query", arguments + database.option)
+  }
+
+  private func lines(
+    _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> [String] {
+    let outcome = try Tools.run("quake-query", arguments + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)", sourceLocation: sourceLocation)
+    #expect(outcome.errors.isEmpty, sourceLocation: sourceLocation)
+    return outcome.lines
+  }
+
+  private func tokens() throws -> [String] {
+    try database.column(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+  }
+
+  /// A change as one line of text.
+  private func changes(_ arguments: String...) throws -> [String] {
+    try lines(["history", "--json"] + arguments).map { line in
+      let json = try JSONLine(line)
+      return "\(json.string("op") ?? "") \(json.string("code") ?? "-")"
+    }
+  }
+
+  // MARK: history
+
+  @Test func theHistoryIsWhatTheWatcherPrints() throws {
+    let watched = try Tools.run(
+      "quake-watch", ["--json", "--from-start", "--no-follow"] + database.option)
+    #expect(try lines(["history", "--json"]) == watched.lines)
+    #expect(
+      try lines(["history", "--json", "--descending"]) == Array(watched.lines.reversed()))
+    let text = try Tools.run("quake-watch", ["--from-start", "--no-follow"] + database.option)
+    #expect(try lines(["history"]) == text.lines)
+    #expect(watched.lines.count == 5)
+  }
+
+  @Test func rangesSelect() throws {
+    let tokens = try tokens()
+    let all = ["insert us1", "insert us2", "update us1", "delete us2", "insert us3"]
+    #expect(try changes() == all)
+    #expect(try changes("--after", tokens[0]) == Array(all[2...]))
+    #expect(try changes("--after", "1", "--up-to", "3") == Array(all[2...3]))
+    #expect(try changes("--up-to", tokens[1]) == Array(all[...2]))
+    #expect(try changes("--transaction", tokens[2]) == ["delete us2"])
+    #expect(try changes("--limit", "2") == Array(all[...1]))
+    #expect(try changes("--limit", "2", "--descending") == ["insert us3", "delete us2"])
+    try database.psql(
+      """
+      update quake.change_transaction
+         set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute';
+      """)
+    #expect(try changes("--since", "2024-01-01T00:02:00Z") == Array(all[3...]))
+    #expect(
+      try changes("--since", "2024-01-01T00:01Z", "--until", "2024-01-01T00:02:30Z")
+        == ["update us1"])
+  }
+
+  @Test func conditionsSelect() throws {
+    #expect(try changes("--code", "us2") == ["insert us2", "delete us2"])
+    #expect(try changes("--author", "ada") == ["insert us1", "insert us2"])
+    #expect(try changes("--not-author", "ada", "--op", "insert") == ["insert us3"])
+    #expect(try changes("--context", "first load", "--min-magnitude", "5") == ["insert us1"])
+    #expect(try changes("--application", "psql").count == 5)
+    #expect(try changes("--application", "nobody").isEmpty)
+    #expect(try changes("--changed", "felt") == ["update us1"])
+    #expect(try changes("--type", "quarry blast") == ["insert us2", "delete us2"])
+    #expect(try changes("--bbox", "5,15,15,25") == ["insert us1", "update us1"])
+    #expect(try changes("--within", "50:40,30", "--op", "delete,insert").count == 2)
+  }
+
+  @Test func itCountsAndNames() throws {
+    #expect(try lines(["history", "--count"]) == ["5"])
+    #expect(try lines(["history", "--count", "--json", "--op", "insert"]) == ["{\"count\":3}"])
+    #expect(try lines(["history", "--count", "--min-magnitude", "5"]) == ["3"])
+    #expect(try lines(["history", "--codes"]) == ["us1", "us2", "us3"])
+    #expect(try lines(["history", "--codes", "--descending", "--limit", "1"]) == ["us3"])
+    #expect(
+      try lines(["history", "--codes", "--json", "--op", "delete"]) == ["{\"code\":\"us2\"}"])
+  }
+
+  @Test func transactionsComeWithTheirChanges() throws {
+    let found = try lines(["history", "--transactions", "--json", "--code", "us1"])
+      .map(JSONLine.init)
+    try #require(found.count == 2)
+    let first = found[0]
+    #expect(
+      first.keys == [
+        "token", "author", "context", "application", "user", "pid", "client", "at", "import",
+        "inserted", "updated", "deleted", "truncated", "changes",
+      ])
+    #expect(first.string("token") == (try tokens()[0]))
+    #expect(first.string("author") == "ada" && first.string("context") == "first load")
+    // Of the transaction, though not all of it was asked for.
+    #expect(first.integer("inserted") == 2 && first.integer("updated") == 0)
+    let changes = try #require(first.objects("changes"))
+    try #require(changes.count == 1)
+    #expect(changes[0].keys == ["position", "op", "code", "changed", "old", "new"])
+    #expect(changes[0].integer("position") == 0)
+    #expect(changes[0]["new"]?.double("magnitude") == 5.5)
+    #expect(found[1].objects("changes")?.first?.strings("changed") == ["magnitude", "felt"])
+
+    let text = try lines(["history", "--transactions", "--descending", "--limit", "3"])
+    #expect(text.count == 6)
+    #expect(text[2].hasSuffix(": 1 deleted") && text[3].hasPrefix("  deleted 2024-05-07"))
+    #expect(text[4].hasSuffix("by bob: 1 changed"))
+  }
+
+  // MARK: list, show
+
+  @Test func theListIsThatOfNowOrThen() throws {
+    #expect(
+      try lines(["list"]) == [
+        "2024-05-08T00:00:00Z  M  7.0  place unknown (us3)",
+        "2024-05-06T07:08:09Z  M  5.8  Nowhere (us1)",
+      ])
+    func codes(_ arguments: String...) throws -> [String?] {
+      try lines(["list", "--json"] + arguments).map { try JSONLine($0).string("code") }
+    }
+    let tokens = try tokens()
+    #expect(try codes("--as-of", tokens[0]) == ["us2", "us1"])
+    #expect(try codes("--as-of", "3") == ["us1"])
+    #expect(try codes("--as-of", "0") == [])
+    #expect(try codes("--as-of", tokens[0], "--min-magnitude", "2") == ["us1"])
+    #expect(try codes("--limit", "1") == ["us3"])
+    #expect(try codes("--code", "us1,us2") == ["us1"])
+    try database.psql(
+      """
+      update quake.change_transaction
+         set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute';
+      """)
+    #expect(try codes("--as-of", "2024-01-01T00:01:30Z") == ["us2", "us1"])
+    let event = try JSONLine(try #require(try lines(["list", "--json", "--as-of", "1"]).last))
+    #expect(event.double("magnitude") == 5.5 && event.isNull("felt"))
+  }
+
+  @Test func anEventIsShownByAnyOfItsIds() throws {
+    for id in ["us1", "ci9"] {
+      let json = try JSONLine(try #require(try lines(["show", id, "--json"]).first))
+      #expect(json.string("code") == "us1" && json.double("magnitude") == 5.75)
+      let text = try lines(["show", id])
+      #expect(text.contains("code       us1") && text.contains("felt       3"), "\(text)")
+      #expect(!text.contains { $0.hasPrefix("title") }, "what is not known is not shown")
+    }
+  }
+
+  // MARK: diff
+
+  @Test func theDifferenceIsNet() throws {
+    let tokens = try tokens()
+    func differences(_ arguments: String...) throws -> [JSONLine] {
+      try lines(["diff", "--json"] + arguments).map(JSONLine.init)
+    }
+    let all = try differences(tokens[0])
+    #expect(all.map { $0.string("op") } == ["update", "delete", "insert"])
+    #expect(all.map { $0.string("code") } == ["us1", "us2", "us3"])
+    #expect(all.allSatisfy { $0.keys == ["op", "code", "changed", "old", "new"] })
+    #expect(all[0].strings("changed") == ["magnitude", "felt"])
+    #expect(all[0]["old"]?.double("magnitude") == 5.5)
+    #expect(all[0]["new"]?.double("magnitude") == 5.75)
+    #expect(all[1].isNull("new") && all[2].isNull("old"))
+    #expect(try differences("0").map { $0.string("op") } == ["insert", "insert"])
+    #expect(try differences("2", "3").map { $0.string("op") } == ["delete"])
+    #expect(try differences("3", tokens[1]).map { $0.string("op") } == ["insert"])
+    #expect(try differences(tokens[3]).isEmpty)
+    #expect(
+      try lines(["diff", "1", "2"]) == [
+        "changed 2024-05-06T07:08:09Z  M  5.8  Nowhere (us1): magnitude 5.5 → 5.75, felt none → 3"
+      ])
+  }
+
+  // MARK: versions
+
+  @Test func versionsTellWhatChanged() throws {
+    let tokens = try tokens()
+    for id in ["us1", "ci9"] {
+      let versions = try lines(["versions", id, "--json"]).map(JSONLine.init)
+      #expect(versions.map { $0.string("token") } == [tokens[0], tokens[1]])
+      #expect(versions.map { $0.string("op") } == ["insert", "update"])
+      #expect(versions[1].strings("changed") == ["magnitude", "felt"])
+      #expect(versions[1]["old"]?.double("magnitude") == 5.5)
+      #expect(versions[1]["transaction"]?.string("author") == "bob")
+      #expect(versions[0].isNull("old") && versions[0].integer("position") == 0)
+    }
+    // One that is not there any more.
+    let gone = try lines(["versions", "us2", "--json"]).map(JSONLine.init)
+    #expect(gone.map { $0.string("op") } == ["insert", "delete"])
+    #expect(gone[0].integer("position") == 1)
+    #expect(gone[1].isNull("new") && gone[1]["old"]?.double("magnitude") == 1.25)
+    let text = try lines(["versions", "us1"])
+    #expect(text.count == 2 && text[0].hasPrefix(tokens[0] + "  "))
+    #expect(text[1].contains("magnitude 5.5 → 5.75, felt none → 3  by bob"))
+    // A truncate takes the event away; after a purge only the base of what is there is left.
+    try database.psql(
+      "truncate quake.quake; insert into quake.quake (code, time) values ('us1', now());")
+    let more = try lines(["versions", "us1", "--json"]).map(JSONLine.init)
+    #expect(more.map { $0.string("op") } == ["insert", "update", "truncate", "insert"])
+    #expect(more[2]["old"]?.double("magnitude") == 5.75 && more[2].isNull("new"))
+    let newest = try database.value("select quake.latest_token()")
+    #expect(
+      try Tools.run("quake-admin", ["history", "purge", "--before", newest] + database.option)
+        .status == 0)
+    let base = try lines(["versions", "us1", "--json"]).map(JSONLine.init)
+    #expect(base.count == 1 && base[0].isNull("position"))
+  }
+
+  // MARK: What is wrong
+
+  @Test func wrongTokensAreBadDataEachWithItsSentence() throws {
+    for (token, words) in [
+      ("hello", "malformed token \"hello\""), ("77.0123abcd", "token 77.0123abcd is in the future"),
+      ("1.00000000", "history diverged at token 1.00000000"), ("99", "there is no transaction 99"),
+    ] {
+      for arguments in [
+        ["history", "--after", token], ["history", "--count", "--up-to", token],
+        ["history", "--codes", "--after", token], ["list", "--as-of", token], ["diff", token],
+        ["diff", "0", token],
+      ] {
+        let outcome = try Tools.run("quake-query", arguments + database.option)
+        #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        #expect(
+          outcome.errors.hasPrefix("quake-query: error: \(words)"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("\n  hint: "))
+      }
+    }
+  }
+
+  @Test func expiredTokensAreBadData() throws {
+    let tokens = try tokens()
+    #expect(
+      try Tools.run("quake-admin", ["history", "purge", "--before", tokens[2]] + database.option)
+        .status == 0)
+    #expect(try changes() == ["insert us3"], "it begins at the floor")
+    for arguments in [
+      ["history", "--after", tokens[1]], ["history", "--after", "0"], ["history", "--after", "1"],
+      ["history", "--since", "2024-01-01"], ["list", "--as-of", tokens[0]],
+      ["list", "--as-of", "2024-01-01"], ["diff", tokens[1]],
+      ["history", "--transaction", tokens[2]],
+    ] {
+      let outcome = try Tools.run("quake-query", arguments + database.option)
+      #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
+      #expect(outcome.errors.contains("has expired"), "\(outcome.errors)")
+      #expect(outcome.errors.contains(tokens[2]), "it names the oldest that is valid")
+    }
+  }
+
+  @Test func unknownIdsAreAFailure() throws {
+    for arguments in [["show", "us2"], ["show", "nothing"], ["versions", "nothing"]] {
+      let outcome = try Tools.run("quake-query", arguments + database.option)
+      #expect(outcome.status == 1)
+      #expect(outcome.output.isEmpty)
+      #expect(outcome.errors.hasPrefix("quake-query: error: there is no event \"\(arguments[1])\""))
+    }
+  }
+
+  @Test func wrongOptionsAreUsageErrors() throws {
+    for arguments in [
+      ["history", "--op", "merge"], ["history", "--limit", "0"], ["history", "--since", "soon"],
+      ["history", "--after", "1", "--since", "2024-01-01"], ["history", "--count", "--codes"],
+      ["history", "--transaction", "1.00000000", "--up-to", "0"], ["history", "something"],
+      ["list", "--bbox", "1,2,3"], ["list", "--as-of", "2024-13-01"], ["list", "--op", "insert"],
+      ["diff"], ["diff", "0", "1", "2"], ["diff", "10:00"], ["versions"], ["show"],
+      ["show", "a", "b"],
+    ] {
+      let outcome = try Tools.run("quake-query", arguments + database.option)
+      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+      #expect(outcome.output.isEmpty && outcome.errors.hasPrefix("quake-query: error: "))
+    }
+  }
+
+  @Test func aReaderThatLeavesEndsItQuietly() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time, place)
+      select 'e' || n, now(), repeat('x', 200) from generate_series(1, 5000) n;
+      """)
+    for arguments in [
+      "history", "history --json", "history --codes", "history --transactions --json", "list",
+      "diff 0 --json",
+    ] {
+      let outcome = try Tools.shell(
+        """
+        { s=0; quake-query \(arguments) --database '\(database.conninfo)' || s=$?; \
+          echo "status $s" >&2; } | head -c 1
+        """)
+      #expect(outcome.output.utf8.count == 1)
+      #expect(outcome.errors == "status 0\n", "\(arguments): \(outcome.errors)")
+    }
+  }
+
+  /// A transaction that is larger than a page, in one line.
+  @Test func aLargeTransactionIsOneLine() throws {
+    try database.psql(
+      "insert into quake.quake (code, time) select 'e' || n, now() from generate_series(1, 1700) n;"
+    )
+    let newest = try database.value("select quake.latest_token()")
+    let found = try lines(["history", "--transactions", "--json", "--transaction", newest])
+    try #require(found.count == 1)
+    let changes = try #require(try JSONLine(found[0]).objects("changes"))
+    #expect(changes.map { $0.integer("position") } == Array(0..<1700))
+  }
+}
