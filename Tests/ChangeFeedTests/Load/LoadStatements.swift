@@ -1,9 +1,6 @@
 /// The statements of the load: many events at once, all columns filled.
 enum LoadStatements {
-  /// `$1`: prefix of the codes; `$2`, `$3`: from and to.
-  static let insert = insertInto + ""
-
-  /// The same; an event that is there gets another value.
+  /// `$1`: prefix of the codes; `$2`, `$3`: from and to. An event that is there gets another value.
   static let upsert =
     insertInto + """
        on conflict (code) do update set felt = coalesce(quake.felt, 0) + 1, updated = excluded.updated,
