@@ -25,7 +25,7 @@ extension ParsedArguments {
   /// A token, or the number of a transaction.
   ///
   /// - Throws: `StoreError` of kind `token` if it is neither.
-  public static func tokenOrNumber(_ text: String) throws -> HistoryBound {
+  private static func tokenOrNumber(_ text: String) throws -> HistoryBound {
     if let token = ChangeToken(text) { return .token(token) }
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     guard isNumber, let number = Int64(text) else { throw malformedToken(text) }

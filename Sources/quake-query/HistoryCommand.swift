@@ -14,10 +14,14 @@ enum HistoryCommand {
       event met them before or after it.
       """,
     options: [
-      .value("after", "TOKEN|NUMBER", help: "begin after this transaction"),
-      .value("since", "TIME", help: "begin after the transactions that were committed by then"),
-      .value("up-to", "TOKEN|NUMBER", help: "end with this transaction"),
-      .value("until", "TIME", help: "end with the last transaction committed by then"),
+      .value(
+        "after", "TOKEN|NUMBER|TIME",
+        help: "begin after this transaction, or after those that were committed by then"),
+      .value("since", "TIME", help: "the same as --after TIME"),
+      .value(
+        "up-to", "TOKEN|NUMBER|TIME",
+        help: "end with this transaction, or with the last that was committed by then"),
+      .value("until", "TIME", help: "the same as --up-to TIME"),
       .value("transaction", "TOKEN", help: "this transaction alone"),
     ] + FilterOptions.events + FilterOptions.changes + [
       .flag("descending", help: "the newest first, within a transaction too"),
@@ -71,10 +75,10 @@ enum HistoryCommand {
     try arguments.requireAtMostOne(of: "up-to", "until", "transaction")
     var request = HistoryRequest()
     request.after =
-      try arguments.string("after").map(ParsedArguments.tokenOrNumber)
+      try arguments.string("after").map(arguments.place)
       ?? arguments.time("since").map { .time($0) }
     request.upTo =
-      try arguments.string("up-to").map(ParsedArguments.tokenOrNumber)
+      try arguments.string("up-to").map(arguments.place)
       ?? arguments.time("until").map { .time($0) }
     request.transaction = try arguments.token("transaction")
     request.filter = try FilterOptions.filter(arguments)

@@ -82,6 +82,10 @@ import Testing
          set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute';
       """)
     #expect(try changes("--since", "2024-01-01T00:02:00Z") == Array(all[3...]))
+    #expect(try changes("--after", "2024-01-01T00:02:00Z") == Array(all[3...]))
+    #expect(
+      try changes("--after", "2024-01-01T00:01Z", "--up-to", "2024-01-01T00:02:30Z")
+        == changes("--since", "2024-01-01T00:01Z", "--until", "2024-01-01T00:02:30Z"))
     #expect(
       try changes("--since", "2024-01-01T00:01Z", "--until", "2024-01-01T00:02:30Z")
         == ["update us1"])
