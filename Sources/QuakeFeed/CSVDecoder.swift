@@ -30,6 +30,7 @@ struct CSVDecoder {
   let columns: [QuakeColumn]
   /// For each field of a row, what it is; nil for those that mean nothing to us.
   private let fields: [(column: QuakeColumn, reading: Reading)?]
+  private let codeIndex: Int
   private let strict: Bool
   private var scratch: [UInt8] = []
 
@@ -67,6 +68,7 @@ struct CSVDecoder {
         hint: isHeader ? nil : "Check the URL or the file.")
     }
     self.fields = fields
+    codeIndex = fields.firstIndex { $0?.column == .code } ?? 0
     let carried = present.union([.source]).union(present.contains(.net) ? [.netCode] : [])
     columns = QuakeColumn.feed.filter(carried.contains)
   }
@@ -85,19 +87,28 @@ struct CSVDecoder {
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
     record.set(.source, "usgs")
-    for (field, target) in zip(rows.fields, fields) {
-      guard let target, !field.range.isEmpty else { continue }
-      let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
-        do throws(Rejection) {
-          return .success(try Self.set(text, target.column, target.reading, in: &record))
-        } catch {
-          return .failure(error)
-        }
-      }
-      try result.get()
+    // First of all, so that a reject of the others has it.
+    try set(rows.fields[codeIndex], fields[codeIndex], of: rows, in: &record)
+    for index in fields.indices where index != codeIndex {
+      try set(rows.fields[index], fields[index], of: rows, in: &record)
     }
     setNetCode(in: &record)
     try FieldCheck.checkComplete(record, strict: strict)
+  }
+
+  private mutating func set(
+    _ field: CSVRowReader.Field, _ target: (column: QuakeColumn, reading: Reading)?,
+    of rows: CSVRowReader, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard let target, !field.range.isEmpty else { return }
+    let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
+      do throws(Rejection) {
+        return .success(try Self.set(text, target.column, target.reading, in: &record))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
   }
 
   private static func set(
@@ -133,7 +144,8 @@ struct CSVDecoder {
     _ column: QuakeColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
     let found = FeedReject.text(UnsafeRawBufferPointer(rebasing: text.prefix(64)))
-    return Rejection("The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).")
+    return Rejection(
+      "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
   }
 
   /// CSV has no column for it: it is what follows the network in the id. Some ids begin otherwise

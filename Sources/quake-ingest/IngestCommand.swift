@@ -9,7 +9,9 @@ enum IngestCommand {
   static let table = Command(
     "quake-ingest", purpose: "bring earthquake feeds into the database",
     version: productVersion, options: Tool.commonOptions,
-    subcommands: [RunCommand.table, ImportCommand.table, SimulateCommand.table],
+    subcommands: [
+      RunCommand.table, ImportCommand.table, ReplayCommand.table, SimulateCommand.table,
+    ],
     examples: [
       .init("quake-ingest run --feed all_day", "poll USGS's feed of the past day each minute"),
       .init("quake-ingest import all_month.geojson", "import a file"),
@@ -40,6 +42,7 @@ enum IngestCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "import": try ImportCommand(arguments, diagnostics).run()
+    case "replay": try ReplayCommand(arguments, diagnostics).run()
     case "simulate": try SimulateCommand.run(arguments, diagnostics)
     default: try RunCommand(arguments, diagnostics).run()
     }
