@@ -26,6 +26,7 @@ alter table quake.import
     ((decision is null) = (decided_at is null) and (decision is null or quarantined_at is not null)),
   add constraint import_applied foreign key (applied_import_id) references quake.import (id) on delete set null;
 create index import_covers on quake.import (generated) where covers_to is not null and quarantined_at is null;
+create index import_feed on quake.import (feed, id);
 create index import_quarantined_at on quake.import (quarantined_at) where quarantined_at is not null;
 create index import_applied_import_id on quake.import (applied_import_id) where applied_import_id is not null;
 

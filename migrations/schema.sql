@@ -679,10 +679,11 @@ CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+  -- By token, not by time: a clock that was set back must not hide what was committed since.
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
-                    where t.at <= p_time order by t.at desc, t.token desc limit 1), '0')
+                    where t.at <= p_time order by t.token desc limit 1), '0')
 $$;
-COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the token that was the newest at a time, by the server''s clock; 0 before the first';
+COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the newest token of a transaction that was committed by a time, by the server''s clock; 0 before the first';
 CREATE FUNCTION quake.token_number(p_token text) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1266,6 +1267,7 @@ CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX import_applied_import_id ON quake.import USING btree (applied_import_id) WHERE (applied_import_id IS NOT NULL);
 CREATE INDEX import_covers ON quake.import USING btree (generated) WHERE ((covers_to IS NOT NULL) AND (quarantined_at IS NULL));
+CREATE INDEX import_feed ON quake.import USING btree (feed, id);
 CREATE INDEX import_generated ON quake.import USING btree (generated);
 CREATE INDEX import_quarantined_at ON quake.import USING btree (quarantined_at) WHERE (quarantined_at IS NOT NULL);
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);

@@ -97,13 +97,16 @@ public struct Importer {
     }
     batch.mergeDuration = begun.elapsed
     total.add(batch)
-    let row = ImportRecord(
+    let record = ImportRecord(
       options: options, format: source.format, startedAt: startedAt, scope: scope)
-    try row.write(&total, complete: isLast, over: connection)
     if total.quarantine == nil {
+      try record.write(&total, complete: isLast, over: connection)
       try storeRejects(of: total.id)
     } else {
-      try Quarantine(connection: connection).keepBody(of: source, import: total.id)
+      try Quarantine(connection: connection).setAside(&total, record, source: source)
+    }
+    if let limits = options.limits {
+      try Quarantine(connection: connection).purge(olderThan: limits.keptFor)
     }
   }
 

@@ -16,6 +16,9 @@ public struct SnapshotLimits: Sendable {
   /// Absent from so many good snapshots, one after the other, an event is withdrawn; nil: never.
   public var withdrawnAfter: Int? = 3
 
+  /// How long the bodies of snapshots that were set aside are kept.
+  public var keptFor: Duration = .seconds(30 * 86_400)
+
   /// The defaults.
   public init() {}
 }

@@ -22,6 +22,9 @@ struct JudgingOptions {
     .value(
       "withdraw-after", "N", default: "3",
       help: "withdraw an event that N good snapshots, one after the other, do not hold; 0: never"),
+    .value(
+      "keep-quarantined", "AGE", default: "30d",
+      help: "keep the bodies of snapshots that were set aside for so long"),
   ]
 
   /// Nil: nothing is judged.
@@ -41,6 +44,8 @@ struct JudgingOptions {
     let withdrawnAfter = try arguments.integer("withdraw-after", in: 0...1_000_000) ?? 3
     limits.withdrawnAfter = withdrawnAfter == 0 ? nil : withdrawnAfter
     limits.refusesOlder = refusesOlder
+    limits.keptFor =
+      try arguments.duration("keep-quarantined", in: .seconds(0)...) ?? limits.keptFor
     self.limits = limits
   }
 

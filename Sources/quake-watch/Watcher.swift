@@ -54,7 +54,7 @@ final class Watcher {
       } catch let error as PostgresError where error.kind == .interrupted {
         return
       } catch let error where Self.isLoss(error) {
-        guard delivery.place != nil else { throw error }
+        guard delivery.hasBegun else { throw error }
         if (error as? PostgresError)?.kind == .timeout {
           answerTimeout = min(answerTimeout * 2, Self.longestAnswerTimeout)
         }
@@ -93,16 +93,17 @@ final class Watcher {
         let isBack = delivery.place != nil && listener == nil
         try delivery.begin(over: connection)
         isOver = try follow(over: connection, session, isBack: isBack)
+      } catch let error as StoreError
+        where error.kind == .token(.future) && session == .standby
+      {
+        // What the primary has told is still on its way to the standby; a snapshot would be older.
+        guard follows else { throw error }
+        isOver = waitForStandby(error)
       } catch let error as StoreError where delivery.canReset(after: error) {
         diagnostics.warning(
           error.message, detail: error.detail, hint: "Beginning again with a snapshot.")
         try listener?.pause()
         try delivery.reset(after: error, over: connection)
-      } catch let error as StoreError
-        where error.kind == .token(.future) && session == .standby && follows
-      {
-        // What the primary has told is still on its way to the standby.
-        isOver = waitForStandby(error)
       }
     }
   }
