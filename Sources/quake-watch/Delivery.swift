@@ -99,7 +99,7 @@ final class Delivery {
   private func begin(after token: ChangeToken, _ connection: Connection) throws {
     wanted = HistoryPlace(token: token)
     reader = try HistoryReader(connection: connection, after: token)
-    try bookmark.save(wanted, over: connection)
+    try bookmark.begin(at: wanted, over: connection)
   }
 
   /// Whether a snapshot may take the place of what `error` says cannot be had: once, because a second

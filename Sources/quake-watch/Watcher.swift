@@ -18,6 +18,8 @@ final class Watcher {
   private var answerTimeout = shortestAnswerTimeout
   private var knownSession = SessionKind.own
   private var hasSaidLate = false
+  /// Whether a connection was lost, and another one has not been told of yet.
+  private var isBack = false
 
   /// - Parameter follows: Whether to go on when everything there is has been handed over.
   init(
@@ -66,6 +68,7 @@ final class Watcher {
           diagnostics.verbose("still no connection: \(problem)")
         }
         (connection, listener) = (nil, nil)
+        isBack = true
         _ = Signals.wait(timeout: backoff.next())
         if Signals.stopRequested { return }
       }
@@ -90,7 +93,8 @@ final class Watcher {
         try Connection(database.settings, wake: Signals.wakeDescriptor)
       }
       do {
-        let isBack = delivery.place != nil && listener == nil
+        let isBack = isBack
+        self.isBack = false
         try delivery.begin(over: connection)
         isOver = try follow(over: connection, session, isBack: isBack)
       } catch let error as StoreError
