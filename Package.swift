@@ -29,6 +29,7 @@ let package = Package(
       name: "CSimdjsonLibrary", pkgConfig: "simdjson", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // A small C interface in front of simdjson, which is C++.
     .target(
@@ -78,6 +79,8 @@ let package = Package(
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .target(name: "CommandLine", swiftSettings: strict),
+    // The options of a command in a file. Apart from the command line itself: quake-watch has none.
+    .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(
       name: "QuakeTool", dependencies: ["CommandLine", "QuakeStore", "QuakeModel", "Postgres"],
       swiftSettings: strict),
@@ -86,7 +89,7 @@ let package = Package(
       name: "quake-ingest",
       dependencies: [
         "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeStore", "QuakeModel", "Postgres",
-        "CommandLine",
+        "Configuration", "CommandLine",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -152,7 +155,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CommandLineTests",
-      dependencies: ["ChildProcesses", "CommandLine", "TestSupport", "signal-probe"],
+      dependencies: [
+        "ChildProcesses", "Configuration", "CommandLine", "TestSupport", "signal-probe",
+      ],
       swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17

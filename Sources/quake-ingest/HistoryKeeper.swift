@@ -34,6 +34,10 @@ struct HistoryKeeper {
       let go of \(Readable.count(Int(outcome.versions))) versions and \
       \(Readable.count(Int(outcome.transactions))) transactions of the history; the oldest valid \
       token is \(outcome.floor)
-      """)
+      """,
+      fields: [
+        "versions": .integer(outcome.versions), "transactions": .integer(outcome.transactions),
+        "oldest_token": .text("\(outcome.floor)"),
+      ])
   }
 }

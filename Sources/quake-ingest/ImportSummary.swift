@@ -33,6 +33,26 @@ struct ImportSummary {
     )
   }
 
+  /// For the log.
+  var fields: LogFields {
+    [
+      "feed": .text(options.feed), "import": report.id.map { .integer($0) },
+      "seen": .integer(report.seen), "inserted": .integer(report.inserted),
+      "updated": .integer(report.updated), "unchanged": .integer(report.unchanged),
+      "rejected": .integer(report.rejected), "duplicate": .integer(report.duplicate),
+      "stale": .integer(report.stale), "token": report.token.map { .text("\($0)") },
+      "seconds": .number(elapsed.inSeconds), "dry_run": options.dryRun ? .flag(true) : nil,
+    ]
+  }
+
+  /// For the log, about the records that were rejected.
+  var rejectFields: LogFields {
+    [
+      "feed": .text(options.feed), "import": report.id.map { .integer($0) },
+      "rejected": .integer(report.rejected),
+    ]
+  }
+
   /// One JSON object.
   func write(to json: inout JSONWriter) {
     json.object { json in

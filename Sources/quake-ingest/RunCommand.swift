@@ -26,13 +26,19 @@ struct RunCommand {
         "keep-history", "AGE", default: "all of it",
         help: "let go of history that is older, such as 90d; see quake-admin history purge"),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
+      IngestConfiguration.option,
     ] + IngestCommand.importOptions,
     examples: [
       .init(
         "quake-ingest run --feed all_hour --feed all_month --every 5m", "poll two feeds"),
       .init("quake-ingest run --feed simulated", "try it out without a network"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + IngestConfiguration.environment + service,
+    exitStatuses: Tool.exitStatuses)
+
+  private static let service: [Command.Variable] = [
+    .init("NOTIFY_SOCKET, WATCHDOG_USEC, ...", "systemd's, which is told how the worker fares")
+  ]
 
   /// The name of the feed that is made up in this very process.
   static let simulated = "simulated"
@@ -89,10 +95,16 @@ struct RunCommand {
     // So will a wrong address of the database not; one that was there once is waited for.
     let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
     try Migrator.checkSchema(of: connection)
-    diagnostics.note("polling \(polled.map(\.name).joined(separator: ", "))")
+    let doing = "polling \(polled.map(\.name).joined(separator: ", "))"
+    diagnostics.note(doing)
+    let service = ServiceManager(
+      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
+      watched: Environment.value("WATCHDOG_PID"))
+    service.ready(doing)
+    defer { service.stopping() }
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
-      feeds: polled,
+      feeds: polled, service: service,
       history: keptHistory.map { HistoryKeeper(keeping: $0, diagnostics: diagnostics) }
     )
     let status = runsOnce ? worker.pollOnce() : try worker.run()

@@ -13,12 +13,13 @@ final class Worker {
   private let settings: ImportSettings
   private var feeds: [PolledFeed]
   private var history: HistoryKeeper?
+  private let service: ServiceManager
   private let fetcher: FeedFetcher
   private var databaseBackoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
 
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
-    settings: ImportSettings, feeds: [PolledFeed], history: HistoryKeeper?
+    settings: ImportSettings, feeds: [PolledFeed], service: ServiceManager, history: HistoryKeeper?
   ) {
     self.database = database
     self.connection = connection
@@ -26,7 +27,9 @@ final class Worker {
     self.settings = settings
     self.feeds = feeds
     self.history = history
-    fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
+    self.service = service
+    fetcher = FeedFetcher(
+      timeoutMilliseconds: settings.timeoutMilliseconds, whileWaiting: service.alive)
   }
 
   /// Polls until it is told to stop.
@@ -35,12 +38,13 @@ final class Worker {
   ///   waiting will not help.
   func run() throws -> ExitStatus {
     while !Signals.stopRequested {
+      service.alive()
       guard let next = feeds.indices.min(by: { feeds[$0].due < feeds[$1].due }) else { break }
       let pause = feeds[next].due - MonotonicClock.now()
       if pause > .zero {
         keepHistory(until: feeds[next].due)
         let rest = feeds[next].due - MonotonicClock.now()
-        _ = Signals.wait(timeout: max(.zero, min(rest, history?.remaining ?? rest)))
+        _ = service.wait(timeout: max(.zero, min(rest, history?.remaining ?? rest)))
       } else if connection == nil {
         try reconnect()
       } else {
@@ -70,7 +74,7 @@ final class Worker {
       throw error
     } catch {
       diagnostics.verbose("still no database: \(error)")
-      _ = Signals.wait(timeout: databaseBackoff.next())
+      _ = service.wait(timeout: databaseBackoff.next())
     }
   }
 
@@ -87,21 +91,29 @@ final class Worker {
       // The feed is not to blame; it is polled as soon as the database is back.
       diagnostics.warning(
         "lost the database while importing \(name): \(error.message)",
-        hint: "It is repeated when the database is back; what is stored already stays as it is.")
+        hint: "It is repeated when the database is back; what is stored already stays as it is.",
+        fields: ["feed": .text(name)])
+      service.status("lost the database: \(error.message)")
       self.connection = nil
       feeds[index].postpone(by: databaseBackoff.next())
       return .unavailable
     } catch {
       guard let failure = IngestCommand.failure(error) ?? Failure(error) else {
-        diagnostics.error("could not import \(name): \(error)")
+        diagnostics.error("could not import \(name): \(error)", fields: ["feed": .text(name)])
         _ = feeds[index].failed(retryAfter: nil)
         return .failed
       }
       guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
       let pause = feeds[index].failed(retryAfter: (error as? FeedError)?.retryAfter)
+      let message = "could not import \(name): \(failure.message)"
       diagnostics.warning(
-        "could not import \(name): \(failure.message)",
-        detail: failure.detail, hint: "Next attempt in \(Readable.duration(pause)).")
+        message, detail: failure.detail, hint: "Next attempt in \(Readable.duration(pause)).",
+        fields: [
+          "feed": .text(name), "status": .integer(Int64(failure.status.rawValue)),
+          "failures": .integer(Int64(feeds[index].failures)),
+          "next_seconds": .number(pause.inSeconds),
+        ])
+      service.status(message)
       recordFailure(failure, of: feeds[index], connection)
       return failure.status
     }
@@ -117,7 +129,7 @@ final class Worker {
       feed.reference, fetcher: fetcher, validators: validators, strict: settings.isStrict)
     {
     case .notModified(let response):
-      diagnostics.verbose("\(feed.name): not modified")
+      diagnostics.verbose("\(feed.name): not modified", fields: ["feed": .text(feed.name)])
       // What an answer without contents leaves out still holds.
       let kept = FeedValidators(
         etag: response.etag ?? state.etag,
@@ -129,12 +141,17 @@ final class Worker {
       options.feed = feed.name
       opened.describe(in: &options)
       let report = try Importer(connection: connection, options: options)
-        .run(from: &opened.source, shouldStop: { Signals.stopRequested })
+        .run(
+          from: &opened.source, shouldStop: { Signals.stopRequested },
+          progress: { [service] _ in service.alive() })
       let summary = ImportSummary(
         options: options, format: opened.source.format, report: report,
         elapsed: MonotonicClock.now() - begun)
-      if let rejects = summary.rejects { diagnostics.warning(rejects.message, hint: rejects.hint) }
-      diagnostics.note(summary.text)
+      if let rejects = summary.rejects {
+        diagnostics.warning(rejects.message, hint: rejects.hint, fields: summary.rejectFields)
+      }
+      diagnostics.note(summary.text, fields: summary.fields)
+      service.status(summary.text)
       if report.isComplete, !settings.isDryRun {
         try record(feed, opened.response?.validators, of: report, connection)
       }
@@ -148,7 +165,10 @@ final class Worker {
     do {
       try history?.purge(
         over: connection,
-        shouldStop: { Signals.stopRequested || MonotonicClock.now() >= due })
+        shouldStop: { [service] in
+          service.alive()
+          return Signals.stopRequested || MonotonicClock.now() >= due
+        })
     } catch {
       diagnostics.warning(
         "could not let go of old history: \(Failure(error)?.message ?? "\(error)")",
