@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SwiftOverlayShims  // where this compiler finds the members of timeval
 
 /// The service manager that started this program, told how it fares: systemd, by the protocol of
 /// sd_notify(3).

@@ -73,6 +73,21 @@ public struct DatabaseAccess {
     return connection
   }
 
+  /// Connects to what is there: starts no server and changes no schema. For looking at it only.
+  public func connectAsItIs() throws -> Connection {
+    if let embedded, try !embedded.status().running {
+      throw PostgresError(
+        kind: .connection,
+        message: "could not connect to the database: the embedded server in"
+          + " \(embedded.options.home) does not run",
+        hint: """
+          Any tool that needs it starts it, and so does "quake-admin server start". For another \
+          database give --database or DATABASE_URL.
+          """)
+    }
+    return try Connection(settings)
+  }
+
   /// Connects again after a loss. The embedded server is started if it crashed; not if somebody has
   /// stopped it.
   public func reconnect(wake: Int32? = nil) throws -> Connection {

@@ -7,9 +7,11 @@ enum AdminCommand {
     "quake-admin", purpose: "look after the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      MigrateCommand.table, HistoryCommand.table, WatchersCommand.table, ServerCommand.table,
+      StatusCommand.table, MigrateCommand.table, HistoryCommand.table, WatchersCommand.table,
+      ServerCommand.table,
     ],
     examples: [
+      .init("quake-admin status", "how the feeds, the workers and the database are"),
       .init("quake-admin migrate --status", "what has been applied to the database, what has not"),
       .init("quake-admin server status", "where the embedded server is, and whether it runs"),
     ],
@@ -17,6 +19,7 @@ enum AdminCommand {
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
+    case "status": try StatusCommand(arguments, diagnostics).run()
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
