@@ -113,7 +113,7 @@ final class Worker {
           "failures": .integer(Int64(feeds[index].failures)),
           "next_seconds": .number(pause.inSeconds),
         ])
-      service.status(message)
+      service.status(message + (failure.detail.map { ": \($0)" } ?? ""))
       recordFailure(failure, of: feeds[index], connection)
       return failure.status
     }

@@ -77,10 +77,20 @@ import Testing
   }
 
   @Test func aWatchersLogIsObjects() throws {
-    let watch = try Tools.start(
-      "quake-watch", ["--log-format=json", "--verbose", "--name", "w"] + database.option)
-    try database.waitForIdle("quake-watch", after: "")
-    let other = try Tools.start("quake-watch", ["--name", "w"] + database.option)
+    let arguments = ["--from-start", "--name", "w"] + database.option
+    let watch = try Tools.start("quake-watch", ["--log-format=json", "--verbose"] + arguments)
+    func insert(_ code: String) throws {
+      try database.psql("insert into quake.quake (code, time) values ('\(code)', now());")
+    }
+    try insert("a")
+    #expect(try watch.line().contains("(a)"))
+    try eventually("the place is kept") { try database.count("quake.watcher") == 1 }
+    let holder = try database.value("select holder from quake.watcher")
+    let other = try Tools.start("quake-watch", arguments)
+    try eventually("another has taken it") {
+      try database.value("select holder from quake.watcher") != holder
+    }
+    try insert("b")
     let outcome = try watch.exit()
     #expect(outcome.status == 75, "\(outcome.errors)")
     #expect(try lines(outcome.errors).last?.integer("status") == 75)
