@@ -82,11 +82,16 @@ public struct ParsedArguments: Sendable {
   public func invalidValue(
     _ value: String, for name: String, expected: String, suggestion: String? = nil
   ) -> UsageError {
-    let setting = occurrences[name]?.last { $0.value == value }?.setting
-    let place = setting.map { "\($0.place): " } ?? ""
-    let what = setting.map { "key '\($0.key)'" } ?? "option --\(name)"
+    let place = place(of: value, for: name).map { "\($0): " } ?? ""
+    let what = place.isEmpty ? "option --\(name)" : "key '\(name)'"
     return usageError(
       "\(place)invalid value '\(value)' for \(what): expected \(expected)", suggestion: suggestion)
+  }
+
+  /// Where a configuration file gives the option this value, as `quake-ingest.conf:7`; nil if it is
+  /// the command line that does.
+  public func place(of value: String, for name: String) -> String? {
+    occurrences[name]?.last { $0.value == value }?.setting?.place
   }
 
   /// Refuses options that exclude each other.

@@ -54,7 +54,15 @@ public struct DatabaseAccess {
       embedded = server
       settings = ConnectionSettings(server.conninfo, applicationName: tool)
     }
-    try settings.check()
+    do throws(PostgresError) {
+      try settings.check()
+    } catch {
+      guard let named = arguments.string("database"),
+        let place = arguments.place(of: named, for: "database")
+      else { throw error }
+      throw PostgresError(
+        kind: error.kind, message: "\(place): key 'database': \(error.message)", hint: error.hint)
+    }
   }
 
   /// The embedded server as the environment places it.

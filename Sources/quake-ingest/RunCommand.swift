@@ -43,6 +43,7 @@ struct RunCommand {
   /// The name of the feed that is made up in this very process.
   static let simulated = "simulated"
 
+  private let arguments: ParsedArguments
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
   private let settings: ImportSettings
@@ -56,6 +57,7 @@ struct RunCommand {
     var diagnostics = diagnostics
     diagnostics.form = .log
     self.diagnostics = diagnostics
+    self.arguments = arguments
     settings = try ImportSettings(arguments)
     feeds = arguments.isGiven("feed") ? arguments.strings("feed") : ["all_day"]
     every = try arguments.duration("every")
@@ -87,7 +89,7 @@ struct RunCommand {
             name: Self.simulated, reference: try FeedReference(Self.url(of: server)),
             every: every ?? .seconds(2)))
       } else {
-        let reference = try FeedReference(feed)
+        let reference = try reference(to: feed)
         polled.append(
           PolledFeed(name: reference.name, reference: reference, every: every ?? .seconds(60)))
       }
@@ -110,6 +112,18 @@ struct RunCommand {
     let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status
+  }
+
+  /// What a feed's name means. An error says where the name stands, if that is in a file.
+  private func reference(to feed: String) throws(FeedError) -> FeedReference {
+    do throws(FeedError) {
+      return try FeedReference(feed)
+    } catch {
+      guard let place = arguments.place(of: feed, for: "feed") else { throw error }
+      throw FeedError(
+        error.code, "\(place): key 'feed': \(error.message)", detail: error.detail,
+        hint: error.hint)
+    }
   }
 
   private static func startSimulator() throws -> SimulatedFeedServer {

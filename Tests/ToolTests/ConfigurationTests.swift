@@ -122,6 +122,17 @@ import Testing
       #expect(outcome.status == 64, "\(text): \(outcome.errors)")
       for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)") }
     }
+    // Also what only a library can judge.
+    for (text, words, status) in [
+      ("feed = all_hou", "q.conf:2: key 'feed': unknown feed \"all_hou\"", 64),
+      ("database = hst=a", "q.conf:2: key 'database': invalid connection string", 69),
+    ] as [(String, String, Int32)] {
+      let file = try folder.write("q.conf", "once = yes\n\(text)\n")
+      let outcome = try run(
+        ["--config", file], environment: ["DATABASE_URL": database.conninfo])
+      #expect(outcome.status == status, "\(outcome.errors)")
+      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+    }
     let missing = try run(["--config", folder.path + "/none"])
     #expect(missing.status == 64 && missing.errors.contains("No such file or directory"))
     // In the form that the file itself asks for.
