@@ -102,7 +102,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
-      dependencies: ["ChildProcesses", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"],
+      dependencies: [
+        "ChildProcesses", "QuakeTool", "QuakeStore", "QuakeModel", "Postgres", "CommandLine",
+      ],
       swiftSettings: strict),
 
     .executableTarget(
