@@ -10,7 +10,7 @@ struct WorkerSettings {
   init(_ arguments: ParsedArguments) throws {
     refreshInterval = try arguments.duration("refresh-interval", in: .zero...) ?? .seconds(10)
     takeoverAfter =
-      try arguments.duration("takeover-after", in: .seconds(1)...) ?? .seconds(30)
+      try arguments.duration("takeover-after", in: .milliseconds(100)...) ?? .seconds(30)
   }
 
   /// How often this worker shows that it is alive.
