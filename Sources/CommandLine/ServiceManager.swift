@@ -49,6 +49,11 @@ public final class ServiceManager {
     send("WATCHDOG=1")
   }
 
+  /// How long the program may wait before it has to call ``alive()``; nil: as long as it likes.
+  public var remaining: Duration? {
+    tick == nil ? nil : max(.zero, due - MonotonicClock.now())
+  }
+
   /// As `Signals.wait`, but it goes on saying that the program is alive.
   public func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
     let end = MonotonicClock.now() + timeout

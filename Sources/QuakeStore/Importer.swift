@@ -29,13 +29,15 @@ public struct Importer {
   ///   - shouldStop: Asked between batches, where the import can be left; the report says that it is
   ///     not complete.
   ///   - progress: Called now and then with the number of records read so far.
+  ///   - completing: Called in the last transaction when everything in it is done but its commit, for what
+  ///     is to be true together with the import.
   /// - Returns: What was done.
   /// - Throws: `StoreError` of kind `badData` if every record is rejected, or the policy forbids what
   ///   was found; `PostgresError`; whatever the source throws. Then nothing of the transaction under
   ///   way stays.
   public func run(
     from source: inout some ImportSource, shouldStop: () -> Bool = { false },
-    progress: (Int64) -> Void = { _ in }
+    progress: (Int64) -> Void = { _ in }, completing: (ImportReport) throws -> Void = { _ in }
   ) throws -> ImportReport {
     let startedAt = Timestamp.now()
     // The first record tells whether there is anything to read, and which columns: a feed that cannot
@@ -65,6 +67,7 @@ public struct Importer {
             &total, format: source.format, startedAt: startedAt, complete: lookahead == nil)
           try storeRejects(of: total.id)
           if options.dryRun { throw DryRun() }
+          if lookahead == nil { try completing(total) }
         }
         total.isComplete = lookahead == nil
       } while !total.isComplete && !shouldStop()

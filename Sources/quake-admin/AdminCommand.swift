@@ -7,7 +7,8 @@ enum AdminCommand {
     "quake-admin", purpose: "look after the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      StatusCommand.table, MigrateCommand.table, HistoryCommand.table, WatchersCommand.table,
+      StatusCommand.table, MigrateCommand.table, RefreshCommand.table, HistoryCommand.table,
+      WatchersCommand.table,
       ServerCommand.table,
     ],
     examples: [
@@ -21,6 +22,7 @@ enum AdminCommand {
     switch arguments.subcommand.first {
     case "status": try StatusCommand(arguments, diagnostics).run()
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
+    case "refresh": try RefreshCommand(arguments, diagnostics).run()
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)

@@ -26,7 +26,7 @@ import Testing
     // Long after the next tick is the next poll.
     let run = try start(["--feed", server.url, "--every", "1h"], watchdog: "400000")
     let ready = try socket.message(with: "READY=1")
-    #expect(ready == "READY=1\nSTATUS=polling all_day")
+    #expect(ready == "READY=1\nSTATUS=connected; feeds: all_day")
     _ = try socket.message(with: "WATCHDOG=1")
     // It waits for the next poll now.
     let status = try waitForStatus { $0.contains("3 inserted") }

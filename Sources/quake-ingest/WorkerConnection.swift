@@ -1,0 +1,44 @@
+import CommandLine
+import Postgres
+import QuakeStore
+import QuakeTool
+
+/// A connection over which no worker can work, however long it waits.
+struct UnfitConnection: Error {
+  let message: String
+  let hint: String
+}
+
+extension DatabaseAccess {
+  /// Makes a connection ready for a worker that holds locks and is waited for by others: the schema is
+  /// right, the session its own, the feeds known, and the bell for requests heard.
+  func prepareForWorker(_ connection: Connection, feeds: [PolledFeed]) throws {
+    try Migrator.checkSchema(of: connection)
+    let session = try SessionKind.of(connection) { () throws(PostgresError) in
+      try Connection(settings, wake: Signals.wakeDescriptor)
+    }
+    switch session {
+    case .own: break
+    case .standby:
+      throw UnfitConnection(
+        message: "the database is a hot standby: nothing can be imported there",
+        hint:
+          "Name the primary; target_session_attrs=read-write in a URL with several hosts finds it."
+      )
+    case .lent:
+      throw UnfitConnection(
+        message: """
+          behind a pooler that lends sessions for a transaction a worker cannot hold the locks of its \
+          feeds
+          """,
+        hint: "Connect to the server itself, or to a pool in session mode.")
+    }
+    // So that the server finds out within a statement, too, that a worker was killed, and frees what it
+    // held. Servers before version 14 find out at the statement's end.
+    if connection.serverVersion >= 140_000 {
+      try connection.execute("set client_connection_check_interval = '1s'")
+    }
+    try FeedState.register(feeds.map { ($0.name, $0.url) }, over: connection)
+    try RefreshQueue.listen(over: connection)
+  }
+}
