@@ -29,6 +29,8 @@ extension TerminalTests {
         socket: socket.name, watchdog: "400000", watched: "\(getpid())")
       for _ in 0..<1000 { service.alive() }
       #expect(socket.message() == "WATCHDOG=1")
+      let remaining = try #require(service.remaining)
+      #expect(remaining <= .milliseconds(200))
       #expect(socket.message(within: .zero) == nil, "more often than it wants to hear")
       let begun = MonotonicClock.now()
       #expect(!service.wait(timeout: .milliseconds(900)))
@@ -62,6 +64,9 @@ extension TerminalTests {
         nil, "", "vsock:2:1", folder.path + "/none", "/" + String(repeating: "x", count: 200),
       ] {
         ServiceManager(socket: name, watchdog: "1000").ready("x")
+        #expect(
+          name?.hasPrefix("/") == true
+            || ServiceManager(socket: name, watchdog: "9").remaining == nil)
         #expect(!ServiceManager(socket: name, watchdog: "1000").wait(timeout: .milliseconds(1)))
       }
     }

@@ -1,4 +1,6 @@
 import Foundation
+import Postgres
+import QuakeStore
 import TestSupport
 import Testing
 
@@ -52,6 +54,27 @@ import Testing
     #expect(try database.count("quake.import") == 0)
     rest.raise()
     _ = try waitForStatus { $0.contains("2,000 inserted") }
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+  }
+
+  /// A database that is gone for long is waited for.
+  @Test func aLostDatabaseIsNoHang() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let run = try start(["--feed", server.url, "--every", "100ms"], watchdog: "400000")
+    _ = try waitForStatus { $0.contains("3 seen") }
+    let admin = try Connection(
+      ConnectionSettings(TestServer.shared.server.conninfo, applicationName: "tests"))
+    try admin.execute(
+      SQL(trusted: "alter database \(database.name) with allow_connections false"))
+    try admin.execute(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1",
+      [.text(database.name)])
+    #expect(try waitForStatus { $0.contains("lost") }.hasPrefix("STATUS=lost the database: "))
+    for _ in 0..<5 { _ = try socket.message(with: "WATCHDOG=1") }
+    try admin.execute(
+      SQL(trusted: "alter database \(database.name) with allow_connections true"))
+    _ = try waitForStatus { $0.contains("3 seen") }
     run.signal(SIGTERM)
     #expect(try run.exit().status == 0)
   }
