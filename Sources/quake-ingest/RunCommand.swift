@@ -127,7 +127,7 @@ struct RunCommand {
     if importing.isDryRun {
       try Migrator.checkSchema(of: connection)
     } else {
-      try database.prepareForWorker(connection, feeds: polled)
+      try database.prepareForWorker(connection, feeds: polled, diagnostics)
     }
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,

@@ -98,7 +98,7 @@ final class Worker {
   private func reconnect() throws {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
-      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds) }
+      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
       connection = regained
       hasRung = true
       diagnostics.note("connected to the database again")

@@ -12,7 +12,9 @@ struct UnfitConnection: Error {
 extension DatabaseAccess {
   /// Makes a connection ready for a worker that holds locks and is waited for by others: the schema is
   /// right, the session its own, the feeds known, and the bell for requests heard.
-  func prepareForWorker(_ connection: Connection, feeds: [PolledFeed]) throws {
+  func prepareForWorker(
+    _ connection: Connection, feeds: [PolledFeed], _ diagnostics: Diagnostics
+  ) throws {
     try Migrator.checkSchema(of: connection)
     let session = try SessionKind.of(connection) { () throws(PostgresError) in
       try Connection(settings, wake: Signals.wakeDescriptor)
@@ -38,7 +40,13 @@ extension DatabaseAccess {
     if connection.serverVersion >= 140_000 {
       try connection.execute("set client_connection_check_interval = '1s'")
     }
-    try FeedState.register(feeds.map { ($0.name, $0.url) }, over: connection)
+    let addresses = feeds.map { (name: $0.name, url: $0.url) }
+    try FeedState.register(addresses, over: connection)
+    for other in try FeedState.polledElsewhere(addresses, over: connection) {
+      diagnostics.warning(
+        "feed \"\(other.name)\" is polled by another worker at another address: \(other.url)",
+        hint: "The two count as one feed; this worker stands by for it.")
+    }
     try RefreshQueue.listen(over: connection)
   }
 }
