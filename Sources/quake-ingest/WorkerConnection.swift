@@ -35,11 +35,7 @@ extension DatabaseAccess {
           """,
         hint: "Connect to the server itself, or to a pool in session mode.")
     }
-    // So that the server finds out within a statement, too, that a worker was killed, and frees what it
-    // held. Servers before version 14 find out at the statement's end.
-    if connection.serverVersion >= 140_000 {
-      try connection.execute("set client_connection_check_interval = '1s'")
-    }
+    try watchOverClient(connection)
     let addresses = feeds.map { (name: $0.name, url: $0.url) }
     try FeedState.register(addresses, over: connection)
     for other in try FeedState.polledElsewhere(addresses, over: connection) {
@@ -48,5 +44,14 @@ extension DatabaseAccess {
         hint: "The two count as one feed; this worker stands by for it.")
     }
     try RefreshQueue.listen(over: connection)
+  }
+  /// Has the server find out within a statement, too, that a worker was killed, and free what it held.
+  /// Servers before version 14, and those on some systems, cannot: they find out at its end.
+  private func watchOverClient(_ connection: Connection) throws(PostgresError) {
+    do throws(PostgresError) {
+      try connection.execute("set client_connection_check_interval = '1s'")
+    } catch {
+      guard error.kind == .server, !error.isConnectionLoss else { throw error }
+    }
   }
 }

@@ -59,8 +59,6 @@ import Testing
     }
     #expect(kills >= 6)
     try waitForProgress(scene)
-    let heir = try scene.worker(try #require(try scene.holders()["all_day"]))
-    try heir.waitForError("took over ")
     try scene.stop()
     #expect(try scene.repeatedImports() == [])
     #expect(try database.value("select bool_and(complete) from quake.import") == "t")
