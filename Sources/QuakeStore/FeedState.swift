@@ -54,6 +54,22 @@ public struct FeedState: Sendable {
       """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
   }
 
+  /// Those of `feeds` that a worker polls at another address, with that address.
+  public static func polledElsewhere(
+    _ feeds: [(name: String, url: String)], over connection: Connection
+  ) throws(PostgresError) -> [(name: String, url: String)] {
+    let result = try connection.execute(
+      """
+      select s.name, s.url
+        from quake.feed_status s
+        join unnest($1::text[], $2::text[]) f (name, url) on f.name = s.name and f.url <> s.url
+       where s.held
+      """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
+    return (0..<result.rowCount).map { row in
+      (result.text(row, 0) ?? "", result.text(row, 1) ?? "")
+    }
+  }
+
   /// Reads the state of the feed called `name`. What is known of it at another address does not count.
   ///
   /// - Parameter every: How often it is to be polled; if that was otherwise before, it is due

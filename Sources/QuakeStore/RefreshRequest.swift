@@ -62,7 +62,7 @@ public struct RefreshRequest: Sendable {
 
   /// How it stands with each feed, by name.
   public func status(over connection: Connection) throws(PostgresError) -> [Status] {
-    let result = try connection.executePrepared(
+    let result = try connection.execute(
       """
       select r.feed, coalesce(s.held, false), r.taken_at is not null, r.outcome, r.import_id, r.seen,
              r.inserted, r.updated, t.token || '.' || t.nonce, r.error

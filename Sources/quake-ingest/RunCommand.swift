@@ -66,6 +66,8 @@ struct RunCommand {
   /// alone would miss them.
   private static let standardFeeds = ["all_hour@60s", "all_day@5m", "all_month@1h"]
 
+  private static let shortestPause = Duration.milliseconds(1)
+
   private let arguments: ParsedArguments
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
@@ -86,23 +88,20 @@ struct RunCommand {
     settings = try WorkerSettings(arguments)
     let named = arguments.strings("feed")
     feeds = (named.isEmpty ? Self.standardFeeds : named).map { TimedValue($0) }
-    every = try arguments.duration("every")
+    every = try arguments.duration("every", in: Self.shortestPause...)
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
     keptHistory = try arguments.duration("keep-history", in: .seconds(1)...)
     if feeds.contains(where: { $0.value == "-" }), !runsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
-    if let every, every <= .zero {
-      throw arguments.invalidValue(
-        arguments.string("every") ?? "", for: "every", expected: "a duration longer than nothing")
-    }
     if every != nil, named.isEmpty {
       throw arguments.usageError("option --every is for feeds that --feed names")
     }
-    for (text, feed) in zip(named, feeds) where feed.duration.map({ $0 <= .zero }) == true {
-      throw arguments.invalidValue(
-        text, for: "feed", expected: "a duration longer than nothing after the @")
+    // Without the value, which may hold a password.
+    if feeds.contains(where: { $0.duration.map { $0 < Self.shortestPause } == true }) {
+      throw arguments.usageError(
+        "what follows the @ in option --feed must be at least \(Self.shortestPause.text)")
     }
     database = try DatabaseAccess(arguments, diagnostics)
   }
@@ -135,7 +134,7 @@ struct RunCommand {
     if importing.isDryRun {
       try Migrator.checkSchema(of: connection)
     } else {
-      try database.prepareForWorker(connection, feeds: polled)
+      try database.prepareForWorker(connection, feeds: polled, diagnostics)
     }
     let service = ServiceManager(
       socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),

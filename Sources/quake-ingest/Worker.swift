@@ -102,7 +102,7 @@ final class Worker {
   private func reconnect() throws {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
-      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds) }
+      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
       connection = regained
       hasRung = true
       diagnostics.note("connected to the database again")
@@ -190,7 +190,12 @@ final class Worker {
   /// Waits for the next feed's time, a request, a lock or a signal. The history is looked after first,
   /// but feeds count for more: what is not done when the next is due is done after it.
   private func rest(until due: Duration?, over connection: Connection) throws {
-    try keepHistory(until: due, over: connection)
+    try history?.purge(
+      over: connection,
+      shouldStop: { [service] in
+        service.alive()
+        return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
+      })
     var pauses = [lifeSign.remaining]
     if let due { pauses.append(max(.zero, due - MonotonicClock.now())) }
     if !feeds.allSatisfy(\.isHeld) { pauses.append(standby.remaining) }
@@ -206,23 +211,6 @@ final class Worker {
       }
     } else {
       hasRung = true
-    }
-  }
-
-  private func keepHistory(until due: Duration?, over connection: Connection) throws {
-    do {
-      try history?.purge(
-        over: connection,
-        shouldStop: { [service] in
-          service.alive()
-          return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
-        })
-    } catch let error as PostgresError where error.isConnectionLoss {
-      throw error
-    } catch {
-      diagnostics.warning(
-        "could not let go of old history: \(Failure(error)?.message ?? "\(error)")",
-        hint: "It is tried again later.")
     }
   }
 

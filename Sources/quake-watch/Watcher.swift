@@ -154,11 +154,12 @@ final class Watcher {
   /// Asks once, when nothing that comes of it can be missed any more.
   private func refresh(over connection: Connection) throws {
     guard refreshes else { return }
-    refreshes = false
     do {
       try RefreshRequest.ask(for: nil, over: connection)
+      refreshes = false
       diagnostics.note("asked the workers to poll their feeds")
     } catch let error where !Self.isLoss(error) {
+      refreshes = false
       diagnostics.warning(
         "could not ask for a refresh: \(Failure(error)?.message ?? "\(error)")",
         hint: Failure(error)?.hint)

@@ -29,7 +29,7 @@ import Testing
     let worker = try Tools.start(
       "quake-ingest",
       ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + database.option)
-    try worker.waitForError("all_day: ")
+    try worker.waitForError("all_day: 3 seen")
     return worker
   }
 
@@ -75,10 +75,11 @@ import Testing
   @Test func aPollThatFailsIsToldWithItsStatus() throws {
     let feed = ChangingFeed()
     feed.set(200, [], Feeds.collection(count: 3))
-    let worker = try start(try feed.serve().url)
+    let server = try feed.serve()
+    let worker = try start(server.url)
     feed.set(200, [], "<html>")
     let bad = try refresh()
-    #expect(bad.status == 65 && bad.output.isEmpty)
+    #expect(bad.status == 65 && bad.output.isEmpty, "\(bad.errors)")
     #expect(
       bad.errors.contains("could not refresh feed \"all_day\"") && bad.errors.contains("HTML"))
     feed.set(500)
@@ -92,6 +93,7 @@ import Testing
     feed.set(200, [], Feeds.collection(count: 4))
     #expect(try refresh().status == 0)
     try end(worker)
+    #expect(server.requests.count == 4)
   }
 
   @Test func withoutAWorkerTheAskerIsToldSo() throws {
@@ -159,7 +161,8 @@ import Testing
   @Test func aWatcherCanAskAndSeesTheChanges() throws {
     let feed = ChangingFeed()
     feed.set(200, [], Feeds.collection(count: 3))
-    let worker = try start(try feed.serve().url)
+    let server = try feed.serve()
+    let worker = try start(server.url)
     feed.set(200, [], Feeds.collection(count: 4))
     let watch = try Tools.start("quake-watch", ["--refresh", "--json"] + database.option)
     #expect(try JSONLine(watch.line()).string("code") == "us4")
@@ -167,6 +170,7 @@ import Testing
     watch.signal(SIGTERM)
     #expect(try watch.exit().status == 0)
     try end(worker)
+    #expect(server.requests.count == 2)
     // Without a feed it is told of, and the watch goes on.
     let empty = try TestDatabase()
     let idle = try Tools.start("quake-watch", ["--refresh"] + empty.option)

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import QuakeSimulator
 import TestSupport
 import Testing
@@ -43,7 +44,8 @@ import Testing
     let end = ContinuousClock.now + .seconds(60)
     var kills = 0
     while Tools.isSoak ? ContinuousClock.now < end : kills < 6 {
-      try waitForProgress(scene)
+      // Every other one while it is busy with what it has just taken over.
+      if kills.isMultiple(of: 2) { try waitForProgress(scene) }
       let holders = try scene.holders()
       let victim = try #require(holders[names[kills % names.count]])
       let others = Set(scene.workers.keys).subtracting([victim])
@@ -57,13 +59,46 @@ import Testing
     }
     #expect(kills >= 6)
     try waitForProgress(scene)
-    let heir = try scene.worker(try #require(try scene.holders()["all_day"]))
-    try heir.waitForError("took over ")
     try scene.stop()
     #expect(try scene.repeatedImports() == [])
     #expect(try database.value("select bool_and(complete) from quake.import") == "t")
     #expect(try database.value("select count(*) from quake.feed where failures > 0") == "0")
     #expect(try database.value("select count(*) from quake.feed_status where held") == "0")
+  }
+
+  /// Its server process is not idle then, but waits for somebody else.
+  @Test func aHolderKilledWithinAStatementIsReplacedToo() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let scene = WorkerScene(database, ["--feed", "\(server.url)@1h"])
+    let blocker = try database.connect()
+    try blocker.run("begin", "lock table quake.quake in share mode")
+    let first = try scene.start()
+    #expect(try database.connect().waitUntilBlocked(applicationName: first))
+    let second = try scene.start()
+    try scene.worker(second).waitForError("standing by for all_day")
+    try scene.kill(first)
+    _ = try scene.waitForHolders(of: ["all_day"], otherThan: first, within: takeover)
+    try blocker.run("rollback")
+    try scene.worker(second).waitForError("3 inserted")
+    try scene.stop()
+    #expect(try database.count("quake.import") == 1)
+  }
+
+  @Test func aNamesakeAtAnotherAddressIsToldOf() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let (one, other) = (try ScriptedServer(body: body), try ScriptedServer(body: body))
+    let first = try Tools.start(
+      "quake-ingest", ["run", "--feed", "\(one.url)@1h"] + database.option)
+    try first.waitForError("3 inserted")
+    let second = try Tools.start(
+      "quake-ingest", ["run", "--feed", "\(other.url)@1h"] + database.option)
+    try second.waitForError("feed \"all_day\" is polled by another worker at another address")
+    try second.waitForError(one.url)
+    #expect(other.requests.isEmpty)
+    for worker in [first, second] {
+      worker.signal(SIGTERM)
+      #expect(try worker.exit().ending == .exited(0))
+    }
   }
 
   @Test func aWorkerThatEndsHandsItsFeedsOver() throws {
