@@ -7,7 +7,7 @@ FROM swift:${SWIFT_VERSION}-bookworm AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      libcurl4-openssl-dev libmicrohttpd-dev libpq-dev libsimdjson-dev pkg-config zlib1g-dev \
+      libcurl4-openssl-dev libinih-dev libmicrohttpd-dev libpq-dev libsimdjson-dev pkg-config zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
@@ -24,7 +24,7 @@ FROM debian:bookworm-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      ca-certificates libcurl4 libmicrohttpd12 libpq5 libsimdjson14 libstdc++6 zlib1g \
+      ca-certificates libcurl4 libinih1 libmicrohttpd12 libpq5 libsimdjson14 libstdc++6 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 quake \
  && useradd --system --uid 10001 --gid quake --home-dir /nonexistent --shell /usr/sbin/nologin quake \

@@ -29,6 +29,7 @@ let package = Package(
       name: "CSimdjsonLibrary", pkgConfig: "simdjson", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // A small C interface in front of simdjson, which is C++.
     .target(
@@ -57,6 +58,7 @@ let package = Package(
         .embedInCode("0003_retention.sql"),
         .embedInCode("0004_queries.sql"),
         .embedInCode("0005_judging.sql"),
+        .embedInCode("0006_workers.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
@@ -79,6 +81,8 @@ let package = Package(
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: strict),
     .target(name: "CommandLine", swiftSettings: strict),
+    // The options of a command in a file. Apart from the command line itself: quake-watch has none.
+    .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(
       name: "QuakeTool", dependencies: ["CommandLine", "QuakeStore", "QuakeModel", "Postgres"],
       swiftSettings: strict),
@@ -92,8 +96,7 @@ let package = Package(
       name: "quake-ingest",
       dependencies: [
         "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeStore", "QuakeModel",
-        "Postgres",
-        "CommandLine",
+        "Postgres", "Configuration", "CommandLine",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -163,7 +166,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CommandLineTests",
-      dependencies: ["ChildProcesses", "CommandLine", "TestSupport", "signal-probe"],
+      dependencies: [
+        "ChildProcesses", "Configuration", "CommandLine", "TestSupport", "signal-probe",
+      ],
       swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17

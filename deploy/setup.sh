@@ -3,8 +3,8 @@
 # Otherwise prints the command that would, and fails.
 set -euo pipefail
 
-packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev zlib1g-dev pkg-config
-  postgresql openssl time)
+packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev libinih-dev zlib1g-dev
+  pkg-config postgresql openssl time)
 
 if ! command -v swift >/dev/null; then
   echo "could not find the program \"swift\"" >&2

@@ -10,5 +10,6 @@ public enum EmbeddedMigrations {
     ("0003_retention.sql", PackageResources._003_retention_sql),
     ("0004_queries.sql", PackageResources._004_queries_sql),
     ("0005_judging.sql", PackageResources._005_judging_sql),
+    ("0006_workers.sql", PackageResources._006_workers_sql),
   ]
 }

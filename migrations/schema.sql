@@ -341,6 +341,13 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
    order by n.code collate "C"
 $$;
 COMMENT ON FUNCTION quake.difference(p_from text, p_to text) IS 'what has been inserted, updated and deleted on the whole between two tokens, by code; from the later one to the earlier one, what would undo it';
+CREATE FUNCTION quake.feed_lock_key(p_name text) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select ('x' || left(md5(p_name), 8))::bit(32)::integer
+$$;
+COMMENT ON FUNCTION quake.feed_lock_key(p_name text) IS 'the second key of the advisory lock of a feed; the first is 1903518059';
 CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -663,6 +670,37 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) IS 'makes tokens below one expire, as far as purgeable_to allows; the new floor. To be committed before purge_history removes anything';
+CREATE FUNCTION quake.request_refresh(feed text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  request bigint;
+begin
+  if not exists (select from quake.feed f where f.name = request_refresh.feed or request_refresh.feed is null) then
+    if exists (select from quake.feed f) then
+      raise exception 'unknown feed "%"', request_refresh.feed
+        using errcode = 'QK005',
+              detail = format('The feeds are %s.', (select string_agg(f.name, ', ' order by f.name) from quake.feed f));
+    end if;
+    raise exception 'there is no feed to refresh'
+      using errcode = 'QK005', hint = 'A feed is known as soon as a worker ("quake-ingest run") polls it.';
+  end if;
+  delete from quake.refresh_request r where r.requested_at < now() - interval '1 day';
+  request := nextval('quake.refresh_request_id');
+  if request_refresh.feed is not null then
+    insert into quake.refresh_request (id, feed) values (request, request_refresh.feed);
+  else
+    -- A feed that nobody polls any more would never be done.
+    insert into quake.refresh_request (id, feed)
+    select request, s.name from quake.feed_status s
+     where s.held or not exists (select from quake.feed_status o where o.held);
+  end if;
+  perform pg_notify('quake_refresh', '');
+  return request;
+end
+$$;
+COMMENT ON FUNCTION quake.request_refresh(feed text) IS 'asks the workers to poll a feed now, or all of them; returns the number of the request, whose result comes in refresh_request. An unknown feed is an error with SQLSTATE QK005';
 CREATE FUNCTION quake.token__refuse_expired(p_token text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -907,6 +945,12 @@ CREATE TABLE quake.feed (
     succeeded_at timestamp with time zone,
     failures integer DEFAULT 0 NOT NULL,
     error text,
+    every interval,
+    next_due timestamp with time zone,
+    fresh_until timestamp with time zone,
+    retry_after timestamp with time zone,
+    last_import_id bigint,
+    CONSTRAINT feed_every_positive CHECK ((every > '00:00:00'::interval)),
     CONSTRAINT feed_failures_count CHECK ((failures >= 0))
 );
 COMMENT ON TABLE quake.feed IS 'state of the feeds that workers poll';
@@ -919,6 +963,46 @@ COMMENT ON COLUMN quake.feed.polled_at IS 'last attempt';
 COMMENT ON COLUMN quake.feed.succeeded_at IS 'last attempt that succeeded, an unchanged answer included';
 COMMENT ON COLUMN quake.feed.failures IS 'failed attempts since then';
 COMMENT ON COLUMN quake.feed.error IS 'what the last attempt failed of; null: it did not';
+COMMENT ON COLUMN quake.feed.every IS 'time between two polls, as the worker that polled it last was told';
+COMMENT ON COLUMN quake.feed.next_due IS 'when it is to be polled next, whichever worker does it; null: at once';
+COMMENT ON COLUMN quake.feed.fresh_until IS 'until when the last answer is fresh, by the server''s word (Cache-Control, Expires); null: it does not say';
+COMMENT ON COLUMN quake.feed.retry_after IS 'until when the server wants to be left alone (Retry-After); a refresh does not ask before that either; null: it does not say';
+COMMENT ON COLUMN quake.feed.last_import_id IS 'the last import of it (import.id); null: none since this is recorded';
+CREATE VIEW quake.feed_status AS
+ SELECT f.name,
+    f.url,
+    f.generated,
+    f.polled_at,
+    f.succeeded_at,
+    f.every,
+    f.next_due,
+    f.failures,
+    f.error,
+    f.last_import_id,
+    l.pid AS holder_pid,
+    a.application_name AS holder_application,
+    a.client_addr AS holder_address,
+    (l.pid IS NOT NULL) AS held
+   FROM ((quake.feed f
+     LEFT JOIN pg_locks l ON (((l.locktype = 'advisory'::text) AND l.granted AND (l.mode = 'ExclusiveLock'::text) AND (l.database = ( SELECT d.oid
+           FROM pg_database d
+          WHERE (d.datname = current_database()))) AND (l.classid = (1903518059)::oid) AND (l.objsubid = 2) AND ((l.objid)::bigint = ((quake.feed_lock_key(f.name))::bigint & '4294967295'::bigint)))))
+     LEFT JOIN pg_stat_activity a ON ((a.pid = l.pid)));
+COMMENT ON VIEW quake.feed_status IS 'the feeds, how they are, and which session polls each';
+COMMENT ON COLUMN quake.feed_status.name IS 'the feed''s short name';
+COMMENT ON COLUMN quake.feed_status.url IS 'where it is polled, without a password';
+COMMENT ON COLUMN quake.feed_status.generated IS 'when the last snapshot taken was generated';
+COMMENT ON COLUMN quake.feed_status.polled_at IS 'last attempt';
+COMMENT ON COLUMN quake.feed_status.succeeded_at IS 'last attempt that succeeded, an unchanged answer included';
+COMMENT ON COLUMN quake.feed_status.every IS 'time between two polls';
+COMMENT ON COLUMN quake.feed_status.next_due IS 'when it is to be polled next';
+COMMENT ON COLUMN quake.feed_status.failures IS 'failed attempts since the last that succeeded';
+COMMENT ON COLUMN quake.feed_status.error IS 'what the last attempt failed of; null: it did not';
+COMMENT ON COLUMN quake.feed_status.last_import_id IS 'the last import of it (import.id)';
+COMMENT ON COLUMN quake.feed_status.holder_pid IS 'process id of the server process of the worker that polls it; null: none does';
+COMMENT ON COLUMN quake.feed_status.holder_application IS 'application_name of that worker';
+COMMENT ON COLUMN quake.feed_status.holder_address IS 'address of that worker; null over a Unix socket';
+COMMENT ON COLUMN quake.feed_status.held IS 'whether a worker polls it now';
 CREATE TABLE quake.history_floor (
     single boolean DEFAULT true NOT NULL,
     token bigint DEFAULT 0 NOT NULL,
@@ -1155,6 +1239,42 @@ ALTER TABLE quake.quake_version ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE quake.refresh_request (
+    id bigint NOT NULL,
+    feed text NOT NULL,
+    requested_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    requested_by text DEFAULT SESSION_USER NOT NULL,
+    taken_at timestamp with time zone,
+    done_at timestamp with time zone,
+    outcome text,
+    import_id bigint,
+    seen bigint,
+    inserted bigint,
+    updated bigint,
+    error text,
+    CONSTRAINT refresh_request_outcome_known CHECK ((outcome = ANY (ARRAY['imported'::text, 'not_modified'::text, 'bad_data'::text, 'unavailable'::text, 'failed'::text]))),
+    CONSTRAINT refresh_request_outcome_whole CHECK (((outcome IS NULL) = (done_at IS NULL)))
+);
+COMMENT ON TABLE quake.refresh_request IS 'requests to poll feeds now, a row for each feed asked for; kept for a day';
+COMMENT ON COLUMN quake.refresh_request.id IS 'number of the request, as request_refresh returned it';
+COMMENT ON COLUMN quake.refresh_request.feed IS 'the feed (feed.name)';
+COMMENT ON COLUMN quake.refresh_request.requested_at IS 'when it was asked for; a poll that began later answers it';
+COMMENT ON COLUMN quake.refresh_request.requested_by IS 'role that asked';
+COMMENT ON COLUMN quake.refresh_request.taken_at IS 'when a worker took notice of it; null: none has';
+COMMENT ON COLUMN quake.refresh_request.done_at IS 'when the poll was done; null: it is still to come';
+COMMENT ON COLUMN quake.refresh_request.outcome IS 'imported, not_modified (nothing new), or, for a poll that failed, bad_data, unavailable or failed';
+COMMENT ON COLUMN quake.refresh_request.import_id IS 'the import that the poll led to (import.id)';
+COMMENT ON COLUMN quake.refresh_request.seen IS 'records in the feed';
+COMMENT ON COLUMN quake.refresh_request.inserted IS 'events that were new';
+COMMENT ON COLUMN quake.refresh_request.updated IS 'events whose contents differed';
+COMMENT ON COLUMN quake.refresh_request.error IS 'what the poll failed of; null: it did not';
+CREATE SEQUENCE quake.refresh_request_id
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+COMMENT ON SEQUENCE quake.refresh_request_id IS 'numbers of requests to poll feeds now';
 CREATE SEQUENCE quake.token
     START WITH 1
     INCREMENT BY 1
@@ -1261,6 +1381,8 @@ ALTER TABLE ONLY quake.quake
     ADD CONSTRAINT quake_pkey PRIMARY KEY (code);
 ALTER TABLE ONLY quake.quake_version
     ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
+ALTER TABLE ONLY quake.refresh_request
+    ADD CONSTRAINT refresh_request_pkey PRIMARY KEY (id, feed);
 ALTER TABLE ONLY quake.watcher
     ADD CONSTRAINT watcher_pkey PRIMARY KEY (name);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
@@ -1276,6 +1398,7 @@ CREATE INDEX quake_superseded_by ON quake.quake USING btree (superseded_by) WHER
 CREATE INDEX quake_time ON quake.quake USING btree ("time");
 CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);
 CREATE INDEX quake_version_truncate ON quake.quake_version USING btree (id) WHERE (op = 'truncate'::text);
+CREATE INDEX refresh_request_pending ON quake.refresh_request USING btree (feed) WHERE (done_at IS NULL);
 CREATE CONSTRAINT TRIGGER change_pending_10_number AFTER INSERT ON quake.change_pending DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION quake.change_pending__number();
 CREATE TRIGGER quake_10_refuse_code_change BEFORE UPDATE OF code ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
 CREATE TRIGGER quake_20_record_delete AFTER DELETE ON quake.quake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_delete();

@@ -32,12 +32,23 @@ public struct Diagnostics: Sendable {
     case log
   }
 
+  /// What a message is for.
+  public enum Format: String, Sendable, CaseIterable {
+    /// For people.
+    case text
+    /// For programs: a JSON object a line, with `time` (RFC 3339, UTC), `level` (`debug`, `info`,
+    /// `warning` or `error`), `tool`, `message`, `detail`, `hint`, and the message's ``LogFields``.
+    case json
+  }
+
   /// The program's name.
   public let tool: String
   /// How much is said.
   public var verbosity: Verbosity
   /// How a message begins.
   public var form: Form
+  /// What messages are for.
+  public var format = Format.text
   /// Colour for the words "error" and "warning".
   public let colour: Colour
   /// Where messages go.
@@ -66,43 +77,81 @@ public struct Diagnostics: Sendable {
     return arguments.flag("verbose") ? .verbose : .normal
   }
 
+  /// Obeys ``Option/quiet``, ``Option/verbose`` and ``Option/logFormat``, where the command has them.
+  public mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
+    if arguments.options.contains(.logFormat),
+      let word = try arguments.choice(
+        Option.logFormat.name, of: Format.allCases.map(\.rawValue))
+    {
+      format = Format(rawValue: word) ?? .text
+    }
+    if arguments.options.contains(.quiet), arguments.options.contains(.verbose) {
+      verbosity = try Self.verbosity(of: arguments)
+    }
+  }
+
   /// Something could not be done.
-  public func error(_ message: String, detail: String? = nil, hints: [String] = []) {
-    emit(colour.apply(.bold, .red, to: "error:") + " ", message, detail, hints)
+  public func error(
+    _ message: String, detail: String? = nil, hints: [String] = [], fields: LogFields = [:]
+  ) {
+    let label = colour.apply(.bold, .red, to: "error:") + " "
+    emit(.error, label, message, detail, hints, fields)
   }
 
   /// Something could not be done; with one hint.
-  public func error(_ message: String, detail: String? = nil, hint: String) {
-    error(message, detail: detail, hints: [hint])
+  public func error(
+    _ message: String, detail: String? = nil, hint: String, fields: LogFields = [:]
+  ) {
+    error(message, detail: detail, hints: [hint], fields: fields)
   }
 
   /// Something should be looked at.
-  public func warning(_ message: String, detail: String? = nil, hint: String? = nil) {
-    let label = colour.apply(.bold, .yellow, to: "warning:")
-    emit(label + " ", message, detail, hint.map { [$0] } ?? [])
+  public func warning(
+    _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
+  ) {
+    let label = colour.apply(.bold, .yellow, to: "warning:") + " "
+    emit(.warning, label, message, detail, hint.map { [$0] } ?? [], fields)
   }
 
   /// Something worth knowing; not shown with `--quiet`.
-  public func note(_ message: String, detail: String? = nil, hint: String? = nil) {
+  public func note(
+    _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
+  ) {
     guard verbosity >= .normal else { return }
-    emit("", message, detail, hint.map { [$0] } ?? [])
+    emit(.info, "", message, detail, hint.map { [$0] } ?? [], fields)
   }
 
   /// A detail of the work, shown with `--verbose` only.
-  public func verbose(_ message: @autoclosure () -> String) {
+  public func verbose(_ message: @autoclosure () -> String, fields: LogFields = [:]) {
     guard verbosity == .verbose else { return }
-    emit("", message(), nil, [])
+    emit(.debug, "", message(), nil, [], fields)
   }
 
   /// A usage error with its hints.
-  public func report(_ error: UsageError) { self.error(error.message, hints: error.hints) }
+  public func report(_ error: UsageError) {
+    self.error(
+      error.message, hints: error.hints,
+      fields: ["status": .integer(Int64(ExitStatus.usage.rawValue))])
+  }
 
-  /// Messages quote what comes from feeds, files and servers: it must not steer the terminal.
-  private func emit(_ label: String, _ message: String, _ detail: String?, _ hints: [String]) {
+  private func emit(
+    _ level: LogRecord.Level, _ label: String, _ message: String, _ detail: String?,
+    _ hints: [String], _ fields: LogFields
+  ) {
     var text = ProgressLine.isShown ? ProgressLine.erase : ""
-    text += Self.render(
-      PrintableText.clean(message), detail: detail.map(PrintableText.clean),
-      hints: hints.map(PrintableText.clean), prefix: prefix(at: .now()) + label, colour: colour)
+    switch format {
+    case .text:
+      // Messages quote what comes from feeds, files and servers: it must not steer the terminal.
+      text += Self.render(
+        PrintableText.clean(message), detail: detail.map(PrintableText.clean),
+        hints: hints.map(PrintableText.clean), prefix: prefix(at: .now()) + label, colour: colour)
+    case .json:
+      text +=
+        LogRecord(
+          time: .now(), level: level, tool: tool, message: message, detail: detail, hints: hints,
+          fields: fields
+        ).json
+    }
     // In one call, so that lines of two processes do not mix. If standard error is gone there is
     // nobody left to tell.
     _ = Descriptor.writeAll(text, to: descriptor)

@@ -37,6 +37,8 @@ public struct Option: Sendable, Equatable {
   public let defaultText: String?
   /// What a shell may offer for the value.
   public let completion: ValueCompletion
+  /// Whether a configuration file can give it.
+  public private(set) var isConfigurable = true
   let kind: Kind
 
   private init(
@@ -94,6 +96,18 @@ public struct Option: Sendable, Equatable {
       completion: completion, kind: .optionalValue(placeholder: placeholder))
   }
 
+  /// The same option, which a configuration file cannot give.
+  public func onCommandLineOnly() -> Option {
+    var option = self
+    option.isConfigurable = false
+    return option
+  }
+
+  /// `--log-format`, which ``Diagnostics`` obeys.
+  public static let logFormat = Option.value(
+    "log-format", "FORMAT", default: "text",
+    completion: .words(Diagnostics.Format.allCases.map(\.rawValue)),
+    help: "messages as text for people, or as json: one object a line")
   /// `--quiet`, which ``Diagnostics`` obeys.
   public static let quiet = Option.flag(
     "quiet", short: "q", help: "print warnings and errors only")
@@ -102,7 +116,8 @@ public struct Option: Sendable, Equatable {
     "verbose", short: "v", help: "print what is being done in more detail")
 
   static let helpRequest = Option.flag("help", short: "h", help: "show this help")
-  static let versionRequest = Option.flag("version", help: "show the version")
+    .onCommandLineOnly()
+  static let versionRequest = Option.flag("version", help: "show the version").onCommandLineOnly()
 
   /// The value's placeholder, or nil when the option takes none.
   var placeholder: String? {

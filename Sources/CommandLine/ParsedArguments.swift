@@ -13,10 +13,11 @@ public enum ParsedCommandLine: Sendable {
 /// The accessors take the long names of the option table. Asking for an option that the table does
 /// not declare is a mistake in the program and stops it.
 public struct ParsedArguments: Sendable {
-  /// One use of an option on the command line.
+  /// One use of an option on the command line, or in a configuration file.
   struct Occurrence: Sendable {
     var value: String?
     var isOn: Bool
+    var setting: Setting?
   }
 
   /// The chosen command's name and those above it, outermost first: `["quake-admin", "server",
@@ -27,13 +28,16 @@ public struct ParsedArguments: Sendable {
   public let positionals: [String]
   let options: [Option]
   let declaredPositionals: [Positional]
-  let occurrences: [String: [Occurrence]]
+  var occurrences: [String: [Occurrence]]
 
   /// The names of the chosen subcommands: `["server", "start"]`.
   public var subcommand: [String] { Array(path.dropFirst()) }
 
   /// The command as typed: `quake-admin server start`.
   public var title: String { path.joined(separator: " ") }
+
+  /// Whether the command has this option.
+  public func takes(_ name: String) -> Bool { options.contains { $0.name == name } }
 
   /// Whether a flag is given; for a toggle, its position.
   public func flag(_ name: String) -> Bool {
@@ -78,8 +82,16 @@ public struct ParsedArguments: Sendable {
   public func invalidValue(
     _ value: String, for name: String, expected: String, suggestion: String? = nil
   ) -> UsageError {
-    usageError(
-      "invalid value '\(value)' for option --\(name): expected \(expected)", suggestion: suggestion)
+    let place = place(of: value, for: name).map { "\($0): " } ?? ""
+    let what = place.isEmpty ? "option --\(name)" : "key '\(name)'"
+    return usageError(
+      "\(place)invalid value '\(value)' for \(what): expected \(expected)", suggestion: suggestion)
+  }
+
+  /// Where a configuration file gives the option this value, as `quake-ingest.conf:7`; nil if it is
+  /// the command line that does.
+  public func place(of value: String, for name: String) -> String? {
+    occurrences[name]?.last { $0.value == value }?.setting?.place
   }
 
   /// Refuses options that exclude each other.

@@ -24,13 +24,15 @@ public final class ProgressBar {
   private let start = MonotonicClock.now()
   private var lastDrawn: Duration?
 
-  /// A bar, silent if the diagnostics are quiet or do not go to a terminal.
+  /// A bar, silent if the diagnostics are quiet, are for programs, or do not go to a terminal.
   public init(_ label: String, unit: Unit, total: Int? = nil, diagnostics: Diagnostics) {
     self.label = label
     self.unit = unit
     self.total = total
     descriptor = diagnostics.descriptor
-    isShown = diagnostics.verbosity > .quiet && Terminal.isTerminal(diagnostics.descriptor)
+    isShown =
+      diagnostics.verbosity > .quiet && diagnostics.format == .text
+      && Terminal.isTerminal(diagnostics.descriptor)
   }
 
   deinit { finish() }

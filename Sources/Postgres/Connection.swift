@@ -480,6 +480,9 @@ public final class Connection {
   /// A handle that cancels the running statement from another thread.
   public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }
 
+  /// Whether it could run a statement now: none is under way, and no transaction is open.
+  public var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
+
   /// The server's version number, such as 150018.
   public var serverVersion: Int { Int(PQserverVersion(connection)) }
 

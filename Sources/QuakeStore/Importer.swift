@@ -24,19 +24,20 @@ public struct Importer {
   ///
   /// - Parameters:
   ///   - source: Where the records come from.
-  ///   - beforeCommit: Called at the end of each transaction, within it, with the import's number: what
-  ///     it writes stays exactly if the data do.
   ///   - shouldStop: Asked between batches, where the import can be left; the report says that it is
   ///     not complete.
   ///   - progress: Called now and then with the number of records read so far.
+  ///   - beforeCommit: Called in the transaction that ends the import, when all else in it is done, for
+  ///     what must be stored with the records or not at all; its error undoes them. Not called in a dry
+  ///     run.
   /// - Returns: What was done.
   /// - Throws: `StoreError` of kind `badData` if every record is rejected, or the policy forbids what
   ///   was found; `PostgresError`; whatever the source throws. Then nothing of the transaction under
   ///   way stays.
   public func run(
-    from source: inout some ImportSource, beforeCommit: (Int64) throws -> Void = { _ in },
-    shouldStop: () -> Bool = { false },
-    progress: (Int64) -> Void = { _ in }
+    from source: inout some ImportSource, shouldStop: () -> Bool = { false },
+    progress: (Int64) -> Void = { _ in },
+    beforeCommit: (ImportReport) throws -> Void = { _ in }
   ) throws -> ImportReport {
     let startedAt = Timestamp.now()
     // The first record tells whether there is anything to read, and which columns: a feed that cannot
@@ -62,8 +63,8 @@ public struct Importer {
           total.generated = (source.generated ?? options.generated).map { min($0, .now()) }
           try bringIn(
             &batch, of: source, startedAt: startedAt, isLast: lookahead == nil, total: &total)
-          if let id = total.id { try beforeCommit(id) }
           if options.dryRun { throw DryRun() }
+          if lookahead == nil { try beforeCommit(total) }
         }
         total.isComplete = lookahead == nil
       } while !total.isComplete && !shouldStop()

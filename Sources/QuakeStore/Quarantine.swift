@@ -1,5 +1,5 @@
 public import Postgres
-public import QuakeModel
+internal import QuakeModel
 
 /// Snapshots that were set aside, with their bodies, for somebody to look at.
 public struct Quarantine {

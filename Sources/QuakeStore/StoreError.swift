@@ -9,6 +9,8 @@ public struct StoreError: Error, Sendable {
     case badData
     /// A token is not one of this history, or no longer; see `TokenProblem`.
     case token(TokenProblem)
+    /// No worker knows a feed of that name.
+    case unknownFeed
     /// Another process has taken this one's place.
     case replaced
     /// Something that must not be possible: a fault of the program or of the database.

@@ -54,7 +54,15 @@ public struct DatabaseAccess {
       embedded = server
       settings = ConnectionSettings(server.conninfo, applicationName: tool)
     }
-    try settings.check()
+    do throws(PostgresError) {
+      try settings.check()
+    } catch {
+      guard let named = arguments.string("database"),
+        let place = arguments.place(of: named, for: "database")
+      else { throw error }
+      throw PostgresError(
+        kind: error.kind, message: "\(place): key 'database': \(error.message)", hint: error.hint)
+    }
   }
 
   /// The embedded server as the environment places it.
@@ -71,6 +79,21 @@ public struct DatabaseAccess {
     let connection = try connectWhenReady(wake: wake)
     if migrates ?? (embedded != nil) { try migrate(connection) }
     return connection
+  }
+
+  /// Connects to what is there: starts no server and changes no schema. For looking at it only.
+  public func connectAsItIs() throws -> Connection {
+    if let embedded, try !embedded.status().running {
+      throw PostgresError(
+        kind: .connection,
+        message: "could not connect to the database: the embedded server in"
+          + " \(embedded.options.home) does not run",
+        hint: """
+          Any tool that needs it starts it, and so does "quake-admin server start". For another \
+          database give --database or DATABASE_URL.
+          """)
+    }
+    return try Connection(settings)
   }
 
   /// Connects again after a loss. The embedded server is started if it crashed; not if somebody has

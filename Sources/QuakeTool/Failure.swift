@@ -31,6 +31,7 @@ public struct Failure {
         switch error.kind {
         case .schema: .schema
         case .badData, .token: .badData
+        case .unknownFeed: .usage
         case .replaced: .tryLater
         case .inconsistent: .internal
         }

@@ -4,10 +4,12 @@ internal import CommandLine
 /// scripts, made from the same table as its help.
 enum GeneratedDocuments {
   static let options: [Option] = [
-    .flag("man", help: "print the manual page (as the only argument)"),
+    .flag("man", help: "print the manual page (as the only argument)")
+      .onCommandLineOnly(),
     .value(
       "completions", "SHELL", completion: .words(Shell.allCases.map(\.rawValue)),
-      help: "print completions for bash, zsh or fish (as the only argument)"),
+      help: "print completions for bash, zsh or fish (as the only argument)"
+    ).onCommandLineOnly(),
   ]
 
   /// The document that the arguments ask for, if that is all they ask; a command line that also names

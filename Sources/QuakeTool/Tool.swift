@@ -5,7 +5,7 @@ public import CommandLine
 public enum Tool {
   /// The options every tool has.
   public static let commonOptions: [Option] =
-    [DatabaseAccess.option, .quiet, .verbose] + GeneratedDocuments.options
+    [DatabaseAccess.option, .quiet, .verbose, .logFormat] + GeneratedDocuments.options
 
   /// The exit statuses every tool has.
   public static let exitStatuses: [Command.Outcome] = [
@@ -15,10 +15,15 @@ public enum Tool {
 
   /// Runs `body` and ends the process.
   ///
-  /// - Parameter failure: What an error that the store does not know means; nil if nobody knows it.
+  /// - Parameters:
+  ///   - failure: What an error that the store does not know means; nil if nobody knows it.
+  ///   - complete: Adds what a configuration file says to the command line; see `Program.run`.
   public static func run(
     _ command: Command,
     failure: (any Error) -> Failure? = { _ in nil },
+    complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
+      arguments, _ in arguments
+    },
     body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) -> Never {
     if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
@@ -31,7 +36,7 @@ public enum Tool {
       }
       ExitStatus.ok.exit()
     }
-    Program.run(command) { arguments, diagnostics in
+    Program.run(command, complete: complete) { arguments, diagnostics in
       do {
         if arguments.isGiven("man") || arguments.isGiven("completions") {
           throw arguments.usageError("options --man and --completions stand alone")
@@ -45,7 +50,8 @@ public enum Tool {
         guard let failure = failure(error) ?? Failure(error) else { throw error }
         guard failure.status != .ok else { return .ok }
         diagnostics.error(
-          failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [])
+          failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [],
+          fields: ["status": .integer(Int64(failure.status.rawValue))])
         return failure.status
       }
     }

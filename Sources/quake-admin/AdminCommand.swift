@@ -7,10 +7,12 @@ enum AdminCommand {
     "quake-admin", purpose: "look after the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      MigrateCommand.table, ImportsCommand.table, HistoryCommand.table, WatchersCommand.table,
+      StatusCommand.table, MigrateCommand.table, ImportsCommand.table, RefreshCommand.table,
+      HistoryCommand.table, WatchersCommand.table,
       ServerCommand.table,
     ],
     examples: [
+      .init("quake-admin status", "how the feeds, the workers and the database are"),
       .init("quake-admin migrate --status", "what has been applied to the database, what has not"),
       .init("quake-admin server status", "where the embedded server is, and whether it runs"),
     ],
@@ -18,8 +20,10 @@ enum AdminCommand {
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
+    case "status": try StatusCommand(arguments, diagnostics).run()
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
     case "imports": try ImportsCommand.run(arguments, diagnostics)
+    case "refresh": try RefreshCommand(arguments, diagnostics).run()
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)

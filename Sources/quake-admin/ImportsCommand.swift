@@ -106,7 +106,7 @@ enum ImportsCommand {
       .run(
         from: &source,
         beforeCommit: { applied in
-          try Quarantine(connection: connection).decide(on: id, appliedBy: applied)
+          try Quarantine(connection: connection).decide(on: id, appliedBy: applied.id)
         })
     let output = StandardOutput()
     if arguments.flag("json"), let applied = report.id,

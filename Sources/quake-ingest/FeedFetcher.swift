@@ -12,11 +12,17 @@ final class FeedFetcher {
   private let progress = Progress()
   private let client: FeedClient
 
-  /// - Parameter timeoutMilliseconds: How long a server may send nothing; nil for the library's own.
-  init(timeoutMilliseconds: Int?) {
+  /// - Parameters:
+  ///   - timeoutMilliseconds: How long a server may send nothing; nil for the library's own.
+  ///   - whileWaiting: Called now and then while a server is waited for.
+  init(timeoutMilliseconds: Int?, whileWaiting: @escaping () -> Void = {}) {
     let progress = progress
     var options = FeedClient.Options(
-      version: productVersion, interrupt: { Signals.stopRequested && !progress.hasAnswer })
+      version: productVersion,
+      interrupt: {
+        whileWaiting()
+        return Signals.stopRequested && !progress.hasAnswer
+      })
     if let timeoutMilliseconds {
       options.stallTimeoutMilliseconds = timeoutMilliseconds
       options.connectTimeoutMilliseconds = min(

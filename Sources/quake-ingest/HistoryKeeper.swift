@@ -23,8 +23,22 @@ struct HistoryKeeper {
   var remaining: Duration { interval.remaining }
 
   /// Removes what is too old; stops when `shouldStop` says so, and goes on the next time.
+  ///
+  /// - Throws: `PostgresError` if the connection is lost; other failures are only told of.
   mutating func purge(over connection: Connection, shouldStop: () -> Bool) throws {
     guard interval.takeDue() else { return }
+    do {
+      try purgeNow(over: connection, shouldStop: shouldStop)
+    } catch let error as PostgresError where error.isConnectionLoss {
+      throw error
+    } catch {
+      diagnostics.warning(
+        "could not let go of old history: \(Failure(error)?.message ?? "\(error)")",
+        hint: "It is tried again later.")
+    }
+  }
+
+  private mutating func purgeNow(over connection: Connection, shouldStop: () -> Bool) throws {
     let outcome = try Retention(connection: connection)
       .purge(before: .age(age), shouldStop: shouldStop)
     if !outcome.isFinished { interval = Interval(pause, first: .zero) }
@@ -34,6 +48,10 @@ struct HistoryKeeper {
       let go of \(Readable.count(Int(outcome.versions))) versions and \
       \(Readable.count(Int(outcome.transactions))) transactions of the history; the oldest valid \
       token is \(outcome.floor)
-      """)
+      """,
+      fields: [
+        "versions": .integer(outcome.versions), "transactions": .integer(outcome.transactions),
+        "oldest_token": .text("\(outcome.floor)"),
+      ])
   }
 }

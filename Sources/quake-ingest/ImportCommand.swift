@@ -84,7 +84,8 @@ struct ImportCommand {
 
   private func report(_ failure: Failure, _ status: inout ExitStatus) {
     diagnostics.error(
-      failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [])
+      failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [],
+      fields: ["status": .integer(Int64(failure.status.rawValue))])
     if status == .ok { status = failure.status }
   }
 
@@ -119,7 +120,7 @@ struct ImportCommand {
       options: importOptions, format: feed.source.format, report: report,
       elapsed: MonotonicClock.now() - begun)
     if refusal == nil, let rejects = summary.rejects {
-      diagnostics.warning(rejects.message, hint: rejects.hint)
+      diagnostics.warning(rejects.message, hint: rejects.hint, fields: summary.rejectFields)
     }
     // For people the error says it all.
     if refusal == nil || writesJSON { try summary.print(to: output, asJSON: writesJSON) }

@@ -18,6 +18,16 @@ struct ImportSummary {
     return counts
   }
 
+  /// What to say of a snapshot that was set aside; nil if it was applied.
+  var quarantine: (message: String, detail: String, hint: String?)? {
+    report.quarantine.map { verdict in
+      let hint = report.id.map { id in
+        "See \"quake-admin imports\", import \(id); \"quake-admin imports apply \(id)\" applies it all the same."
+      }
+      return ("the snapshot was set aside as \(verdict.reason.rawValue)", verdict.detail, hint)
+    }
+  }
+
   private var counts: String {
     func count(_ value: Int64) -> String { Readable.count(Int(value)) }
     var text =
@@ -56,6 +66,29 @@ struct ImportSummary {
       try output.writeLine(text)
     }
     try output.flush()
+  }
+
+  /// For the log.
+  var fields: LogFields {
+    [
+      "feed": .text(options.feed), "import": report.id.map { .integer($0) },
+      "seen": .integer(report.seen), "inserted": .integer(report.inserted),
+      "updated": .integer(report.updated), "unchanged": .integer(report.unchanged),
+      "rejected": .integer(report.rejected), "duplicate": .integer(report.duplicate),
+      "stale": .integer(report.stale), "superseded": .integer(report.superseded),
+      "withdrawn": .integer(report.withdrawn), "restored": .integer(report.restored),
+      "quarantine": report.quarantine.map { .text($0.reason.rawValue) },
+      "token": report.token.map { .text("\($0)") },
+      "seconds": .number(elapsed.inSeconds), "dry_run": options.dryRun ? .flag(true) : nil,
+    ]
+  }
+
+  /// For the log, about the records that were rejected.
+  var rejectFields: LogFields {
+    [
+      "feed": .text(options.feed), "import": report.id.map { .integer($0) },
+      "rejected": .integer(report.rejected),
+    ]
   }
 
   /// One JSON object.

@@ -73,6 +73,8 @@ enum IngestCommand {
         status, error.message, detail: error.detail, hint: error.hint ?? advice(on: error.kind))
     case let error as SimulatorError:
       return Failure(.unavailable, error.message, detail: error.detail, hint: error.hint)
+    case let error as UnfitConnection:
+      return Failure(.notAllowed, error.message, hint: error.hint)
     default: return Failure(error)
     }
   }

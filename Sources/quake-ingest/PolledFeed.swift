@@ -1,42 +1,67 @@
 import CommandLine
 import QuakeFeed
+import QuakeStore
 
-/// A feed that a worker polls, and when it is due.
+/// A feed that a worker polls, or stands by for.
 struct PolledFeed {
   let name: String
   let reference: FeedReference
-  let every: Duration
+  var schedule: FeedSchedule
+  /// Whether this worker polls it; otherwise another does, or nobody yet.
+  var isHeld = false
   /// When it is due, on the monotonic clock.
-  var due: Duration = .zero
-  /// Failed polls in a row.
-  var failures = 0
+  private var due = Duration.zero
+  /// Until when its server wants to be left alone.
+  private var retryAt = Duration.zero
+  /// When it was last polled; nil: never.
+  private var polledAt: Duration?
+  /// Whether somebody waits for a poll out of turn.
+  private var isWanted = false
 
-  /// The longest pause after failures, unless the server itself asks for a longer one.
-  private static let longestPause = Duration.seconds(3600)
-
-  /// The longest pause that a server can ask for: a mistake in one header must not end the polling.
-  private static let longestRequest = 86_400
-
-  /// After a poll that worked. A server's word on how long its answer is fresh counts for more than
-  /// our wish to ask often.
-  mutating func succeeded(freshFor seconds: Int?) {
-    failures = 0
-    due = MonotonicClock.now() + max(every, .seconds(min(seconds ?? 0, Self.longestRequest)))
+  init(name: String, reference: FeedReference, every: Duration) {
+    self.name = name
+    self.reference = reference
+    schedule = FeedSchedule(every: every)
   }
 
-  /// After a poll that came to nothing for want of the database: soon, but not at once.
-  mutating func postpone(by pause: Duration) {
-    due = MonotonicClock.now() + pause
+  /// The address, as it is shown.
+  var url: String { reference.description }
+
+  /// Takes over what the database knows, from whoever polled it before.
+  mutating func take(_ state: FeedState) {
+    let now = MonotonicClock.now()
+    schedule = FeedSchedule(every: schedule.every, failures: state.failures)
+    due = now + state.dueIn
+    retryAt = now + state.retryIn
+    polledAt = state.polledAgo.map { now - $0 }
+    isHeld = true
+    isWanted = false
   }
 
-  /// After a poll that failed: the pause doubles each time, with jitter, so that many workers do not
-  /// ask at the same moment. Returns the pause.
-  mutating func failed(retryAfter seconds: Int?) -> Duration {
-    failures += 1
-    let doubled = every * (1 << min(failures - 1, 12))
-    let pause = min(doubled, max(Self.longestPause, every)) * Double.random(in: 0.75...1.25)
-    let asked = max(pause, .seconds(min(seconds ?? 0, Self.longestRequest)))
-    due = MonotonicClock.now() + asked
-    return asked
+  /// Makes it due as soon as it may be polled out of turn.
+  mutating func want() { isWanted = true }
+
+  /// When there is something to do: a poll, or a request to be answered.
+  ///
+  /// - Parameter interval: The least time between two polls out of turn.
+  func next(refreshInterval interval: Duration) -> Duration {
+    guard isWanted else { return due }
+    return min(due, polledAt.map { $0 + interval } ?? .zero)
+  }
+
+  /// Whether its server has to be left alone even by those who ask out of turn.
+  var mustWait: Bool { retryAt > MonotonicClock.now() }
+
+  /// Nobody waits any more.
+  mutating func answered() { isWanted = false }
+
+  /// After a poll, whatever came of it.
+  mutating func polled(_ schedule: FeedSchedule, pause: FeedSchedule.Pause) {
+    let now = MonotonicClock.now()
+    self.schedule = schedule
+    polledAt = now
+    due = now + pause.length
+    retryAt = schedule.failures > 0 ? now + (pause.asked ?? .zero) : .zero
+    isWanted = false
   }
 }

@@ -12,36 +12,69 @@ struct RunCommand {
       Asks no more often than a server's Cache-Control, Expires and Retry-After allow, and only for \
       what has changed. A bad feed or a lost database is told of and tried again. SIGTERM or SIGINT \
       finish the import in hand.
+
+      Any number of workers may run on one database, as one role: each feed is polled by one of them, \
+      and by another within seconds when that one is gone. When a feed is due is kept in the database, \
+      over restarts too. "quake-admin refresh" has feeds polled at once.
       """,
     options: [
       .value(
-        "feed", "NAME|URL|FILE", repeatable: true, default: "all_day", completion: .files,
+        "feed", "FEED[@DURATION]", repeatable: true,
+        default: "all_hour@60s all_day@5m all_month@1h",
+        completion: .files,
         help: """
-          feed to poll: USGS's name for it, such as all_hour or 2.5_week, a URL, a file, or \
-          simulated, which needs no network
+          feed to poll, and how often: USGS's name for it, such as all_hour or 2.5_week, a URL, a \
+          file, or simulated, which needs no network
           """),
-      .value("every", "DURATION", help: "time between two polls; default 60s, for simulated 2s"),
+      .value(
+        "every", "DURATION",
+        help:
+          "time between two polls of feeds that are named without one; default 60s, for simulated 2s"
+      ),
       .flag("once", help: "poll each feed once and end"),
       .value(
         "keep-history", "AGE", default: "all of it",
         help: "let go of history that is older, such as 90d; see quake-admin history purge"),
+      .value(
+        "refresh-interval", "DURATION", default: "10s",
+        help: "the least time between a poll and one that somebody asks for"),
+      .value(
+        "takeover-after", "DURATION", default: "30s",
+        help: """
+          how long another worker may show no life before its feeds are taken from it; to be the same \
+          for all workers of a database
+          """),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
+      IngestConfiguration.option,
     ] + IngestCommand.importOptions + JudgingOptions.options,
     examples: [
       .init(
-        "quake-ingest run --feed all_hour --feed all_month --every 5m", "poll two feeds"),
+        "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),
       .init("quake-ingest run --feed simulated", "try it out without a network"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + IngestConfiguration.environment + service,
+    exitStatuses: Tool.exitStatuses)
+
+  private static let service: [Command.Variable] = [
+    .init("NOTIFY_SOCKET, WATCHDOG_USEC, ...", "systemd's, which is told how the worker fares")
+  ]
 
   /// The name of the feed that is made up in this very process.
   static let simulated = "simulated"
 
+  /// What is polled if nothing is named. Events come late and are revised for weeks: an hour's feed
+  /// alone would miss them.
+  private static let standardFeeds = ["all_hour@60s", "all_day@5m", "all_month@1h"]
+
+  private static let shortestPause = Duration.milliseconds(1)
+
+  private let arguments: ParsedArguments
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
-  private let settings: ImportSettings
+  private let importing: ImportSettings
   private let judging: JudgingOptions
-  private let feeds: [String]
+  private let settings: WorkerSettings
+  private let feeds: [TimedValue]
   private let every: Duration?
   private let runsOnce: Bool
   private let migrates: Bool
@@ -51,19 +84,26 @@ struct RunCommand {
     var diagnostics = diagnostics
     diagnostics.form = .log
     self.diagnostics = diagnostics
-    settings = try ImportSettings(arguments)
+    self.arguments = arguments
+    importing = try ImportSettings(arguments)
     judging = try JudgingOptions(arguments, refusesOlder: true)
-    feeds = arguments.isGiven("feed") ? arguments.strings("feed") : ["all_day"]
-    every = try arguments.duration("every")
+    settings = try WorkerSettings(arguments)
+    let named = arguments.strings("feed")
+    feeds = (named.isEmpty ? Self.standardFeeds : named).map { TimedValue($0) }
+    every = try arguments.duration("every", in: Self.shortestPause...)
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
     keptHistory = try arguments.duration("keep-history", in: .seconds(1)...)
-    if feeds.contains("-"), !runsOnce {
+    if feeds.contains(where: { $0.value == "-" }), !runsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
-    if let every, every <= .zero {
-      throw arguments.invalidValue(
-        arguments.string("every") ?? "", for: "every", expected: "a duration longer than nothing")
+    if every != nil, named.isEmpty {
+      throw arguments.usageError("option --every is for feeds that --feed names")
+    }
+    // Without the value, which may hold a password.
+    if feeds.contains(where: { $0.duration.map { $0 < Self.shortestPause } == true }) {
+      throw arguments.usageError(
+        "what follows the @ in option --feed must be at least \(Self.shortestPause.text)")
     }
     database = try DatabaseAccess(arguments, diagnostics)
   }
@@ -75,31 +115,65 @@ struct RunCommand {
     defer { simulator?.stop() }
     var polled: [PolledFeed] = []
     for feed in feeds {
-      if feed == Self.simulated {
-        let server = try Self.startSimulator()
+      if feed.value == Self.simulated {
+        let server = try simulator ?? Self.startSimulator()
         simulator = server
         polled.append(
           PolledFeed(
             name: Self.simulated, reference: try FeedReference(Self.url(of: server)),
-            every: every ?? .seconds(2)))
+            every: feed.duration ?? every ?? .seconds(2)))
       } else {
-        let reference = try FeedReference(feed)
+        let reference = try reference(to: feed)
         polled.append(
-          PolledFeed(name: reference.name, reference: reference, every: every ?? .seconds(60)))
+          PolledFeed(
+            name: reference.name, reference: reference,
+            every: feed.duration ?? every ?? .seconds(60)))
       }
     }
+    try refuseNamesakes(polled)
     // So will a wrong address of the database not; one that was there once is waited for.
     let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
-    try Migrator.checkSchema(of: connection)
-    diagnostics.note("polling \(polled.map(\.name).joined(separator: ", "))")
+    if importing.isDryRun {
+      try Migrator.checkSchema(of: connection)
+    } else {
+      try database.prepareForWorker(connection, feeds: polled, diagnostics)
+    }
+    let service = ServiceManager(
+      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
+      watched: Environment.value("WATCHDOG_PID"))
+    service.ready("connected; feeds: " + polled.map(\.name).joined(separator: ", "))
+    defer { service.stopping() }
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
-      judging: judging, feeds: polled,
+      importing: importing, judging: judging, feeds: polled, service: service,
       history: keptHistory.map { HistoryKeeper(keeping: $0, diagnostics: diagnostics) }
     )
     let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status
+  }
+
+  /// What a feed's name means. An error says where the name stands, if that is in a file.
+  private func reference(to feed: TimedValue) throws(FeedError) -> FeedReference {
+    do throws(FeedError) {
+      return try FeedReference(feed.value)
+    } catch {
+      let text = arguments.strings("feed").first { TimedValue($0) == feed }
+      guard let text, let place = arguments.place(of: text, for: "feed") else { throw error }
+      throw FeedError(
+        error.code, "\(place): key 'feed': \(error.message)", detail: error.detail,
+        hint: error.hint)
+    }
+  }
+
+  /// The state of a feed is kept under its name.
+  private func refuseNamesakes(_ feeds: [PolledFeed]) throws {
+    var names: Set<String> = []
+    for feed in feeds where !names.insert(feed.name).inserted {
+      throw UsageError(
+        "two feeds are called \"\(feed.name)\", the last part of their addresses",
+        command: "quake-ingest run")
+    }
   }
 
   private static func startSimulator() throws -> SimulatedFeedServer {

@@ -10,7 +10,8 @@ struct SnapshotImport {
   let connection: Connection
   let fetcher: FeedFetcher
   let isStrict: Bool
-  var shouldStop: () -> Bool = { Signals.stopRequested }
+  /// Called now and then.
+  var progress: () -> Void = {}
 
   /// What became of a snapshot.
   enum Outcome {
@@ -22,10 +23,12 @@ struct SnapshotImport {
 
   /// Fetches and imports the feed.
   ///
+  /// - Parameter beforeCommit: As that of `Importer`.
   /// - Throws: `FeedError`, also after a body that could not be read was set aside; what `Importer`
   ///   throws.
   func run(
-    _ reference: FeedReference, validators: FeedValidators? = nil, options: ImportOptions
+    _ reference: FeedReference, validators: FeedValidators? = nil, options: ImportOptions,
+    beforeCommit: (ImportReport, FeedResponse?) throws -> Void = { _, _ in }
   ) throws -> Outcome {
     let begun = MonotonicClock.now()
     var options = options
@@ -42,7 +45,10 @@ struct SnapshotImport {
       let report: ImportReport
       do {
         report = try Importer(connection: connection, options: options)
-          .run(from: &feed.source, shouldStop: shouldStop)
+          .run(
+            from: &feed.source, shouldStop: { Signals.stopRequested },
+            progress: { _ in progress() },
+            beforeCommit: { try beforeCommit($0, feed.response) })
       } catch let error as FeedError where isJudged {
         throw try setAside(feed.source, error, options)
       }

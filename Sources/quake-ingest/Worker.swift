@@ -4,50 +4,71 @@ import QuakeFeed
 import QuakeStore
 import QuakeTool
 
-/// Polls feeds one after the other, each when it is due, and imports what they bring. Nothing a feed
-/// or the database does ends it.
+/// Polls the feeds that it holds one after the other, each when it is due or asked for, and stands by
+/// for those that other workers hold. Nothing a feed or the database does ends it.
 final class Worker {
   private let database: DatabaseAccess
   private var connection: Connection?
   private let diagnostics: Diagnostics
-  private let settings: ImportSettings
+  private let settings: WorkerSettings
+  private let importing: ImportSettings
   private let judging: JudgingOptions
   private var feeds: [PolledFeed]
+  private let service: ServiceManager
   private var history: HistoryKeeper?
-  private let fetcher: FeedFetcher
-  private var databaseBackoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
+  private var standby: Standby
+  /// When it is time to show life, which looking for requests does.
+  private var lifeSign: Interval
+  /// Whether the bell for requests has rung.
+  private var hasRung = true
+  private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
+  private lazy var poller = FeedPoller(
+    fetcher: FeedFetcher(
+      timeoutMilliseconds: importing.timeoutMilliseconds,
+      whileWaiting: { [unowned self] in showLife() }),
+    settings: importing, judging: judging, service: service, diagnostics: diagnostics)
 
+  /// - Parameter connection: One that is ready for a worker.
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
-    settings: ImportSettings, judging: JudgingOptions, feeds: [PolledFeed],
-    history: HistoryKeeper?
+    settings: WorkerSettings, importing: ImportSettings, judging: JudgingOptions,
+    feeds: [PolledFeed], service: ServiceManager, history: HistoryKeeper?
   ) {
     self.database = database
     self.connection = connection
     self.diagnostics = diagnostics
     self.settings = settings
-    self.judging = judging
     self.feeds = feeds
+    self.service = service
     self.history = history
-    fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
+    self.importing = importing
+    self.judging = judging
+    standby = Standby(takeoverAfter: settings.takeoverAfter, diagnostics: diagnostics)
+    lifeSign = Interval(settings.lifeSign)
   }
 
   /// Polls until it is told to stop.
   ///
-  /// - Throws: `StoreError` if the database comes back with a schema that this program does not know:
-  ///   waiting will not help.
+  /// - Throws: `StoreError` or `UnfitConnection` if the database comes back with a schema that this
+  ///   program does not know, or as one that it cannot work with: waiting will not help.
   func run() throws -> ExitStatus {
     while !Signals.stopRequested {
-      guard let next = feeds.indices.min(by: { feeds[$0].due < feeds[$1].due }) else { break }
-      let pause = feeds[next].due - MonotonicClock.now()
-      if pause > .zero {
-        keepHistory(until: feeds[next].due)
-        let rest = feeds[next].due - MonotonicClock.now()
-        _ = Signals.wait(timeout: max(.zero, min(rest, history?.remaining ?? rest)))
-      } else if connection == nil {
+      service.alive()
+      guard let connection else {
         try reconnect()
-      } else {
-        poll(next)
+        continue
+      }
+      do {
+        try takeFeeds(over: connection)
+        try takeRequests(over: connection)
+        let next = nextFeed()
+        if let next, time(of: next) <= MonotonicClock.now() {
+          try serve(next, over: connection)
+        } else {
+          try rest(until: next.map { time(of: $0) }, over: connection)
+        }
+      } catch let error as PostgresError {
+        lose(error)
       }
     }
     return .ok
@@ -55,132 +76,204 @@ final class Worker {
 
   /// Polls each feed once; the status of the first that failed.
   func pollOnce() -> ExitStatus {
+    guard let connection else { return .unavailable }
     var status = ExitStatus.ok
-    for index in feeds.indices where !Signals.stopRequested {
-      let result = poll(index)
-      if status == .ok { status = result }
+    do {
+      try takeFeedsOnce(over: connection)
+      for index in feeds.indices where !Signals.stopRequested {
+        let result = feeds[index].isHeld ? try poll(index, over: connection) : refuse(feeds[index])
+        if status == .ok { status = result }
+      }
+      return status
+    } catch {
+      lose(error)
+      return Failure(error)?.status ?? .failed
     }
-    return status
   }
+
+  private func refuse(_ feed: PolledFeed) -> ExitStatus {
+    diagnostics.error(
+      "feed \"\(feed.name)\" is polled by another worker",
+      hint: "\"quake-admin refresh \(feed.name)\" has that worker poll it now.",
+      fields: ["feed": .text(feed.name)])
+    return .tryLater
+  }
+
+  // MARK: - The connection
 
   private func reconnect() throws {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
-      try Migrator.checkSchema(of: regained)
+      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
       connection = regained
+      hasRung = true
       diagnostics.note("connected to the database again")
     } catch let error as StoreError {
       throw error
+    } catch let error as UnfitConnection {
+      throw error
     } catch {
       diagnostics.verbose("still no database: \(error)")
-      _ = Signals.wait(timeout: databaseBackoff.next())
+      _ = service.wait(timeout: backoff.next())
     }
   }
 
+  /// With the connection go the locks. Whether the connection was lost or only refused something, the
+  /// way out is the same: another one, after a while.
+  private func lose(_ error: any Error) {
+    let problem = Failure(error)?.message ?? "\(error)"
+    let isLoss = (error as? PostgresError)?.isConnectionLoss == true
+    let message = isLoss ? "lost the database: \(problem)" : "could not go on: \(problem)"
+    diagnostics.warning(
+      message, hint: "It goes on when the database is back; what is stored already stays as it is."
+    )
+    service.status(message)
+    connection = nil
+    for index in feeds.indices { feeds[index].isHeld = false }
+    standby.reset()
+    _ = service.wait(timeout: backoff.next())
+  }
+
+  /// A server process that waits for its client for long is taken for one whose client has stopped. So
+  /// while something else is waited for the connection is used now and then.
+  private func showLife() {
+    service.alive()
+    guard let connection, connection.isIdle, lifeSign.takeDue() else { return }
+    // If it is lost, whoever uses it next is told.
+    _ = try? connection.execute("select")
+  }
+
+  // MARK: - What there is to do
+
+  private func takeFeeds(over connection: Connection) throws {
+    let wanted = feeds.filter { !$0.isHeld }.map(\.name)
+    try hold(importing.isDryRun ? wanted : standby.take(wanted, over: connection), over: connection)
+  }
+
+  /// A worker that has just ended may still hold a lock for a moment: that is waited for.
+  private func takeFeedsOnce(over connection: Connection) throws {
+    let deadline = MonotonicClock.now() + .seconds(3)
+    while true {
+      let wanted = feeds.filter { !$0.isHeld }.map(\.name)
+      try hold(
+        importing.isDryRun ? wanted : FeedLock.take(wanted, over: connection), over: connection)
+      guard !feeds.allSatisfy(\.isHeld), !Signals.stopRequested, MonotonicClock.now() < deadline
+      else { return }
+      _ = Signals.wait(timeout: .milliseconds(100))
+    }
+  }
+
+  private func hold(_ taken: [String], over connection: Connection) throws {
+    guard !taken.isEmpty else { return }
+    for index in feeds.indices where taken.contains(feeds[index].name) {
+      // What the last one knew: its validators, its failures, and when the next poll is due.
+      feeds[index].take(
+        importing.isDryRun ? FeedState() : try state(of: feeds[index], over: connection))
+    }
+    hasRung = true
+  }
+
+  private func takeRequests(over connection: Connection) throws {
+    guard !importing.isDryRun, lifeSign.takeDue() || hasRung else { return }
+    hasRung = false
+    let held = feeds.filter(\.isHeld).map(\.name)
+    let wanted = try RefreshQueue.take(for: held, over: connection)
+    for index in feeds.indices where wanted.contains(feeds[index].name) { feeds[index].want() }
+  }
+
+  private func time(of index: Int) -> Duration {
+    feeds[index].next(refreshInterval: settings.refreshInterval)
+  }
+
+  private func nextFeed() -> Int? {
+    feeds.indices.filter { feeds[$0].isHeld }.min { time(of: $0) < time(of: $1) }
+  }
+
+  /// Waits for the next feed's time, a request, a lock or a signal. The history is looked after first,
+  /// but feeds count for more: what is not done when the next is due is done after it.
+  private func rest(until due: Duration?, over connection: Connection) throws {
+    try history?.purge(
+      over: connection,
+      shouldStop: { [service] in
+        service.alive()
+        return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
+      })
+    var pauses = [lifeSign.remaining]
+    if let due { pauses.append(max(.zero, due - MonotonicClock.now())) }
+    if !feeds.allSatisfy(\.isHeld) { pauses.append(standby.remaining) }
+    if let history { pauses.append(history.remaining) }
+    if let tick = service.remaining { pauses.append(tick) }
+    // What arrived with the answer to a statement is here already, and does not wake.
+    if try connection.takeNotifications().isEmpty {
+      let deadline = Deadline(after: pauses.min() ?? .zero)
+      switch connection.wait(until: deadline, wake: Signals.wakeDescriptor) {
+      case .ready: hasRung = try !connection.takeNotifications().isEmpty || hasRung
+      case .woken: Signals.drainWake()
+      case .timedOut: break
+      }
+    } else {
+      hasRung = true
+    }
+  }
+
+  // MARK: - Polling
+
+  private func state(of feed: PolledFeed, over connection: Connection) throws -> FeedState {
+    try FeedState.load(feed.name, url: feed.url, every: feed.schedule.every, over: connection)
+  }
+
+  private func serve(_ index: Int, over connection: Connection) throws {
+    guard feeds[index].mustWait else {
+      try poll(index, over: connection)
+      return
+    }
+    try poller.refuse(
+      feeds[index], try state(of: feeds[index], over: connection), over: connection)
+    feeds[index].answered()
+  }
+
+  /// Polls a feed that this worker holds.
+  ///
+  /// - Throws: `PostgresError` if the connection is lost. The feed is not to blame; it is polled as soon
+  ///   as the database is back, by whoever holds it then.
   @discardableResult
-  private func poll(_ index: Int) -> ExitStatus {
-    guard let connection else { return .unavailable }
-    let name = feeds[index].name
+  private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus {
+    let state = try state(of: feeds[index], over: connection)
     do {
-      let freshFor = try importSnapshot(of: feeds[index], connection)
-      feeds[index].succeeded(freshFor: freshFor)
-      databaseBackoff.reset()
-      return .ok
+      let outcome = try poller.poll(feeds[index], state, over: connection)
+      feeds[index].polled(outcome.schedule, pause: outcome.pause)
+      backoff.reset()
+      return outcome.status
     } catch let error as PostgresError where error.isConnectionLoss {
-      // The feed is not to blame; it is polled as soon as the database is back.
-      diagnostics.warning(
-        "lost the database while importing \(name): \(error.message)",
-        hint: "It is repeated when the database is back; what is stored already stays as it is.")
-      self.connection = nil
-      feeds[index].postpone(by: databaseBackoff.next())
-      return .unavailable
-    } catch let error as QuarantinedSnapshot {
-      // The server is well, and its next snapshot may be: it is asked for at the usual time.
-      feeds[index].succeeded(freshFor: nil)
-      let failure = error.failure
-      diagnostics.warning(
-        "could not import \(name): \(failure.message)", detail: failure.detail, hint: failure.hint)
-      recordFailure(failure, of: feeds[index], connection)
-      return failure.status
+      throw error
     } catch {
-      guard let failure = IngestCommand.failure(error) ?? Failure(error) else {
-        diagnostics.error("could not import \(name): \(error)")
-        _ = feeds[index].failed(retryAfter: nil)
-        return .failed
-      }
-      guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
-      let pause = feeds[index].failed(retryAfter: (error as? FeedError)?.retryAfter)
-      diagnostics.warning(
-        "could not import \(name): \(failure.message)",
-        detail: failure.detail, hint: "Next attempt in \(Readable.duration(pause)).")
-      recordFailure(failure, of: feeds[index], connection)
-      return failure.status
+      return try fail(index, state, error, over: connection)
     }
   }
 
-  /// Imports the feed's present snapshot; returns for how many seconds the server says it is fresh.
-  private func importSnapshot(of feed: PolledFeed, _ connection: Connection) throws -> Int? {
-    let url = feed.reference.description
-    let state = try FeedState.load(feed.name, url: url, over: connection)
-    let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
-    var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
-    options.feed = feed.name
-    judging.complete(&options, scope: feed.reference.scope)
-    let snapshot = SnapshotImport(
-      connection: connection, fetcher: fetcher, isStrict: settings.isStrict)
-    switch try snapshot.run(feed.reference, validators: validators, options: options) {
-    case .notModified(let response):
-      diagnostics.verbose("\(feed.name): not modified")
-      // What an answer without contents leaves out still holds.
-      let kept = FeedValidators(
-        etag: response.etag ?? state.etag,
-        lastModified: response.validators.lastModified ?? state.lastModified)
-      try record(feed, kept, of: nil, connection)
-      return response.maxAge
-    case .imported(let summary, let response):
-      let report = summary.report
-      if report.quarantine != nil { throw QuarantinedSnapshot(summary: summary) }
-      if let rejects = summary.rejects { diagnostics.warning(rejects.message, hint: rejects.hint) }
-      diagnostics.note(summary.text)
-      if report.isComplete, !settings.isDryRun {
-        try record(feed, response?.validators, of: report, connection)
-      }
-      return response?.maxAge
-    }
-  }
-
-  /// Feeds go first: what is not done when the next is due is done after it.
-  private func keepHistory(until due: Duration) {
-    guard let connection else { return }
+  private func fail(
+    _ index: Int, _ state: FeedState, _ error: any Error, over connection: Connection
+  ) throws -> ExitStatus {
+    let failure = IngestCommand.failure(error) ?? Failure(error) ?? Failure(.failed, "\(error)")
+    guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
+    var schedule = feeds[index].schedule
+    let pause = schedule.failed(retryAfter: (error as? FeedError)?.retryAfter)
+    let message = "could not import \(feeds[index].name): \(failure.message)"
+    diagnostics.warning(
+      message, detail: failure.detail,
+      hint: "Next attempt in \(Readable.duration(pause.length)).",
+      fields: [
+        "feed": .text(feeds[index].name), "status": .integer(Int64(failure.status.rawValue)),
+        "failures": .integer(Int64(schedule.failures)),
+        "next_seconds": .number(pause.length.inSeconds),
+      ])
+    service.status(message + (failure.detail.map { ": \($0)" } ?? ""))
+    feeds[index].polled(schedule, pause: pause)
     do {
-      try history?.purge(
-        over: connection,
-        shouldStop: { Signals.stopRequested || MonotonicClock.now() >= due })
-    } catch {
-      diagnostics.warning(
-        "could not let go of old history: \(Failure(error)?.message ?? "\(error)")",
-        hint: "It is tried again later.")
-      if (error as? PostgresError)?.isConnectionLoss == true { self.connection = nil }
+      try poller.recordFailure(failure, of: feeds[index], state, pause, over: connection)
+    } catch let error as PostgresError where !error.isConnectionLoss {
+      diagnostics.verbose("could not record the failure of \(feeds[index].name): \(error)")
     }
-  }
-
-  private func record(
-    _ feed: PolledFeed, _ validators: FeedValidators?, of report: ImportReport?,
-    _ connection: Connection
-  ) throws {
-    try FeedState.recordSuccess(
-      feed.name, url: feed.reference.description, etag: validators?.etag,
-      lastModified: validators?.lastModified, generated: report?.generated, over: connection)
-  }
-
-  private func recordFailure(_ failure: Failure, of feed: PolledFeed, _ connection: Connection) {
-    do throws(PostgresError) {
-      try FeedState.recordFailure(
-        feed.name, url: feed.reference.description,
-        error: failure.message + (failure.detail.map { ": \($0)" } ?? ""), over: connection)
-    } catch {
-      diagnostics.verbose("could not record the failure of \(feed.name): \(error)")
-      if error.isConnectionLoss { self.connection = nil }
-    }
+    return failure.status
   }
 }

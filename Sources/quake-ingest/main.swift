@@ -1,5 +1,7 @@
 import QuakeTool
 
-Tool.run(IngestCommand.table, failure: IngestCommand.failure) { arguments, diagnostics in
+Tool.run(
+  IngestCommand.table, failure: IngestCommand.failure, complete: IngestConfiguration.complete
+) { arguments, diagnostics in
   try IngestCommand.run(arguments, diagnostics)
 }

@@ -23,12 +23,12 @@ struct StateFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
-      throw failure("read")
+      throw unreadable()
     }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = read(descriptor, &bytes, bytes.count)
-    guard count >= 0 else { throw failure("read") }
+    guard count >= 0 else { throw unreadable() }
     let text = String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)
     guard let place = HistoryPlace(text) else {
       throw StoreError(
@@ -38,31 +38,18 @@ struct StateFile {
     return place
   }
 
-  /// Puts the place into the file so that a crash leaves either the old one or the new one.
+  /// Puts the place into the file. Should a power failure bring the older place back, some changes come
+  /// twice, which is allowed after a crash.
   func save(_ place: HistoryPlace) throws {
-    let temporary = path + ".new"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw failure("write") }
-    let line = Array("\(place)\n".utf8)
-    let written = write(descriptor, line, line.count) == line.count && fsync(descriptor) == 0
-    guard close(descriptor) == 0, written, rename(temporary, path) == 0 else {
-      throw failure("write")
+    do throws(AtomicFile.SystemError) {
+      try AtomicFile(path).write(Array("\(place)\n".utf8))
+    } catch {
+      throw StateFileError(description: "could not write state file \"\(path)\": \(error)")
     }
-    syncFolder()
   }
 
-  /// Without this the rename may be lost in a power failure: then the older place is there, and some
-  /// changes come twice, which is allowed after a crash.
-  private func syncFolder() {
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
-  }
-
-  private func failure(_ doing: String) -> StateFileError {
+  private func unreadable() -> StateFileError {
     StateFileError(
-      description: "could not \(doing) state file \"\(path)\": \(String(cString: strerror(errno)))")
+      description: "could not read state file \"\(path)\": \(String(cString: strerror(errno)))")
   }
 }

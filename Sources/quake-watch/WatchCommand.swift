@@ -35,6 +35,7 @@ struct WatchCommand {
       .value("heartbeat", "DURATION", help: "say this often how far the watch has come"),
       .value("up-to", "TOKEN", help: "end when this transaction has been printed"),
       .value("limit", "N", help: "end after N changes"),
+      .flag("refresh", help: "have the workers poll their feeds at once, to begin with"),
       .toggle("follow", initially: true, help: "end when everything there is has been printed"),
     ] + FilterOptions.events + FilterOptions.changes + [
       .flag("json", help: "one JSON object a line")
@@ -59,6 +60,10 @@ struct WatchCommand {
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     try arguments.requireAtMostOne(of: "after", "since", "from-start", "snapshot")
     try arguments.requireAtMostOne(of: "state", "name")
+    if arguments.flag("refresh"), !arguments.flag("follow") {
+      throw arguments.usageError(
+        "option --refresh is for a watch that goes on; quake-admin refresh waits for the result")
+    }
     let output = StandardOutput()
     let commands = try ExecOptions(arguments)?.handler(diagnostics)
     let printer: any ChangeHandler =
@@ -76,7 +81,7 @@ struct WatchCommand {
       bookmark: try Self.bookmark(arguments), handler: commands ?? printer)
     let watcher = Watcher(
       database: try DatabaseAccess(arguments, diagnostics), diagnostics: diagnostics,
-      delivery: delivery, follows: arguments.flag("follow"))
+      delivery: delivery, follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
     output.onStall = { [unowned watcher] in watcher.outputStalls() }
     commands?.onStall = output.onStall
     self.watcher = watcher

@@ -12,6 +12,8 @@ final class Watcher {
   private let diagnostics: Diagnostics
   private let delivery: Delivery
   private let follows: Bool
+  /// Whether the workers are still to be asked to poll.
+  private var refreshes: Bool
 
   private var connection: Connection?
   private var listener: ChangeListener?
@@ -21,10 +23,14 @@ final class Watcher {
   /// Whether a connection was lost, and another one has not been told of yet.
   private var isBack = false
 
-  /// - Parameter follows: Whether to go on when everything there is has been handed over.
+  /// - Parameters:
+  ///   - follows: Whether to go on when everything there is has been handed over.
+  ///   - refreshes: Whether to ask the workers to poll their feeds, to begin with.
   init(
-    database: DatabaseAccess, diagnostics: Diagnostics, delivery: Delivery, follows: Bool
+    database: DatabaseAccess, diagnostics: Diagnostics, delivery: Delivery, follows: Bool,
+    refreshes: Bool = false
   ) {
+    self.refreshes = refreshes
     self.database = database
     self.diagnostics = diagnostics
     self.delivery = delivery
@@ -125,6 +131,7 @@ final class Watcher {
     // Listen before reading: what is committed after the last read rings.
     listener = try ChangeListener(connection: connection, session: session)
     say(session, isBack: isBack)
+    try refresh(over: connection)
     var promotionCheck = Interval(.seconds(10))
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
@@ -147,6 +154,21 @@ final class Watcher {
       }
     }
     return true
+  }
+
+  /// Asks once, when nothing that comes of it can be missed any more.
+  private func refresh(over connection: Connection) throws {
+    guard refreshes else { return }
+    do {
+      try RefreshRequest.ask(for: nil, over: connection)
+      refreshes = false
+      diagnostics.note("asked the workers to poll their feeds")
+    } catch let error where !Self.isLoss(error) {
+      refreshes = false
+      diagnostics.warning(
+        "could not ask for a refresh: \(Failure(error)?.message ?? "\(error)")",
+        hint: Failure(error)?.hint)
+    }
   }
 
   private func readToEnd(over connection: Connection) throws -> Bool {

@@ -10,42 +10,127 @@ struct FeedStateTests {
   private let database: TestDatabase
   private let connection: Connection
   private let url = "https://example.org/feed"
+  private let minute = FeedState.Times(every: .seconds(60), next: .seconds(63), asked: .seconds(30))
 
   init() throws {
     database = try TestDatabase()
     connection = try database.connect()
   }
 
+  private func load(every: Duration = .seconds(60)) throws -> FeedState {
+    try FeedState.load("hour", url: url, every: every, over: connection)
+  }
+
+  private func succeed(
+    url: String? = nil, etag: String? = "\"e\"", generated: Timestamp? = nil, importID: Int64? = nil
+  ) throws {
+    try FeedState.recordSuccess(
+      "hour", url: url ?? self.url, etag: etag, lastModified: "Mon", generated: generated,
+      importID: importID, times: minute, over: connection)
+  }
+
+  private func fail(url: String? = nil, next: Int = 120, asked: Duration? = nil) throws {
+    try FeedState.recordFailure(
+      "hour", url: url ?? self.url, error: "no answer",
+      times: FeedState.Times(every: .seconds(60), next: .seconds(next), asked: asked),
+      over: connection)
+  }
+
+  /// Seconds from now, as the database has them.
+  private func seconds(_ column: String) throws -> Int? {
+    try connection.ask(
+      "select round(extract(epoch from \(column) - clock_timestamp())) from quake.feed"
+    ).flatMap { Int($0) }
+  }
+
   @Test("is empty before the first poll, and for another address")
   func unknown() throws {
-    try FeedState.recordSuccess(
-      "hour", url: "https://example.org/other", etag: "e", lastModified: nil, generated: nil,
-      over: connection)
-    let state = try FeedState.load("hour", url: url, over: connection)
+    try succeed(url: "https://example.org/other")
+    let state = try load()
     #expect(state.etag == nil && state.lastModified == nil && state.failures == 0)
+    #expect(state.dueIn == .zero && state.retryIn == .zero && state.polledAgo == nil)
+    #expect(
+      try connection.ask("select clock_timestamp() >= $1::timestamptz", [.text(state.readAt)])
+        == "t")
   }
 
   @Test("counts failures, and forgets them with a success")
   func polls() throws {
-    for _ in 0..<3 {
-      try FeedState.recordFailure("hour", url: url, error: "no answer", over: connection)
-    }
-    var state = try FeedState.load("hour", url: url, over: connection)
+    for _ in 0..<3 { try fail() }
+    var state = try load()
     #expect(state.failures == 3 && state.etag == nil)
     #expect(
       try connection.table("select error, succeeded_at is null, polled_at is null from quake.feed")
         == ["no answer|t|f"])
     let generated = try #require(Timestamp(iso8601: "2024-01-01T00:00:00Z"))
-    try FeedState.recordSuccess(
-      "hour", url: url, etag: "\"e\"", lastModified: "Mon", generated: generated, over: connection)
-    state = try FeedState.load("hour", url: url, over: connection)
+    try succeed(generated: generated, importID: 7)
+    state = try load()
     #expect(state.failures == 0 && state.etag == "\"e\"" && state.lastModified == "Mon")
-    try FeedState.recordSuccess(
-      "hour", url: url, etag: nil, lastModified: nil, generated: nil, over: connection)
-    try FeedState.recordFailure("hour", url: url, error: "again", over: connection)
+    try succeed(etag: nil)
+    try fail()
     #expect(
       try connection.table(
-        "select etag is null, generated at time zone 'utc', failures, error from quake.feed")
-        == ["t|2024-01-01 00:00:00|1|again"])
+        """
+        select etag is null, generated at time zone 'utc', failures, error, last_import_id
+          from quake.feed
+        """) == ["t|2024-01-01 00:00:00|1|no answer|7"])
+  }
+
+  @Test("says when it is due, also to the next program")
+  func due() throws {
+    try succeed()
+    var state = try load()
+    #expect(state.dueIn > .seconds(60) && state.dueIn <= .seconds(63))
+    #expect(state.retryIn == .zero)
+    let ago = try #require(state.polledAgo)
+    #expect(ago >= .zero && ago < .seconds(20))
+    #expect(try [seconds("next_due"), seconds("fresh_until")] == [63, 30])
+    try fail(asked: .seconds(90))
+    state = try load()
+    #expect(state.dueIn > .seconds(110) && state.dueIn <= .seconds(120))
+    #expect(state.retryIn > .seconds(80) && state.retryIn <= .seconds(90))
+    #expect(
+      try [seconds("next_due"), seconds("retry_after"), seconds("fresh_until")] == [120, 90, nil])
+  }
+
+  @Test("is due as it is polled now, not as it was polled before; but not before its server allows")
+  func otherSchedule() throws {
+    try succeed()
+    // A minute in the table, ten seconds wanted: but the answer is fresh for thirty.
+    var state = try load(every: .seconds(10))
+    #expect(state.dueIn > .seconds(20) && state.dueIn <= .seconds(30))
+    state = try load(every: .seconds(3600))
+    #expect(state.dueIn > .seconds(3500) && state.dueIn <= .seconds(3600))
+    try fail()
+    #expect(try load(every: .seconds(10)).dueIn > .seconds(110))
+  }
+
+  @Test("never asks for a wait of more than a day")
+  func wrongClock() throws {
+    try succeed()
+    try connection.run("update quake.feed set next_due = now() + interval '10 years'")
+    #expect(try load().dueIn <= .seconds(90_000))
+    try connection.run(
+      "update quake.feed set next_due = now() - interval '10 years', fresh_until = null")
+    #expect(try load().dueIn == .zero)
+  }
+
+  @Test("begins anew at another address")
+  func moved() throws {
+    try succeed()
+    for _ in 0..<3 { try fail() }
+    try fail(url: "https://example.org/other")
+    #expect(
+      try connection.table("select url, failures, etag is null from quake.feed")
+        == ["https://example.org/other|1|t"])
+  }
+
+  @Test("is known as soon as a worker starts")
+  func registered() throws {
+    try succeed()
+    try FeedState.register([("hour", "x"), ("day", "y")], over: connection)
+    #expect(
+      try connection.table("select name, url, next_due is null from quake.feed order by name")
+        == ["day|y|t", "hour|\(url)|f"])
   }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CommandLineTests {
   static let commands = [
     "quake-ingest", "quake-ingest run", "quake-ingest import", "quake-ingest simulate",
-    "quake-watch", "quake-admin", "quake-admin migrate", "quake-admin server",
+    "quake-watch", "quake-admin", "quake-admin status", "quake-admin migrate", "quake-admin server",
     "quake-admin server start", "quake-admin server stop", "quake-admin server status",
     "quake-admin server psql", "quake-query", "quake-query history", "quake-query list",
     "quake-query diff", "quake-query versions", "quake-query show",

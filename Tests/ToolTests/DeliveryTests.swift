@@ -110,6 +110,11 @@ import Testing
       ["--database", servers.standby.conninfo, "--name", "n", "--no-follow", "--from-start"])
     #expect(named.status == 77 && named.errors.contains("read-only"), "\(named.errors)")
 
+    // Nor can anything be imported.
+    let run = try Tools.run(
+      "quake-ingest", ["run", "--database", servers.standby.conninfo, "--feed", "all_day"])
+    #expect(run.status == 77 && run.errors.contains("is a hot standby"), "\(run.errors)")
+
     // What the primary has told is waited for here.
     try servers.ask(servers.standby, "select pg_wal_replay_pause()")
     try eventually("the replay has paused") {

@@ -1,0 +1,95 @@
+internal import Glibc
+internal import SwiftOverlayShims  // where this compiler finds the members of timeval
+
+/// The service manager that started this program, told how it fares: systemd, by the protocol of
+/// sd_notify(3).
+///
+/// Spoken here rather than through libsystemd. The protocol is one datagram to a socket, documented as
+/// stable; the library would bring compression and cryptography into the process for it.
+///
+/// For one thread. Without a service manager it says nothing. What cannot be delivered is lost: the
+/// program's work does not depend on it.
+public final class ServiceManager {
+  private let socket: String?
+  private let tick: Duration?
+  private var due: Duration
+
+  /// A service manager as the environment describes it.
+  ///
+  /// - Parameters:
+  ///   - socket: `NOTIFY_SOCKET`: the path of a socket, or `@` and an abstract name; nil or anything
+  ///     else: there is none.
+  ///   - watchdog: `WATCHDOG_USEC`: after how many microseconds of silence the program is taken for
+  ///     hung.
+  ///   - watched: `WATCHDOG_PID`: the process that this is about, if it says so.
+  public init(socket: String?, watchdog: String? = nil, watched: String? = nil) {
+    self.socket = socket.flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    let isMeant = watched.map { $0 == "\(getpid())" } ?? true
+    let limit = watchdog.flatMap { Int64($0) } ?? 0
+    tick = self.socket != nil && isMeant && limit > 0 ? .microseconds(limit / 2) : nil
+    due = MonotonicClock.now()
+  }
+
+  /// The program has started and does its work.
+  public func ready(_ status: String) {
+    send("READY=1\nSTATUS=" + PrintableText.line(status))
+  }
+
+  /// What the program is about, in one line for people.
+  public func status(_ status: String) { send("STATUS=" + PrintableText.line(status)) }
+
+  /// The program has begun to end.
+  public func stopping() { send("STOPPING=1") }
+
+  /// The program's loop goes round. To be called more often than needed: it is passed on only at each
+  /// half of the time after which the program would be taken for hung.
+  public func alive() {
+    guard let tick, MonotonicClock.now() >= due else { return }
+    due = MonotonicClock.now() + tick
+    send("WATCHDOG=1")
+  }
+
+  /// How long the program may wait before it has to call ``alive()``; nil: as long as it likes.
+  public var remaining: Duration? {
+    tick == nil ? nil : max(.zero, due - MonotonicClock.now())
+  }
+
+  /// As `Signals.wait`, but it goes on saying that the program is alive.
+  public func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
+    let end = MonotonicClock.now() + timeout
+    while true {
+      alive()
+      let begun = MonotonicClock.now()
+      let rest = max(.zero, end - begun)
+      let slice = tick == nil ? rest : min(rest, max(.zero, due - begun))
+      if Signals.wait(forReadable: descriptor, timeout: slice) { return true }
+      // Before its time it was a signal.
+      if slice == rest || MonotonicClock.now() - begun < slice { return false }
+    }
+  }
+
+  private func send(_ message: String) {
+    guard let socket else { return }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var name = Array(socket.utf8)
+    guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+    if name.first == UInt8(ascii: "@") { name[0] = 0 }  // an abstract name begins with NUL
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let size = socklen_t(
+      MemoryLayout<sockaddr_un>.offset(of: \.sun_path).map { $0 + name.count } ?? 0)
+    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    // A manager that does not read must not hold us up for long.
+    var patience = timeval(tv_sec: 2, tv_usec: 0)
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    let bytes = Array(message.utf8)
+    _ = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, size)
+      }
+    }
+  }
+}

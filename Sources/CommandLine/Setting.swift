@@ -1,0 +1,103 @@
+/// One entry of a configuration file: the long name of an option, and its value.
+public struct Setting: Sendable, Equatable {
+  /// The name, without dashes.
+  public let key: String
+  /// The value as it is written.
+  public let value: String
+  /// The file.
+  public let file: String
+  /// The line, from 1.
+  public let line: Int
+
+  /// An entry.
+  public init(_ key: String, _ value: String, file: String, line: Int) {
+    self.key = key
+    self.value = value
+    self.file = file
+    self.line = line
+  }
+
+  /// Where it is, for messages: `quake-ingest.conf:7`.
+  public var place: String { "\(file):\(line)" }
+
+  /// What stands for an option without a value.
+  static func isOn(_ word: String) -> Bool? {
+    switch word.lowercased() {
+    case "yes", "true", "on": true
+    case "no", "false", "off": false
+    default: nil
+    }
+  }
+}
+
+extension ParsedArguments {
+  /// The command line with what a configuration file says besides.
+  ///
+  /// The keys are those of the option table, so that a file can say whatever the command line can. An
+  /// option that is on the command line is taken from there alone, however often the file has it. An
+  /// option without a value is `yes` or `no`.
+  ///
+  /// - Throws: `UsageError` with file, line and key of the first entry that cannot be obeyed.
+  public func completed(by settings: [Setting]) throws(UsageError) -> ParsedArguments {
+    var completed = self
+    var first: [String: Setting] = [:]
+    for setting in settings {
+      let (option, isOn) = try configurable(setting)
+      if let earlier = first[option.name], !option.isRepeatable {
+        throw usageError(
+          "\(setting.place): key '\(setting.key)' is given more than once, first in line"
+            + " \(earlier.line)")
+      }
+      first[option.name] = first[option.name] ?? setting
+      guard let use = try occurrence(of: option, isOn: isOn, setting), !isDecided(option)
+      else { continue }
+      completed.occurrences[option.name, default: []].append(use)
+    }
+    return completed
+  }
+
+  /// Whether the command line says it all. `--quiet` and `--verbose` are one question.
+  private func isDecided(_ option: Option) -> Bool {
+    let verbosity = [Option.quiet, .verbose]
+    guard verbosity.contains(option) else { return occurrences[option.name] != nil }
+    return verbosity.contains { occurrences[$0.name] != nil }
+  }
+
+  private func configurable(_ setting: Setting) throws(UsageError) -> (Option, isOn: Bool) {
+    let known = options.filter(\.isConfigurable)
+    for option in known {
+      guard let spelling = option.spellings.first(where: { $0.name == setting.key })
+      else { continue }
+      return (option, spelling.isOn)
+    }
+    guard !options.contains(where: { $0.name == setting.key }) else {
+      throw usageError(
+        "\(setting.place): key '\(setting.key)' has no place in a file: expected on the command"
+          + " line only")
+    }
+    throw usageError(
+      "\(setting.place): unknown key '\(setting.key)': expected the long name of an option",
+      suggestion: Suggestion.nearest(to: setting.key, among: known.flatMap(\.spellings).map(\.name))
+    )
+  }
+
+  /// The entry as a use of the option; nil for a flag that is off.
+  private func occurrence(
+    of option: Option, isOn: Bool, _ setting: Setting
+  ) throws(UsageError) -> Occurrence? {
+    switch option.kind {
+    case .value: return Occurrence(value: setting.value, isOn: true, setting: setting)
+    case .optionalValue:
+      let value = setting.value.isEmpty ? nil : setting.value
+      return Occurrence(value: value, isOn: true, setting: setting)
+    case .flag, .toggle:
+      guard let word = Setting.isOn(setting.value) else {
+        throw usageError(
+          "\(setting.place): invalid value '\(setting.value)' for key '\(setting.key)': expected"
+            + " yes or no")
+      }
+      if option.kind == .flag, !word { return nil }
+      return Occurrence(value: nil, isOn: word == isOn, setting: setting)
+    }
+  }
+}

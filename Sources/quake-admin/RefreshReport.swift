@@ -1,0 +1,82 @@
+import CommandLine
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// What came of a request to poll a feed, for people and for programs.
+struct RefreshReport {
+  let request: Int64
+  let feed: RefreshRequest.Status
+
+  /// One line; nil if the poll did not come to anything.
+  var text: String? {
+    func count(_ value: Int64?) -> String { Readable.count(Int(value ?? 0)) }
+    switch feed.outcome {
+    case .imported:
+      return "\(feed.feed): \(count(feed.seen)) seen: \(count(feed.inserted)) inserted, "
+        + "\(count(feed.updated)) updated"
+        + (feed.importID.map { "; import \($0)" } ?? "")
+        + (feed.token.map { "; token \($0)" } ?? "")
+    case .notModified: return "\(feed.feed): not modified"
+    case .badData, .unavailable, .failed, nil: return nil
+    }
+  }
+
+  /// What to say if it did not.
+  func problem(timeout: Duration) -> Failure? {
+    switch feed.outcome {
+    case .imported, .notModified: nil
+    case .badData, .unavailable, .failed:
+      Failure(
+        status, "could not refresh feed \"\(feed.feed)\": \(feed.error ?? "unknown")",
+        hint: "The worker's log says more.")
+    case nil where feed.isTaken || feed.isHeld:
+      Failure(
+        status, "feed \"\(feed.feed)\" was not polled within \(timeout.text)",
+        detail: "A worker polls it, but was not done with it.",
+        hint: "It may be busy with a large import: wait longer, with --timeout.")
+    case nil:
+      Failure(
+        status, "feed \"\(feed.feed)\" was not polled: no worker runs that polls it",
+        hint: "Start one: quake-ingest run --feed \(feed.feed)")
+    }
+  }
+
+  /// What it means for the exit status.
+  var status: ExitStatus {
+    switch feed.outcome {
+    case .imported, .notModified: .ok
+    case .badData: .badData
+    case .failed: .failed
+    case .unavailable, nil: .unavailable
+    }
+  }
+
+  /// One JSON object.
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.key("request")
+      json.integer(Int(request))
+      json.key("feed")
+      json.string(feed.feed)
+      json.key("outcome")
+      json.string(feed.outcome?.rawValue)
+      json.key("import")
+      Self.write(feed.importID, to: &json)
+      json.key("seen")
+      Self.write(feed.seen, to: &json)
+      json.key("inserted")
+      Self.write(feed.inserted, to: &json)
+      json.key("updated")
+      Self.write(feed.updated, to: &json)
+      json.key("token")
+      json.string(feed.token?.description)
+      json.key("error")
+      json.string(feed.error)
+    }
+  }
+
+  private static func write(_ number: Int64?, to json: inout JSONWriter) {
+    if let number { json.integer(Int(number)) } else { json.null() }
+  }
+}

@@ -1,0 +1,137 @@
+import CommandLine
+import Postgres
+import QuakeStore
+import QuakeTool
+
+/// `quake-admin status`: how the feeds, the workers, the watchers and the database are.
+struct StatusCommand {
+  static let table = Command(
+    "status", purpose: "say how the feeds, the workers, the watchers and the database are",
+    discussion: """
+      Looks only: it starts no server and changes nothing. The exit status is for monitoring; what is \
+      wrong is told on standard error, too.
+
+      On a hot standby it cannot be seen which worker polls a feed, so that is not judged there.
+      """,
+    options: [
+      .flag("json", help: "one JSON object"),
+      .flag(
+        "prometheus",
+        help: "Prometheus' text format, as node_exporter's textfile collector reads it"),
+      .value(
+        "output", "FILE", completion: .files,
+        help: "write to this file instead; it is replaced as a whole"),
+      .value(
+        "feed", "NAME", repeatable: true, default: "all that were ever polled",
+        help: "feed to look at"),
+      .value(
+        "max-lag", "DURATION", default: "three times its interval, at least 1m",
+        help: "how long a feed may be without success"),
+      .value(
+        "max-watcher-lag", "DURATION", default: "1h",
+        help: "how far a watcher with a name may be behind"),
+    ],
+    examples: [
+      .init("quake-admin status", "how things are"),
+      .init("quake-admin status --quiet --max-lag 10m >/dev/null || alert", "for monitoring"),
+    ],
+    environment: DatabaseAccess.environment,
+    exitStatuses: [
+      .init(.ok, "all is well"),
+      .init(
+        .failed,
+        "a feed is late, or no worker polls it; a watcher is too far behind, or has expired"),
+      .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
+      .init(.notAllowed, "the role may not read what is asked for"),
+      .init(.schema, "the schema is missing, older, newer or modified"),
+    ])
+
+  private enum Format {
+    case text, json, prometheus
+  }
+
+  private let access: DatabaseAccess
+  private let diagnostics: Diagnostics
+  private let format: Format
+  private let file: AtomicFile?
+  private let feeds: [String]
+  private let limits: StatusLimits
+
+  init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    self.diagnostics = diagnostics
+    try arguments.requireAtMostOne(of: "json", "prometheus")
+    format =
+      arguments.flag("json") ? .json : arguments.flag("prometheus") ? .prometheus : .text
+    file = arguments.string("output").map { AtomicFile($0) }
+    feeds = arguments.strings("feed")
+    limits = StatusLimits(
+      feedLag: try arguments.duration("max-lag"),
+      watcherLag: try arguments.duration("max-watcher-lag") ?? .seconds(3600))
+    access = try DatabaseAccess(arguments, diagnostics)
+  }
+
+  func run() throws -> ExitStatus {
+    let report: StatusReport
+    do {
+      let connection = try access.connectAsItIs()
+      connection.answerTimeout = .seconds(30)
+      report = try StatusReport(
+        connection, access: access, feeds: feeds,
+        program: "\(diagnostics.tool) \(productVersion)")
+    } catch {
+      // Whoever reads the file must not take the last one for the present.
+      if format == .prometheus, Failure(error)?.status == .unavailable {
+        try write(StatusMetrics.unreachable)
+      }
+      throw error
+    }
+    let problems = limits.problems(in: report)
+    switch format {
+    case .text: try write(StatusText(report).text)
+    case .json: try write(StatusJSON(report, problems).text)
+    case .prometheus: try write(StatusMetrics(report, problems: problems.count).text)
+    }
+    return judge(report, problems)
+  }
+
+  private func judge(
+    _ report: StatusReport, _ problems: [StatusLimits.Problem]
+  ) -> ExitStatus {
+    if let fault = report.schemaFault {
+      diagnostics.error(fault.message, detail: fault.detail, hints: fault.hint.map { [$0] } ?? [])
+      return .schema
+    }
+    guard report.pending.isEmpty else {
+      diagnostics.error(
+        "the schema of \(report.address) lacks migrations: "
+          + report.pending.joined(separator: ", "),
+        hint: "Run \"quake-admin migrate\" on it.")
+      return .schema
+    }
+    for problem in problems {
+      diagnostics.warning(problem.message, detail: problem.detail, hint: problem.hint)
+    }
+    let unknown = feeds.filter { name in report.store?.feeds.contains { $0.name == name } != true }
+    for name in unknown {
+      diagnostics.warning("feed \(name) was never polled", hint: "Check its name.")
+    }
+    return problems.isEmpty && unknown.isEmpty ? .ok : .failed
+  }
+
+  private func write(_ text: String) throws {
+    guard let file else {
+      let output = StandardOutput()
+      try output.write(text)
+      return try output.flush()
+    }
+    do throws(AtomicFile.SystemError) {
+      try file.write(Array(text.utf8))
+    } catch {
+      throw StatusFileError(description: "could not write \"\(file.path)\": \(error)")
+    }
+  }
+
+  private struct StatusFileError: Error, CustomStringConvertible {
+    let description: String
+  }
+}

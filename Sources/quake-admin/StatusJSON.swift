@@ -1,0 +1,164 @@
+import CommandLine
+import QuakeModel
+import QuakeStore
+
+/// The status as one JSON object on one line.
+struct StatusJSON {
+  private let report: StatusReport
+  private let problems: [StatusLimits.Problem]
+
+  init(_ report: StatusReport, _ problems: [StatusLimits.Problem]) {
+    self.report = report
+    self.problems = problems
+  }
+
+  var text: String {
+    var json = JSONWriter()
+    json.object { json in
+      json.key("time")
+      json.timestamp(report.store?.time ?? .now())
+      json.key("ok")
+      json.bool(problems.isEmpty && report.store != nil)
+      json.key("problems")
+      json.array { json in for problem in problems { json.string(problem.message) } }
+      json.key("database")
+      json.object(database)
+      json.key("schema")
+      json.object(schema)
+      if let store = report.store { write(store, to: &json) }
+    }
+    json.newline()
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  private func database(_ json: inout JSONWriter) {
+    json.key("address")
+    json.string(report.address)
+    json.key("embedded")
+    json.string(report.embedded)
+    json.key("server_version")
+    json.string(report.serverVersion)
+    json.key("standby")
+    json.bool(report.isStandby)
+  }
+
+  private func schema(_ json: inout JSONWriter) {
+    json.key("version")
+    Self.write(report.schemaVersion.map { Int64($0) }, to: &json)
+    json.key("pending")
+    json.array { json in for name in report.pending { json.string(name) } }
+    json.key("error")
+    json.string(report.schemaFault?.message)
+  }
+
+  private func write(_ store: StoreStatus, to json: inout JSONWriter) {
+    json.key("feeds")
+    json.array { json in for feed in store.feeds { write(feed, store, to: &json) } }
+    json.key("import")
+    if let last = store.lastImport { Self.write(last, to: &json) } else { json.null() }
+    json.key("token")
+    json.string(store.newest?.token.description)
+    json.key("token_at")
+    Self.write(store.newest?.at, to: &json)
+    json.key("token_age_seconds")
+    Self.write(store.newest.map { store.age(of: $0.at).inSeconds }, to: &json)
+    json.key("watchers")
+    json.array { json in for watcher in store.watchers { Self.write(watcher, to: &json) } }
+    json.key("notification_queue_usage")
+    json.double(store.notificationQueueUsage)
+    json.key("bytes")
+    json.integer(Int(store.databaseBytes))
+    json.key("tables")
+    json.object { json in
+      for table in store.tables {
+        json.key(dynamic: table.name)
+        json.integer(Int(table.bytes))
+      }
+    }
+  }
+
+  private func write(
+    _ feed: StoreStatus.Feed, _ store: StoreStatus, to json: inout JSONWriter
+  ) {
+    json.object { json in
+      json.key("name")
+      json.string(feed.name)
+      json.key("generated")
+      Self.write(feed.generated, to: &json)
+      json.key("polled_at")
+      Self.write(feed.polledAt, to: &json)
+      json.key("succeeded_at")
+      Self.write(feed.succeededAt, to: &json)
+      json.key("lag_seconds")
+      Self.write(store.lag(of: feed)?.inSeconds, to: &json)
+      json.key("interval_seconds")
+      Self.write(feed.interval, to: &json)
+      json.key("next_due")
+      Self.write(feed.nextDue, to: &json)
+      json.key("failures")
+      json.integer(feed.failures)
+      json.key("error")
+      json.string(feed.error)
+      json.key("import")
+      Self.write(feed.lastImport, to: &json)
+      json.key("held")
+      json.bool(feed.isHeld)
+      json.key("holder_pid")
+      Self.write(feed.holderPID, to: &json)
+      json.key("holder_application")
+      json.string(feed.holderApplication)
+      json.key("holder_address")
+      json.string(feed.holderAddress)
+    }
+  }
+
+  private static func write(_ last: StoreStatus.LastImport, to json: inout JSONWriter) {
+    json.object { json in
+      json.key("id")
+      json.integer(Int(last.id))
+      json.key("feed")
+      json.string(last.feed)
+      json.key("finished_at")
+      write(last.finishedAt, to: &json)
+      json.key("seen")
+      json.integer(Int(last.seen))
+      json.key("inserted")
+      json.integer(Int(last.inserted))
+      json.key("updated")
+      json.integer(Int(last.updated))
+      json.key("unchanged")
+      json.integer(Int(last.unchanged))
+      json.key("rejected")
+      json.integer(Int(last.rejected))
+    }
+  }
+
+  private static func write(_ watcher: DurableCursor.Status, to json: inout JSONWriter) {
+    json.object { json in
+      json.key("name")
+      json.string(watcher.name)
+      json.key("token")
+      json.string("\(watcher.place.token)")
+      json.key("tokens_behind")
+      json.integer(Int(watcher.transactionsBehind))
+      json.key("seconds_behind")
+      json.double(watcher.secondsBehind)
+      json.key("seen_at")
+      json.timestamp(watcher.seenAt)
+      json.key("expired")
+      json.bool(watcher.isExpired)
+    }
+  }
+
+  private static func write(_ moment: Timestamp?, to json: inout JSONWriter) {
+    if let moment { json.timestamp(moment) } else { json.null() }
+  }
+
+  private static func write(_ number: Double?, to json: inout JSONWriter) {
+    if let number { json.double(number) } else { json.null() }
+  }
+
+  private static func write(_ number: Int64?, to json: inout JSONWriter) {
+    if let number { json.integer(Int(number)) } else { json.null() }
+  }
+}

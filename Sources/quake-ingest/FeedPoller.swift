@@ -1,0 +1,148 @@
+import CommandLine
+import Postgres
+import QuakeFeed
+import QuakeStore
+import QuakeTool
+
+/// One poll of a feed: ask, import, and record what came of it for all workers and for those who asked.
+struct FeedPoller {
+  let fetcher: FeedFetcher
+  let settings: ImportSettings
+  let judging: JudgingOptions
+  let service: ServiceManager
+  let diagnostics: Diagnostics
+
+  /// What came of a poll that the server has answered.
+  struct Outcome {
+    /// The schedule after it.
+    var schedule: FeedSchedule
+    /// The pause until the next, as it is recorded.
+    var pause: FeedSchedule.Pause
+    /// Whether the answer was any good.
+    var status = ExitStatus.ok
+  }
+
+  /// Polls a feed. What is recorded of a snapshot is committed together with it.
+  ///
+  /// - Parameter state: What the database knows of it.
+  func poll(
+    _ feed: PolledFeed, _ state: FeedState, over connection: Connection
+  ) throws -> Outcome {
+    let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
+    var schedule = feed.schedule
+    var pause: FeedSchedule.Pause?
+    var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
+    options.feed = feed.name
+    judging.complete(&options, scope: feed.reference.scope)
+    let snapshot = SnapshotImport(
+      connection: connection, fetcher: fetcher, isStrict: settings.isStrict,
+      progress: { service.alive() })
+    let outcome = try snapshot.run(feed.reference, validators: validators, options: options) {
+      report, response in
+      // A server whose snapshot is bad is well; its next one is asked for at the usual time.
+      let next = schedule.succeeded(freshFor: response?.maxAge)
+      pause = next
+      try record(feed, state, response?.validators, of: report, next, connection)
+    }
+    switch outcome {
+    case .notModified(let response):
+      diagnostics.verbose("\(feed.name): not modified", fields: ["feed": .text(feed.name)])
+      let pause = schedule.succeeded(freshFor: response.maxAge)
+      // What an answer without contents leaves out still holds.
+      let kept = FeedValidators(
+        etag: response.etag ?? state.etag,
+        lastModified: response.validators.lastModified ?? state.lastModified)
+      try connection.transaction {
+        try record(feed, state, kept, of: nil, pause, connection)
+      }
+      return Outcome(schedule: schedule, pause: pause)
+    case .imported(let summary, let response):
+      tell(summary)
+      return Outcome(
+        schedule: schedule, pause: pause ?? schedule.succeeded(freshFor: response?.maxAge),
+        status: summary.report.quarantine == nil ? .ok : .badData)
+    }
+  }
+
+  private func tell(_ summary: ImportSummary) {
+    if let rejects = summary.rejects {
+      diagnostics.warning(rejects.message, hint: rejects.hint, fields: summary.rejectFields)
+    }
+    if let failure = summary.quarantine {
+      let message = "could not import \(summary.options.feed): \(failure.message)"
+      diagnostics.warning(
+        message, detail: failure.detail, hint: failure.hint, fields: summary.fields)
+      service.status(message)
+    } else {
+      diagnostics.note(summary.text, fields: summary.fields)
+      service.status(summary.text)
+    }
+  }
+
+  private func record(
+    _ feed: PolledFeed, _ state: FeedState, _ validators: FeedValidators?, of report: ImportReport?,
+    _ pause: FeedSchedule.Pause, _ connection: Connection
+  ) throws {
+    guard !settings.isDryRun else { return }
+    if let verdict = report?.quarantine {
+      let failure = Failure(
+        .badData, "set aside as \(verdict.reason.rawValue)", detail: verdict.detail)
+      try write(failure, of: feed, state, pause, report, over: connection)
+      return
+    }
+    try FeedState.recordSuccess(
+      feed.name, url: feed.url, etag: validators?.etag, lastModified: validators?.lastModified,
+      generated: report?.generated, importID: report?.id, times: times(feed, pause),
+      over: connection)
+    try RefreshQueue.answer(
+      feed.name, before: state.readAt,
+      RefreshQueue.Answer(report == nil ? .notModified : .imported, report: report),
+      over: connection)
+  }
+
+  /// Records that a poll failed, which nothing else has.
+  func recordFailure(
+    _ failure: Failure, of feed: PolledFeed, _ state: FeedState, _ pause: FeedSchedule.Pause,
+    over connection: Connection
+  ) throws {
+    guard !settings.isDryRun else { return }
+    try connection.transaction {
+      try write(failure, of: feed, state, pause, nil, over: connection)
+    }
+  }
+
+  private func write(
+    _ failure: Failure, of feed: PolledFeed, _ state: FeedState, _ pause: FeedSchedule.Pause,
+    _ report: ImportReport?, over connection: Connection
+  ) throws {
+    let error = failure.message + (failure.detail.map { ": \($0)" } ?? "")
+    try FeedState.recordFailure(
+      feed.name, url: feed.url, error: error, times: times(feed, pause), over: connection)
+    try RefreshQueue.answer(
+      feed.name, before: state.readAt,
+      RefreshQueue.Answer(Self.outcome(of: failure), report: report, error: error),
+      over: connection)
+  }
+
+  /// Answers those who have asked for a poll of a feed whose server wants to be left alone.
+  func refuse(_ feed: PolledFeed, _ state: FeedState, over connection: Connection) throws {
+    let error =
+      "the feed's server asked to be left alone for another "
+      + Readable.duration(state.retryIn)
+    try RefreshQueue.answer(
+      feed.name, before: state.readAt, RefreshQueue.Answer(.unavailable, error: error),
+      over: connection)
+  }
+
+  private func times(_ feed: PolledFeed, _ pause: FeedSchedule.Pause) -> FeedState.Times {
+    FeedState.Times(every: feed.schedule.every, next: pause.length, asked: pause.asked)
+  }
+
+  private static func outcome(of failure: Failure) -> RefreshOutcome {
+    switch failure.status {
+    case .badData: .badData
+    case .unavailable: .unavailable
+    default: .failed
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+extension TerminalTests {
+  /// `--log-format json`.
+  @Suite struct LogRecordTests {
+    private func printed(
+      _ verbosity: Diagnostics.Verbosity = .verbose, _ body: (Diagnostics) -> Void
+    ) throws -> [JSONLine] {
+      let pipe = try Pipe()
+      var diagnostics = Diagnostics(
+        tool: "quake-ingest", verbosity: verbosity, descriptor: pipe.writeEnd)
+      diagnostics.format = .json
+      body(diagnostics)
+      return try pipe.contents().split(separator: "\n").map { try JSONLine(String($0)) }
+    }
+
+    @Test func eachMessageIsAnObject() throws {
+      let lines = try printed {
+        $0.error("e", detail: "D.", hints: ["One.", "Two."])
+        $0.warning("w", hint: "H.")
+        $0.note("n", fields: ["feed": "all_day", "seen": .integer(7), "token": nil])
+        $0.verbose("v", fields: ["seconds": .number(0.25), "dry_run": .flag(true)])
+      }
+      #expect(lines.map { $0.string("level") } == ["error", "warning", "info", "debug"])
+      #expect(lines.map { $0.string("message") } == ["e", "w", "n", "v"])
+      for line in lines {
+        #expect(line.string("tool") == "quake-ingest")
+        let time = try #require(line.string("time"))
+        #expect(time.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) != nil)
+        #expect(line.keys.isSuperset(of: ["detail", "hint"]))
+      }
+      #expect(lines[0].string("detail") == "D." && lines[0].string("hint") == "One.\nTwo.")
+      #expect(lines[1].isNull("detail") && lines[1].string("hint") == "H.")
+      #expect(lines[2].string("feed") == "all_day" && lines[2].integer("seen") == 7)
+      #expect(!lines[2].keys.contains("token"))
+      #expect(lines[3].text.hasSuffix(",\"seconds\":0.25,\"dry_run\":true}"))
+    }
+
+    @Test func verbosityDecides() throws {
+      let levels = try printed(.quiet) {
+        $0.error("e")
+        $0.note("n")
+        $0.verbose("v")
+      }.map { $0.string("level") }
+      #expect(levels == ["error"])
+    }
+
+    @Test func nothingBreaksTheLine() throws {
+      let hostile = "\"\\ \n\r\t\u{0} \u{1B}[2J \u{7F}\u{9B} \u{2028} é 🌋"
+      let lines = try printed {
+        $0.error(hostile, detail: hostile, hint: hostile, fields: ["name": .text(hostile)])
+        $0.note("n", fields: ["seconds": .number(.infinity)])
+      }
+      #expect(lines.count == 2)
+      for key in ["message", "detail", "hint", "name"] {
+        #expect(lines[0].string(key) == hostile)
+      }
+      #expect(
+        lines[0].text.unicodeScalars.allSatisfy {
+          $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+        })
+      #expect(lines[1].isNull("seconds"))
+    }
+
+    @Test func aWrongCommandLineIsToldOfInTheFormItAsksFor() throws {
+      func errors(_ arguments: String...) throws -> String {
+        let messages = try Pipe()
+        let status = Program.status(
+          of: Command("q", purpose: "Try", options: [.quiet, .verbose, .logFormat]), arguments,
+          StandardOutput(), Diagnostics(tool: "q", descriptor: messages.writeEnd)
+        ) { arguments, diagnostics in
+          diagnostics.note(diagnostics.format.rawValue)
+          return .ok
+        }
+        return "\(status.rawValue) " + messages.contents()
+      }
+      for arguments in [["--log-format", "json"], ["--log-format=json"]] {
+        let wrong = try errors(arguments[0], arguments.count > 1 ? arguments[1] : "--nonsense")
+        guard arguments.count == 1 else {
+          #expect(wrong.contains("\"message\":\"json\""))
+          continue
+        }
+        let line = try JSONLine(String(wrong.dropFirst(3)))
+        #expect(wrong.hasPrefix("64 ") && line.integer("status") == 64)
+        #expect(line.string("message") == "unknown option '--nonsense'")
+      }
+      #expect(try errors("--log-format", "xml").contains("expected text or json"))
+      #expect(try errors("--log-format", "text") == "0 q: text\n")
+      #expect(try errors("--log-format", "json", "-q") == "0 ")
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+extension TerminalTests {
+  /// What systemd is told, on a socket such as systemd's.
+  @Suite struct ServiceManagerTests {
+    @Test(arguments: [true, false])
+    func messagesArrive(isAbstract: Bool) throws {
+      let folder = try TemporaryFolder()
+      let name = folder.path + "/notify"
+      let socket = try NotifySocket(isAbstract ? "@" + name : name)
+      let service = ServiceManager(socket: socket.name)
+      service.ready("polling\nREADY=0 all_day")
+      service.status("all_day: 7 seen")
+      service.alive()
+      service.stopping()
+      #expect(socket.message() == "READY=1\nSTATUS=polling READY=0 all_day")
+      #expect(socket.message() == "STATUS=all_day: 7 seen")
+      #expect(socket.message() == "STOPPING=1", "nobody asked for a watchdog")
+    }
+
+    @Test func theWatchdogHearsOfItAtHalfItsTime() throws {
+      let folder = try TemporaryFolder()
+      let socket = try NotifySocket(folder.path + "/notify")
+      let service = ServiceManager(
+        socket: socket.name, watchdog: "400000", watched: "\(getpid())")
+      for _ in 0..<1000 { service.alive() }
+      #expect(socket.message() == "WATCHDOG=1")
+      let remaining = try #require(service.remaining)
+      #expect(remaining <= .milliseconds(200))
+      #expect(socket.message(within: .zero) == nil, "more often than it wants to hear")
+      let begun = MonotonicClock.now()
+      #expect(!service.wait(timeout: .milliseconds(900)))
+      #expect(MonotonicClock.now() - begun >= .milliseconds(900))
+      var ticks = 0
+      while socket.message(within: .zero) == "WATCHDOG=1" { ticks += 1 }
+      // After 200, 400, 600 and 800 ms; fewer on a busy machine, never more.
+      #expect((2...5).contains(ticks))
+    }
+
+    @Test func whatIsReadableEndsTheWait() throws {
+      let folder = try TemporaryFolder()
+      let socket = try NotifySocket(folder.path + "/notify")
+      let service = ServiceManager(socket: socket.name, watchdog: "2000000")
+      let pipe = try Pipe()
+      _ = write(pipe.writeEnd, "x", 1)
+      #expect(service.wait(forReadable: pipe.readEnd, timeout: .seconds(30)))
+      #expect(socket.message(within: .zero) == "WATCHDOG=1")
+    }
+
+    @Test func othersAreNotItsBusiness() throws {
+      let folder = try TemporaryFolder()
+      let socket = try NotifySocket(folder.path + "/notify")
+      ServiceManager(socket: socket.name, watchdog: "400000", watched: "1").alive()
+      for limit in ["0", "-1", "x"] {
+        ServiceManager(socket: socket.name, watchdog: limit).alive()
+      }
+      #expect(socket.message(within: .zero) == nil)
+      // Nobody listens, or nothing could: that is no failure.
+      for name in [
+        nil, "", "vsock:2:1", folder.path + "/none", "/" + String(repeating: "x", count: 200),
+      ] {
+        ServiceManager(socket: name, watchdog: "1000").ready("x")
+        #expect(
+          name?.hasPrefix("/") == true
+            || ServiceManager(socket: name, watchdog: "9").remaining == nil)
+        #expect(!ServiceManager(socket: name, watchdog: "1000").wait(timeout: .milliseconds(1)))
+      }
+    }
+  }
+}

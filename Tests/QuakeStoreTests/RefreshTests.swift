@@ -1,0 +1,129 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A request to poll a feed")
+struct RefreshTests {
+  private let database: TestDatabase
+  private let asker: Connection
+  private let worker: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    asker = try database.connect()
+    worker = try database.connect()
+    try FeedState.register([("day", "d"), ("hour", "h")], over: worker)
+  }
+
+  private func now() throws -> String {
+    try #require(try worker.ask("select clock_timestamp()"))
+  }
+
+  private func isRung(_ connection: Connection) throws -> Bool {
+    let deadline = Deadline(after: .seconds(10))
+    while try connection.takeNotifications().isEmpty {
+      guard connection.wait(until: deadline) == .ready else { return false }
+    }
+    return true
+  }
+
+  @Test("reaches the worker when it is committed, and its answer the asker")
+  func request() throws {
+    try RefreshQueue.listen(over: worker)
+    try RefreshRequest.listen(over: asker)
+    let request = try RefreshRequest.ask(for: "day", over: asker)
+    #expect(try isRung(worker))
+    var status = try #require(try request.status(over: asker).first)
+    #expect(!status.isTaken && !status.isHeld && status.outcome == nil)
+    #expect(try RefreshQueue.take(for: ["hour"], over: worker) == [])
+    #expect(try RefreshQueue.take(for: ["day", "hour"], over: worker) == ["day"])
+    _ = try FeedLock.take(["day"], over: worker)
+    status = try #require(try request.status(over: asker).first)
+    #expect(status.isTaken && status.isHeld && status.outcome == nil)
+
+    var report = ImportReport()
+    report.id = 12
+    (report.seen, report.inserted, report.updated) = (5, 2, 1)
+    let answer = RefreshQueue.Answer(.imported, report: report)
+    try RefreshQueue.answer("day", before: now(), answer, over: worker)
+    #expect(try isRung(asker))
+    status = try #require(try request.status(over: asker).first)
+    #expect(status.outcome == .imported && status.importID == 12 && status.error == nil)
+    #expect(status.seen == 5 && status.inserted == 2 && status.updated == 1 && status.token == nil)
+    #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
+  }
+
+  @Test("is answered together with all others that came before the poll, and no later one")
+  func shared() throws {
+    let requests = try (0..<3).map { _ in try RefreshRequest.ask(for: "day", over: asker) }
+    let begun = try now()
+    let late = try RefreshRequest.ask(for: "day", over: asker)
+    try RefreshQueue.answer("day", before: begun, RefreshQueue.Answer(.notModified), over: worker)
+    for request in requests {
+      #expect(try request.status(over: asker).first?.outcome == .notModified)
+    }
+    #expect(try late.status(over: asker).first?.outcome == nil)
+    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    try RefreshQueue.answer(
+      "day", before: now(), RefreshQueue.Answer(.badData, error: "it is HTML"), over: worker)
+    let status = try #require(try late.status(over: asker).first)
+    #expect(status.outcome == .badData && status.error == "it is HTML" && status.seen == nil)
+    #expect(Set(requests.map(\.id) + [late.id]).count == 4)
+  }
+
+  @Test("may be for all feeds that are polled, or for all there are")
+  func all() throws {
+    #expect(
+      try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed)
+        == ["day", "hour"])
+    _ = try FeedLock.take(["hour"], over: worker)
+    #expect(
+      try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed) == ["hour"])
+  }
+
+  @Test("for a feed that nobody knows is refused, with the names of those that there are")
+  func unknown() throws {
+    let error = #expect(throws: StoreError.self) {
+      try RefreshRequest.ask(for: "week", over: asker)
+    }
+    #expect(error?.kind == .unknownFeed && error?.message == "unknown feed \"week\"")
+    #expect(error?.detail == "The feeds are day, hour.")
+    try asker.run("delete from quake.feed")
+    for feed in ["week", nil] {
+      let error = #expect(throws: StoreError.self) {
+        try RefreshRequest.ask(for: feed, over: asker)
+      }
+      #expect(error?.kind == .unknownFeed && error?.message == "there is no feed to refresh")
+    }
+    #expect(try asker.ask("select count(*) from quake.refresh_request") == "0")
+  }
+
+  @Test("is not waited for for ever, and forgotten after a day")
+  func old() throws {
+    let request = try RefreshRequest.ask(for: "day", over: asker)
+    try asker.run("update quake.refresh_request set requested_at = now() - interval '11 minutes'")
+    #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
+    try asker.run("update quake.refresh_request set requested_at = now() - interval '25 hours'")
+    let next = try RefreshRequest.ask(for: "day", over: asker)
+    #expect(try request.status(over: asker).isEmpty)
+    #expect(try next.status(over: asker).count == 1)
+  }
+
+  @Test("can be made by a role that may only read")
+  func reader() throws {
+    let role = "quake_test_reader"
+    try asker.run(
+      "do $$ begin create role \(role); exception when duplicate_object then null; end $$",
+      "grant usage on schema quake to \(role)",
+      """
+      grant select on quake.refresh_request, quake.feed_status, quake.import,
+         quake.change_transaction to \(role)
+      """, "set role \(role)")
+    let request = try RefreshRequest.ask(for: "day", over: asker)
+    #expect(try request.status(over: asker).map(\.feed) == ["day"])
+    #expect(throws: PostgresError.self) { try asker.run("delete from quake.refresh_request") }
+    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+  }
+}

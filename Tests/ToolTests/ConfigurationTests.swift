@@ -1,0 +1,206 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-ingest run --config`: the file says what the command line can.
+@Suite struct ConfigurationTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+  private let feed: String
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    feed = try folder.write("a.geojson", Feeds.collection(count: 3))
+  }
+
+  private func run(
+    _ arguments: [String], environment: [String: String] = [:]
+  ) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-ingest", ["run"] + arguments, environment: environment)
+  }
+
+  /// The options of `run` that a file may give, out of its help.
+  private func options() throws -> [String] {
+    let help = try Tools.run("quake-ingest", ["run", "--help"]).lines
+    let names = help.compactMap { line in
+      line.prefixMatch(of: #/ {2,6}(?:-., )?--([a-z-]+)/#).map { String($0.1) }
+    }
+    return names.filter { !["man", "completions", "help", "version", "config"].contains($0) }
+  }
+
+  // MARK: The same as flags
+
+  @Test func aFileDoesWhatFlagsDo() throws {
+    let other = try TestDatabase()
+    let second = try folder.write("b.geojson", Feeds.collection(count: 2, from: 11))
+    let flags = try run(
+      ["--once", "--feed", feed, "--feed", second, "--author", "ada", "--commit-every", "1"]
+        + ["--no-migrate", "--log-format", "json"] + database.option)
+    let file = try folder.write(
+      "q.conf",
+      """
+      database = \(other.conninfo)
+      once = yes
+      feed = \(feed)
+             \(second)
+      author = ada
+      commit-every = 1
+      migrate = no
+      log-format = json
+      """)
+    let configured = try run(["--config", file])
+    #expect(flags.status == 0 && configured.status == 0, "\(configured.errors)")
+    for query in [
+      "select author from quake.change_transaction order by token",
+      "select concat_ws(' ', feed, source, seen, inserted) from quake.import order by id",
+      "select code from quake.quake order by code", "select name from quake.feed order by name",
+    ] {
+      #expect(try database.column(query) == other.column(query))
+    }
+    #expect(try other.count("quake.change_transaction") == 5)
+    let messages = { (errors: String) in
+      try errors.split(separator: "\n").map { try JSONLine(String($0)).string("level") }
+    }
+    #expect(try messages(flags.errors) == messages(configured.errors))
+  }
+
+  /// Each option of the table is a key: an error comes for the key after them, not for one of them.
+  @Test func everyOptionIsAKey() throws {
+    let options = try options()
+    #expect(options.count >= 14 && options.contains("feed") && options.contains("database"))
+    let help = try Tools.run("quake-ingest", ["run", "--help"]).output
+    for (index, option) in options.enumerated() {
+      let takesValue = help.contains(try Regex("--\(option) [A-Z]"))
+      let file = try folder.write(
+        "q.conf", "\(option) = \(takesValue ? "1" : "no")\nno-such-key = \(index)\n")
+      let outcome = try run(["--config", file])
+      #expect(outcome.status == 64)
+      #expect(
+        outcome.errors.contains("q.conf:2: unknown key 'no-such-key'"), "\(outcome.errors)")
+    }
+    for option in ["help", "version", "man", "completions", "config"] {
+      let file = try folder.write("q.conf", "\(option) = x\n")
+      #expect(try run(["--config", file]).errors.contains("q.conf:1: key '\(option)'"))
+    }
+  }
+
+  @Test func theCommandLineThenTheFileThenTheEnvironment() throws {
+    let other = try TestDatabase()
+    let file = try folder.write(
+      "q.conf", "once = yes\nfeed = \(feed)\ndatabase = \(database.conninfo)\nauthor = file\n")
+    let environment = ["DATABASE_URL": "host=/nonexistent", "QUAKE_CONFIG": file]
+    let first = try run([], environment: environment)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(try database.value("select author from quake.change_transaction") == "file")
+    #expect(try run(["--author", "flag"] + other.option, environment: environment).status == 0)
+    #expect(try other.value("select author from quake.change_transaction") == "flag")
+    // The named file is another; an empty name is none.
+    let empty = try folder.write("empty.conf", "once = yes\n")
+    #expect(try run(["--config", empty, "--feed", feed], environment: environment).status == 69)
+    #expect(
+      try run(
+        ["--once", "--feed", feed] + database.option,
+        environment: ["QUAKE_CONFIG": ""]
+      ).status == 0)
+  }
+
+  // MARK: Errors
+
+  @Test func errorsNameFileLineKeyAndWhatWasExpected() throws {
+    for (text, words) in [
+      ("once = yes\nevry = 5m", ["q.conf:2: unknown key 'evry'", "did you mean 'every'?"]),
+      ("every = never", ["q.conf:1: invalid value 'never' for key 'every': expected a duration"]),
+      ("merge = incomming", ["q.conf:1: invalid value", "did you mean 'incoming'?"]),
+      ("once = maybe", ["q.conf:1: invalid value 'maybe' for key 'once': expected yes or no"]),
+      ("nonsense", ["q.conf:1: expected key = value"]),
+      ("[run]\nonce = yes", ["q.conf:2: expected key = value without sections"]),
+      ("every = 1m\nevery = 2m", ["q.conf:2: key 'every' is given more than once"]),
+    ] {
+      let file = try folder.write("q.conf", text + "\n")
+      let outcome = try run(["--config", file, "--feed", feed] + database.option)
+      #expect(outcome.status == 64, "\(text): \(outcome.errors)")
+      for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)") }
+    }
+    // Also what only a library can judge.
+    for (text, words, status) in [
+      ("feed = all_hou", "q.conf:2: key 'feed': unknown feed \"all_hou\"", 64),
+      ("database = hst=a", "q.conf:2: key 'database': invalid connection string", 69),
+    ] as [(String, String, Int32)] {
+      let file = try folder.write("q.conf", "once = yes\n\(text)\n")
+      let outcome = try run(
+        ["--config", file], environment: ["DATABASE_URL": database.conninfo])
+      #expect(outcome.status == status, "\(outcome.errors)")
+      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+    }
+    let missing = try run(["--config", folder.path + "/none"])
+    #expect(missing.status == 64 && missing.errors.contains("No such file or directory"))
+    // In the form that the file itself asks for.
+    let file = try folder.write("q.conf", "log-format = json\nevry = 5m\n")
+    let line = try JSONLine(run(["--config", file]).errors)
+    #expect(line.string("message")?.contains("q.conf:2: unknown key 'evry'") == true)
+  }
+
+  @Test func aPasswordThatOthersCanReadIsWarnedOf() throws {
+    let warning = "holds a password, and others can read it"
+    for (address, permissions, isWarned) in [
+      ("postgresql://me:swordfish@127.0.0.1:1/quake", 0o644, true),
+      ("host=127.0.0.1 port=1 password=swordfish", 0o604, true),
+      ("host=127.0.0.1 port=1 password=swordfish", 0o600, false),
+      ("postgresql://me@127.0.0.1:1/quake", 0o644, false),
+    ] {
+      let file = try folder.write("q.conf", "database = \(address)\n")
+      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
+      let outcome = try run(["--config", file, "--feed", feed])
+      #expect(outcome.status == 69, "\(outcome.errors)")
+      #expect(outcome.errors.contains(warning) == isWarned, "\(address): \(outcome.errors)")
+      #expect(!outcome.errors.contains("swordfish"))
+    }
+  }
+
+  // MARK: What is in deploy
+
+  private func example() throws -> String {
+    try String(contentsOfFile: Tools.package + "/deploy/quake-ingest.conf", encoding: .utf8)
+  }
+
+  @Test func theExampleWorksAndNamesEveryOption() throws {
+    // What is commented out is part of the example.
+    let active = try example().split(separator: "\n", omittingEmptySubsequences: false).map {
+      $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
+    }
+    let file = try folder.write("q.conf", active.joined(separator: "\n"))
+    let outcome = try run(["--config", file, "--once", "--feed", feed] + database.option)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try database.count("quake.quake") == 3)
+    let keys = Set(active.compactMap { $0.prefixMatch(of: #/([a-z-]+) = /#).map { String($0.1) } })
+    for option in try options() {
+      let positive = option.hasPrefix("no-") ? String(option.dropFirst(3)) : option
+      #expect(keys.contains(positive), "\(option) is not in the example")
+    }
+    // As it is it changes nothing.
+    let untouched = try run(
+      ["--config", Tools.package + "/deploy/quake-ingest.conf", "--once", "--feed", feed]
+        + database.option)
+    #expect(untouched.status == 0, "\(untouched.errors)")
+  }
+
+  private static let verifier = "/usr/bin/systemd-analyze"
+
+  @Test(
+    .enabled(
+      if: FileManager.default.isExecutableFile(atPath: verifier), "systemd-analyze is not installed"
+    ))
+  func theUnitsAreValid() throws {
+    let names = ["quake-ingest.service", "quake-status.service", "quake-status.timer"]
+    for name in names {
+      let unit = try String(contentsOfFile: Tools.package + "/deploy/" + name, encoding: .utf8)
+      try folder.write(name, unit.replacingOccurrences(of: "/usr/local/bin", with: Tools.folder))
+    }
+    let outcome = try ToolProcess(
+      Self.verifier, ["verify", "--man=no"] + names.map { folder.path + "/" + $0 },
+      environment: Tools.environment
+    ).exit()
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Asking the workers to poll now.
+@Suite struct RefreshToolTests {
+  private let database: TestDatabase
+
+  init() throws { database = try TestDatabase() }
+
+  /// A feed that changes when a test says so.
+  private final class ChangingFeed: Sendable {
+    private let answer = Mutex<(status: Int, headers: [String], body: [UInt8])>((200, [], []))
+
+    func set(_ status: Int = 200, _ headers: [String] = [], _ body: String = "") {
+      answer.withLock { $0 = (status, headers, Array(body.utf8)) }
+    }
+
+    func serve() throws -> ScriptedServer {
+      try ScriptedServer { [self] _, client in
+        let answer = answer.withLock { $0 }
+        client.answer(answer.status, answer.headers, answer.body)
+      }
+    }
+  }
+
+  private func start(_ url: String, interval: String = "0s") throws -> ToolProcess {
+    let worker = try Tools.start(
+      "quake-ingest",
+      ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + database.option)
+    try worker.waitForError("all_day: 3 seen")
+    return worker
+  }
+
+  private func refresh(_ arguments: [String] = []) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-admin", ["refresh"] + arguments + database.option)
+  }
+
+  private func end(_ worker: ToolProcess) throws {
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().ending == .exited(0))
+  }
+
+  @Test func theAskerIsToldWhatCameOfIt() throws {
+    let feed = ChangingFeed()
+    feed.set(200, [], Feeds.collection(count: 3))
+    let server = try feed.serve()
+    let worker = try start(server.url)
+    feed.set(200, [], Feeds.collection(count: 5))
+    let outcome = try refresh()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let token = try database.value("select quake.latest_token()")
+    #expect(outcome.lines == ["all_day: 5 seen: 2 inserted, 0 updated; import 2; token \(token)"])
+    #expect(outcome.errors.isEmpty)
+
+    feed.set(200, [], Feeds.collection(count: 5, magnitude: "3.5"))
+    let line = try JSONLine(try #require(try refresh(["all_day", "--json"]).lines.first))
+    #expect(
+      line.keys == [
+        "request", "feed", "outcome", "import", "seen", "inserted", "updated", "token", "error",
+      ])
+    #expect(line.string("feed") == "all_day" && line.string("outcome") == "imported")
+    #expect(line.integer("request") == 2 && line.integer("import") == 3)
+    #expect(line.integer("seen") == 5 && line.integer("inserted") == 0)
+    #expect(line.integer("updated") == 5 && line.isNull("error"))
+    #expect(line.string("token") == (try database.value("select quake.latest_token()")))
+
+    feed.set(304)
+    #expect(try refresh().lines == ["all_day: not modified"])
+    try end(worker)
+    #expect(server.requests.count == 4)
+  }
+
+  @Test func aPollThatFailsIsToldWithItsStatus() throws {
+    let feed = ChangingFeed()
+    feed.set(200, [], Feeds.collection(count: 3))
+    let server = try feed.serve()
+    let worker = try start(server.url)
+    feed.set(200, [], "<html>")
+    let bad = try refresh()
+    #expect(bad.status == 65 && bad.output.isEmpty, "\(bad.errors)")
+    #expect(
+      bad.errors.contains("could not refresh feed \"all_day\"") && bad.errors.contains("HTML"))
+    feed.set(500)
+    let line = try refresh(["--json"])
+    #expect(line.status == 69, "\(line.errors)")
+    #expect(try JSONLine(try #require(line.lines.first)).string("outcome") == "unavailable")
+    let unknown = try refresh(["all_week"])
+    #expect(unknown.status == 64, "\(unknown.errors)")
+    #expect(unknown.errors.contains("The feeds are all_day."))
+    // What failed before does not keep anybody from asking.
+    feed.set(200, [], Feeds.collection(count: 4))
+    #expect(try refresh().status == 0)
+    try end(worker)
+    #expect(server.requests.count == 4)
+  }
+
+  @Test func withoutAWorkerTheAskerIsToldSo() throws {
+    let unknown = try refresh()
+    #expect(unknown.status == 64 && unknown.errors.contains("there is no feed to refresh"))
+    try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
+    let outcome = try refresh()
+    #expect(outcome.status == 69, "\(outcome.errors)")
+    #expect(outcome.errors.contains("no worker runs that polls it"))
+    // One that comes in time does it.
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let asker = try Tools.start("quake-admin", ["refresh"] + database.option)
+    try database.waitForIdle("quake-admin", after: "refresh_request")
+    let worker = try start(server.url)
+    let late = try asker.exit()
+    #expect(late.status == 0, "\(late.errors)")
+    #expect(late.output.hasPrefix("all_day: 3 seen: 3 inserted"))
+    try end(worker)
+  }
+
+  @Test func aSlowPollIsWaitedForOnlySoLong() throws {
+    let release = Flag()
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let server = try ScriptedServer { request, client in
+      if request.number > 0 { try? release.wait() }
+      client.answer(200, [], body)
+    }
+    let worker = try start(server.url)
+    let outcome = try refresh(["--timeout", "500ms"])
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("was not polled within 500ms"), "\(outcome.errors)")
+    release.raise()
+    try end(worker)
+  }
+
+  /// Many ask, from psql: the feed is left alone for as long as it should be, and then asked once.
+  @Test func requestsShareAPollThatIsNotTooSoon() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let worker = try start(server.url, interval: "2s")
+    let ids = try (0..<5).map { _ in
+      try database.psql("select quake.request_refresh('all_day');").output
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+    #expect(ids == ["1", "2", "3", "4", "5"])
+    try eventually("all are answered") {
+      try database.value("select bool_and(outcome = 'imported') from quake.refresh_request") == "t"
+    }
+    #expect(
+      try database.value("select count(distinct import_id) from quake.refresh_request") == "1")
+    try end(worker)
+    let arrivals = server.requests.map(\.arrived)
+    #expect(arrivals.count == 2)
+    #expect(arrivals[1] - arrivals[0] >= .milliseconds(1900))
+  }
+
+  @Test func aRequestThatIsRolledBackDoesNothing() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let worker = try start(server.url)
+    try database.psql("begin; select quake.request_refresh(); rollback;")
+    #expect(try refresh().status == 0)
+    try end(worker)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aWatcherCanAskAndSeesTheChanges() throws {
+    let feed = ChangingFeed()
+    feed.set(200, [], Feeds.collection(count: 3))
+    let server = try feed.serve()
+    let worker = try start(server.url)
+    feed.set(200, [], Feeds.collection(count: 4))
+    let watch = try Tools.start("quake-watch", ["--refresh", "--json"] + database.option)
+    #expect(try JSONLine(watch.line()).string("code") == "us4")
+    try watch.waitForError("asked the workers to poll their feeds")
+    watch.signal(SIGTERM)
+    #expect(try watch.exit().status == 0)
+    try end(worker)
+    #expect(server.requests.count == 2)
+    // Without a feed it is told of, and the watch goes on.
+    let empty = try TestDatabase()
+    let idle = try Tools.start("quake-watch", ["--refresh"] + empty.option)
+    try idle.waitForError("could not ask for a refresh: there is no feed to refresh")
+    idle.signal(SIGTERM)
+    #expect(try idle.exit().status == 0)
+    let wrong = try Tools.run("quake-watch", ["--refresh", "--no-follow"] + empty.option)
+    #expect(wrong.status == 64)
+  }
+}

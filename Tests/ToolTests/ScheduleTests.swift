@@ -1,0 +1,160 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// When `quake-ingest run` polls, and what it knows of that after a restart.
+@Suite struct ScheduleTests {
+  private let database: TestDatabase
+
+  init() throws { database = try TestDatabase() }
+
+  private func run(_ arguments: [String], environment: [String: String] = [:]) throws
+    -> ToolProcess
+  {
+    try Tools.start(
+      "quake-ingest", ["run"] + database.option + arguments, environment: environment)
+  }
+
+  private func end(_ run: ToolProcess) throws {
+    run.signal(SIGTERM)
+    #expect(try run.exit().ending == .exited(0))
+  }
+
+  /// Has the worker poll out of turn, which shows that it has come to rest before.
+  private func refresh() throws -> ToolProcess.Outcome {
+    try Tools.run("quake-admin", ["refresh"] + database.option)
+  }
+
+  @Test func withoutNamesThreeFeedsArePolledEachInItsTime() throws {
+    // Nothing goes out: a proxy that lets nobody through answers for USGS.
+    let proxy = try ScriptedServer(503, body: [])
+    let outcome = try run(
+      ["--once", "--timeout", "5s"],
+      environment: ["https_proxy": "http://127.0.0.1:\(proxy.port)"]
+    ).exit()
+    #expect(outcome.status == 69, "\(outcome.errors)")
+    #expect(
+      try database.column(
+        "select concat_ws(' ', name, every, failures) from quake.feed order by every") == [
+          "all_hour 00:01:00 1", "all_day 00:05:00 1", "all_month 01:00:00 1",
+        ])
+    #expect(proxy.requests.map(\.target) == Array(repeating: "earthquake.usgs.gov:443", count: 3))
+  }
+
+  @Test func eachFeedHasATimeOfItsOwn() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let server = try ScriptedServer { _, client in client.answer(200, [], body) }
+    let folder = try TemporaryFolder()
+    let often = server.url
+    let seldom = often.replacingOccurrences(of: "all_day", with: "seldom")
+    let file = try folder.write("file.geojson", body)
+    let run = try run([
+      "--feed", "\(often)@50ms", "--feed", "\(seldom)@1h", "--feed", file, "--every", "70ms",
+    ])
+    try run.waitForError("all_day: 3 seen", count: 5)
+    try run.waitForError("file.geojson: 3 seen", count: 3)
+    try end(run)
+    #expect(server.requests.filter { $0.target.contains("seldom") }.count == 1)
+    #expect(
+      try database.column("select concat_ws(' ', name, every) from quake.feed order by name") == [
+        "all_day 00:00:00.05", "file.geojson 00:00:00.07", "seldom 01:00:00",
+      ])
+  }
+
+  /// A password with something in it that looks like a length of time.
+  @Test func anAddressWithAPasswordStaysWhole() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let server = try ScriptedServer { _, client in client.answer(200, [], body) }
+    let url = server.url.replacingOccurrences(of: "http://", with: "http://ann:5m@")
+    for (feed, every) in [("\(url)@2h", "02:00:00"), (url, "00:01:00")] {
+      #expect(try run(["--once", "--feed", feed]).exit().status == 0)
+      #expect(server.requests.last?.headers["authorization"] == "Basic YW5uOjVt")
+      #expect(try database.value("select every from quake.feed") == every)
+    }
+    #expect(try database.value("select url from quake.feed").contains("ann") == false)
+  }
+
+  @Test func wrongSchedulesAreUsageErrors() throws {
+    for arguments in [
+      ["--every", "5m"], ["--feed", "all_day@0s"], ["--feed", "all_day", "--feed", "all_day@5m"],
+      ["--feed", "all_day@never"], ["--feed", "all_day", "--takeover-after", "0s"],
+      ["--feed", "all_day", "--refresh-interval", "soon"],
+    ] {
+      let outcome = try run(arguments).exit()
+      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+    }
+  }
+
+  @Test func aRestartDoesNotAskBeforeItIsTime() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let server = try ScriptedServer { _, client in client.answer(200, ["ETag: \"v1\""], body) }
+    let arguments = ["--feed", "\(server.url)@1h", "--refresh-interval", "0s"]
+    let first = try run(arguments)
+    try first.waitForError("3 inserted")
+    try end(first)
+    let due = try database.value("select next_due from quake.feed")
+    #expect(
+      try database.value(
+        "select next_due - polled_at between interval '1 hour' and interval '61 minutes' from quake.feed"
+      ) == "t")
+    let second = try run(arguments)
+    try second.waitForError("polling all_day")
+    // It has looked for requests, and so had the choice to poll.
+    try database.waitForIdle("quake-ingest", after: "refresh_request")
+    #expect(try database.value("select next_due from quake.feed") == due)
+    #expect(server.requests.count == 1)
+    #expect(try refresh().status == 0)
+    #expect(server.requests.count == 2)
+    #expect(server.requests.last?.headers["if-none-match"] == "\"v1\"")
+    try end(second)
+    // Who wants it more often than it was polled does not wait for that.
+    let third = try run(["--feed", "\(server.url)@50ms"])
+    try eventually("a third request") { server.requests.count >= 3 }
+    try end(third)
+  }
+
+  @Test func aRestartKnowsOfFailures() throws {
+    let server = try ScriptedServer(500, body: [])
+    let arguments = ["--feed", "\(server.url)@50ms"]
+    let first = try run(arguments)
+    try eventually("three failures") {
+      try database.value("select coalesce(max(failures), 0) >= 3 from quake.feed") == "t"
+    }
+    try end(first)
+    let failures = try #require(Int(try database.value("select failures from quake.feed")))
+    let polled = server.requests.count
+    let second = try run(arguments)
+    try eventually("one more failure") {
+      try database.value("select failures > \(failures) from quake.feed") == "t"
+    }
+    try end(second)
+    #expect(
+      try database.value("select failures from quake.feed")
+        == "\(failures + server.requests.count - polled)")
+    // 50 ms, doubled for each failure before, and three quarters of it at least.
+    #expect(
+      try database.value(
+        """
+        select next_due - polled_at >= interval '50 ms' * 2 ^ (failures - 1) * 0.75 from quake.feed
+        """) == "t")
+  }
+
+  @Test func retryAfterHoldsOverARestartAndForRequests() throws {
+    let server = try ScriptedServer(503, ["Retry-After: 1000"], body: [])
+    let arguments = ["--feed", "\(server.url)@50ms", "--refresh-interval", "0s"]
+    let first = try run(arguments)
+    try first.waitForError("Next attempt in 16m")
+    try end(first)
+    let second = try run(arguments)
+    try second.waitForError("polling all_day")
+    let refused = try refresh()
+    #expect(refused.status == 69, "\(refused.errors)")
+    #expect(refused.errors.contains("asked to be left alone for another 16m"))
+    try end(second)
+    #expect(server.requests.count == 1)
+    #expect(
+      try database.value(
+        "select failures = 1 and retry_after between now() and now() + interval '1000 seconds' from quake.feed"
+      ) == "t")
+  }
+}

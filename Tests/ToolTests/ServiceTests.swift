@@ -1,0 +1,106 @@
+import Foundation
+import Postgres
+import QuakeStore
+import TestSupport
+import Testing
+
+/// `quake-ingest run` under systemd: what it tells the service manager.
+@Suite struct ServiceTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+  private let socket: NotifySocket
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    socket = try NotifySocket(folder.path + "/notify")
+  }
+
+  private func start(_ arguments: [String], watchdog: String? = nil) throws -> ToolProcess {
+    var environment = ["NOTIFY_SOCKET": socket.name]
+    environment["WATCHDOG_USEC"] = watchdog
+    return try Tools.start(
+      "quake-ingest", ["run"] + database.option + arguments, environment: environment)
+  }
+
+  @Test func itIsReadyWhenItPollsAndAliveUntilItStops() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    // Long after the next tick is the next poll.
+    let run = try start(["--feed", server.url, "--every", "1h"], watchdog: "400000")
+    let ready = try socket.message(with: "READY=1")
+    #expect(ready == "READY=1\nSTATUS=connected; feeds: all_day")
+    _ = try socket.message(with: "WATCHDOG=1")
+    // It waits for the next poll now.
+    let status = try waitForStatus { $0.contains("3 inserted") }
+    #expect(status.hasPrefix("STATUS=all_day: 3 seen"))
+    for _ in 0..<4 { _ = try socket.message(with: "WATCHDOG=1") }
+    run.signal(SIGTERM)
+    _ = try socket.message(with: "STOPPING=1")
+    #expect(try run.exit().status == 0)
+  }
+
+  @Test func aLongImportIsAlive() throws {
+    let body = Array(Feeds.collection(count: 2000).utf8)
+    let rest = Flag()
+    let server = try ScriptedServer { _, client in
+      client.answer(200, [], Array(body[..<500_000]), announced: body.count)
+      try? rest.wait()
+      client.send(Array(body[500_000...]))
+    }
+    let run = try start(["--feed", server.url, "--every", "1h"], watchdog: "400000")
+    _ = try socket.message(with: "READY=1")
+    // Half of the body is there, the other half lets itself be waited for.
+    for _ in 0..<5 { _ = try socket.message(with: "WATCHDOG=1") }
+    #expect(try database.count("quake.import") == 0)
+    rest.raise()
+    _ = try waitForStatus { $0.contains("2,000 inserted") }
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+  }
+
+  /// A database that is gone for long is waited for.
+  @Test func aLostDatabaseIsNoHang() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let run = try start(["--feed", server.url, "--every", "100ms"], watchdog: "400000")
+    _ = try waitForStatus { $0.contains("3 seen") }
+    let admin = try Connection(
+      ConnectionSettings(TestServer.shared.server.conninfo, applicationName: "tests"))
+    try admin.execute(
+      SQL(trusted: "alter database \(database.name) with allow_connections false"))
+    try admin.execute(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1",
+      [.text(database.name)])
+    #expect(try waitForStatus { $0.contains("lost") }.hasPrefix("STATUS=lost the database: "))
+    for _ in 0..<5 { _ = try socket.message(with: "WATCHDOG=1") }
+    try admin.execute(
+      SQL(trusted: "alter database \(database.name) with allow_connections true"))
+    _ = try waitForStatus { $0.contains("3 seen") }
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+  }
+
+  @Test func failuresAreInTheStatus() throws {
+    let server = try ScriptedServer(503, body: [])
+    let run = try start(["--feed", server.url])
+    _ = try socket.message(with: "READY=1")
+    #expect(try waitForStatus { $0.contains("503") }.hasPrefix("STATUS=could not import all_day"))
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+  }
+
+  @Test func withoutADatabaseItNeverGetsReady() throws {
+    let outcome = try Tools.run(
+      "quake-ingest", ["run", "--feed", "all_hour", "-d", "host=/nonexistent"],
+      environment: ["NOTIFY_SOCKET": socket.name])
+    #expect(outcome.status == 69)
+    #expect(socket.message(within: .zero) == nil)
+  }
+
+  private func waitForStatus(_ isMeant: (String) -> Bool) throws -> String {
+    let deadline = ContinuousClock.now + ToolProcess.patience
+    while let message = socket.message(within: max(.zero, deadline - .now)) {
+      if message.hasPrefix("STATUS="), isMeant(message) { return message }
+    }
+    throw ToolProcess.Failure(description: "waited in vain for a status")
+  }
+}

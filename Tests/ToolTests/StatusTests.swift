@@ -1,0 +1,290 @@
+import Foundation
+import Postgres
+import QuakeStore
+import TestSupport
+import Testing
+
+/// `quake-admin status`: what it says, and its exit status.
+@Suite struct StatusTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func status(_ arguments: String...) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-admin", ["status"] + database.option + arguments)
+  }
+
+  private func json(_ arguments: String...) throws -> JSONLine {
+    let outcome = try Tools.run(
+      "quake-admin", ["status", "--json", "-q"] + database.option + arguments)
+    try #require(outcome.lines.count == 1, "\(outcome.errors)")
+    return try JSONLine(outcome.lines[0])
+  }
+
+  /// A feed whose last success is so many seconds ago, polled every minute.
+  private func addFeed(_ name: String, secondsAgo: Int?, failures: Int = 0) throws {
+    let age = secondsAgo.map { "now() - interval '\($0) s'" } ?? "null"
+    try database.psql(
+      """
+      insert into quake.feed (name, url, every, polled_at, succeeded_at, next_due, failures, error)
+      values ($name$\(name)$name$, 'https://example.org/\(name.count)', '1 min', now(), \(age),
+              now() + interval '30 s', \(failures),
+              case when \(failures) > 0 then 'HTTP status' || chr(10) || chr(27) || '503' end);
+      """)
+  }
+
+  /// What a worker does for as long as it polls a feed.
+  private func hold(_ names: String...) throws -> Connection {
+    let connection = try database.connect(applicationName: "a worker")
+    for name in names {
+      try connection.execute(
+        "select pg_advisory_lock(1903518059, quake.feed_lock_key($1))", [.text(name)])
+    }
+    return connection
+  }
+
+  private func importSome() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    let outcome = try Tools.run("quake-ingest", ["import", file] + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  // MARK: What it says
+
+  @Test func allIsWell() throws {
+    try importSome()
+    try addFeed("all_hour", secondsAgo: 20)
+    let worker = try hold("all_hour")
+    let outcome = try status()
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+    for words in [
+      "PostgreSQL ", "embedded            no", "up to date", "3 seen, 3 inserted",
+      "a worker, session \(worker.serverProcessID)", "in 2", "change_transaction",
+    ] {
+      #expect(outcome.output.contains(words), "\(words) in \(outcome.output)")
+    }
+    let object = try json()
+    #expect(object.text.contains("\"ok\":true,\"problems\":[]"))
+    #expect(
+      object.keys == [
+        "time", "ok", "problems", "database", "schema", "feeds", "import", "token", "token_at",
+        "token_age_seconds", "watchers", "notification_queue_usage", "bytes", "tables",
+      ])
+    #expect(object.string("token")?.hasPrefix("1.") == true)
+    #expect(object.text.contains("\"held\":true,\"holder_pid\":\(worker.serverProcessID)"))
+    #expect(try #require(object.integer("bytes")) > 1_000_000)
+  }
+
+  @Test func nothingHasHappenedYet() throws {
+    let outcome = try status()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.output.contains("feeds               none polled yet"))
+    let object = try json()
+    #expect(object.isNull("import") && object.isNull("token") && object.isNull("token_at"))
+  }
+
+  @Test func namesDoNotSteerTheTerminal() throws {
+    let name = "evil\u{1B}[2J\nfeed\t\"\\"
+    try addFeed(name, secondsAgo: 20, failures: 1)
+    let worker = try hold(name)
+    let outcome = try status()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(!outcome.output.contains("\u{1B}") && outcome.output.contains("evil\u{FFFD}[2J feed"))
+    #expect(outcome.output.contains("HTTP status \u{FFFD}503"))
+    #expect(try json().text.contains(#""name":"evil\u001b[2J\nfeed\t\"\\""#))
+    let metrics = try PrometheusText(status("--prometheus").output)
+    #expect(metrics.value("quake_feed_held", ["feed": name]) == 1)
+    #expect(worker.serverProcessID > 0)
+  }
+
+  // MARK: For monitoring
+
+  @Test func feedsThatAreLateOrUnattendedAreToldOf() throws {
+    try addFeed("late", secondsAgo: 200, failures: 7)
+    try addFeed("never", secondsAgo: nil)
+    try addFeed("unattended", secondsAgo: 20)
+    let worker = try hold("late", "never")
+    let outcome = try status()
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.errors.components(separatedBy: "warning: ").dropFirst().map {
+        $0.components(separatedBy: "\n")[0]
+      } == [
+        "feed late has not been polled with success for 3m 20s (7 failures in a row)",
+        "feed never has never been polled with success", "no worker polls feed unattended",
+      ])
+    #expect(outcome.errors.contains("  hint: It may take 3m 00s"))
+    #expect(try status("--feed", "late", "--max-lag", "1h").status == 0)
+    #expect(try status("--feed", "late", "--max-lag", "10s").status == 1)
+    #expect(try status("--feed", "unattended", "--max-lag", "1h").status == 1)
+    let unknown = try status("--feed", "none")
+    #expect(unknown.status == 1 && unknown.errors.contains("feed none was never polled"))
+    #expect(try json("--feed", "late").text.contains("\"problems\":[\"feed late has not"))
+    // The worker dies, and its lock with it.
+    try database.psql("select pg_terminate_backend(\(worker.serverProcessID));")
+    #expect(
+      try status("--feed", "late", "--max-lag", "1h").errors.contains("no worker polls feed late"))
+  }
+
+  @Test func watchersThatLagAreToldOf() throws {
+    try importSome()
+    try database.psql(
+      """
+      insert into quake.watcher (name, holder, token, nonce, changes)
+      values ('slow', 'x', 0, null, 0);
+      """)
+    #expect(try status("--max-watcher-lag", "0s").status == 1)
+    #expect(try status("--max-watcher-lag", "1d").status == 0)
+    #expect(try status().status == 0)
+    let outcome = try status("--max-watcher-lag", "0s")
+    #expect(outcome.errors.contains("watcher slow is "), "\(outcome.errors)")
+    #expect(outcome.errors.contains(" and 1 transactions behind"))
+    #expect(try json().text.contains("\"watchers\":[{\"name\":\"slow\",\"token\":\"0\""))
+    let metrics = try PrometheusText(status("--prometheus").output)
+    #expect(metrics.value("quake_watcher_behind_transactions", ["watcher": "slow"]) == 1)
+  }
+
+  @Test func aDatabaseThatIsNotThereIsStatus69() throws {
+    let file = folder.path + "/quake.prom"
+    for address in ["host=/nonexistent", "host=127.0.0.1 port=1"] {
+      let outcome = try Tools.run(
+        "quake-admin", ["status", "-d", address, "--prometheus", "--output", file])
+      #expect(outcome.status == 69 && outcome.output.isEmpty)
+      #expect(outcome.errors.contains("error: could not connect"))
+      let metrics = try PrometheusText(String(contentsOfFile: file, encoding: .utf8))
+      #expect(metrics.families.count == 1 && metrics.value("quake_up") == 0)
+    }
+    // It looks only: no server is made, none is started.
+    let home = folder.path + "/server"
+    let none = try Tools.run("quake-admin", ["status"], environment: ["QUAKE_SERVER_HOME": home])
+    #expect(none.status == 69 && none.errors.contains("embedded server in \(home) does not run"))
+    #expect(!FileManager.default.fileExists(atPath: home))
+  }
+
+  @Test func aSchemaThatDoesNotFitIsStatus78() throws {
+    let empty = try TestDatabase(migrated: false)
+    let missing = try Tools.run("quake-admin", ["status"] + empty.option)
+    #expect(missing.status == 78 && missing.output.contains("version 0, lacks 1 (quake), 2 ("))
+    #expect(missing.errors.contains("lacks migrations: 1 (quake)"))
+    #expect(try empty.value("select to_regnamespace('quake') is null") == "t")
+
+    let newest = try database.count("quake.migration")
+    try database.psql("update quake.migration set version = 99 where version = \(newest);")
+    let newer = try status("--prometheus")
+    #expect(newer.status == 78 && newer.errors.contains("newer than this program"))
+    #expect(try PrometheusText(newer.output).value("quake_up") == 1)
+    try database.psql("delete from quake.migration where version = 99;")
+    let older = try status("--json")
+    #expect(older.status == 78 && older.output.contains("\"ok\":false"))
+    #expect(
+      older.output.contains("\"schema\":{\"version\":\(newest - 1),\"pending\":[\"\(newest) ("))
+    let metrics = try PrometheusText(status("--prometheus").output)
+    #expect(metrics.value("quake_schema_pending_migrations") == 1)
+    #expect(metrics.value("quake_schema_version") == Double(newest - 1))
+  }
+
+  @Test func aRoleThatMayNotReadIsStatus77() throws {
+    try database.psql(
+      "create role \(database.name) login; grant usage on schema quake to \(database.name);")
+    defer {
+      _ = try? database.psql("drop owned by \(database.name); drop role \(database.name);")
+    }
+    let outcome = try Tools.run(
+      "quake-admin", ["status", "-d", database.conninfo + " user=\(database.name)"])
+    #expect(outcome.status == 77, "\(outcome.errors)")
+  }
+
+  @Test func wrongOptionsAreUsageErrors() throws {
+    for arguments in [
+      ["--max-lag", "soon"], ["--json", "--prometheus"], ["x"], ["--max-watcher-lag", "-1s"],
+    ] {
+      #expect(
+        try Tools.run("quake-admin", ["status"] + database.option + arguments).status == 64)
+    }
+  }
+
+  // MARK: Prometheus
+
+  @Test func metricsAreInPrometheusFormat() throws {
+    try importSome()
+    try addFeed("all_hour", secondsAgo: 20, failures: 2)
+    try addFeed("never", secondsAgo: nil)
+    let worker = try hold("all_hour")
+    let outcome = try status("--prometheus", "--quiet")
+    #expect(outcome.status == 1 && worker.serverProcessID > 0)
+    let metrics = try PrometheusText(outcome.output)
+    #expect(metrics.families.count >= 20)
+    #expect(metrics.families.keys.allSatisfy { $0.hasPrefix("quake_") })
+    let feed = ["feed": "all_hour"]
+    for (name, value) in [
+      ("quake_feed_held", 1.0), ("quake_feed_consecutive_failures", 2),
+      ("quake_feed_interval_seconds", 60),
+    ] {
+      #expect(metrics.value(name, feed) == value, "\(name)")
+    }
+    let now = Date().timeIntervalSince1970
+    let succeeded = try #require(metrics.value("quake_feed_last_success_timestamp_seconds", feed))
+    #expect((now - 60...now).contains(succeeded + 20))
+    #expect((20..<60).contains(try #require(metrics.value("quake_feed_lag_seconds", feed))))
+    // What is not known has no value.
+    #expect(metrics.value("quake_feed_lag_seconds", ["feed": "never"]) == nil)
+    #expect(metrics.value("quake_feed_held", ["feed": "never"]) == 0)
+    #expect(metrics.value("quake_problems") == 2)
+    #expect(metrics.value("quake_newest_token") == 1)
+    #expect(metrics.value("quake_last_import_records", ["outcome": "inserted"]) == 3)
+    #expect(try #require(metrics.value("quake_table_size_bytes", ["table": "quake"])) > 0)
+    #expect(
+      metrics.families["quake_database_info"]?.samples.first?.labels["embedded"] == "false")
+  }
+
+  @Test func theFileIsReplacedAsAWhole() throws {
+    let file = try folder.write("quake.prom", "old")
+    #expect(symlink(file, folder.path + "/link") == 0)
+    let before = try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int
+    let outcome = try status("--prometheus", "--output", file)
+    #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(
+      try PrometheusText(String(contentsOfFile: file, encoding: .utf8)).value("quake_up") == 1)
+    let after = try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int
+    #expect(before != after, "another file has taken its name")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
+        "link", "quake.prom",
+      ])
+    let refused = try status("--output", folder.path + "/none/quake.prom")
+    #expect(refused.status == 1 && refused.errors.contains("could not write"))
+  }
+
+  // MARK: Elsewhere
+
+  @Test func onAStandbyNobodyIsExpectedToPoll() throws {
+    let servers = try ReplicatedServers()
+    try servers.ask(
+      servers.primary,
+      """
+      insert into quake.feed (name, url, every, polled_at, succeeded_at)
+      values ('all_hour', 'https://example.org', '1 min', now(), now())
+      """)
+    try eventually("the standby has the feed") {
+      try servers.ask(servers.standby, "select count(*) from quake.feed") == "1"
+    }
+    let outcome = try Tools.run("quake-admin", ["status", "-d", servers.standby.conninfo])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.output.contains("hot standby") && outcome.output.contains("not known here"))
+    #expect(
+      try Tools.run("quake-admin", ["status", "-d", servers.primary.conninfo]).status == 1)
+  }
+
+  @Test func theEmbeddedServerIsNamed() throws {
+    let home = TestServer.shared.server.options.home
+    let outcome = try Tools.run(
+      "quake-admin", ["status", "--json"], environment: ["QUAKE_SERVER_HOME": home])
+    // The tests' server holds no schema in the database that is the tools' own.
+    #expect(outcome.status == 78, "\(outcome.errors)")
+    #expect(outcome.output.contains("\"embedded\":\"\(home)\""))
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Workers on one database, each known to the server by a name of its own.
+final class WorkerScene {
+  let database: TestDatabase
+  private let arguments: [String]
+  private(set) var workers: [String: ToolProcess] = [:]
+  private var count = 0
+
+  /// - Parameter arguments: What each worker is told, after `run`.
+  init(_ database: TestDatabase, _ arguments: [String]) {
+    self.database = database
+    self.arguments = arguments
+  }
+
+  /// Starts another worker; gives its name.
+  @discardableResult
+  func start() throws -> String {
+    count += 1
+    let name = "worker\(count)"
+    workers[name] = try Tools.start(
+      "quake-ingest",
+      ["run", "--database", "\(database.conninfo) application_name=\(name)"] + arguments)
+    return name
+  }
+
+  func worker(_ name: String) throws -> ToolProcess { try #require(workers[name]) }
+
+  /// Kills a worker.
+  func kill(_ name: String) throws {
+    let worker = try worker(name)
+    worker.signal(SIGKILL)
+    #expect(try worker.exit().ending == .killed(by: SIGKILL))
+    workers[name] = nil
+  }
+
+  /// Ends all that run; they end well.
+  func stop() throws {
+    for worker in workers.values { worker.signal(SIGTERM) }
+    for (name, worker) in workers {
+      let outcome = try worker.exit()
+      #expect(outcome.ending == .exited(0), "\(name): \(outcome.errors)")
+    }
+    workers = [:]
+  }
+
+  /// Who polls each feed that somebody polls.
+  func holders() throws -> [String: String] {
+    let rows = try database.column(
+      "select name || ' ' || holder_application from quake.feed_status where held")
+    return Dictionary(
+      uniqueKeysWithValues: rows.map { row in
+        let words = row.split(separator: " ")
+        return (String(words[0]), String(words[1]))
+      })
+  }
+
+  /// Waits until somebody polls each of `feeds`, and none of it is polled by `gone`; gives who does.
+  func waitForHolders(
+    of feeds: [String], otherThan gone: String? = nil, within patience: Duration
+  ) throws -> [String: String] {
+    var found: [String: String] = [:]
+    try eventually("all feeds are polled, none by \(gone ?? "nobody")", within: patience) {
+      found = try holders()
+      return feeds.allSatisfy { found[$0] != nil && found[$0] != gone }
+    }
+    return found
+  }
+
+  /// Feeds of which a snapshot was imported more than once: there must be none.
+  func repeatedImports() throws -> [String] {
+    try database.column(
+      """
+      select feed || ' ' || generated from quake.import
+       group by feed, generated having count(*) > 1 or generated is null
+      """)
+  }
+
+  /// How often each feed was imported.
+  func importCounts() throws -> [String: Int] {
+    let rows = try database.column(
+      "select feed || ' ' || count(*) from quake.import group by feed")
+    return Dictionary(
+      uniqueKeysWithValues: rows.map { row in
+        let words = row.split(separator: " ")
+        return (String(words[0]), Int(words[1]) ?? 0)
+      })
+  }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import Postgres
+import QuakeSimulator
+import TestSupport
+import Testing
+
+/// Several `quake-ingest run` on one database.
+@Suite struct WorkersTests {
+  private let database: TestDatabase
+  private let names = ["all_hour", "all_day", "all_month"]
+  /// As long as a takeover may take.
+  private let takeover = Duration.seconds(5)
+
+  init() throws { database = try TestDatabase() }
+
+  private func lively() throws -> (server: SimulatedFeedServer, feeds: [String]) {
+    var options = SimulatorOptions()
+    options.events = 300
+    options.rate = 1200
+    options.maxAge = 0
+    let server = try SimulatedFeedServer(options)
+    let feeds = try names.flatMap { name in
+      ["--feed", "\(server.url(of: try #require(SummaryFeed(name: name))))@300ms"]
+    }
+    return (server, feeds)
+  }
+
+  /// Waits until each feed has been imported again.
+  private func waitForProgress(_ scene: WorkerScene) throws {
+    let before = try scene.importCounts()
+    try eventually("every feed goes on") {
+      let after = try scene.importCounts()
+      return names.allSatisfy { after[$0, default: 0] > before[$0, default: 0] }
+    }
+  }
+
+  /// Six kills, or with QUAKE_SOAK=1 as many as a minute takes.
+  @Test func killedHoldersAreReplacedAndNoSnapshotIsImportedTwice() throws {
+    let (server, feeds) = try lively()
+    defer { server.stop() }
+    let scene = WorkerScene(database, feeds)
+    for _ in 0..<3 { try scene.start() }
+    _ = try scene.waitForHolders(of: names, within: ToolProcess.patience)
+    let end = ContinuousClock.now + .seconds(60)
+    var kills = 0
+    while Tools.isSoak ? ContinuousClock.now < end : kills < 6 {
+      // Every other one while it is busy with what it has just taken over.
+      if kills.isMultiple(of: 2) { try waitForProgress(scene) }
+      let holders = try scene.holders()
+      let victim = try #require(holders[names[kills % names.count]])
+      let others = Set(scene.workers.keys).subtracting([victim])
+      let killed = ContinuousClock.now
+      try scene.kill(victim)
+      let heirs = try scene.waitForHolders(of: names, otherThan: victim, within: takeover)
+      #expect(ContinuousClock.now - killed < takeover)
+      #expect(others.isSuperset(of: heirs.values))
+      kills += 1
+      try scene.start()
+    }
+    #expect(kills >= 6)
+    try waitForProgress(scene)
+    try scene.stop()
+    #expect(try scene.repeatedImports() == [])
+    #expect(try database.value("select bool_and(complete) from quake.import") == "t")
+    #expect(try database.value("select count(*) from quake.feed where failures > 0") == "0")
+    #expect(try database.value("select count(*) from quake.feed_status where held") == "0")
+  }
+
+  /// Its server process is not idle then, but waits for somebody else.
+  @Test func aHolderKilledWithinAStatementIsReplacedToo() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let scene = WorkerScene(database, ["--feed", "\(server.url)@1h"])
+    let blocker = try database.connect()
+    try blocker.run("begin", "lock table quake.quake in share mode")
+    let first = try scene.start()
+    #expect(try database.connect().waitUntilBlocked(applicationName: first))
+    let second = try scene.start()
+    try scene.worker(second).waitForError("standing by for all_day")
+    try scene.kill(first)
+    _ = try scene.waitForHolders(of: ["all_day"], otherThan: first, within: takeover)
+    try blocker.run("rollback")
+    try scene.worker(second).waitForError("3 inserted")
+    try scene.stop()
+    #expect(try database.count("quake.import") == 1)
+  }
+
+  @Test func aNamesakeAtAnotherAddressIsToldOf() throws {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let (one, other) = (try ScriptedServer(body: body), try ScriptedServer(body: body))
+    let first = try Tools.start(
+      "quake-ingest", ["run", "--feed", "\(one.url)@1h"] + database.option)
+    try first.waitForError("3 inserted")
+    let second = try Tools.start(
+      "quake-ingest", ["run", "--feed", "\(other.url)@1h"] + database.option)
+    try second.waitForError("feed \"all_day\" is polled by another worker at another address")
+    try second.waitForError(one.url)
+    #expect(other.requests.isEmpty)
+    for worker in [first, second] {
+      worker.signal(SIGTERM)
+      #expect(try worker.exit().ending == .exited(0))
+    }
+  }
+
+  @Test func aWorkerThatEndsHandsItsFeedsOver() throws {
+    let (server, feeds) = try lively()
+    defer { server.stop() }
+    let scene = WorkerScene(database, feeds)
+    let first = try scene.start()
+    _ = try scene.waitForHolders(of: names, within: ToolProcess.patience)
+    let second = try scene.start()
+    try scene.worker(second).waitForError("standing by for all_hour, all_day, all_month")
+    try scene.worker(first).signal(SIGTERM)
+    #expect(
+      Set(try scene.waitForHolders(of: names, otherThan: first, within: takeover).values)
+        == [second])
+    try waitForProgress(scene)
+    // Said once.
+    let heir = try scene.worker(second)
+    try heir.waitForError("took over all_hour, all_day, all_month")
+    try scene.stop()
+    #expect(heir.errorText.components(separatedBy: "took over").count == 2, "\(heir.errorText)")
+    #expect(heir.errorText.components(separatedBy: "standing by").count == 2)
+    #expect(try scene.repeatedImports() == [])
+  }
+
+  /// A worker that is stopped keeps its connection, and with it the locks, until it is taken from it.
+  @Test func aPausedHolderIsReplacedAndDoesNoHarmWhenItWakesUp() throws {
+    let (server, feeds) = try lively()
+    defer { server.stop() }
+    let scene = WorkerScene(database, feeds + ["--takeover-after", "2s"])
+    let first = try scene.start()
+    _ = try scene.waitForHolders(of: names, within: ToolProcess.patience)
+    let second = try scene.start()
+    for (paused, heir) in [(first, second), (second, first)] {
+      try scene.worker(heir).waitForError("standing by for ")
+      try waitForProgress(scene)
+      try scene.worker(paused).signal(SIGSTOP)
+      let holders = try scene.waitForHolders(
+        of: names, otherThan: paused, within: ToolProcess.patience)
+      #expect(Set(holders.values) == [heir])
+      try scene.worker(heir).waitForError("ended the connection of the worker that polled all_")
+      try waitForProgress(scene)
+      try scene.worker(paused).signal(SIGCONT)
+      try scene.worker(paused).waitForError("lost the database: ")
+      try scene.worker(paused).waitForError("connected to the database again")
+      try waitForProgress(scene)
+      #expect(Set(try scene.holders().values) == [heir])
+    }
+    try scene.stop()
+    #expect(try scene.repeatedImports() == [])
+  }
+
+  /// Paused in the middle of a snapshot: that is given more time, and then nothing of it stays.
+  @Test func aHolderPausedWithinAnImportLeavesNothingOfIt() throws {
+    let body = Array(Feeds.collection(count: 2000).utf8)
+    let halfway = Flag()
+    let server = try ScriptedServer { request, client in
+      if request.number == 0 {
+        client.answer(200, [], Array(body[..<500_000]), announced: body.count)
+        halfway.raise()
+        client.hold()
+      } else {
+        client.answer(200, ["ETag: \"v1\""], Array(body))
+      }
+    }
+    let scene = WorkerScene(
+      database, ["--feed", "\(server.url)@1h", "--takeover-after", "500ms"])
+    let first = try scene.start()
+    try halfway.wait()
+    try eventually("it copies") {
+      try database.value(
+        """
+        select count(*) from pg_stat_activity
+         where application_name = '\(first)' and query ilike 'copy%' and wait_event = 'ClientRead'
+           and datname = current_database()
+        """) == "1"
+    }
+    try scene.worker(first).signal(SIGSTOP)
+    let second = try scene.start()
+    _ = try scene.waitForHolders(of: ["all_day"], otherThan: first, within: .seconds(60))
+    try scene.worker(second).waitForError("2,000 inserted")
+    try scene.worker(first).signal(SIGCONT)
+    try scene.worker(first).waitForError("lost the database: ")
+    try scene.worker(first).waitForError("standing by for all_day")
+    try scene.stop()
+    #expect(try database.count("quake.import") == 1)
+    #expect(try database.value("select count(*) from quake.change_transaction") == "1")
+    #expect(server.requests.count == 2)
+  }
+
+  /// While it waits for a server that is slow to answer, a worker shows that it is alive.
+  @Test func aHolderThatWaitsForAServerIsLeftAlone() throws {
+    let asked = Flag()
+    let answer = Flag()
+    let body = Array(Feeds.collection(count: 3).utf8)
+    let server = try ScriptedServer { _, client in
+      asked.raise()
+      try? answer.wait()
+      client.answer(200, [], body)
+    }
+    let scene = WorkerScene(database, ["--feed", "\(server.url)@1h", "--takeover-after", "2s"])
+    let first = try scene.start()
+    try asked.wait()
+    let second = try scene.start()
+    try scene.worker(second).waitForError("standing by for all_day")
+    let began = try database.value("select clock_timestamp()")
+    try eventually("more time has passed than an idle worker is given") {
+      try database.value("select clock_timestamp() - '\(began)' > interval '4 seconds'") == "t"
+    }
+    #expect(try scene.holders() == ["all_day": first])
+    answer.raise()
+    try scene.worker(first).waitForError("3 inserted")
+    try scene.stop()
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func onceLeavesAFeedToTheWorkerThatPollsIt() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let arguments = ["--feed", "\(server.url)@1h"]
+    let scene = WorkerScene(database, arguments)
+    let first = try scene.start()
+    try scene.worker(first).waitForError("3 inserted")
+    let once = try Tools.run("quake-ingest", ["run", "--once"] + database.option + arguments)
+    #expect(once.status == 75, "\(once.errors)")
+    #expect(once.errors.contains("is polled by another worker"))
+    #expect(once.errors.contains("quake-admin refresh all_day"))
+    // One that changes nothing is in nobody's way.
+    let dry = try Tools.run(
+      "quake-ingest", ["run", "--once", "--dry-run"] + database.option + arguments)
+    #expect(dry.status == 0, "\(dry.errors)")
+    try scene.stop()
+    #expect(server.requests.count == 2)
+    #expect(try database.count("quake.import") == 1)
+  }
+
+  @Test(.enabled(if: Pooler.program != nil, "pgbouncer is not installed"))
+  func behindATransactionPoolItRefusesToRun() throws {
+    let pool = try Pooler("transaction", for: database)
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let outcome = try Tools.run(
+      "quake-ingest", ["run", "--database", pool.conninfo, "--feed", server.url])
+    #expect(outcome.status == 77, "\(outcome.errors)")
+    #expect(outcome.errors.contains("cannot hold the locks of its feeds"))
+    #expect(outcome.errors.contains("session mode"))
+    #expect(server.requests.isEmpty)
+    try pool.stop()
+  }
+
+  @Test(.enabled(if: Pooler.program != nil, "pgbouncer is not installed"))
+  func behindASessionPoolItRuns() throws {
+    let pool = try Pooler("session", for: database)
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let run = try Tools.start(
+      "quake-ingest", ["run", "--database", pool.conninfo, "--feed", "\(server.url)@1h"])
+    try run.waitForError("3 inserted")
+    #expect(try database.value("select held from quake.feed_status") == "t")
+    run.signal(SIGTERM)
+    #expect(try run.exit().ending == .exited(0))
+    try pool.stop()
+  }
+}
