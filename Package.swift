@@ -56,6 +56,7 @@ let package = Package(
         .embedInCode("0002_history.sql"),
         .embedInCode("0003_retention.sql"),
         .embedInCode("0004_queries.sql"),
+        .embedInCode("0005_backfill.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),

@@ -29,13 +29,17 @@ public struct Importer {
   ///   - shouldStop: Asked between batches, where the import can be left; the report says that it is
   ///     not complete.
   ///   - progress: Called now and then with the number of records read so far.
+  ///   - beforeCommit: Called in the transaction that ends the import, when all else in it is done, for
+  ///     what must be stored with the records or not at all; its error undoes them. Not called in a dry
+  ///     run.
   /// - Returns: What was done.
   /// - Throws: `StoreError` of kind `badData` if every record is rejected, or the policy forbids what
   ///   was found; `PostgresError`; whatever the source throws. Then nothing of the transaction under
   ///   way stays.
   public func run(
     from source: inout some ImportSource, shouldStop: () -> Bool = { false },
-    progress: (Int64) -> Void = { _ in }
+    progress: (Int64) -> Void = { _ in },
+    beforeCommit: (ImportReport) throws -> Void = { _ in }
   ) throws -> ImportReport {
     let startedAt = Timestamp.now()
     // The first record tells whether there is anything to read, and which columns: a feed that cannot
@@ -65,6 +69,7 @@ public struct Importer {
             &total, format: source.format, startedAt: startedAt, complete: lookahead == nil)
           try storeRejects(of: total.id)
           if options.dryRun { throw DryRun() }
+          if lookahead == nil { try beforeCommit(total) }
         }
         total.isComplete = lookahead == nil
       } while !total.isComplete && !shouldStop()

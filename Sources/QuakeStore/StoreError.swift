@@ -11,6 +11,8 @@ public struct StoreError: Error, Sendable {
     case token(TokenProblem)
     /// Another process has taken this one's place.
     case replaced
+    /// Another process is at the same work.
+    case locked
     /// Something that must not be possible: a fault of the program or of the database.
     case inconsistent
   }

@@ -31,7 +31,7 @@ public struct Failure {
         switch error.kind {
         case .schema: .schema
         case .badData, .token: .badData
-        case .replaced: .tryLater
+        case .replaced, .locked: .tryLater
         case .inconsistent: .internal
         }
       self.init(status, error.message, detail: error.detail, hint: error.hint)
