@@ -95,11 +95,10 @@ public struct BackfillWindows {
   /// Marks a window as done, or cuts it if the service may have cut off its answer, within the
   /// transaction of the import that stores its events.
   ///
-  /// - Returns: Whether it is done.
   /// - Throws: `StoreError` of kind `badData` if it would have to be cut and cannot be.
   public func settle(
     _ window: BackfillWindow, of backfill: Backfill, with report: ImportReport, limit: Int64
-  ) throws -> Bool {
+  ) throws {
     try backfill.add(report, over: connection)
     if window.isWhole(seen: report.seen, limit: limit) {
       try connection.execute(
@@ -108,7 +107,7 @@ public struct BackfillWindows {
            set state = 'done', count = $3, import_id = $4, finished_at = clock_timestamp()
          where backfill_id = $1 and start_time = $2
         """, key(window) + [.integer(report.seen), .integer(report.id)])
-      return true
+      return
     }
     guard let (first, second) = window.halves else {
       throw StoreError(
@@ -118,7 +117,6 @@ public struct BackfillWindows {
         hint: "Ask for larger magnitudes only with --min-magnitude.")
     }
     try replace(window, by: first, and: second)
-    return false
   }
 
   /// How far the backfill has come.

@@ -17,12 +17,15 @@ struct OpenFeed {
   }
 
   /// Opens a feed and reads as much as is needed to tell its format.
+  ///
+  /// - Parameter centre: Whose catalogue it is if it is FDSN text; nil: a URL tells.
   static func open(
     _ reference: FeedReference, fetcher: FeedFetcher, validators: FeedValidators? = nil,
-    strict: Bool
+    strict: Bool, centre: DataCentre? = nil
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
+    options.centre = centre
     switch reference.location {
     case .file(let path):
       let reader = try FeedReader(
@@ -35,6 +38,7 @@ struct OpenFeed {
         name: "standard input", options: options)
       return .opened(OpenFeed(source: FeedImportSource(reader)))
     case .url(let url):
+      options.centre = centre ?? DataCentre(url: url)
       let response = try fetcher.open(url: url, validators: validators)
       if response.isNotModified { return .notModified(response) }
       guard !response.isEmpty else {
