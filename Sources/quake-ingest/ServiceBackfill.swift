@@ -102,32 +102,31 @@ final class ServiceBackfill {
     } catch let error as FeedError where error.kind == .interrupted {
       return
     } catch let error as FeedError where error.mayPass {
-      try failed(window, error.message, error.detail, retryAfter: error.retryAfter)
+      try failed(window, error.detail ?? error.message, retryAfter: error.retryAfter)
     } catch let error as ShortAnswer {
-      try failed(
-        window, "the service gave \(error.seen) events, where it counts \(error.count)", nil)
+      try failed(window, "It gave \(error.seen) events, where it counts \(error.count).")
       // It may be the count that is wrong by now.
       try windows.set(count: nil, of: window)
     } catch let error as StoreError where error.report != nil {
-      try failed(window, error.message, error.detail)
+      try failed(window, error.message)
     }
   }
 
   private func failed(
-    _ window: BackfillWindow, _ message: String, _ detail: String?, retryAfter: Int? = nil
+    _ window: BackfillWindow, _ detail: String, retryAfter: Int? = nil
   ) throws {
     failures += 1
     guard failures < manners.attempts else {
       throw BackfillFailure(
         .unavailable,
-        "gave up on the events from \(window.name) after \(failures) failures in a row: \(message)",
+        "gave up on the events from \(window.name) after \(failures) failures in a row",
         detail: detail,
         hint: "What is stored stays. Run the same command again later to go on from here.")
     }
     // No mistake in one header should end the work.
     let pause = max(backoff.next(), .seconds(min(retryAfter ?? 0, 86_400)))
     diagnostics.warning(
-      "could not fetch the events from \(window.name): \(message)", detail: detail,
+      "could not fetch the events from \(window.name)", detail: detail,
       hint: "Next attempt in \(Readable.duration(pause)).")
     RequestPacer.pause(pause)
   }
@@ -151,11 +150,11 @@ final class ServiceBackfill {
   }
 
   /// The number of events; nil if the service does not count.
-  private func askForCount(_ url: String) throws -> Int64? {
-    do {
+  private func askForCount(_ url: String) throws(FeedError) -> Int64? {
+    do throws(FeedError) {
       let response = try fetcher.open(url: url, validators: nil)
       return response.isEmpty ? nil : try EventService.count(in: response.body)
-    } catch let error as FeedError {
+    } catch {
       guard [400, 404, 405, 501].contains(error.status) else { throw error }
       return nil
     }
