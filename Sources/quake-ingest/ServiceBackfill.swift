@@ -105,8 +105,8 @@ final class ServiceBackfill {
       try failed(window, error.detail ?? error.message, retryAfter: error.retryAfter)
     } catch let error as ShortAnswer {
       try failed(window, "It gave \(error.seen) events, where it counts \(error.count).")
-      // It may be the count that is wrong by now.
-      try windows.set(count: nil, of: window)
+      // It may be the count that is wrong.
+      if failures > 1 { try windows.set(count: nil, of: window) }
     } catch let error as StoreError where error.report != nil {
       try failed(window, error.message)
     }
