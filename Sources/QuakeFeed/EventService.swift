@@ -52,11 +52,14 @@ public struct EventService: Sendable {
     "\(base)/count?\(arguments(query))"
   }
 
-  /// The address of the events that match, the earliest first, at most `limit`: USGS's as GeoJSON,
-  /// which says more than text; any other centre's as the text that all have in common.
-  public func queryURL(_ query: Query, limit: Int64) -> String {
+  /// The address of the events that match, the earliest first: USGS's as GeoJSON, which says more than
+  /// text; any other centre's as the text that all have in common.
+  ///
+  /// - Parameter limit: How many events at most; nil: the service decides. GeoNet's takes no limit.
+  public func queryURL(_ query: Query, limit: Int64?) -> String {
     let format = centre == .usgs ? "geojson" : "text"
-    return "\(base)/query?\(arguments(query))&orderby=time-asc&limit=\(limit)&format=\(format)"
+    let most = limit.map { "&limit=\($0)" } ?? ""
+    return "\(base)/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)"
   }
 
   private func arguments(_ query: Query) -> String {

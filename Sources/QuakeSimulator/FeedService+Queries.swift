@@ -10,6 +10,9 @@ extension FeedService {
     } catch {
       return refusal(error.reason, request, now: now)
     }
+    if !options.takesLimit, let name = request.arguments.map(\.name).first(where: Self.isLimit) {
+      return refusal("\"\(name)\" is not supported", request, now: now)
+    }
     let matching = query.matches(in: state.catalogue.events)
     if request.path.hasSuffix("/count") {
       return count(matching.count, query, request, &state)
@@ -37,6 +40,8 @@ extension FeedService {
     }
     return answer
   }
+
+  private static func isLimit(_ name: String) -> Bool { name == "limit" || name == "offset" }
 
   private func count(
     _ count: Int, _ query: EventQuery, _ request: Request, _ state: inout SimulatorState

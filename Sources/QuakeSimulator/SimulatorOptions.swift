@@ -18,6 +18,8 @@ public struct SimulatorOptions: Sendable {
   public var queryLimit = EventQuery.maximumCount
   /// Whether the FDSN service answers `count`, as USGS's does and most others do not.
   public var answersCounts = true
+  /// Whether the FDSN service takes `limit` and `offset`, as GeoNet's does not.
+  public var takesLimit = true
   /// What goes wrong by itself, again and again; where two apply the first does.
   public var faults: [ScheduledFault] = []
   /// The clock; another than the system's is for tests.

@@ -47,7 +47,7 @@ struct BackfillCommand {
       .init("quake-ingest backfill --from 2020-01-01 --to 2021-01-01", "USGS's catalogue of 2020"),
       .init(
         "quake-ingest backfill --from 2024-01-01 --to 2024-02-01 --url $BASE",
-        "a month of another data centre's, such as https://webservices.ingv.it/fdsnws/event/1"),
+        "another data centre, such as https://webservices.ingv.it/fdsnws/event/1"),
       .init("quake-ingest backfill archive/", "all files in a folder"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)

@@ -39,6 +39,8 @@ final class ServiceBackfill {
   private var counts = true
   /// Whether it has answered a query: then a refusal means that too many events match.
   private var answers = false
+  /// Whether it can be told how many events to give at most.
+  private var takesLimit = true
 
   init(
     _ service: EventService, _ backfill: Backfill, connection: Connection,
@@ -97,8 +99,6 @@ final class ServiceBackfill {
     guard !Signals.stopRequested else { return }
     do {
       try body()
-      failures = 0
-      backoff.reset()
     } catch let error as FeedError where error.kind == .interrupted {
       return
     } catch let error as FeedError where error.mayPass {
@@ -131,6 +131,12 @@ final class ServiceBackfill {
     RequestPacer.pause(pause)
   }
 
+  /// The work has gone on. That a window was counted is not enough: its events may still fail to come.
+  private func succeeded() {
+    failures = 0
+    backoff.reset()
+  }
+
   // MARK: - Steps
 
   private func query(_ window: BackfillWindow) -> EventService.Query {
@@ -161,7 +167,7 @@ final class ServiceBackfill {
   }
 
   private func cut(_ window: BackfillWindow) throws {
-    guard try !windows.cut(window) else { return }
+    guard try !windows.cut(window) else { return succeeded() }
     throw BackfillFailure(
       .badData,
       "the window of one second from \(window.name) holds more events than the service gives at once",
@@ -170,7 +176,7 @@ final class ServiceBackfill {
 
   private func fetch(_ window: BackfillWindow) throws {
     let begun = MonotonicClock.now()
-    let reference = try FeedReference(service.queryURL(query(window), limit: manners.limit))
+    let reference = try FeedReference(queryURL(window))
     guard let feed = try open(reference, window) else { return }
     answers = true
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
@@ -188,6 +194,7 @@ final class ServiceBackfill {
         try self.windows.settle(
           window, of: self.backfill, with: report, limit: self.manners.limit)
       })
+    succeeded()
     try tell(window, report, elapsed: MonotonicClock.now() - begun)
   }
 
@@ -204,20 +211,36 @@ final class ServiceBackfill {
     return nil
   }
 
+  private func queryURL(_ window: BackfillWindow) -> String {
+    service.queryURL(query(window), limit: takesLimit ? manners.limit : nil)
+  }
+
   /// A refusal of the first query may have any reason. So a window of one second is asked for, which
-  /// holds few events: if that is refused, too, it is the query itself that is not liked.
+  /// holds few events: if that is refused, too, it is the query itself that is not liked. Then it is
+  /// tried without the limit, which not every service takes.
   private func refused(_ window: BackfillWindow, _ error: FeedError) throws {
-    if !answers {
-      guard let second = BackfillWindow.second(from: window.start), window.seconds > 1 else {
-        throw error
-      }
-      pacer.wait()
-      _ = try fetcher.open(
-        url: service.queryURL(query(second), limit: manners.limit), validators: nil)
+    if !answers, try !isAnswered(window.firstSecond) {
+      guard takesLimit else { throw error }
+      takesLimit = false
+      guard try isAnswered(window.firstSecond) else { throw error }
       answers = true
+      return diagnostics.verbose("\(service) takes no limit")
     }
+    answers = true
     diagnostics.verbose("\(window.name): refused, so it is cut in two")
     try cut(window)
+  }
+
+  private func isAnswered(_ window: BackfillWindow?) throws -> Bool {
+    guard let window else { return false }
+    pacer.wait()
+    do throws(FeedError) {
+      _ = try fetcher.open(url: queryURL(window), validators: nil)
+      return true
+    } catch {
+      guard error.isRefusal else { throw error }
+      return false
+    }
   }
 
   private func tell(
@@ -251,17 +274,5 @@ final class ServiceBackfill {
   private func estimate(_ progress: BackfillWindows.Progress) -> Int64? {
     guard let span = backfill.parameters.span, progress.secondsDone > 0 else { return nil }
     return Int64(Double(progress.records) / Double(progress.secondsDone) * Double(span.seconds))
-  }
-}
-
-extension BackfillWindow {
-  /// `2020-01-01T00:00:00Z to 2020-02-01T00:00:00Z`.
-  fileprivate var name: String {
-    "\(start.description.prefix(19))Z to \(end.description.prefix(19))Z"
-  }
-
-  /// The window of one second from `start` on.
-  fileprivate static func second(from start: Timestamp) -> BackfillWindow? {
-    BackfillWindow(from: start, to: Timestamp(microseconds: start.microseconds + 1_000_000))
   }
 }

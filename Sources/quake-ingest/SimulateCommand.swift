@@ -22,6 +22,9 @@ enum SimulateCommand {
       .toggle(
         "count", initially: true,
         help: "do not say how many events match an FDSN query, as most services"),
+      .toggle(
+        "limit", initially: true,
+        help: "refuse limit and offset of an FDSN query, as GeoNet's service"),
       .value("port", "N", default: "8642", help: "port on 127.0.0.1; 0 for any that is free"),
       .value("max-age", "SECONDS", default: "60", help: "how long an answer may be cached"),
       .value(
@@ -57,6 +60,7 @@ enum SimulateCommand {
     options.queryLimit =
       try arguments.integer("query-limit", in: 1...20_000) ?? options.queryLimit
     options.answersCounts = arguments.flag("count")
+    options.takesLimit = arguments.flag("limit")
     options.rate = try arguments.double("rate", in: 0...600_000) ?? options.rate
     options.port = try arguments.integer("port", in: 0...65535) ?? 8642
     options.maxAge = try arguments.integer("max-age", in: 0...86_400) ?? options.maxAge

@@ -28,6 +28,7 @@ import Testing
     let service = try EventService(base: "https://me:secret@www.seismicportal.eu/fdsnws/event/1")
     #expect(service.centre == .emsc)
     #expect(try service.queryURL(query(), limit: 10).hasSuffix("&limit=10&format=text"))
+    #expect(try service.queryURL(query(), limit: nil).hasSuffix("&orderby=time-asc&format=text"))
     #expect(try service.queryURL(query(), limit: 10).contains("me:secret@"))
     #expect(!service.description.contains("secret"))
     let mirror = try EventService(base: "http://127.0.0.1:1/", centre: .usgs)

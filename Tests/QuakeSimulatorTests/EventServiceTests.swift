@@ -54,6 +54,18 @@ import Testing
     #expect(try HTTPClient.get(count, port: server.port).status == 404)
   }
 
+  @Test func aServiceMayTakeNoLimit() throws {
+    var options = frozen()
+    options.takesLimit = false
+    let server = try SimulatedFeedServer(options)
+    defer { server.stop() }
+    for argument in ["&limit=5", "&offset=5"] {
+      let refused = try HTTPClient.get(query + argument, port: server.port)
+      #expect(refused.status == 400 && refused.text.contains("is not supported"))
+    }
+    #expect(try HTTPClient.get(query, port: server.port).status == 200)
+  }
+
   @Test func theFirstEventsMayLieFarBack() throws {
     var options = frozen()
     options.days = 3650

@@ -124,6 +124,20 @@ import Testing
     #expect(try requestsAfterSuccess(service.requests()).isEmpty)
   }
 
+  /// As GeoNet's.
+  @Test func aCentreThatTakesNoLimit() throws {
+    let service = try SimulatedService([
+      "--events", "3000", "--query-limit", "700", "--no-count", "--no-limit",
+    ])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "geonet", "--verbose"]))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("takes no limit"))
+    #expect(outcome.errors.contains("refused, so it is cut in two"))
+    #expect(
+      try database.value("select count(*) from quake.quake where code like 'geonet:%'") == "3000")
+  }
+
   @Test func theHostIsTheSourceIfNothingElseIsSaid() throws {
     let service = try SimulatedService(["--events", "10"])
     #expect(try Tools.run("quake-ingest", arguments(service, days: 31, [])).status == 0)
@@ -186,14 +200,52 @@ import Testing
     #expect(try database.count("quake.import_reject") == 0)
   }
 
+  @Test func aServiceThatNeverGivesWhatItCountsIsGivenUp() throws {
+    let service = try SimulatedService(["--events", "500", "--fault", "half"])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--attempts", "3"]))
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("after 3 failures in a row"))
+    #expect(outcome.errors.contains("It gave 250 events, where it counts 500."))
+    #expect(try database.count("quake.quake") == 0)
+  }
+
+  private func fetch(_ server: ScriptedServer, _ more: [String] = []) throws -> ToolProcess.Outcome
+  {
+    try Tools.run(
+      "quake-ingest",
+      ["backfill", "--url", "http://127.0.0.1:\(server.port)", "--from", "2020-01-01"]
+        + ["--to", "2021-01-01"] + database.option + more)
+  }
+
   @Test func aQueryThatIsNotLikedIsNotCutToPieces() throws {
-    let service = try SimulatedService(["--events", "10", "--query-limit", "50"])
-    // The service refuses any query of so many.
-    let outcome = try Tools.run("quake-ingest", arguments(service, days: 31, ["--limit", "60"]))
+    let server = try ScriptedServer(400, body: Array("no".utf8))
+    let outcome = try fetch(server, ["--rate", "1000"])
     #expect(outcome.status == 69)
     #expect(outcome.errors.contains("HTTP status 400"))
-    #expect(try service.requests().count == 3)
+    // The count, the query, one second of it, and that without a limit.
+    #expect(
+      server.requests.map { $0.target.contains("limit=") } == [false, true, true, false])
+    #expect(server.requests.last?.target.contains("endtime=2020-01-01T00:00:01") == true)
     #expect(try database.count("quake.backfill_window") == 1)
+  }
+
+  @Test func theServiceIsLeftInPeaceAsItAsks() throws {
+    let server = try ScriptedServer { request, client in
+      switch request.number {
+      case 0: client.answer(429, ["Retry-After: 1"], "later")
+      case 1: client.answer(200, [], "0\n")
+      default: client.answer(204, [], "")
+      }
+    }
+    let outcome = try fetch(server, ["--rate", "2.5"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let times = server.requests.map(\.arrived)
+    try #require(times.count == 3)
+    #expect(times[1] - times[0] >= .seconds(0.99))
+    #expect(times[2] - times[1] >= .seconds(0.39))
+    #expect(server.requests[2].target.contains("minmagnitude") == false)
+    #expect(server.requests[2].target.hasPrefix("/query?starttime=2020-01-01T00:00:00&endtime="))
   }
 
   @Test func aWrongAddressIsToldAtOnce() throws {
