@@ -56,7 +56,8 @@ let package = Package(
         .embedInCode("0002_history.sql"),
         .embedInCode("0003_retention.sql"),
         .embedInCode("0004_queries.sql"),
-        .embedInCode("0005_backfill.sql"),
+        .embedInCode("0005_judging.sql"),
+        .embedInCode("0006_backfill.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
@@ -83,10 +84,16 @@ let package = Package(
       name: "QuakeTool", dependencies: ["CommandLine", "QuakeStore", "QuakeModel", "Postgres"],
       swiftSettings: strict),
 
+    // Where feeds meet the store; the libraries know nothing of each other.
+    .target(
+      name: "FeedImport", dependencies: ["QuakeFeed", "QuakeStore", "QuakeModel", "Postgres"],
+      swiftSettings: strict),
+
     .executableTarget(
       name: "quake-ingest",
       dependencies: [
-        "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeStore", "QuakeModel", "Postgres",
+        "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeStore", "QuakeModel",
+        "Postgres",
         "CommandLine",
       ],
       swiftSettings: strict),
@@ -102,7 +109,11 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
-      dependencies: ["ChildProcesses", "QuakeTool", "QuakeStore", "QuakeModel", "CommandLine"],
+      dependencies: [
+        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeStore", "QuakeModel",
+        "Postgres",
+        "CommandLine",
+      ],
       swiftSettings: strict),
 
     .executableTarget(

@@ -89,10 +89,11 @@ create function quake.token_at(p_time timestamptz) returns text
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
+  -- By token, not by time: a clock that was set back must not hide what was committed since.
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
-                    where t.at <= p_time order by t.at desc, t.token desc limit 1), '0')
+                    where t.at <= p_time order by t.token desc limit 1), '0')
 $$;
-comment on function quake.token_at(timestamptz) is 'the token that was the newest at a time, by the server''s clock; 0 before the first';
+comment on function quake.token_at(timestamptz) is 'the newest token of a transaction that was committed by a time, by the server''s clock; 0 before the first';
 
 create function quake.token__refuse_expired(p_token text) returns void
   language plpgsql stable

@@ -9,6 +9,7 @@ public enum EmbeddedMigrations {
     ("0002_history.sql", PackageResources._002_history_sql),
     ("0003_retention.sql", PackageResources._003_retention_sql),
     ("0004_queries.sql", PackageResources._004_queries_sql),
-    ("0005_backfill.sql", PackageResources._005_backfill_sql),
+    ("0005_judging.sql", PackageResources._005_judging_sql),
+    ("0006_backfill.sql", PackageResources._006_backfill_sql),
   ]
 }

@@ -345,12 +345,23 @@ CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-  select q.* from quake.quake q where q.code = p_id
-  union all
-  select q.* from quake.quake_alias a join quake.quake q on q.code = a.code
-   where a.id = p_id and not exists (select from quake.quake o where o.code = p_id)
+  -- An id's own row, unless that has given way; then the row that stands for the earthquake now.
+  -- Whoever follows goes through each row once, so that a circle somebody made by hand ends, too.
+  with recursive way (code, next, seen) as (
+    select q.code, q.superseded_by, array[q.code]
+      from quake.quake q
+     where q.code = p_id
+        or not exists (select from quake.quake o where o.code = p_id)
+           and q.code = (select a.code from quake.quake_alias a where a.id = p_id)
+    union all
+    select q.code, q.superseded_by, w.seen || q.code
+      from way w join quake.quake q on q.code = w.next
+     where q.code <> all (w.seen)
+  )
+  select q.* from quake.quake q
+   where q.code = (select w.code from way w order by cardinality(w.seen) desc limit 1)
 $$;
-COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has, or had, this id: no row or one';
+COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has, or had, this id: no row or one; what was superseded leads to its successor';
 CREATE FUNCTION quake.history_covers(p_number bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -668,10 +679,11 @@ CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+  -- By token, not by time: a clock that was set back must not hide what was committed since.
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
-                    where t.at <= p_time order by t.at desc, t.token desc limit 1), '0')
+                    where t.at <= p_time order by t.token desc limit 1), '0')
 $$;
-COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the token that was the newest at a time, by the server''s clock; 0 before the first';
+COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the newest token of a transaction that was committed by a time, by the server''s clock; 0 before the first';
 CREATE FUNCTION quake.token_number(p_token text) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -752,6 +764,18 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
    order by v.id
 $$;
 COMMENT ON FUNCTION quake.versions(p_code text) IS 'the versions of the event of a code that the history holds, the oldest first; event is null where a truncate took it away';
+CREATE TABLE quake.absence (
+    code text NOT NULL,
+    feed text NOT NULL,
+    snapshots integer NOT NULL,
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT absence_snapshots_count CHECK ((snapshots > 0))
+);
+COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them';
+COMMENT ON COLUMN quake.absence.code IS 'the event (quake.code)';
+COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), under whatever address that came';
+COMMENT ON COLUMN quake.absence.snapshots IS 'from how many snapshots, one after the other';
+COMMENT ON COLUMN quake.absence.since IS 'when the first of these was generated';
 CREATE TABLE quake.backfill (
     id bigint NOT NULL,
     url text NOT NULL,
@@ -882,6 +906,78 @@ COMMENT ON COLUMN quake.change_transaction.updated IS 'updates that changed some
 COMMENT ON COLUMN quake.change_transaction.deleted IS 'events deleted';
 COMMENT ON COLUMN quake.change_transaction.truncated IS 'times the table was truncated';
 COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change, if one did';
+CREATE VIEW quake.current_quake AS
+ SELECT quake.code,
+    quake.net,
+    quake.net_code,
+    quake.source,
+    quake.type,
+    quake.status,
+    quake.magnitude,
+    quake.magnitude_type,
+    quake.place,
+    quake."time",
+    quake.updated,
+    quake.longitude,
+    quake.latitude,
+    quake.depth,
+    quake.title,
+    quake.url,
+    quake.detail,
+    quake.felt,
+    quake.cdi,
+    quake.mmi,
+    quake.alert,
+    quake.tsunami,
+    quake.sig,
+    quake.nst,
+    quake.dmin,
+    quake.rms,
+    quake.gap,
+    quake.ids,
+    quake.sources,
+    quake.types,
+    quake.as_of,
+    quake.validated,
+    quake.withdrawn_at,
+    quake.superseded_by
+   FROM quake.quake
+  WHERE ((quake.superseded_by IS NULL) AND (quake.withdrawn_at IS NULL));
+COMMENT ON VIEW quake.current_quake IS 'the events that stand for an earthquake now: neither superseded nor withdrawn';
+COMMENT ON COLUMN quake.current_quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON COLUMN quake.current_quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.current_quake.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.current_quake.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
+COMMENT ON COLUMN quake.current_quake.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.current_quake.status IS 'automatic, reviewed, deleted, as the feed spells it';
+COMMENT ON COLUMN quake.current_quake.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
+COMMENT ON COLUMN quake.current_quake.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.current_quake.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.current_quake."time" IS 'origin time';
+COMMENT ON COLUMN quake.current_quake.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.current_quake.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.current_quake.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.current_quake.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
+COMMENT ON COLUMN quake.current_quake.title IS 'headline for people';
+COMMENT ON COLUMN quake.current_quake.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.current_quake.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.current_quake.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.current_quake.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.current_quake.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.current_quake.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.current_quake.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
+COMMENT ON COLUMN quake.current_quake.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.current_quake.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.current_quake.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.current_quake.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.current_quake.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.current_quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.current_quake.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.current_quake.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
+COMMENT ON COLUMN quake.current_quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
+COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.current_quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 CREATE TABLE quake.feed (
     name text NOT NULL,
     url text NOT NULL,
@@ -942,7 +1038,24 @@ CREATE TABLE quake.import (
     complete boolean DEFAULT false NOT NULL,
     program text NOT NULL,
     token bigint,
+    superseded bigint DEFAULT 0 NOT NULL,
+    withdrawn bigint DEFAULT 0 NOT NULL,
+    restored bigint DEFAULT 0 NOT NULL,
+    covers_from timestamp with time zone,
+    covers_to timestamp with time zone,
+    minimum_magnitude double precision,
+    quarantined_at timestamp with time zone,
+    quarantine_reason text,
+    quarantine_detail text,
+    decision text,
+    decided_at timestamp with time zone,
+    applied_import_id bigint,
     CONSTRAINT import_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
+    CONSTRAINT import_decision CHECK ((decision = ANY (ARRAY['applied'::text, 'discarded'::text]))),
+    CONSTRAINT import_decision_whole CHECK ((((decision IS NULL) = (decided_at IS NULL)) AND ((decision IS NULL) OR (quarantined_at IS NOT NULL)))),
+    CONSTRAINT import_quarantine_reason CHECK ((quarantine_reason = ANY (ARRAY['implausible times'::text, 'mass loss'::text, 'stale'::text, 'empty'::text, 'truncated'::text, 'damaged'::text]))),
+    CONSTRAINT import_quarantine_untouched CHECK (((quarantined_at IS NULL) OR ((inserted = 0) AND (updated = 0) AND (superseded = 0) AND (withdrawn = 0) AND (restored = 0) AND (token IS NULL)))),
+    CONSTRAINT import_quarantine_whole CHECK (((quarantined_at IS NULL) = (quarantine_reason IS NULL))),
     CONSTRAINT import_stale_unchanged CHECK ((stale <= unchanged))
 );
 COMMENT ON TABLE quake.import IS 'one row for each run of an import that reached the store, written in the transaction of its data';
@@ -969,6 +1082,28 @@ COMMENT ON COLUMN quake.import.merge_duration IS 'time spent on merging';
 COMMENT ON COLUMN quake.import.complete IS 'false while an import that commits in batches has not reached its end';
 COMMENT ON COLUMN quake.import.program IS 'program and version that ran the import';
 COMMENT ON COLUMN quake.import.token IS 'number of the (last) transaction that it changed events in; null: it changed none';
+COMMENT ON COLUMN quake.import.superseded IS 'events that gave way to another row of the same earthquake (quake.superseded_by)';
+COMMENT ON COLUMN quake.import.withdrawn IS 'events that had been missing often enough to be withdrawn (quake.withdrawn_at)';
+COMMENT ON COLUMN quake.import.restored IS 'events that were superseded or withdrawn and came back';
+COMMENT ON COLUMN quake.import.covers_from IS 'origin time from which on the snapshot should hold every event of its catalogue; null: it is not known what it should hold';
+COMMENT ON COLUMN quake.import.covers_to IS 'origin time up to which it should';
+COMMENT ON COLUMN quake.import.minimum_magnitude IS 'magnitude that an event must have to be in the snapshot; null: none';
+COMMENT ON COLUMN quake.import.quarantined_at IS 'when the snapshot was set aside instead of being applied; null: it was applied';
+COMMENT ON COLUMN quake.import.quarantine_reason IS 'why: implausible times, mass loss, stale, empty, truncated, damaged';
+COMMENT ON COLUMN quake.import.quarantine_detail IS 'the figures that led to that';
+COMMENT ON COLUMN quake.import.decision IS 'what somebody decided on it later: applied, discarded; null: nothing yet';
+COMMENT ON COLUMN quake.import.decided_at IS 'when that was decided';
+COMMENT ON COLUMN quake.import.applied_import_id IS 'the import that applied it in the end';
+CREATE TABLE quake.import_body (
+    import_id bigint NOT NULL,
+    part integer NOT NULL,
+    bytes bytea NOT NULL
+);
+ALTER TABLE ONLY quake.import_body ALTER COLUMN bytes SET STORAGE EXTERNAL;
+COMMENT ON TABLE quake.import_body IS 'bodies of the snapshots that are in quarantine, gzip data in parts';
+COMMENT ON COLUMN quake.import_body.import_id IS 'the import (import.id)';
+COMMENT ON COLUMN quake.import_body.part IS 'which part, from 0';
+COMMENT ON COLUMN quake.import_body.bytes IS 'the part''s bytes; all parts together are one gzip file';
 ALTER TABLE quake.import ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME quake.import_id_seq
     START WITH 1
@@ -1183,6 +1318,8 @@ COMMENT ON COLUMN quake.watcher_lag.transactions_behind IS 'transactions that it
 COMMENT ON COLUMN quake.watcher_lag.time_behind IS 'how long the oldest of them has been waiting';
 COMMENT ON COLUMN quake.watcher_lag.needs IS 'number of the token after which it needs the history';
 COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that has been purged: it cannot go on from there';
+ALTER TABLE ONLY quake.absence
+    ADD CONSTRAINT absence_pkey PRIMARY KEY (code, feed);
 ALTER TABLE ONLY quake.backfill_file
     ADD CONSTRAINT backfill_file_pkey PRIMARY KEY (path);
 ALTER TABLE ONLY quake.backfill
@@ -1197,6 +1334,8 @@ ALTER TABLE ONLY quake.feed
     ADD CONSTRAINT feed_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY quake.history_floor
     ADD CONSTRAINT history_floor_pkey PRIMARY KEY (single);
+ALTER TABLE ONLY quake.import_body
+    ADD CONSTRAINT import_body_pkey PRIMARY KEY (import_id, part);
 ALTER TABLE ONLY quake.import
     ADD CONSTRAINT import_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY quake.import_reject
@@ -1214,9 +1353,14 @@ ALTER TABLE ONLY quake.watcher
 CREATE INDEX backfill_file_backfill ON quake.backfill_file USING btree (backfill_id);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
+CREATE INDEX import_applied_import_id ON quake.import USING btree (applied_import_id) WHERE (applied_import_id IS NOT NULL);
+CREATE INDEX import_covers ON quake.import USING btree (generated) WHERE ((covers_to IS NOT NULL) AND (quarantined_at IS NULL));
+CREATE INDEX import_feed ON quake.import USING btree (feed, id);
 CREATE INDEX import_generated ON quake.import USING btree (generated);
+CREATE INDEX import_quarantined_at ON quake.import USING btree (quarantined_at) WHERE (quarantined_at IS NOT NULL);
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);
 CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);
+CREATE INDEX quake_superseded_by ON quake.quake USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX quake_time ON quake.quake USING btree ("time");
 CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);
 CREATE INDEX quake_version_truncate ON quake.quake_version USING btree (id) WHERE (op = 'truncate'::text);
@@ -1232,5 +1376,9 @@ ALTER TABLE ONLY quake.backfill_window
     ADD CONSTRAINT backfill_window_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
+ALTER TABLE ONLY quake.import
+    ADD CONSTRAINT import_applied FOREIGN KEY (applied_import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
+ALTER TABLE ONLY quake.import_body
+    ADD CONSTRAINT import_body_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.import_reject
     ADD CONSTRAINT import_reject_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;

@@ -72,6 +72,12 @@ public struct CopyWriter: ~Copyable {
     used += utf8.count
   }
 
+  /// A `bytea`.
+  public mutating func bytes(_ value: UnsafeRawBufferPointer) throws(PostgresError) {
+    // In the binary form a text is its bytes, too.
+    try text(value)
+  }
+
   /// A text.
   public mutating func text(_ value: String) throws(PostgresError) {
     let utf8 = Array(value.utf8)

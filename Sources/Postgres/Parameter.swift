@@ -21,6 +21,11 @@ public enum Parameter: Sendable {
     value.map { Parameter.integer($0) } ?? .null
   }
 
+  /// A double, or null.
+  public static func double(_ value: Double?) -> Parameter {
+    value.map { Parameter.double($0) } ?? .null
+  }
+
   /// An array of texts (`text[]`). None may contain NUL.
   public static func array(_ values: some Sequence<String>) -> Parameter {
     let elements = values.map { value in

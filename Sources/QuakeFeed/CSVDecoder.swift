@@ -25,6 +25,7 @@ struct CSVDecoder {
   let columns: [QuakeColumn]
   /// For each field of a row, what it is; nil for those that mean nothing to us.
   private let fields: [(column: QuakeColumn, reading: TextReading)?]
+  private let codeIndex: Int
   private let strict: Bool
   private var scratch: [UInt8] = []
 
@@ -63,6 +64,7 @@ struct CSVDecoder {
         hint: isHeader ? nil : "Check the URL or the file.")
     }
     self.fields = fields
+    codeIndex = fields.firstIndex { $0?.column == .code } ?? 0
     let carried = present.union([.source]).union(present.contains(.net) ? [.netCode] : [])
     columns = QuakeColumn.feed.filter(carried.contains)
   }
@@ -81,18 +83,27 @@ struct CSVDecoder {
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
     record.set(.source, "usgs")
-    for (field, target) in zip(rows.fields, fields) {
-      guard let target, !field.range.isEmpty else { continue }
-      let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
-        do throws(Rejection) {
-          return .success(try target.reading.set(text, target.column, in: &record))
-        } catch {
-          return .failure(error)
-        }
-      }
-      try result.get()
+    // First of all, so that a reject of the others has it.
+    try set(rows.fields[codeIndex], fields[codeIndex], of: rows, in: &record)
+    for index in fields.indices where index != codeIndex {
+      try set(rows.fields[index], fields[index], of: rows, in: &record)
     }
     record.setNetCode(scratch: &scratch)
     try FieldCheck.checkComplete(record, strict: strict)
+  }
+
+  private mutating func set(
+    _ field: CSVRowReader.Field, _ target: (column: QuakeColumn, reading: TextReading)?,
+    of rows: CSVRowReader, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard let target, !field.range.isEmpty else { return }
+    let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
+      do throws(Rejection) {
+        return .success(try target.reading.set(text, target.column, in: &record))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
   }
 }

@@ -115,7 +115,8 @@ struct FeatureDecoder {
     default: throw wrongType(column, value, "a number of milliseconds")
     }
     guard let instant else {
-      throw Rejection("The \(FieldCheck.name(column)) is not within the years 1 to 9999.")
+      throw Rejection(
+        "The \(FieldCheck.name(column)) is not within the years 1 to 9999.", of: column)
     }
     return instant
   }
@@ -189,6 +190,7 @@ struct FeatureDecoder {
   ) -> Rejection {
     let found =
       value.number.map { "\($0)" } ?? (value.kind == CSJ_NULL ? "null" : value.kindName)
-    return Rejection("The \(FieldCheck.name(column)) is not \(expected) but \(found).")
+    return Rejection(
+      "The \(FieldCheck.name(column)) is not \(expected) but \(found).", of: column)
   }
 }

@@ -181,7 +181,7 @@ public final class FeedReader {
     record.removeAll()
     return .reject(
       FeedReject(
-        number: recordsSeen, byteOffset: offset, line: line, code: code, reason: rejection.reason,
+        number: recordsSeen, byteOffset: offset, line: line, code: code, rejection: rejection,
         raw: raw))
   }
 }

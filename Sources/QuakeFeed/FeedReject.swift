@@ -1,3 +1,5 @@
+import QuakeModel
+
 /// One event that cannot be taken, and why.
 public struct FeedReject: Sendable, Equatable {
   /// The most bytes that `raw` may have.
@@ -13,19 +15,22 @@ public struct FeedReject: Sendable, Equatable {
   public let code: String?
   /// Why, as a sentence.
   public let reason: String
+  /// Whether it is its origin time, or the time of its update, that is missing or makes no sense.
+  public let isOfTime: Bool
   /// The event as it was written, at most `maximumRawBytes` long: cut there, invalid UTF-8 replaced
   /// by U+FFFD, and NUL, which PostgreSQL cannot store, by `\u0000`.
   public let raw: String
 
   init(
-    number: Int, byteOffset: Int, line: Int, code: String?, reason: String,
+    number: Int, byteOffset: Int, line: Int, code: String?, rejection: Rejection,
     raw: UnsafeRawBufferPointer
   ) {
     self.number = number
     self.byteOffset = byteOffset
     self.line = line
     self.code = code
-    self.reason = reason
+    reason = rejection.reason
+    isOfTime = rejection.column == .time || rejection.column == .updated
     self.raw = Self.text(raw)
   }
 

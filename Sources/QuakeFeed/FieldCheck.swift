@@ -59,7 +59,7 @@ enum FieldCheck {
   /// program wanted besides.
   static func checkComplete(_ record: QuakeRecord, strict: Bool) throws(Rejection) {
     guard record.has(.code) else { throw Rejection("The event has no code.") }
-    guard record.has(.time) else { throw Rejection("The event has no time.") }
+    guard record.has(.time) else { throw Rejection("The event has no time.", of: .time) }
     guard record.has(.longitude), record.has(.latitude) else {
       throw Rejection("The event has no coordinates.")
     }

@@ -43,6 +43,7 @@ enum TextReading {
     _ column: QuakeColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
     let found = FeedReject.text(UnsafeRawBufferPointer(rebasing: text.prefix(64)))
-    return Rejection("The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).")
+    return Rejection(
+      "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
   }
 }

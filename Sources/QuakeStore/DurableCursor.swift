@@ -35,27 +35,45 @@ public struct DurableCursor {
     return HistoryPlace(token: token, changes: changes)
   }
 
-  /// Moves the cursor, or makes it if the name is new. A crash of the server may take the last moves
-  /// back: then some changes come twice.
+  /// Moves the cursor to where its watcher begins; makes it if the name is new.
   ///
   /// - Throws: `StoreError` of kind `replaced` if another process has taken it.
-  public func move(to place: HistoryPlace, over connection: Connection) throws {
-    let words = "\(place.token)".split(separator: ".")
-    let moved = try connection.execute(
+  public func begin(at place: HistoryPlace, over connection: Connection) throws {
+    let begun = try connection.execute(
       """
-      with quickly as (select set_config('synchronous_commit', 'off', true))
       insert into quake.watcher as w (name, holder, token, nonce, changes)
-      select $1, $2, $3, $4, $5 from quickly
+      values ($1, $2, $3, $4, $5)
       on conflict (name) do update
          set token = excluded.token, nonce = excluded.nonce, changes = excluded.changes,
              moved_at = now(), seen_at = now()
        where w.holder = excluded.holder
-      """,
-      [
-        .text(name), .text(holder), .integer(place.token.number),
-        .text(words.count == 2 ? String(words[1]) : nil), .integer(place.changes),
-      ])
+      """, parameters(place))
+    try check(begun.affectedRows)
+  }
+
+  /// Moves the cursor. A crash of the server may take the last moves back: then some changes come
+  /// twice.
+  ///
+  /// - Throws: `StoreError` of kind `replaced` if another process has taken it, or somebody has
+  ///   removed it.
+  public func move(to place: HistoryPlace, over connection: Connection) throws {
+    let moved = try connection.execute(
+      """
+      with quickly as (select set_config('synchronous_commit', 'off', true))
+      update quake.watcher w
+         set token = $3, nonce = $4, changes = $5, moved_at = now(), seen_at = now()
+        from quickly
+       where w.name = $1 and w.holder = $2
+      """, parameters(place))
     try check(moved.affectedRows)
+  }
+
+  private func parameters(_ place: HistoryPlace) -> [Parameter] {
+    let words = "\(place.token)".split(separator: ".")
+    return [
+      .text(name), .text(holder), .integer(place.token.number),
+      .text(words.count == 2 ? String(words[1]) : nil), .integer(place.changes),
+    ]
   }
 
   /// Tells that the process is alive, where there is nothing to move.

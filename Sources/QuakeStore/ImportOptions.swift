@@ -37,6 +37,11 @@ public struct ImportOptions: Sendable {
   public var commitEvery: Int?
   /// What happens to events that the store already has.
   public var policy = MergePolicy.incoming
+  /// What a snapshot of the feed should hold; nil: nobody knows.
+  public var scope: FeedScope?
+  /// How bad a snapshot may be and still be applied; a worse one goes into quarantine. Nil: whatever
+  /// it is like, it is applied. An import that commits in batches is never judged: that takes all of it.
+  public var limits: SnapshotLimits?
   /// Do everything, then roll it back.
   public var dryRun = false
 
@@ -68,6 +73,14 @@ public struct ImportReport: Sendable {
   public var duplicate: Int64 = 0
   /// Of the unchanged, those whose row is of a newer snapshot.
   public var stale: Int64 = 0
+  /// Events that gave way to another row of the same earthquake.
+  public var superseded: Int64 = 0
+  /// Events that had been missing often enough to be withdrawn.
+  public var withdrawn: Int64 = 0
+  /// Events that were superseded or withdrawn, and came back.
+  public var restored: Int64 = 0
+  /// What was wrong with the snapshot, so that it was set aside; nil: it was applied.
+  public var quarantine: QuarantineVerdict?
   /// Bytes of the body after decompression.
   public var bytes: Int64 = 0
   /// Time spent on receiving, decoding and staging.
@@ -86,7 +99,8 @@ public struct ImportReport: Sendable {
   /// A report of nothing done.
   public init() {}
 
-  mutating func add(_ batch: ImportReport) {
+  /// Adds the counts of another report, or of another part.
+  public mutating func add(_ batch: ImportReport) {
     seen += batch.seen
     inserted += batch.inserted
     updated += batch.updated
@@ -94,6 +108,9 @@ public struct ImportReport: Sendable {
     rejected += batch.rejected
     duplicate += batch.duplicate
     stale += batch.stale
+    superseded += batch.superseded
+    withdrawn += batch.withdrawn
+    restored += batch.restored
     mergeDuration += batch.mergeDuration
     receiveDuration += batch.receiveDuration
     if firstReject == nil { firstReject = batch.firstReject }

@@ -17,6 +17,15 @@ public protocol ImportSource {
 
   /// Bytes of the body read so far, after decompression.
   var bytesRead: Int64 { get }
+
+  /// Hands over the whole body as a gzip file, in parts; nothing where it was not kept. Asked for when
+  /// the body goes into quarantine.
+  func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws
+}
+
+extension ImportSource {
+  /// No body was kept.
+  public func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {}
 }
 
 /// What a source hands over.
@@ -35,9 +44,17 @@ public struct ImportReject: Sendable {
   public let reason: String
   /// The record as it came.
   public let raw: String
+  /// The event's code, where that much could be read: then it is not missing.
+  public let code: String?
+  /// Whether it is a time that is missing or makes no sense.
+  public let isOfTime: Bool
 
   /// A rejected record of the given parts.
-  public init(place: String, reason: String, raw: String) {
+  public init(
+    place: String, reason: String, raw: String, code: String? = nil, isOfTime: Bool = false
+  ) {
+    self.code = code
+    self.isOfTime = isOfTime
     self.place = place
     self.reason = reason
     self.raw = raw

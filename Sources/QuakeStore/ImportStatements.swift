@@ -3,7 +3,6 @@ internal import QuakeModel
 
 /// The SQL of an import, made from the column list for the columns that a source can fill.
 struct ImportStatements {
-  let copy: SQL
   let merge: SQL
   let countStale: SQL
   let firstConflict: SQL
@@ -13,9 +12,20 @@ struct ImportStatements {
       create temporary table if not exists quake_staging (
         record bigint not null,
         \(QuakeColumn.feed.map { "\($0.name) \(sqlType(of: $0))" }.joined(separator: ", ")),
-        reject_place text, reject_reason text, reject_raw text
+        reject_place text, reject_reason text, reject_raw text, reject_of_time boolean
       ) on commit delete rows
       """)
+
+  /// Into the columns that a source can fill, and those of a reject.
+  static func copy(_ columns: [QuakeColumn]) -> SQL {
+    let names = columns.map(\.name).joined(separator: ", ")
+    return SQL(
+      trusted: """
+        copy pg_temp.quake_staging
+          (record, \(names), reject_place, reject_reason, reject_raw, reject_of_time)
+        from stdin (format binary)
+        """)
+  }
 
   /// Of the records of one code the last counts. The join is there so that a feed without any, which
   /// is the rule, costs no more than the grouping.
@@ -23,25 +33,27 @@ struct ImportStatements {
     delete from pg_temp.quake_staging s
      using (select code, max(record) as last from pg_temp.quake_staging
              where reject_reason is null group by code having count(*) > 1) d
-     where s.code = d.code and s.record < d.last
+     where s.code = d.code and s.record < d.last and s.reject_reason is null
     """
 
   /// - Parameter columns: What the source can fill; `code` is among them.
-  init(columns: [QuakeColumn], policy: MergePolicy) {
+  /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. Then an event
+  ///   that this one held is as that one said, also where it said nothing new and so left no trace in
+  ///   the row.
+  init(columns: [QuakeColumn], policy: MergePolicy, isLate: Bool) {
     let all = columns.map(\.name)
     let rest = columns.filter { $0 != .code }.map(\.name)
     func list(_ names: [String], _ prefix: String = "") -> String {
       names.map { prefix + $0 }.joined(separator: ", ")
     }
-    copy = SQL(
-      trusted: """
-        copy pg_temp.quake_staging (record, \(list(all)), reject_place, reject_reason, reject_raw)
-        from stdin (format binary)
-        """)
     let differs = "(\(list(rest, "o."))) is distinct from (\(list(rest, "s.")))"
     let fresh =
       policy == .always
-      ? "true" : "(o.as_of is null or $1::timestamptz is null or o.as_of <= $1::timestamptz)"
+      ? "true"
+      : """
+      (o.as_of is null or $1::timestamptz is null or o.as_of <= $1::timestamptz)
+      \(isLate ? "and not exists (\(Self.confirmation))" : "")
+      """
 
     // In the order of the codes, so that two imports of the same events wait for each other instead of
     // ending in a deadlock.
@@ -94,13 +106,41 @@ struct ImportStatements {
        where s.reject_reason is null and \(differs)
       """
     // After the merge, what still differs is what was held back for being older than the row.
-    countStale = SQL(
-      trusted: """
-        select case when exists (select from quake.import where generated > $1::timestamptz)
-                    then (select count(*) \(conflicting) and o.as_of > $1::timestamptz) else 0 end
-        """)
+    countStale = SQL(trusted: "select count(*) \(conflicting)")
     firstConflict = SQL(trusted: "select min(s.code), count(*) \(conflicting)")
   }
+
+  /// Whether any snapshot that was generated after $1 has been applied and is known to have held what it
+  /// should.
+  static let isLate: SQL = """
+    select exists (select from quake.import
+                    where generated > $1::timestamptz and covers_to is not null and quarantined_at is null)
+    """
+
+  /// Whether any snapshot that was generated after $1 has been imported.
+  static let hasNewer: SQL = """
+    select exists (select from quake.import where generated > $1::timestamptz)
+    """
+
+  /// Whether one of the same window and threshold that was not generated before has been applied. The
+  /// parameters are a scope's.
+  static let isLateInScope: SQL = """
+    select exists (select from quake.import
+                    where generated >= $5::timestamptz and quarantined_at is null
+                      and covers_to - covers_from = $3::timestamptz - $2::timestamptz
+                      and minimum_magnitude is not distinct from $4::double precision
+                      and $1::text is not null)
+    """
+
+  /// The newer snapshots that had the event `o`.
+  private static let confirmation = """
+    select from quake.import i
+     where i.generated > $1::timestamptz and i.covers_to is not null and i.quarantined_at is null
+       and o.time between i.covers_from and i.covers_to
+       and (i.minimum_magnitude is null or o.magnitude >= i.minimum_magnitude)
+       and o.source = 'usgs' and o.withdrawn_at is null and o.superseded_by is null
+       and not exists (select from quake.absence a where a.code = o.code)
+    """
 
   private static func sqlType(of column: QuakeColumn) -> String {
     switch column.kind {

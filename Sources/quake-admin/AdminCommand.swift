@@ -7,7 +7,8 @@ enum AdminCommand {
     "quake-admin", purpose: "look after the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      MigrateCommand.table, HistoryCommand.table, WatchersCommand.table, ServerCommand.table,
+      MigrateCommand.table, ImportsCommand.table, HistoryCommand.table, WatchersCommand.table,
+      ServerCommand.table,
     ],
     examples: [
       .init("quake-admin migrate --status", "what has been applied to the database, what has not"),
@@ -18,6 +19,7 @@ enum AdminCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
+    case "imports": try ImportsCommand.run(arguments, diagnostics)
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)

@@ -1,4 +1,5 @@
 import CommandLine
+import FeedImport
 import Postgres
 import QuakeFeed
 import QuakeModel

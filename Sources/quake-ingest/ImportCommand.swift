@@ -1,4 +1,5 @@
 import CommandLine
+import FeedImport
 import Glibc
 import Postgres
 import QuakeFeed
@@ -99,6 +100,7 @@ struct ImportCommand {
     else { return }
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)
+    importOptions.scope = reference.scope
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
     let importer = Importer(connection: connection, options: importOptions)
     let report: ImportReport
@@ -121,20 +123,8 @@ struct ImportCommand {
       diagnostics.warning(rejects.message, hint: rejects.hint)
     }
     // For people the error says it all.
-    if refusal == nil || writesJSON { try write(summary, to: output) }
+    if refusal == nil || writesJSON { try summary.print(to: output, asJSON: writesJSON) }
     if let refusal { throw refusal }
-  }
-
-  private func write(_ summary: ImportSummary, to output: StandardOutput) throws {
-    if writesJSON {
-      var json = JSONWriter()
-      summary.write(to: &json)
-      json.newline()
-      try output.write(json.bytes)
-    } else {
-      try output.writeLine(summary.text)
-    }
-    try output.flush()
   }
 
   /// The files a pattern matches, in order; what is no pattern, or matches nothing, is left for

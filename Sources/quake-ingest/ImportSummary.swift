@@ -11,12 +11,24 @@ struct ImportSummary {
 
   /// One line.
   var text: String {
+    if let quarantine = report.quarantine {
+      return "\(options.feed): set aside as \(quarantine.reason.rawValue): \(quarantine.detail)"
+        + (report.id.map { " See \"quake-admin imports\", import \($0)." } ?? "")
+    }
+    return counts
+  }
+
+  private var counts: String {
     func count(_ value: Int64) -> String { Readable.count(Int(value)) }
     var text =
       "\(options.feed): \(count(report.seen)) seen: \(count(report.inserted)) inserted, "
       + "\(count(report.updated)) updated, \(count(report.unchanged)) unchanged, "
       + "\(count(report.rejected)) rejected, \(count(report.duplicate)) duplicate, "
       + "in \(Readable.duration(elapsed))"
+    for (count, what) in [
+      (report.superseded, "superseded"), (report.withdrawn, "withdrawn"),
+      (report.restored, "restored"),
+    ] where count > 0 { text += ", \(Readable.count(Int(count))) \(what)" }
     if report.stale > 0 { text += "; \(count(report.stale)) older than what is stored" }
     if let token = report.token { text += "; token \(token)" }
     if options.dryRun { text += " (dry run, rolled back)" }
@@ -31,6 +43,19 @@ struct ImportSummary {
       "\(options.feed): \(what) rejected, the first: \(first.place): \(first.reason)",
       report.id.map { "They are kept in quake.import_reject, import_id \($0)." }
     )
+  }
+
+  /// Writes a line, as text or as JSON.
+  func print(to output: StandardOutput, asJSON: Bool) throws {
+    if asJSON {
+      var json = JSONWriter()
+      write(to: &json)
+      json.newline()
+      try output.write(json.bytes)
+    } else {
+      try output.writeLine(text)
+    }
+    try output.flush()
   }
 
   /// One JSON object.
@@ -64,6 +89,23 @@ struct ImportSummary {
       json.integer(Int(report.duplicate))
       json.key("stale")
       json.integer(Int(report.stale))
+      json.key("superseded")
+      json.integer(Int(report.superseded))
+      json.key("withdrawn")
+      json.integer(Int(report.withdrawn))
+      json.key("restored")
+      json.integer(Int(report.restored))
+      json.key("quarantine")
+      if let quarantine = report.quarantine {
+        json.object { json in
+          json.key("reason")
+          json.string(quarantine.reason.rawValue)
+          json.key("detail")
+          json.string(quarantine.detail)
+        }
+      } else {
+        json.null()
+      }
       json.key("bytes")
       json.integer(Int(report.bytes))
       json.key("seconds")

@@ -10,7 +10,8 @@ enum IngestCommand {
     "quake-ingest", purpose: "bring earthquake feeds into the database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      RunCommand.table, ImportCommand.table, BackfillCommand.table, SimulateCommand.table,
+      RunCommand.table, ImportCommand.table, BackfillCommand.table, ReplayCommand.table,
+      SimulateCommand.table,
     ],
     examples: [
       .init("quake-ingest run --feed all_day", "poll USGS's feed of the past day each minute"),
@@ -51,6 +52,7 @@ enum IngestCommand {
     switch arguments.subcommand.first {
     case "import": try ImportCommand(arguments, diagnostics).run()
     case "backfill": try BackfillCommand(arguments, diagnostics).run()
+    case "replay": try ReplayCommand(arguments, diagnostics).run()
     case "simulate": try SimulateCommand.run(arguments, diagnostics)
     default: try RunCommand(arguments, diagnostics).run()
     }

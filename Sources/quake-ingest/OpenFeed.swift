@@ -1,4 +1,5 @@
 import CommandLine
+import FeedImport
 import QuakeFeed
 import QuakeModel
 import QuakeStore
@@ -14,39 +15,49 @@ struct OpenFeed {
     case opened(OpenFeed)
     /// The version one has is still the newest.
     case notModified(FeedResponse)
+    /// The body, which is kept, cannot be read.
+    case unreadable(OpenFeed, FeedError)
   }
 
   /// Opens a feed and reads as much as is needed to tell its format.
   ///
-  /// - Parameter centre: Whose catalogue it is if it is FDSN text; nil: a URL tells.
+  /// - Parameters:
+  ///   - centre: Whose catalogue it is if it is FDSN text; nil: a URL tells.
+  ///   - keepsBody: Whether the body must be there afterwards, too, also one that cannot be read.
   static func open(
     _ reference: FeedReference, fetcher: FeedFetcher, validators: FeedValidators? = nil,
-    strict: Bool, centre: DataCentre? = nil
+    strict: Bool, centre: DataCentre? = nil, keepsBody: Bool = false
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
     options.centre = centre
+    var response: FeedResponse?
+    let body: any ByteSource
     switch reference.location {
     case .file(let path):
-      let reader = try FeedReader(
-        source: try FileSource(path: path, interrupt: { Signals.stopRequested }),
-        name: reference.description, options: options)
-      return .opened(OpenFeed(source: FeedImportSource(reader)))
+      body = try FileSource(path: path, interrupt: { Signals.stopRequested })
     case .standardInput:
-      let reader = try FeedReader(
-        source: FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested }),
-        name: "standard input", options: options)
-      return .opened(OpenFeed(source: FeedImportSource(reader)))
+      body = FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested })
     case .url(let url):
       options.centre = centre ?? DataCentre(url: url)
-      let response = try fetcher.open(url: url, validators: validators)
-      if response.isNotModified { return .notModified(response) }
-      guard !response.isEmpty else {
-        return .opened(OpenFeed(source: FeedImportSource(nil), response: response))
+      let answer = try fetcher.open(url: url, validators: validators)
+      if answer.isNotModified { return .notModified(answer) }
+      guard !answer.isEmpty else {
+        return .opened(OpenFeed(source: FeedImportSource(nil), response: answer))
       }
+      response = answer
+      body = answer.body
+    }
+    let spool = keepsBody ? try BodySpool(body) : nil
+    do throws(FeedError) {
       let reader = try FeedReader(
-        source: response.body, name: reference.description, options: options)
-      return .opened(OpenFeed(source: FeedImportSource(reader), response: response))
+        source: spool ?? body, name: reference.description, options: options)
+      return .opened(
+        OpenFeed(source: FeedImportSource(reader, spool: spool), response: response))
+    } catch {
+      guard let spool else { throw error }
+      return .unreadable(
+        OpenFeed(source: FeedImportSource(nil, spool: spool), response: response), error)
     }
   }
 

@@ -26,7 +26,7 @@ struct RunCommand {
         "keep-history", "AGE", default: "all of it",
         help: "let go of history that is older, such as 90d; see quake-admin history purge"),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
-    ] + IngestCommand.importOptions,
+    ] + IngestCommand.importOptions + JudgingOptions.options,
     examples: [
       .init(
         "quake-ingest run --feed all_hour --feed all_month --every 5m", "poll two feeds"),
@@ -40,6 +40,7 @@ struct RunCommand {
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
   private let settings: ImportSettings
+  private let judging: JudgingOptions
   private let feeds: [String]
   private let every: Duration?
   private let runsOnce: Bool
@@ -51,6 +52,7 @@ struct RunCommand {
     diagnostics.form = .log
     self.diagnostics = diagnostics
     settings = try ImportSettings(arguments)
+    judging = try JudgingOptions(arguments, refusesOlder: true)
     feeds = arguments.isGiven("feed") ? arguments.strings("feed") : ["all_day"]
     every = try arguments.duration("every")
     runsOnce = arguments.flag("once")
@@ -92,7 +94,7 @@ struct RunCommand {
     diagnostics.note("polling \(polled.map(\.name).joined(separator: ", "))")
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
-      feeds: polled,
+      judging: judging, feeds: polled,
       history: keptHistory.map { HistoryKeeper(keeping: $0, diagnostics: diagnostics) }
     )
     let status = runsOnce ? worker.pollOnce() : try worker.run()

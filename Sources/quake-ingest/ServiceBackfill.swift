@@ -1,4 +1,5 @@
 import CommandLine
+import FeedImport
 import Postgres
 import QuakeFeed
 import QuakeModel
@@ -185,7 +186,7 @@ final class ServiceBackfill {
     feed.describe(in: &options)
     var source = WindowSource(feed.source, window: window)
     let report = try Importer(connection: connection, options: options).run(
-      from: &source, progress: { self.output.update(part: $0) },
+      from: &source,
       beforeCommit: { report in
         // Events come and go while one asks, but few.
         if let count = window.count, report.seen < count - max(10, count / 10) {
@@ -193,7 +194,7 @@ final class ServiceBackfill {
         }
         try self.windows.settle(
           window, of: self.backfill, with: report, limit: self.manners.limit)
-      })
+      }, progress: { self.output.update(part: $0) })
     succeeded()
     try tell(window, report, elapsed: MonotonicClock.now() - begun)
   }

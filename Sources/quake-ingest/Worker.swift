@@ -11,6 +11,7 @@ final class Worker {
   private var connection: Connection?
   private let diagnostics: Diagnostics
   private let settings: ImportSettings
+  private let judging: JudgingOptions
   private var feeds: [PolledFeed]
   private var history: HistoryKeeper?
   private let fetcher: FeedFetcher
@@ -18,12 +19,14 @@ final class Worker {
 
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
-    settings: ImportSettings, feeds: [PolledFeed], history: HistoryKeeper?
+    settings: ImportSettings, judging: JudgingOptions, feeds: [PolledFeed],
+    history: HistoryKeeper?
   ) {
     self.database = database
     self.connection = connection
     self.diagnostics = diagnostics
     self.settings = settings
+    self.judging = judging
     self.feeds = feeds
     self.history = history
     fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
@@ -91,6 +94,14 @@ final class Worker {
       self.connection = nil
       feeds[index].postpone(by: databaseBackoff.next())
       return .unavailable
+    } catch let error as QuarantinedSnapshot {
+      // The server is well, and its next snapshot may be: it is asked for at the usual time.
+      feeds[index].succeeded(freshFor: nil)
+      let failure = error.failure
+      diagnostics.warning(
+        "could not import \(name): \(failure.message)", detail: failure.detail, hint: failure.hint)
+      recordFailure(failure, of: feeds[index], connection)
+      return failure.status
     } catch {
       guard let failure = IngestCommand.failure(error) ?? Failure(error) else {
         diagnostics.error("could not import \(name): \(error)")
@@ -109,13 +120,15 @@ final class Worker {
 
   /// Imports the feed's present snapshot; returns for how many seconds the server says it is fresh.
   private func importSnapshot(of feed: PolledFeed, _ connection: Connection) throws -> Int? {
-    let begun = MonotonicClock.now()
     let url = feed.reference.description
     let state = try FeedState.load(feed.name, url: url, over: connection)
     let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
-    switch try OpenFeed.open(
-      feed.reference, fetcher: fetcher, validators: validators, strict: settings.isStrict)
-    {
+    var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
+    options.feed = feed.name
+    judging.complete(&options, scope: feed.reference.scope)
+    let snapshot = SnapshotImport(
+      connection: connection, fetcher: fetcher, isStrict: settings.isStrict)
+    switch try snapshot.run(feed.reference, validators: validators, options: options) {
     case .notModified(let response):
       diagnostics.verbose("\(feed.name): not modified")
       // What an answer without contents leaves out still holds.
@@ -124,21 +137,15 @@ final class Worker {
         lastModified: response.validators.lastModified ?? state.lastModified)
       try record(feed, kept, of: nil, connection)
       return response.maxAge
-    case .opened(var opened):
-      var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
-      options.feed = feed.name
-      opened.describe(in: &options)
-      let report = try Importer(connection: connection, options: options)
-        .run(from: &opened.source, shouldStop: { Signals.stopRequested })
-      let summary = ImportSummary(
-        options: options, format: opened.source.format, report: report,
-        elapsed: MonotonicClock.now() - begun)
+    case .imported(let summary, let response):
+      let report = summary.report
+      if report.quarantine != nil { throw QuarantinedSnapshot(summary: summary) }
       if let rejects = summary.rejects { diagnostics.warning(rejects.message, hint: rejects.hint) }
       diagnostics.note(summary.text)
       if report.isComplete, !settings.isDryRun {
-        try record(feed, opened.response?.validators, of: report, connection)
+        try record(feed, response?.validators, of: report, connection)
       }
-      return opened.response?.maxAge
+      return response?.maxAge
     }
   }
 

@@ -7,11 +7,19 @@ import QuakeTool
 enum ListCommand {
   static let table = Command(
     "list", purpose: "print the events, the newest first, as they are or as they were",
+    discussion: """
+      Events that another one stands for now (superseded_by), and those that feeds hold no longer \
+      (withdrawn_at), are left out unless they are asked for, or named by --code.
+      """,
     options: [
       .value(
         "as-of", "TOKEN|NUMBER|TIME",
         help: "as they were just after this transaction, or at this time")
     ] + FilterOptions.events + [
+      .flag("superseded", help: "events that another one stands for now, too"),
+      .flag("withdrawn", help: "events that feeds hold no longer, too"),
+      .flag("all", help: "the same as --superseded --withdrawn"),
+      .flag("count", help: "print only how many events there are"),
       .value("limit", "N", help: "at most N events"),
       .flag("json", help: "one JSON object a line"),
     ],
@@ -24,10 +32,26 @@ enum ListCommand {
     let place = try arguments.string("as-of").map { try arguments.place($0) }
     let filter = try FilterOptions.filter(arguments, withChanges: false)
     let limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
+    var past: EventList.Past = []
+    if arguments.flag("superseded") || arguments.flag("all") { past.insert(.superseded) }
+    if arguments.flag("withdrawn") || arguments.flag("all") { past.insert(.withdrawn) }
+    try arguments.requireAtMostOne(of: "count", "limit")
     let lines = Lines(arguments)
     let connection = try QueryCommand.connect(arguments, diagnostics)
-    try EventList.read(asOf: place, filter: filter, limit: limit, over: connection) { event in
-      try lines.write(text: lines.text.describe(event)) { $0.quake(event) }
+    if arguments.flag("count") {
+      let count = try EventList.count(asOf: place, filter: filter, with: past, over: connection)
+      try lines.write(text: "\(count)") { json in
+        json.object {
+          $0.key("count")
+          $0.integer(Int(count))
+        }
+      }
+    } else {
+      try EventList.read(
+        asOf: place, filter: filter, with: past, limit: limit, over: connection
+      ) { event in
+        try lines.write(text: lines.text.describe(event)) { $0.quake(event) }
+      }
     }
     try lines.flush()
     return .ok

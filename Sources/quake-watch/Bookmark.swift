@@ -21,6 +21,15 @@ enum Bookmark {
     }
   }
 
+  /// Keeps the place that the watcher begins at.
+  func begin(at place: HistoryPlace, over connection: Connection) throws {
+    if case .cursor(let cursor) = self {
+      try cursor.begin(at: place, over: connection)
+    } else {
+      try save(place, over: connection)
+    }
+  }
+
   /// Keeps a place. Everything up to there must have been handed over.
   func save(_ place: HistoryPlace, over connection: Connection) throws {
     switch self {

@@ -38,6 +38,8 @@ final class Delivery {
   private var wanted = HistoryPlace(token: .beginning)
   private var handled: Int64 = 0
   private var hasReset = false
+  /// Whether a snapshot has begun and not come to its end.
+  private var isSnapshotCut = false
   private var heartbeat: Interval?
   private var lifeSign = Interval(.seconds(30))
 
@@ -48,8 +50,12 @@ final class Delivery {
     heartbeat = settings.heartbeat.map { Interval($0) }
   }
 
-  /// How far it has come; nil before it has begun.
+  /// How far it has come; nil before it has begun, or while the snapshot that it begins with is under
+  /// way.
   var place: HistoryPlace? { reader?.place }
+
+  /// Whether anything has been handed over, or could have been.
+  var hasBegun: Bool { reader != nil || isSnapshotCut }
 
   // MARK: - Beginning
 
@@ -73,7 +79,7 @@ final class Delivery {
       case .since(let time):
         try begin(after: try HistoryBound.time(time).resolve(over: connection), connection)
       case .snapshot:
-        try begin(after: try handOverSnapshot(over: connection), connection)
+        try begin(after: try handOverFirstSnapshot(over: connection), connection)
       }
     }
   }
@@ -93,7 +99,7 @@ final class Delivery {
   private func begin(after token: ChangeToken, _ connection: Connection) throws {
     wanted = HistoryPlace(token: token)
     reader = try HistoryReader(connection: connection, after: token)
-    try bookmark.save(wanted, over: connection)
+    try bookmark.begin(at: wanted, over: connection)
   }
 
   /// Whether a snapshot may take the place of what `error` says cannot be had: once, because a second
@@ -108,19 +114,31 @@ final class Delivery {
   /// Says that the history cannot be had, and begins again with a snapshot.
   func reset(after error: StoreError, over connection: Connection) throws {
     guard case .token(let problem) = error.kind else { throw error }
-    hasReset = true
     let lost = wanted.token
     let token = try handOverSnapshot(over: connection) { [handler] token in
       try handler.handle(reset: problem.rawValue, after: lost, token: token)
     }
+    hasReset = true
     try begin(after: token, connection)
+  }
+
+  /// The snapshot that the watch begins with. One that the connection was lost in is begun again, and
+  /// what was handed over of it is to be forgotten.
+  private func handOverFirstSnapshot(over connection: Connection) throws -> ChangeToken {
+    let isAgain = isSnapshotCut
+    return try handOverSnapshot(over: connection) { [handler] token in
+      if isAgain {
+        try handler.handle(reset: "interrupted", after: .beginning, token: token)
+      }
+    }
   }
 
   /// To be called when nothing listens: a listener inside a transaction pins the server's notification
   /// queue.
   private func handOverSnapshot(
-    over connection: Connection, announce: (ChangeToken) throws -> Void = { _ in }
+    over connection: Connection, announce: (ChangeToken) throws -> Void
   ) throws -> ChangeToken {
+    isSnapshotCut = true
     var token = ChangeToken.beginning
     var position: Int64 = 0
     try Snapshot.read(
@@ -135,6 +153,7 @@ final class Delivery {
       position += 1
     }
     _ = try handler.flush(at: HistoryPlace(token: token))
+    isSnapshotCut = false
     return token
   }
 

@@ -18,6 +18,8 @@ final class Watcher {
   private var answerTimeout = shortestAnswerTimeout
   private var knownSession = SessionKind.own
   private var hasSaidLate = false
+  /// Whether a connection was lost, and another one has not been told of yet.
+  private var isBack = false
 
   /// - Parameter follows: Whether to go on when everything there is has been handed over.
   init(
@@ -54,7 +56,7 @@ final class Watcher {
       } catch let error as PostgresError where error.kind == .interrupted {
         return
       } catch let error where Self.isLoss(error) {
-        guard delivery.place != nil else { throw error }
+        guard delivery.hasBegun else { throw error }
         if (error as? PostgresError)?.kind == .timeout {
           answerTimeout = min(answerTimeout * 2, Self.longestAnswerTimeout)
         }
@@ -66,6 +68,7 @@ final class Watcher {
           diagnostics.verbose("still no connection: \(problem)")
         }
         (connection, listener) = (nil, nil)
+        isBack = true
         _ = Signals.wait(timeout: backoff.next())
         if Signals.stopRequested { return }
       }
@@ -90,19 +93,21 @@ final class Watcher {
         try Connection(database.settings, wake: Signals.wakeDescriptor)
       }
       do {
-        let isBack = delivery.place != nil && listener == nil
+        let isBack = isBack
+        self.isBack = false
         try delivery.begin(over: connection)
         isOver = try follow(over: connection, session, isBack: isBack)
+      } catch let error as StoreError
+        where error.kind == .token(.future) && session == .standby
+      {
+        // What the primary has told is still on its way to the standby; a snapshot would be older.
+        guard follows else { throw error }
+        isOver = waitForStandby(error)
       } catch let error as StoreError where delivery.canReset(after: error) {
         diagnostics.warning(
           error.message, detail: error.detail, hint: "Beginning again with a snapshot.")
         try listener?.pause()
         try delivery.reset(after: error, over: connection)
-      } catch let error as StoreError
-        where error.kind == .token(.future) && session == .standby && follows
-      {
-        // What the primary has told is still on its way to the standby.
-        isOver = waitForStandby(error)
       }
     }
   }

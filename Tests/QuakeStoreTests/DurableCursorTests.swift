@@ -21,6 +21,7 @@ struct DurableCursorTests {
     let token = try connection.latestToken()
     let cursor = DurableCursor(name: "it's \"one\"")
     #expect(try cursor.take(over: connection) == nil)
+    try cursor.begin(at: HistoryPlace(token: token), over: connection)
     for place in [
       HistoryPlace(token: .beginning), HistoryPlace(token: token),
       HistoryPlace(token: token, changes: 3),
@@ -36,7 +37,7 @@ struct DurableCursorTests {
   @Test("is moved by the last that took it, and by nobody else")
   func fencing() throws {
     let first = DurableCursor(name: "c")
-    try first.move(to: HistoryPlace(token: .beginning), over: connection)
+    try first.begin(at: HistoryPlace(token: .beginning), over: connection)
     try connection.insertQuakes("a", "b")
     let place = HistoryPlace(token: try connection.latestToken())
     let second = DurableCursor(name: "c")
@@ -52,7 +53,10 @@ struct DurableCursorTests {
     #expect(try second.take(over: connection) == place)
     #expect(try DurableCursor.remove("c", over: connection))
     #expect(try !DurableCursor.remove("c", over: connection))
+    // Removed, it is not made again by a process that goes on.
     #expect(throws: StoreError.self) { try second.touch(over: connection) }
+    #expect(throws: StoreError.self) { try second.move(to: place, over: connection) }
+    #expect(try DurableCursor.list(over: connection).isEmpty)
   }
 
   @Test("tells how far behind it is")
@@ -63,13 +67,13 @@ struct DurableCursorTests {
     let tokens = try connection.table(
       "select token || '.' || nonce from quake.change_transaction order by token"
     ).compactMap { ChangeToken($0) }
-    try DurableCursor(name: "ahead").move(
-      to: HistoryPlace(token: tokens[3]), over: connection)
-    try DurableCursor(name: "behind").move(
-      to: HistoryPlace(token: tokens[1]), over: connection)
-    try DurableCursor(name: "new").move(to: HistoryPlace(token: .beginning), over: connection)
-    try DurableCursor(name: "within").move(
-      to: HistoryPlace(token: tokens[3], changes: 1), over: connection)
+    try DurableCursor(name: "ahead").begin(
+      at: HistoryPlace(token: tokens[3]), over: connection)
+    try DurableCursor(name: "behind").begin(
+      at: HistoryPlace(token: tokens[1]), over: connection)
+    try DurableCursor(name: "new").begin(at: HistoryPlace(token: .beginning), over: connection)
+    try DurableCursor(name: "within").begin(
+      at: HistoryPlace(token: tokens[3], changes: 1), over: connection)
     let list = try DurableCursor.list(over: connection)
     #expect(list.map(\.name) == ["ahead", "behind", "new", "within"])
     #expect(list.map(\.transactionsBehind) == [0, 2, 4, 1])

@@ -120,10 +120,21 @@ import Testing
     let ahead = try Tools.start(
       "quake-watch", ["--database", servers.standby.conninfo, "--json", "--after", newest])
     try ahead.waitForError("Waiting for the standby to come there")
+    // A snapshot of the standby's would be older than that.
+    let file = try TemporaryFolder()
+    try file.write("cursor", newest + "\n")
+    let patient = try Tools.start(
+      "quake-watch",
+      [
+        "--database", servers.standby.conninfo, "--json", "--state", file.path + "/cursor",
+        "--on-expired", "snapshot",
+      ])
+    try patient.waitForError("Waiting for the standby to come there")
     try servers.ask(servers.standby, "select pg_wal_replay_resume()")
     #expect(try JSONLine(watch.line()).string("code") == "d")
     try insert("e")
     #expect(try JSONLine(ahead.line()).string("code") == "e")
+    #expect(try JSONLine(patient.line()).string("code") == "e")
     #expect(try JSONLine(watch.line()).string("code") == "e")
 
     // The primary dies, the standby takes its place.

@@ -209,7 +209,8 @@ import Testing
     #expect(
       line.keys == [
         "source", "feed", "format", "import", "http_status", "etag", "generated", "seen",
-        "inserted", "updated", "unchanged", "rejected", "duplicate", "stale", "bytes", "seconds",
+        "inserted", "updated", "unchanged", "rejected", "duplicate", "stale", "superseded",
+        "withdrawn", "restored", "quarantine", "bytes", "seconds",
         "receive_seconds", "merge_seconds", "complete", "dry_run", "token",
       ])
     #expect(Self.counts(line) == [4, 2, 0, 0, 1, 1])

@@ -89,6 +89,10 @@ import Testing
     #expect(
       try changes("--since", "2024-01-01T00:01Z", "--until", "2024-01-01T00:02:30Z")
         == ["update us1"])
+    // A clock that was set back does not hide what was committed since.
+    try database.psql("update quake.change_transaction set at = '2024-01-02' where token = 2;")
+    #expect(try changes("--until", "2024-01-03T00:00:00Z") == all)
+    #expect(try changes("--since", "2024-01-03T00:00:00Z").isEmpty)
   }
 
   @Test func conditionsSelect() throws {

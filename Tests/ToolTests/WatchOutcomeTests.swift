@@ -119,6 +119,39 @@ import Testing
     #expect(outcome.errors.contains("has expired"))
   }
 
+  /// The connection is lost in the middle of it: it is begun again, and a reset says that what came
+  /// before is to be forgotten.
+  @Test(arguments: [[], ["--on-expired", "snapshot", "--from-start"]])
+  func aSnapshotThatWasCutIsBegunAgain(_ resetting: [String]) throws {
+    try insert("a", "b")
+    try purge(["--before", try #require(try tokens().last)])
+    try database.psql(
+      """
+      insert into quake.quake (code, time, place)
+      select 'e' || n, now(), repeat('x', 1000) from generate_series(1, 20000) n;
+      """)
+    let watch = try watch(resetting.isEmpty ? ["--snapshot"] : resetting)
+    let first = try watch.lines(10).compactMap { try JSONLine($0).string("op") }
+    let reset = resetting.isEmpty ? [] : ["reset"]
+    #expect(first == reset + Array(repeating: "snapshot", count: 10 - reset.count))
+    try database.psql(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'quake-watch';
+      """)
+    var line = try JSONLine(watch.line())
+    while line.string("op") == "snapshot" { line = try JSONLine(watch.line()) }
+    #expect(line.string("op") == "reset")
+    #expect(line.string("reason") == (resetting.isEmpty ? "interrupted" : "expired"))
+    let codes = try watch.lines(20_002).compactMap { line -> String? in
+      let line = try JSONLine(line)
+      return line.string("op") == "snapshot" ? line.string("code") : nil
+    }
+    #expect(Set(codes).count == 20_002)
+    try insert("after")
+    #expect(try JSONLine(watch.line()).string("code") == "after")
+  }
+
   /// While it follows, too: the database under it is replaced by an older copy of itself.
   @Test func aRestoredDatabaseIsNoticedByAWatcherThatWasThere() throws {
     try insert("a", "b")

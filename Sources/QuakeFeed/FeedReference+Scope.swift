@@ -1,0 +1,44 @@
+public import QuakeModel
+
+extension FeedReference {
+  /// What the feed should hold, if it is one of USGS's summary feeds: by its name, which is also looked
+  /// for in a URL's or a file's (`usgs_all_day_2026-08-15T0040Z.csv`); nil if there is none in it.
+  public var scope: FeedScope? { Self.scope(of: name) }
+
+  /// What a feed that has such a name should hold; nil if nobody knows.
+  public static func scope(of name: String) -> FeedScope? {
+    summaryName(in: name).flatMap(scope(ofSummary:))
+  }
+
+  /// The name of the summary feed that a file or a URL is named after; nil if there is none in it.
+  public static func summaryName(in name: String) -> String? {
+    knownNames.first { known in
+      var rest = Substring(name)
+      while let found = rest.firstRange(of: known) {
+        let before =
+          found.lowerBound == name.startIndex ? nil : name[name.index(before: found.lowerBound)]
+        let after = found.upperBound == name.endIndex ? nil : name[found.upperBound]
+        if !isWordCharacter(before), !isWordCharacter(after) { return true }
+        rest = name[found.upperBound...]
+      }
+      return false
+    }
+  }
+
+  private static func isWordCharacter(_ character: Character?) -> Bool {
+    character.map { $0.isLetter || $0.isNumber } ?? false
+  }
+
+  private static func scope(ofSummary name: String) -> FeedScope? {
+    let parts = name.split(separator: "_")
+    let windows: [Substring: Int64] = [
+      "hour": 3600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400,
+    ]
+    guard parts.count == 2, let window = windows[parts[1]] else { return nil }
+    // The names round up: 2.5 begins at 2.45, after USGS's own service.
+    let threshold = Double(parts[0]).map { $0 - 0.05 }
+    return FeedScope(
+      name: name, source: "usgs", window: window, minimumMagnitude: threshold,
+      isSelective: parts[0] == "significant")
+  }
+}

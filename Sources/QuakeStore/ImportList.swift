@@ -1,0 +1,92 @@
+public import Postgres
+public import QuakeModel
+
+/// The imports that the store knows of.
+public enum ImportList {
+  /// One import, as `quake.import` has it.
+  public struct Entry: Sendable {
+    /// Its number.
+    public let id: Int64
+    /// The feed's name.
+    public let feed: String
+    /// Where it was read, without a password.
+    public let source: String
+    /// The body's format.
+    public let format: String
+    /// When the snapshot was generated; nil: unknown.
+    public let generated: Timestamp?
+    /// When the import began.
+    public let startedAt: Timestamp
+    /// Counts, as in `ImportReport`; its `quarantine` says why it was set aside.
+    public let report: ImportReport
+    /// What was decided on a snapshot that was set aside: `applied`, `discarded`; nil: nothing yet.
+    public let decision: String?
+    /// The import that applied it.
+    public let appliedBy: Int64?
+    /// Bytes of the body that is kept, compressed; 0: none.
+    public let keptBytes: Int64
+  }
+
+  /// Lists imports, the newest first.
+  ///
+  /// - Parameters:
+  ///   - quarantined: Only those that were set aside, and on which nothing was decided.
+  ///   - limit: At most so many.
+  public static func read(
+    quarantined: Bool = false, limit: Int64, over connection: Connection
+  ) throws -> [Entry] {
+    try read(
+      condition: quarantined
+        ? "i.quarantined_at is not null and i.decision is null and $2::bigint is null"
+        : "$2::bigint is null", limit: limit, id: nil, over: connection)
+  }
+
+  /// The import of this number; nil if there is none.
+  public static func find(_ id: Int64, over connection: Connection) throws -> Entry? {
+    try read(condition: "i.id = $2", limit: 1, id: id, over: connection).first
+  }
+
+  private static func read(
+    condition: SQL, limit: Int64, id: Int64?, over connection: Connection
+  ) throws -> [Entry] {
+    let rows = try connection.execute(
+      SQL(
+        trusted: """
+          select i.id, i.feed, i.source, i.format, i.generated, i.started_at, i.seen, i.inserted, i.updated, i.unchanged, i.rejected,
+                 i.duplicate, i.stale, i.superseded, i.withdrawn, i.restored, i.bytes, i.complete,
+                 i.quarantine_reason, i.quarantine_detail, i.decision, i.applied_import_id,
+                 (select coalesce(sum(length(b.bytes)), 0)::bigint from quake.import_body b where b.import_id = i.id)
+            from quake.import i
+           where \(condition.text)
+           order by i.id desc limit $1
+          """), [.integer(limit), .integer(id)], format: .binary)
+    return (0..<rows.rowCount).map { row in entry(row, of: rows) }
+  }
+
+  private static func entry(_ row: Int, of rows: borrowing QueryResult) -> Entry {
+    func count(_ column: Int) -> Int64 { rows.binaryInteger(row, column) ?? 0 }
+    var report = ImportReport()
+    report.id = count(0)
+    report.seen = count(6)
+    report.inserted = count(7)
+    report.updated = count(8)
+    report.unchanged = count(9)
+    report.rejected = count(10)
+    report.duplicate = count(11)
+    report.stale = count(12)
+    report.superseded = count(13)
+    report.withdrawn = count(14)
+    report.restored = count(15)
+    report.bytes = count(16)
+    report.isComplete = rows.binaryBool(row, 17) ?? false
+    report.generated = rows.timestamp(row, 4)
+    if let reason = rows.text(row, 18).flatMap({ QuarantineReason(rawValue: $0) }) {
+      report.quarantine = QuarantineVerdict(reason, rows.text(row, 19) ?? "")
+    }
+    return Entry(
+      id: count(0), feed: rows.text(row, 1) ?? "", source: rows.text(row, 2) ?? "",
+      format: rows.text(row, 3) ?? "", generated: report.generated,
+      startedAt: rows.timestamp(row, 5) ?? .earliest, report: report, decision: rows.text(row, 20),
+      appliedBy: rows.binaryInteger(row, 21), keptBytes: count(22))
+  }
+}

@@ -1,0 +1,80 @@
+internal import Postgres
+internal import QuakeModel
+
+/// Copies the records of a source into the staging table.
+struct ImportStaging {
+  let connection: Connection
+  let columns: [QuakeColumn]
+  /// The most records of one batch.
+  let limit: Int64
+
+  /// Copies records: all, or as many as one batch takes. The first batch takes more if it has to, until
+  /// there is a record that can be used: whether there is any decides on the whole import. Returns the
+  /// first record that did not fit.
+  func stage(
+    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
+    before: ImportReport, batch: inout ImportReport, progress: (Int64) -> Void
+  ) throws -> ImportItem? {
+    var item = lookahead
+    try connection.copyIn(ImportStatements.copy(columns)) { writer in
+      while let current = item,
+        batch.seen < limit || (before.seen == 0 && batch.rejected == batch.seen)
+      {
+        batch.seen += 1
+        try writer.beginRow(columnCount: columns.count + 5)
+        try writer.int8(before.seen + batch.seen)
+        switch current {
+        case .record:
+          for column in columns { try writer.value(of: column, in: record) }
+          for _ in 0..<4 { try writer.null() }
+        case .reject(let reject):
+          batch.rejected += 1
+          if batch.firstReject == nil { batch.firstReject = reject }
+          try write(reject, to: &writer)
+        }
+        if batch.seen % 1000 == 0 { progress(before.seen + batch.seen) }
+        item = try source.next(into: &record)
+      }
+    }
+    progress(before.seen + batch.seen)
+    return item
+  }
+
+  private func write(_ reject: ImportReject, to writer: inout CopyWriter) throws {
+    for column in columns {
+      if column == .code, let code = reject.code {
+        try writer.text(code)
+      } else {
+        try writer.null()
+      }
+    }
+    try writer.text(reject.place)
+    try writer.text(reject.reason)
+    try writer.text(reject.raw)
+    try writer.bool(reject.isOfTime)
+  }
+}
+
+extension CopyWriter {
+  /// Writes the value a record has in a column.
+  fileprivate mutating func value(of column: QuakeColumn, in record: QuakeRecord) throws {
+    switch column.kind {
+    case .text:
+      try record.withUTF8(column) { utf8 in
+        if let utf8 { try text(utf8) } else { try null() }
+      }
+    case .float8: if let value = record.double(column) { try float8(value) } else { try null() }
+    case .int4:
+      if let value = record.integer(column) { try int4(Int32(value)) } else { try null() }
+    case .int2:
+      if let value = record.integer(column) { try int2(Int16(value)) } else { try null() }
+    case .timestamp:
+      if let value = record.timestamp(column) {
+        try timestamp(microseconds: value.microseconds)
+      } else {
+        try null()
+      }
+    case .bool: if let value = record.bool(column) { try bool(value) } else { try null() }
+    }
+  }
+}

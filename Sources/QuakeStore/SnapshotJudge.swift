@@ -1,0 +1,201 @@
+internal import Postgres
+internal import QuakeModel
+
+/// Judges a snapshot that has been staged, before anything of it touches the store: real feeds have
+/// bad days.
+struct SnapshotJudge {
+  let limits: SnapshotLimits
+  let feed: String
+  /// What the snapshot should hold; nil: nobody knows.
+  let scope: FeedScope?
+  /// When it was generated; nil: nobody knows.
+  let generated: Timestamp?
+  /// Why the first record that could not be taken could not; nil: all could.
+  let firstReject: String?
+  let connection: Connection
+
+  /// What the staged records are like among themselves.
+  private struct Contents {
+    var usable: Int64 = 0
+    var rejected: Int64 = 0
+    var rejectedForTime: Int64 = 0
+    var implausible: Int64 = 0
+    /// The newest time of all, of origin or of update; nil where there is none.
+    var newest: Timestamp?
+    var newestUpdate: Timestamp?
+
+    var seen: Int64 { usable + rejected }
+  }
+
+  /// What they are like against the store.
+  private struct Comparison {
+    var expected: Int64 = 0
+    var missing: Int64 = 0
+    /// Of the missing, those that were updated after all that the snapshot has: a stale one cannot
+    /// know them.
+    var later: Int64 = 0
+    /// Events that are newer in the store than in the snapshot, and the other way round.
+    var older: Int64 = 0
+    var newer: Int64 = 0
+    /// Events that the store does not have.
+    var unknown: Int64 = 0
+    var newestUpdate: Timestamp?
+  }
+
+  /// No catalogue that a feed is made of reaches so far back, but a clock that was never set says 1970.
+  private static let unsetClock = "1971-01-01T00:00:00Z"
+
+  /// What is wrong with the snapshot; nil: it can be applied. Then single events with implausible times
+  /// have been turned into rejects, so many.
+  func judge() throws -> (verdict: QuarantineVerdict?, rejected: Int64) {
+    let contents = try readContents()
+    let compared = try compare(contents.newestUpdate)
+    let verdict =
+      try judgeUsable(contents, compared) ?? judgeTimes(contents) ?? judgeAge(contents, compared)
+      ?? judgeLoss(compared)
+    guard verdict == nil, contents.implausible > 0 else { return (verdict, 0) }
+    return (nil, try rejectImplausible())
+  }
+
+  private func judgeUsable(
+    _ contents: Contents, _ compared: Comparison?
+  ) -> QuarantineVerdict? {
+    guard contents.seen == 0, let scope else { return nil }
+    // Somewhere there is an earthquake every few minutes.
+    if scope.isWhole, scope.window >= 86_400 {
+      return QuarantineVerdict(
+        .empty, "It has no events, which a feed of a day or more always has.")
+    }
+    guard let compared, compared.expected >= limits.fewestExpected else { return nil }
+    return QuarantineVerdict(
+      .empty, "It has no events, where the store knows \(compared.expected) that it should hold.")
+  }
+
+  private func judgeTimes(_ contents: Contents) -> QuarantineVerdict? {
+    let wrong = contents.rejectedForTime + contents.implausible
+    let share = contents.seen > 0 ? Double(wrong) / Double(contents.seen) : 0
+    // One of three may be an accident; most of them is not.
+    if share > 0.5 || share > limits.implausibleTimes && wrong >= 3 {
+      return QuarantineVerdict(
+        .implausibleTimes,
+        "\(wrong) of its \(contents.seen) events have times that are missing or make no sense.")
+    }
+    guard contents.seen > 0, contents.usable == 0 else { return nil }
+    let first = firstReject.map { " The first: \($0)" } ?? ""
+    return QuarantineVerdict(.damaged, "None of its \(contents.seen) events can be taken.\(first)")
+  }
+
+  private func judgeAge(
+    _ contents: Contents, _ compared: Comparison?
+  ) throws -> QuarantineVerdict? {
+    guard let generated else { return nil }
+    if limits.refusesOlder, let newest = try newestApplied(), newest > generated {
+      return QuarantineVerdict(
+        .stale, "It was generated at \(generated), before the one of \(newest) that was applied.")
+    }
+    if let silence = limits.longestSilence, let scope, scope.isWhole, scope.window >= 86_400,
+      let newest = contents.newest,
+      newest.advanced(bySeconds: silence.components.seconds) < generated
+    {
+      return QuarantineVerdict(
+        .stale, "It is of \(generated), but its newest event is of \(newest).")
+    }
+    guard let compared, let known = compared.newestUpdate, let brought = contents.newestUpdate,
+      brought < known
+    else { return nil }
+    // One event may be taken back, or its time of update, and nothing else happen.
+    let behind = compared.older + compared.later
+    guard behind >= 3, behind > 2 * (compared.newer + compared.unknown) else { return nil }
+    return QuarantineVerdict(
+      .stale,
+      """
+      Its newest update is of \(brought), the store's of \(known): it lacks \(compared.later) events \
+      that were updated since, and has older contents of \(compared.older).
+      """)
+  }
+
+  private func judgeLoss(_ compared: Comparison?) -> QuarantineVerdict? {
+    guard let compared, compared.expected >= limits.fewestExpected,
+      Double(compared.missing) > limits.missing * Double(compared.expected)
+    else { return nil }
+    return QuarantineVerdict(
+      .massLoss,
+      "It lacks \(compared.missing) of the \(compared.expected) events that it should hold.")
+  }
+
+  // MARK: - Questions
+
+  /// True of a staged record whose times cannot be. $1: when it was generated.
+  private static let implausible = """
+    (time < '\(unsetClock)' or updated < '\(unsetClock)'
+     or time > $1::timestamptz + interval '1 hour' or updated > $1::timestamptz + interval '1 day')
+    """
+
+  /// A snapshot that does not say when it was generated was, at the latest, just now.
+  private var latest: Parameter { .text((generated ?? .now()).description) }
+
+  private func readContents() throws -> Contents {
+    // Only feeds are known to have no events of before: other files may well be of 1906.
+    let implausible = scope == nil ? "false" : Self.implausible
+    let row = try connection.execute(
+      SQL(
+        trusted: """
+          select count(*) filter (where reject_reason is null),
+                 count(*) filter (where reject_reason is not null),
+                 count(*) filter (where reject_of_time),
+                 count(*) filter (where reject_reason is null and \(implausible)),
+                 greatest(max(time), max(updated)), max(updated), $1::timestamptz
+            from pg_temp.quake_staging
+          """), [latest], format: .binary)
+    return Contents(
+      usable: row.binaryInteger(0, 0) ?? 0, rejected: row.binaryInteger(0, 1) ?? 0,
+      rejectedForTime: row.binaryInteger(0, 2) ?? 0, implausible: row.binaryInteger(0, 3) ?? 0,
+      newest: row.timestamp(0, 4),
+      newestUpdate: row.timestamp(0, 5))
+  }
+
+  private func compare(_ newestUpdate: Timestamp?) throws -> Comparison? {
+    guard let scope = SnapshotScope(scope, generated: generated) else { return nil }
+    let row = try connection.execute(
+      SQL(
+        trusted: """
+          with \(SnapshotScope.expected)
+          select count(*), count(*) filter (where not there),
+                 count(*) filter (where staged_updated < updated),
+                 count(*) filter (where staged_updated > updated),
+                 (select count(*) from pg_temp.quake_staging s
+                   where s.reject_reason is null
+                     and not exists (select from quake.quake q where q.code = s.code)),
+                 max(updated), count(*) filter (where not there and updated > $6::timestamptz)
+            from expected
+          """), scope.parameters + [.text(newestUpdate?.description)], format: .binary)
+    return Comparison(
+      expected: row.binaryInteger(0, 0) ?? 0, missing: row.binaryInteger(0, 1) ?? 0,
+      later: row.binaryInteger(0, 6) ?? 0, older: row.binaryInteger(0, 2) ?? 0,
+      newer: row.binaryInteger(0, 3) ?? 0,
+      unknown: row.binaryInteger(0, 4) ?? 0,
+      newestUpdate: row.timestamp(0, 5))
+  }
+
+  private func newestApplied() throws -> Timestamp? {
+    try connection.execute(
+      SQL(
+        trusted: """
+          select max(generated) from quake.import
+           where feed = $1 and quarantined_at is null and complete
+          """), [.text(feed)], format: .binary
+    ).timestamp(0, 0)
+  }
+
+  private func rejectImplausible() throws -> Int64 {
+    let result = try connection.execute(
+      SQL(
+        trusted: """
+          update pg_temp.quake_staging s
+             set reject_place = 'record ' || s.record, reject_reason = 'Its times make no sense.',
+                 reject_raw = left(s::text, 65536)
+           where s.reject_reason is null and \(Self.implausible)
+          """), [latest])
+    return Int64(result.affectedRows)
+  }
+}

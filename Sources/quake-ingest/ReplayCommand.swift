@@ -1,0 +1,140 @@
+import CommandLine
+import FeedImport
+import Postgres
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// `quake-ingest replay`: snapshots of the past, one after the other, as if they came now.
+struct ReplayCommand {
+  static let table = Command(
+    "replay", purpose: "import dated snapshots of a feed in their order",
+    discussion: """
+      Each file's name says when it was taken, as in all_day_2026-08-15T0040Z.csv; that is taken for \
+      the time it was generated. Snapshots are judged as run judges them.
+      """,
+    options: [
+      .value(
+        "speed", "FACTOR", default: "as fast as it goes",
+        help: "keep the pauses between the snapshots, FACTOR times shorter; 1 is real time"),
+      .value(
+        "feed", "NAME",
+        help: "the feed that they are of; by default what their names say, such as all_day"),
+      .flag("json", help: "one JSON object for each snapshot instead of a line of text"),
+    ] + IngestCommand.importOptions + JudgingOptions.options,
+    positionals: [
+      .init("DIRECTORY", completion: .files, help: "folder of GeoJSON or CSV files, plain or gzip")
+    ],
+    examples: [
+      .init("quake-ingest replay snapshots/", "rebuild the history of these days"),
+      .init("quake-ingest replay snapshots/ --speed 60", "an hour in a minute"),
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  private let database: DatabaseAccess
+  private let diagnostics: Diagnostics
+  private let settings: ImportSettings
+  private let judging: JudgingOptions
+  private let directory: String
+  private let feed: String?
+  private let speed: Double?
+  private let writesJSON: Bool
+
+  init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    self.diagnostics = diagnostics
+    settings = try ImportSettings(arguments)
+    // What is older than the store is what a replay may be about; each event is judged by itself.
+    judging = try JudgingOptions(arguments, longestSilence: .seconds(3 * 3600), refusesOlder: false)
+    directory = arguments.positional("DIRECTORY") ?? "."
+    feed = arguments.string("feed")
+    speed = try arguments.double("speed", in: 0.001...1_000_000)
+    writesJSON = arguments.flag("json")
+    database = try DatabaseAccess(arguments, diagnostics)
+  }
+
+  func run() throws -> ExitStatus {
+    Signals.install()
+    let (snapshots, others) = try SnapshotFile.all(in: directory)
+    guard !snapshots.isEmpty else {
+      throw FeedError(
+        .fileNotFound, "there are no dated snapshots in \"\(directory)\"",
+        detail: "None of its \(others) files has a time such as 2026-08-15T0040Z in its name.")
+    }
+    if others > 0 {
+      diagnostics.note(
+        "left out \(others) files without a time such as 2026-08-15T0040Z in their names")
+    }
+    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    try Migrator.checkSchema(of: connection)
+    let output = StandardOutput()
+    var total = Total()
+    var previous: Timestamp?
+    for snapshot in snapshots where !Signals.stopRequested {
+      if let previous, let speed {
+        let pause = Double(snapshot.taken.microseconds - previous.microseconds) / speed
+        _ = Signals.wait(timeout: .microseconds(Int64(pause)))
+        if Signals.stopRequested { break }
+      }
+      previous = snapshot.taken
+      try replay(snapshot, connection, output, &total)
+    }
+    try output.flush()
+    diagnostics.note(total.text(of: snapshots.count))
+    return total.status
+  }
+
+  private func replay(
+    _ snapshot: SnapshotFile, _ connection: Connection, _ output: StandardOutput,
+    _ total: inout Total
+  ) throws {
+    let reference = try FeedReference(snapshot.path)
+    var options = settings.importOptions(for: reference, program: diagnostics.tool)
+    options.feed = feed ?? FeedReference.summaryName(in: reference.name) ?? reference.name
+    options.generated = snapshot.taken
+    judging.complete(
+      &options, scope: FeedReference.scope(of: options.feed) ?? reference.scope)
+    let fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
+    do {
+      let outcome = try SnapshotImport(
+        connection: connection, fetcher: fetcher, isStrict: settings.isStrict
+      ).run(reference, options: options)
+      guard case .imported(let summary, _) = outcome else { return }
+      total.add(summary.report)
+      try summary.print(to: output, asJSON: writesJSON)
+    } catch let error as FeedError where error.kind != .interrupted {
+      guard let failure = IngestCommand.failure(error) else { throw error }
+      // A body that was set aside is dealt with.
+      total.failed(QuarantineVerdict(error) == nil ? failure.status : .ok)
+      diagnostics.warning(failure.message, detail: failure.detail, hint: failure.hint)
+    }
+  }
+
+  /// What came of all the snapshots.
+  private struct Total {
+    private var report = ImportReport()
+    private var applied = 0
+    private var setAside = 0
+    private(set) var status = ExitStatus.ok
+
+    mutating func add(_ report: ImportReport) {
+      if report.quarantine != nil { setAside += 1 } else { applied += 1 }
+      self.report.add(report)
+    }
+
+    mutating func failed(_ status: ExitStatus) {
+      setAside += 1
+      if self.status == .ok { self.status = status }
+    }
+
+    func text(of count: Int) -> String {
+      func number(_ value: Int64) -> String { Readable.count(Int(value)) }
+      return """
+        replayed \(applied) of \(count) snapshots, set \(setAside) aside: \
+        \(number(report.inserted)) events inserted, \(number(report.updated)) updated, \
+        \(number(report.superseded)) superseded, \(number(report.withdrawn)) withdrawn, \
+        \(number(report.restored)) restored
+        """
+    }
+  }
+}

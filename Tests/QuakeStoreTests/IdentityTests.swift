@@ -1,0 +1,151 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+/// One row for each earthquake, although its preferred id changes.
+@Suite("The identity of an earthquake")
+struct IdentityTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private func apply(
+    _ records: QuakeRecord..., hour: Int?, columns: [QuakeColumn] = QuakeColumn.feed
+  ) throws -> ImportReport {
+    var source = FakeSource(
+      records.map { .record($0) },
+      generated: hour.map { "2024-01-01T\($0 < 10 ? "0" : "")\($0):00:00Z" }, columns: columns)
+    return try Importer(
+      connection: connection,
+      options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    ).run(from: &source)
+  }
+
+  private func rows() throws -> [String] {
+    try connection.table(
+      "select code, coalesce(superseded_by, '-') from quake.quake order by code")
+  }
+
+  private func found(_ ids: String...) throws -> [String] {
+    try ids.flatMap { try connection.table("select code from quake.find('\($0)')") }
+  }
+
+  @Test("goes over to the new id, in the transaction that brings it, and is told once")
+  func change() throws {
+    _ = try apply(QuakeRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
+    let report = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 2)
+    #expect(report.inserted == 1 && report.superseded == 1)
+    #expect(try rows() == ["ak1|us1", "us1|-"])
+    #expect(try found("ak1", "us1", "pt9") == ["us1", "us1", "us1"])
+    #expect(try connection.table("select code from quake.current_quake") == ["us1"])
+    #expect(
+      try connection.table(
+        """
+        select t.token, v.op, v.code, v.changed from quake.quake_version v
+          join quake.change_transaction t using (transaction_id) where t.token = 2 order by v.id
+        """) == ["2|insert|us1|", "2|update|ak1|{as_of,superseded_by}"])
+    // The same again says nothing.
+    let again = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 3)
+    #expect(again.token == nil && again.superseded == 0 && again.unchanged == 1)
+  }
+
+  @Test("goes back, and on to a third")
+  func backAndForth() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
+    _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
+    let back = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 3)
+    #expect(back.restored == 1 && back.superseded == 1)
+    #expect(try rows() == ["a|-", "b|a"])
+    #expect(try found("a", "b") == ["a", "a"])
+    _ = try apply(QuakeRecord("c", ids: ",c,a,"), hour: 4)
+    #expect(try rows() == ["a|c", "b|c", "c|-"])
+    #expect(try found("a", "b", "c") == ["c", "c", "c"])
+    #expect(
+      try connection.table("select id, code from quake.quake_alias order by id")
+        == ["a|c", "b|c"])
+  }
+
+  @Test("is undone by a split")
+  func split() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
+    _ = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 2)
+    #expect(try rows() == ["a|-", "b|a"])
+    let report = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 3)
+    #expect(report.restored == 1)
+    #expect(try rows() == ["a|-", "b|-"])
+    #expect(try found("a", "b") == ["a", "b"])
+    // A snapshot that has both as events of their own splits them, too, whatever its ids say.
+    _ = try apply(QuakeRecord("a", ids: ",a,b,"), QuakeRecord("b", ids: ",b,"), hour: 4)
+    #expect(try rows() == ["a|-", "b|-"])
+  }
+
+  @Test("does not depend on the order in which snapshots come")
+  func order() throws {
+    func columns() throws -> [String] {
+      try connection.table(
+        """
+        select code, magnitude, superseded_by, ids from quake.quake order by code
+        """) + connection.table("select id, code from quake.quake_alias order by id")
+    }
+    let first = QuakeRecord("ak1", magnitude: 6.7, ids: ",ak1,")
+    let second = QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,")
+    _ = try apply(first, QuakeRecord("x", magnitude: 1), hour: 1)
+    _ = try apply(second, QuakeRecord("x", magnitude: 2), hour: 2)
+    let right = try columns()
+    try connection.execute("truncate quake.quake, quake.quake_alias")
+    _ = try apply(second, QuakeRecord("x", magnitude: 2), hour: 2)
+    let late = try apply(first, QuakeRecord("x", magnitude: 1), hour: 1)
+    #expect(late.stale == 1 && late.superseded == 1)
+    #expect(try columns() == right)
+  }
+
+  @Test("is not guessed where a file has no ids")
+  func withoutIds() throws {
+    let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
+    _ = try apply(QuakeRecord("a"), hour: 1, columns: columns)
+    _ = try apply(QuakeRecord("b"), hour: 2, columns: columns)
+    #expect(try rows() == ["a|-", "b|-"])
+    // But what ids have told once is known: a file of unknown age does not show the quake twice.
+    _ = try apply(QuakeRecord("d", ids: ",d,c,"), hour: 3)
+    let report = try apply(QuakeRecord("c"), hour: nil, columns: columns)
+    #expect(report.superseded == 1)
+    #expect(try rows() == ["a|-", "b|-", "c|d", "d|-"])
+  }
+
+  @Test("ends where somebody has made a circle by hand")
+  func circle() throws {
+    try connection.execute(
+      """
+      insert into quake.quake (code, time, superseded_by)
+      values ('a', now(), 'b'), ('b', now(), 'c'), ('c', now(), 'a')
+      """)
+    #expect(try found("a").count == 1)
+  }
+
+  @Test("keeps the contents that a newer snapshot confirmed without changing them")
+  func confirmed() throws {
+    let scope = FeedScope(name: "all_month", source: "usgs", window: 30 * 86_400)
+    func apply(_ magnitude: Double, _ minute: Int64) throws -> ImportReport {
+      let event = QuakeRecord("a", magnitude: magnitude)
+      let generated = Timestamp(microseconds: 1_700_100_000_000_000 + minute * 60_000_000)
+      var source = FakeSource([event], generated: generated.description)
+      var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+      options.scope = scope
+      return try Importer(connection: connection, options: options).run(from: &source)
+    }
+    #expect(try apply(1, 1).inserted == 1)
+    #expect(try apply(1, 3).unchanged == 1)
+    // In between it was something else; that is past.
+    let late = try apply(2, 2)
+    #expect(late.updated == 0 && late.stale == 1)
+    #expect(try connection.table("select magnitude from quake.quake") == ["1"])
+    #expect(try apply(2, 4).updated == 1)
+  }
+}

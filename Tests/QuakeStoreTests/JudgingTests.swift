@@ -1,0 +1,273 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+/// Snapshots of a feed of all events of a day, one after the other, good and bad.
+@Suite("A snapshot is judged")
+struct JudgingTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private static let day = FeedScope(name: "all_day", source: "usgs", window: 86_400)
+  /// Noon; events are placed before it.
+  private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
+
+  private static func time(_ minutes: Int64) -> Timestamp {
+    Timestamp(microseconds: noon.microseconds + minutes * 60_000_000)
+  }
+
+  /// Event number `n`, which happened ten times as many minutes before noon.
+  private static func event(_ n: Int, magnitude: Double = 1, revised: Int64 = 0) -> QuakeRecord {
+    var record = QuakeRecord("us\(n)", magnitude: magnitude)
+    record.set(.time, time(Int64(-10 * n)))
+    record.set(.updated, time(Int64(-10 * n) + 1 + revised))
+    return record
+  }
+
+  private var lacking10: [QuakeRecord] { events((1...60).filter { $0 != 10 }) }
+
+  /// The events of numbers, as a snapshot generated so many minutes after noon.
+  @discardableResult
+  private func apply(
+    _ events: [QuakeRecord], at minutes: Int64, rejects: [ImportReject] = [],
+    scope: FeedScope = day, _ change: (inout SnapshotLimits) -> Void = { _ in }
+  ) throws -> ImportReport {
+    var options = ImportOptions(
+      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
+    var limits = SnapshotLimits()
+    change(&limits)
+    options.limits = limits
+    options.scope = scope
+    var source = FakeSource(
+      events.map { .record($0) } + rejects.map { .reject($0) },
+      generated: Self.time(minutes).description)
+    return try Importer(connection: connection, options: options).run(from: &source)
+  }
+
+  private func events(_ numbers: some Sequence<Int>) -> [QuakeRecord] {
+    numbers.map { Self.event($0) }
+  }
+
+  private func withdrawn() throws -> [String] {
+    try connection.table(
+      "select code from quake.quake where withdrawn_at is not null order by code")
+  }
+
+  /// What must not change when a snapshot is set aside.
+  private func state() throws -> [String] {
+    try connection.table("select q::text from quake.quake q order by code")
+      + connection.table("select count(*) from quake.quake_version")
+      + connection.table("select a::text from quake.absence a order by code")
+      + connection.table("select count(*) from quake.change_transaction")
+  }
+
+  private func expectSetAside(
+    _ reason: QuarantineReason, _ import: () throws -> ImportReport
+  ) throws {
+    let before = try state()
+    let report = try `import`()
+    #expect(report.quarantine?.reason == reason, "\(String(describing: report.quarantine))")
+    #expect(try state() == before)
+    #expect(
+      try connection.table(
+        """
+        select quarantine_reason, inserted, updated, token is null, covers_to is null
+          from quake.import where id = \(report.id ?? 0)
+        """) == ["\(reason.rawValue)|0|0|t|t"])
+  }
+
+  // MARK: - Good ones
+
+  @Test("and applied, whatever a normal day brings")
+  func normal() throws {
+    try apply(events(1...60), at: 0)
+    // Three new, two revised, one gone, one reviewed with an older time of update.
+    let next =
+      events(4...60) + [Self.event(2, magnitude: 3, revised: 5), Self.event(-1), Self.event(0)]
+      + [Self.event(3, magnitude: 2, revised: -1)]
+    let report = try apply(next, at: 20)
+    #expect(report.quarantine == nil)
+    #expect(report.inserted == 2 && report.updated == 2 && report.withdrawn == 0)
+    // Nothing new, and the newest event taken back: that alone is no sign of age.
+    let without = next.filter { $0.text(.code) != "us-1" }
+    #expect(try apply(without, at: 60).quarantine == nil)
+  }
+
+  @Test("but not against what is outside its window, or of another catalogue")
+  func outside() throws {
+    var foreign = Self.event(5)
+    foreign.set(.code, "emsc:5")
+    foreign.set(.source, "emsc")
+    try apply(events(100...143) + [foreign], at: 0)
+    // A day later none of these should be there.
+    let report = try apply(events(-144 ... -120), at: 1440)
+    #expect(report.quarantine == nil && report.inserted == 25)
+    #expect(try connection.table("select count(*) from quake.absence") == ["0"])
+  }
+
+  // MARK: - Bad ones
+
+  @Test("and set aside if it is empty")
+  func empty() throws {
+    try expectSetAside(.empty) { try apply([], at: 0) }
+    try apply(events(1...60), at: 0)
+    try expectSetAside(.empty) { try apply([], at: 5) }
+    // A feed of great earthquakes may well be; not if the store knows of many.
+    let great = FeedScope(
+      name: "4.5_day", source: "usgs", window: 86_400, minimumMagnitude: 4.45)
+    #expect(try apply([], at: 6, scope: great).quarantine == nil)
+    try apply((1...60).map { Self.event($0, magnitude: 5) }, at: 7)
+    try expectSetAside(.empty) { try apply([], at: 8, scope: great) }
+  }
+
+  @Test("and set aside if it lacks too many of the events that it should hold")
+  func massLoss() throws {
+    try apply(events(1...60), at: 0)
+    try expectSetAside(.massLoss) {
+      try apply(events((1...60).filter { $0 % 5 < 3 }), at: 5)
+    }
+    #expect(
+      try apply(events((1...60).filter { $0 % 5 < 3 }), at: 5) { $0.missing = 0.5 }.quarantine
+        == nil)
+  }
+
+  @Test("and set aside if it is stale: generated before, or of contents that are older")
+  func stale() throws {
+    try apply(events(1...60), at: 0)
+    try expectSetAside(.stale) { try apply(events(1...60), at: -1) }
+    try apply(events(-5...60), at: 55)
+    // As of an hour ago, with the time of now.
+    try expectSetAside(.stale) { try apply(events(1...60), at: 60) }
+    // Where each event is judged by itself an older one is welcome.
+    #expect(try apply(events(1...60), at: -1) { $0.refusesOlder = false }.quarantine == nil)
+    // The newest event is hours old.
+    try expectSetAside(.stale) {
+      try apply(events(30...60), at: 61) { $0.longestSilence = .seconds(3 * 3600) }
+    }
+  }
+
+  @Test("and set aside if its times make no sense; a few such events are rejected")
+  func times() throws {
+    try apply(events(1...60), at: 0)
+    let unset = (1...7).map { number in
+      var event = Self.event(number)
+      event.set(.time, Timestamp(microseconds: 2_000_000))
+      return event
+    }
+    let unreadable = (1...7).map {
+      ImportReject(
+        place: "record \($0)", reason: "no time", raw: "raw", code: "us\($0)", isOfTime: true)
+    }
+    try expectSetAside(.implausibleTimes) { try apply(events(8...60) + unset, at: 5) }
+    try expectSetAside(.implausibleTimes) {
+      try apply(events(8...60), at: 5, rejects: unreadable)
+    }
+    let future = (1...7).map { number in
+      var event = Self.event(number)
+      event.set(.updated, Self.time(3 * 1440))
+      return event
+    }
+    try expectSetAside(.implausibleTimes) { try apply(events(8...60) + future, at: 5) }
+    // Two are within the limit: they are not taken, and not missed.
+    for minutes in [6, 7, 8, 9] as [Int64] {
+      let report = try apply(
+        events((1...60).filter { $0 != 6 && $0 != 7 }) + [unset[5]], at: minutes,
+        rejects: [unreadable[6]])
+      #expect(report.quarantine == nil)
+      #expect(report.rejected == 2 && report.updated == 0 && report.withdrawn == 0)
+    }
+    #expect(try withdrawn().isEmpty)
+    #expect(
+      try connection.table(
+        "select extract(year from time) from quake.quake where code in ('us6', 'us7')")
+        == ["2023", "2023"])
+  }
+
+  @Test("and set aside if none of its events can be taken")
+  func damaged() throws {
+    try expectSetAside(.damaged) {
+      try apply([], at: 0, rejects: (1...3).map(ImportReject.numbered))
+    }
+  }
+
+  // MARK: - Withdrawal
+
+  @Test("and what good ones lack again and again is withdrawn, until it is there again")
+  func withdrawal() throws {
+    try apply(events(1...60), at: 0)
+    for minutes in [1, 2] as [Int64] {
+      #expect(try apply(lacking10, at: minutes).withdrawn == 0)
+    }
+    // The very same snapshot once more, an older one, and a bad one do not count.
+    #expect(try apply(lacking10, at: 2).withdrawn == 0)
+    #expect(try apply(lacking10, at: 1) { $0.refusesOlder = false }.withdrawn == 0)
+    #expect(try apply([], at: 3).quarantine != nil)
+    #expect(try withdrawn().isEmpty)
+    let third = try apply(lacking10, at: 4)
+    #expect(third.withdrawn == 1)
+    #expect(try withdrawn() == ["us10"])
+    #expect(
+      try connection.table(
+        "select op, changed from quake.quake_version where code = 'us10' order by id")
+        == ["insert|", "update|{as_of,withdrawn_at}"])
+    // An older snapshot that has it does not bring it back; a newer one does.
+    #expect(try apply(events(1...60), at: 3) { $0.refusesOlder = false }.restored == 0)
+    #expect(try withdrawn() == ["us10"])
+    let back = try apply(events(1...60), at: 5)
+    #expect(back.restored == 1 && back.updated == 0)
+    #expect(try withdrawn().isEmpty)
+    #expect(try connection.table("select count(*) from quake.absence") == ["0"])
+  }
+
+  @Test("and presence in between begins the count again")
+  func interruptedAbsence() throws {
+    try apply(events(1...60), at: 0)
+    for minutes in 1...12 as ClosedRange<Int64> {
+      let isThere = minutes % 3 == 0
+      #expect(
+        try apply(isThere ? events(1...60) : lacking10, at: minutes).withdrawn == 0, "\(minutes)")
+    }
+    #expect(try connection.table("select count(*) from quake.absence") == ["0"])
+    try apply(lacking10, at: 13)
+    #expect(
+      try connection.table("select code, feed, snapshots from quake.absence")
+        == ["us10|all_day|1"])
+  }
+
+  @Test("and what somebody has set by hand stays")
+  func byHand() throws {
+    try apply(events(1...60), at: 0)
+    try connection.execute("update quake.quake set withdrawn_at = now() where code = 'us1'")
+    try connection.execute("update quake.quake set superseded_by = 'us9' where code = 'us2'")
+    #expect(try apply(events(1...60), at: 1).restored == 0)
+    #expect(
+      try connection.table(
+        "select code from quake.current_quake where code in ('us1', 'us2')") == [])
+  }
+
+  // MARK: - Quarantine
+
+  @Test("and the same bad answer of a server is kept once")
+  func repeated() throws {
+    var options = ImportOptions(
+      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
+    options.limits = SnapshotLimits()
+    options.scope = Self.day
+    var ids: [Int64?] = []
+    for etag in ["a", "a", "b", "a"] {
+      options.etag = etag
+      var source = FakeSource([QuakeRecord](), generated: Self.time(0).description)
+      ids.append(try Importer(connection: connection, options: options).run(from: &source).id)
+    }
+    #expect(ids[0] == ids[1] && ids[1] != ids[2] && ids[2] != ids[3])
+    #expect(try connection.table("select count(*) from quake.import") == ["3"])
+  }
+}
