@@ -59,6 +59,7 @@ let package = Package(
         .embedInCode("0004_queries.sql"),
         .embedInCode("0005_judging.sql"),
         .embedInCode("0006_workers.sql"),
+        .embedInCode("0007_backfill.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),

@@ -11,5 +11,6 @@ public enum EmbeddedMigrations {
     ("0004_queries.sql", PackageResources._004_queries_sql),
     ("0005_judging.sql", PackageResources._005_judging_sql),
     ("0006_workers.sql", PackageResources._006_workers_sql),
+    ("0007_backfill.sql", PackageResources._007_backfill_sql),
   ]
 }

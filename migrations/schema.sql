@@ -814,6 +814,87 @@ COMMENT ON COLUMN quake.absence.code IS 'the event (quake.code)';
 COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), under whatever address that came';
 COMMENT ON COLUMN quake.absence.snapshots IS 'from how many snapshots, one after the other';
 COMMENT ON COLUMN quake.absence.since IS 'when the first of these was generated';
+CREATE TABLE quake.backfill (
+    id bigint NOT NULL,
+    url text NOT NULL,
+    source text,
+    start_time timestamp with time zone,
+    end_time timestamp with time zone,
+    min_magnitude double precision,
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    finished_at timestamp with time zone,
+    expected bigint,
+    seen bigint DEFAULT 0 NOT NULL,
+    inserted bigint DEFAULT 0 NOT NULL,
+    updated bigint DEFAULT 0 NOT NULL,
+    unchanged bigint DEFAULT 0 NOT NULL,
+    rejected bigint DEFAULT 0 NOT NULL,
+    duplicate bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT backfill_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
+    CONSTRAINT backfill_span_order CHECK ((start_time < end_time)),
+    CONSTRAINT backfill_span_whole CHECK (((start_time IS NULL) = (end_time IS NULL)))
+);
+COMMENT ON TABLE quake.backfill IS 'fetches of the past: one row for each span of time asked of an event service, and for each folder or file';
+COMMENT ON COLUMN quake.backfill.id IS 'number of the backfill';
+COMMENT ON COLUMN quake.backfill.url IS 'base address of the event service, without user name and password, or the absolute path of the folder or file';
+COMMENT ON COLUMN quake.backfill.source IS 'the data centre, as in quake.source; null: the files say it themselves';
+COMMENT ON COLUMN quake.backfill.start_time IS 'origin time from which on events are asked for; null for files';
+COMMENT ON COLUMN quake.backfill.end_time IS 'origin time before which events are asked for; null for files';
+COMMENT ON COLUMN quake.backfill.min_magnitude IS 'least magnitude asked for; null: all events, also those without a magnitude';
+COMMENT ON COLUMN quake.backfill.started_at IS 'when it was begun';
+COMMENT ON COLUMN quake.backfill.finished_at IS 'when the last of it was stored; null: it is under way, or was stopped and can be gone on with';
+COMMENT ON COLUMN quake.backfill.expected IS 'how many events the service said that the span holds, when it was begun; null: not known';
+COMMENT ON COLUMN quake.backfill.seen IS 'records received: the sum of inserted, updated, unchanged, rejected and duplicate; an event on the border of two windows counts in both';
+COMMENT ON COLUMN quake.backfill.inserted IS 'events that were new';
+COMMENT ON COLUMN quake.backfill.updated IS 'events whose contents differed';
+COMMENT ON COLUMN quake.backfill.unchanged IS 'events left untouched';
+COMMENT ON COLUMN quake.backfill.rejected IS 'records that could not be taken; see import_reject';
+COMMENT ON COLUMN quake.backfill.duplicate IS 'records whose code came again later in the same answer';
+CREATE TABLE quake.backfill_file (
+    path text NOT NULL,
+    backfill_id bigint NOT NULL,
+    size bigint NOT NULL,
+    modified_at timestamp with time zone NOT NULL,
+    import_id bigint,
+    finished_at timestamp with time zone NOT NULL,
+    CONSTRAINT backfill_file_size CHECK ((size >= 0))
+);
+COMMENT ON TABLE quake.backfill_file IS 'the files that backfills have stored; one of the same path, size and time of modification is not read again';
+COMMENT ON COLUMN quake.backfill_file.path IS 'absolute path, as the machine sees it that ran the backfill';
+COMMENT ON COLUMN quake.backfill_file.backfill_id IS 'the backfill that stored it last (backfill.id)';
+COMMENT ON COLUMN quake.backfill_file.size IS 'its size then, bytes';
+COMMENT ON COLUMN quake.backfill_file.modified_at IS 'when it had been modified last';
+COMMENT ON COLUMN quake.backfill_file.import_id IS 'the import that stored its events (import.id)';
+COMMENT ON COLUMN quake.backfill_file.finished_at IS 'when they were stored';
+ALTER TABLE quake.backfill ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME quake.backfill_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE TABLE quake.backfill_window (
+    backfill_id bigint NOT NULL,
+    start_time timestamp with time zone NOT NULL,
+    end_time timestamp with time zone NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    count bigint,
+    import_id bigint,
+    finished_at timestamp with time zone,
+    CONSTRAINT backfill_window_count CHECK ((count >= 0)),
+    CONSTRAINT backfill_window_span_order CHECK ((start_time < end_time)),
+    CONSTRAINT backfill_window_state_finished CHECK (((state = 'done'::text) = (finished_at IS NOT NULL))),
+    CONSTRAINT backfill_window_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'done'::text])))
+);
+COMMENT ON TABLE quake.backfill_window IS 'the windows of time that a backfill asks for one by one; together they cover its span';
+COMMENT ON COLUMN quake.backfill_window.backfill_id IS 'the backfill (backfill.id)';
+COMMENT ON COLUMN quake.backfill_window.start_time IS 'origin time from which on the window holds events';
+COMMENT ON COLUMN quake.backfill_window.end_time IS 'origin time before which it does';
+COMMENT ON COLUMN quake.backfill_window.state IS 'pending: to be asked for; done: its events are stored, and it is not asked for again';
+COMMENT ON COLUMN quake.backfill_window.count IS 'while pending, how many events the service says it holds; once done, how many records came; null: not known';
+COMMENT ON COLUMN quake.backfill_window.import_id IS 'the import that stored its events (import.id); null: pending';
+COMMENT ON COLUMN quake.backfill_window.finished_at IS 'when they were stored';
 CREATE UNLOGGED TABLE quake.change_pending (
     xid xid8 NOT NULL,
     transaction_id bigint NOT NULL,
@@ -1359,6 +1440,12 @@ COMMENT ON COLUMN quake.watcher_lag.needs IS 'number of the token after which it
 COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that has been purged: it cannot go on from there';
 ALTER TABLE ONLY quake.absence
     ADD CONSTRAINT absence_pkey PRIMARY KEY (code, feed);
+ALTER TABLE ONLY quake.backfill_file
+    ADD CONSTRAINT backfill_file_pkey PRIMARY KEY (path);
+ALTER TABLE ONLY quake.backfill
+    ADD CONSTRAINT backfill_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY quake.backfill_window
+    ADD CONSTRAINT backfill_window_pkey PRIMARY KEY (backfill_id, start_time);
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_pkey PRIMARY KEY (token);
 ALTER TABLE ONLY quake.change_transaction
@@ -1385,6 +1472,7 @@ ALTER TABLE ONLY quake.refresh_request
     ADD CONSTRAINT refresh_request_pkey PRIMARY KEY (id, feed);
 ALTER TABLE ONLY quake.watcher
     ADD CONSTRAINT watcher_pkey PRIMARY KEY (name);
+CREATE INDEX backfill_file_backfill ON quake.backfill_file USING btree (backfill_id);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
 CREATE INDEX import_applied_import_id ON quake.import USING btree (applied_import_id) WHERE (applied_import_id IS NOT NULL);
@@ -1405,6 +1493,10 @@ CREATE TRIGGER quake_20_record_delete AFTER DELETE ON quake.quake REFERENCING OL
 CREATE TRIGGER quake_20_record_insert AFTER INSERT ON quake.quake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_insert();
 CREATE TRIGGER quake_20_record_truncate AFTER TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_truncate();
 CREATE TRIGGER quake_20_record_update AFTER UPDATE ON quake.quake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_update();
+ALTER TABLE ONLY quake.backfill_file
+    ADD CONSTRAINT backfill_file_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
+ALTER TABLE ONLY quake.backfill_window
+    ADD CONSTRAINT backfill_window_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
 ALTER TABLE ONLY quake.import

@@ -22,6 +22,8 @@ public final class ProgressBar {
   private let isShown: Bool
   private let descriptor: Int32
   private let start = MonotonicClock.now()
+  /// What was done before the bar began, which says nothing of the rate.
+  private var before = 0
   private var lastDrawn: Duration?
 
   /// A bar, silent if the diagnostics are quiet, are for programs, or do not go to a terminal.
@@ -40,6 +42,12 @@ public final class ProgressBar {
   /// Adds to what is done.
   public func advance(by amount: Int = 1) { update(done: done + amount) }
 
+  /// Sets what was done before, by an earlier run of the same work.
+  public func begin(with done: Int) {
+    before = done
+    update(done: done)
+  }
+
   /// Sets what is done.
   public func update(done: Int) {
     self.done = done
@@ -49,7 +57,8 @@ public final class ProgressBar {
     lastDrawn = now
     let width = Terminal.columns(descriptor) ?? 80
     let line = Self.line(
-      label: label, unit: unit, done: done, total: total, elapsed: now - start, width: width)
+      label: label, unit: unit, done: done, total: total, before: before, elapsed: now - start,
+      width: width)
     ProgressLine.isShown = true
     _ = Descriptor.writeAll(ProgressLine.erase + line, to: descriptor)
   }
@@ -64,7 +73,8 @@ public final class ProgressBar {
 
   /// The line, at most `width` - 1 wide: in the last column some terminals already wrap.
   static func line(
-    label: String, unit: Unit, done: Int, total: Int?, elapsed: Duration, width: Int
+    label: String, unit: Unit, done: Int, total: Int?, before: Int = 0, elapsed: Duration,
+    width: Int
   ) -> String {
     var parts: [String] = []
     if let total, total > 0 {
@@ -74,8 +84,8 @@ public final class ProgressBar {
       parts.append(amount(done, unit, named: true))
     }
     let seconds = elapsed.inSeconds
-    if seconds >= 0.5, done > 0 {
-      let rate = Double(done) / seconds
+    if seconds >= 0.5, done > before {
+      let rate = Double(done - before) / seconds
       parts.append("\(amount(Int(rate), unit, named: false))/s")
       if let total, total > done {
         let left = Double(total - done) / rate

@@ -2,12 +2,7 @@ import QuakeModel
 
 /// Makes records of the rows of a USGS CSV file, by its header.
 struct CSVDecoder {
-  /// How a column's values are read.
-  private enum Reading {
-    case text, number, integer, instant
-  }
-
-  private static let names: [(name: StaticString, column: QuakeColumn, reading: Reading)] = [
+  private static let names: [(name: StaticString, column: QuakeColumn, reading: TextReading)] = [
     ("time", .time, .instant),
     ("latitude", .latitude, .number),
     ("longitude", .longitude, .number),
@@ -29,7 +24,7 @@ struct CSVDecoder {
   /// The columns that the file carries.
   let columns: [QuakeColumn]
   /// For each field of a row, what it is; nil for those that mean nothing to us.
-  private let fields: [(column: QuakeColumn, reading: Reading)?]
+  private let fields: [(column: QuakeColumn, reading: TextReading)?]
   private let codeIndex: Int
   private let strict: Bool
   private var scratch: [UInt8] = []
@@ -37,7 +32,7 @@ struct CSVDecoder {
   /// Reads the header, which is the row that `rows` read last.
   init(header rows: CSVRowReader, row: CSVRowReader.Row, strict: Bool) throws(FeedError) {
     self.strict = strict
-    var fields: [(column: QuakeColumn, reading: Reading)?] = []
+    var fields: [(column: QuakeColumn, reading: TextReading)?] = []
     var scratch: [UInt8] = []
     for field in rows.fields {
       let known = rows.withText(of: field, scratch: &scratch) { text in
@@ -64,7 +59,8 @@ struct CSVDecoder {
           ? "the CSV header of \(rows.input.name) is wrong" : "\(rows.input.name) is not a feed",
         at: row.range.lowerBound,
         detail: isHeader
-          ? "It has no column \"\(name)\"." : "It is neither GeoJSON nor CSV with a header.",
+          ? "It has no column \"\(name)\"."
+          : "It is neither GeoJSON, nor CSV with a header, nor FDSN text.",
         hint: isHeader ? nil : "Check the URL or the file.")
     }
     self.fields = fields
@@ -92,76 +88,22 @@ struct CSVDecoder {
     for index in fields.indices where index != codeIndex {
       try set(rows.fields[index], fields[index], of: rows, in: &record)
     }
-    setNetCode(in: &record)
+    record.setNetCode(scratch: &scratch)
     try FieldCheck.checkComplete(record, strict: strict)
   }
 
   private mutating func set(
-    _ field: CSVRowReader.Field, _ target: (column: QuakeColumn, reading: Reading)?,
+    _ field: CSVRowReader.Field, _ target: (column: QuakeColumn, reading: TextReading)?,
     of rows: CSVRowReader, in record: inout QuakeRecord
   ) throws(Rejection) {
     guard let target, !field.range.isEmpty else { return }
     let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
       do throws(Rejection) {
-        return .success(try Self.set(text, target.column, target.reading, in: &record))
+        return .success(try target.reading.set(text, target.column, in: &record))
       } catch {
         return .failure(error)
       }
     }
     try result.get()
-  }
-
-  private static func set(
-    _ text: UnsafeRawBufferPointer, _ column: QuakeColumn, _ reading: Reading,
-    in record: inout QuakeRecord
-  ) throws(Rejection) {
-    switch reading {
-    case .text:
-      // Nearly all text is ASCII, for which no String need be made.
-      guard text.allSatisfy({ $0 < 0x80 }) || String(validating: text, as: UTF8.self) != nil else {
-        throw Rejection("The \(FieldCheck.name(column)) is not valid UTF-8.")
-      }
-      try FieldCheck.set(utf8: text, column, in: &record)
-    case .number:
-      guard let number = DecimalNumber.parse(text) else {
-        throw wrong(column, text, "a number")
-      }
-      try FieldCheck.set(number, column, in: &record)
-    case .integer:
-      guard let number = DecimalNumber.parse(text), let integer = Int(exactly: number) else {
-        throw wrong(column, text, "a whole number")
-      }
-      try FieldCheck.set(integer: integer, column, in: &record)
-    case .instant:
-      guard let instant = Timestamp(iso8601: text) else {
-        throw wrong(column, text, "a date and time of the years 1 to 9999")
-      }
-      record.set(column, instant)
-    }
-  }
-
-  private static func wrong(
-    _ column: QuakeColumn, _ text: UnsafeRawBufferPointer, _ expected: String
-  ) -> Rejection {
-    let found = FeedReject.text(UnsafeRawBufferPointer(rebasing: text.prefix(64)))
-    return Rejection(
-      "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
-  }
-
-  /// CSV has no column for it: it is what follows the network in the id. Some ids begin otherwise
-  /// (`usp000hsce` is `us`, but an older network's id may stay when `net` changes): then none.
-  private mutating func setNetCode(in record: inout QuakeRecord) {
-    scratch.removeAll(keepingCapacity: true)
-    let netCount = record.withUTF8(.net) { $0?.count ?? 0 }
-    guard netCount > 0 else { return }
-    record.withUTF8(.code) { code in
-      guard let code, code.count > netCount else { return }
-      let startsWithNet = record.withUTF8(.net) { net in
-        net.map { code.starts(with: $0) } ?? false
-      }
-      if startsWithNet { scratch.append(contentsOf: code[netCount...]) }
-    }
-    guard !scratch.isEmpty else { return }
-    scratch.withUnsafeBytes { record.set(.netCode, utf8: $0) }
   }
 }

@@ -4,6 +4,8 @@ import QuakeModel
 /// Makes a record of one parsed GeoJSON feature, in any of the three dialects.
 struct FeatureDecoder {
   let format: FeedFormat
+  private let source: [UInt8]
+  private let codePrefix: [UInt8]
   private let strict: Bool
   private var table: PropertyTable
   private var scratch: [UInt8] = []
@@ -11,6 +13,8 @@ struct FeatureDecoder {
   init(format: FeedFormat, strict: Bool) {
     self.format = format
     self.strict = strict
+    source = Array((format.centre?.name ?? "").utf8)
+    codePrefix = Array((format.centre?.codePrefix ?? "").utf8)
     table = PropertyTable(format.properties)
   }
 
@@ -21,7 +25,7 @@ struct FeatureDecoder {
     guard feature.kind == CSJ_OBJECT else {
       throw Rejection("The feature is not an object but \(feature.kindName).")
     }
-    format.source.withUTF8Buffer { record.set(.source, utf8: UnsafeRawBufferPointer($0)) }
+    source.withUnsafeBytes { record.set(.source, utf8: $0) }
     var vertical: Double?
     for member in feature.members {
       if member.isNamed("properties") {
@@ -122,7 +126,7 @@ struct FeatureDecoder {
     _ value: csj_element, _ column: QuakeColumn, into record: inout QuakeRecord
   ) throws(Rejection) {
     scratch.removeAll(keepingCapacity: true)
-    format.codePrefix.withUTF8Buffer { scratch.append(contentsOf: $0) }
+    scratch.append(contentsOf: codePrefix)
     let prefixCount = scratch.count
     if let utf8 = value.utf8 {
       scratch.append(contentsOf: utf8)

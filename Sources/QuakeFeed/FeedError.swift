@@ -23,6 +23,8 @@ public struct FeedError: Error, Sendable, Equatable {
   public enum Code: Sendable, CaseIterable {
     /// Neither a feed's name, nor a URL, nor a file, nor `-`; or a URL of another scheme.
     case invalidReference
+    /// FDSN text, and nobody has said which data centre it is of.
+    case unknownCentre
     /// Looks like a feed's name, but there is no such feed.
     case unknownFeed
     /// There is no such file.
@@ -33,7 +35,7 @@ public struct FeedError: Error, Sendable, Equatable {
     case emptyBody
     /// An HTML page, such as a portal or an error page puts in a feed's place.
     case html
-    /// Neither GeoJSON nor CSV.
+    /// Neither GeoJSON, nor CSV, nor FDSN text.
     case notAFeed
     /// A format that is known, but not supported.
     case unsupportedFormat
@@ -104,7 +106,7 @@ public struct FeedError: Error, Sendable, Equatable {
   /// What a caller can do about it.
   public var kind: Kind {
     switch code {
-    case .invalidReference: .usage
+    case .invalidReference, .unknownCentre: .usage
     case .unknownFeed: .unknownFeed
     case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
       .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,

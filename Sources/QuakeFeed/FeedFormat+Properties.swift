@@ -54,7 +54,7 @@ extension FeedFormat {
         .init("locality", .place, .text),
         .init("quality", .status, .text),
       ]
-    case .usgsCSV: []
+    case .usgsCSV, .fdsnText: []
     }
   }
 

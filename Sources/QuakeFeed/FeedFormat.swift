@@ -8,23 +8,16 @@ public enum FeedFormat: String, Sendable, CaseIterable {
   case geonetJSON = "geonet-json"
   /// USGS CSV.
   case usgsCSV = "usgs-csv"
+  /// FDSN's text, of any data centre: an event service's `format=text`.
+  case fdsnText = "fdsn-text"
 
-  /// What `source` says for events read in this format.
-  var source: StaticString {
+  /// Whose catalogue the events are of; nil where the format does not say it.
+  var centre: DataCentre? {
     switch self {
-    case .usgsGeoJSON, .usgsCSV: "usgs"
-    case .emscJSON: "emsc"
-    case .geonetJSON: "geonet"
-    }
-  }
-
-  /// What stands before the catalogue's own identifier in `code`, so that two catalogues cannot
-  /// mean two events by one code. USGS's identifiers are as they are: they begin with a network.
-  var codePrefix: StaticString {
-    switch self {
-    case .usgsGeoJSON, .usgsCSV: ""
-    case .emscJSON: "emsc:"
-    case .geonetJSON: "geonet:"
+    case .usgsGeoJSON, .usgsCSV: .usgs
+    case .emscJSON: .emsc
+    case .geonetJSON: .geonet
+    case .fdsnText: nil
     }
   }
 }

@@ -12,6 +12,8 @@ public final class FeedReader {
     public var maximumFeatureBytes = 1024 * 1024
     /// Whether an event without magnitude or place is rejected. Such events are real.
     public var strict = false
+    /// Whose catalogue it is, which FDSN text does not say; other formats do, and need it not.
+    public var centre: DataCentre?
 
     /// The defaults.
     public init() {}
@@ -20,6 +22,7 @@ public final class FeedReader {
   private enum Body {
     case json(FeatureSplitter, JSONParser)
     case csv(CSVRowReader)
+    case text(FDSNRowReader)
   }
 
   /// What the feed is in.
@@ -33,6 +36,7 @@ public final class FeedReader {
   private let body: Body
   private var features: FeatureDecoder?
   private var rows: CSVDecoder?
+  private var textRows: FDSNTextDecoder?
   /// The first feature, which is read early to tell the format.
   private var pending: FeatureSplitter.Feature?
 
@@ -48,15 +52,15 @@ public final class FeedReader {
     let subject = "feed \"\(name)\""
     let input = InputBuffer(DecompressingSource(source, name: subject), name: subject)
     self.input = input
-    let start = try Self.skipByteOrderMark(input)
-    switch try Self.sniff(input, from: start) {
+    let start = try FeedSyntax.skipByteOrderMark(input)
+    switch try FeedSyntax.sniff(input, from: start) {
     case .json:
       let parser = JSONParser()
       let splitter = FeatureSplitter(
         input: input, position: start, maximumFeatureBytes: options.maximumFeatureBytes,
         parser: parser)
       let first = try splitter.next()
-      let format = first.map { Self.dialect(of: $0.bytes, parser: parser) } ?? .usgsGeoJSON
+      let format = first.map { FeedSyntax.dialect(of: $0.bytes, parser: parser) } ?? .usgsGeoJSON
       pending = first
       self.format = format
       columns = format.featureColumns
@@ -73,10 +77,28 @@ public final class FeedReader {
       columns = decoder.columns
       rows = decoder
       body = .csv(reader)
+    case .text:
+      guard let centre = options.centre else {
+        throw FeedError(
+          .unknownCentre, "cannot tell whose events \(subject) holds",
+          detail: "FDSN text does not name the data centre, whose identifiers it gives.",
+          hint: "Name it with --source, such as emsc or ingv.")
+      }
+      let reader = FDSNRowReader(
+        input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
+      guard let header = try reader.next() else {
+        preconditionFailure("text is told by its header")
+      }
+      let decoder = try FDSNTextDecoder(
+        header: reader, row: header, centre: centre, strict: options.strict)
+      format = .fdsnText
+      columns = decoder.columns
+      textRows = decoder
+      body = .text(reader)
     }
   }
 
-  /// What the feed says of itself; complete when the events have been read. CSV says nothing.
+  /// What the feed says of itself; complete when the events have been read. CSV and text say nothing.
   public var metadata: FeedMetadata {
     if case .json(let splitter, _) = body { splitter.metadata } else { FeedMetadata() }
   }
@@ -112,15 +134,31 @@ public final class FeedReader {
         return .record
       } catch {
         if !row.endsWithLineBreak, reader.fields.count < (rows?.fieldCount ?? 0) {
-          throw input.error(
-            .truncated, "\(input.name) is truncated", at: row.range.lowerBound,
-            detail: "The last row has \(reader.fields.count) fields and no end.",
-            hint: "Fetch it again.")
+          throw truncatedRow(at: row.range, fields: reader.fields.count)
+        }
+        return reject(
+          error, input.bytes(row.range), at: row.range.lowerBound, line: row.line, &record)
+      }
+    case .text(let reader):
+      guard let row = try reader.next() else { return nil }
+      recordsSeen += 1
+      do throws(Rejection) {
+        try textRows?.decode(of: reader, into: &record)
+        return .record
+      } catch {
+        if !row.endsWithLineBreak, reader.fields.count < (textRows?.fieldCount ?? 0) {
+          throw truncatedRow(at: row.range, fields: reader.fields.count)
         }
         return reject(
           error, input.bytes(row.range), at: row.range.lowerBound, line: row.line, &record)
       }
     }
+  }
+
+  private func truncatedRow(at range: Range<Int>, fields: Int) -> FeedError {
+    input.error(
+      .truncated, "\(input.name) is truncated", at: range.lowerBound,
+      detail: "The last row has \(fields) fields and no end.", hint: "Fetch it again.")
   }
 
   private func decode(
@@ -145,77 +183,5 @@ public final class FeedReader {
       FeedReject(
         number: recordsSeen, byteOffset: offset, line: line, code: code, rejection: rejection,
         raw: raw))
-  }
-}
-
-// MARK: - Telling the format
-
-extension FeedReader {
-  private enum Syntax {
-    case json, csv
-  }
-
-  /// How much is looked at to tell one wrong thing from another.
-  private static let sniffBytes = 1024
-
-  /// Where the text begins: after a byte order mark, if there is one.
-  private static func skipByteOrderMark(_ input: InputBuffer) throws(FeedError) -> Int {
-    while input.end < 3, try input.fill(keepingFrom: 0) {}
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    return input.bytes(0..<min(input.end, 3)).elementsEqual(mark) ? 3 : 0
-  }
-
-  private static func sniff(_ input: InputBuffer, from start: Int) throws(FeedError) -> Syntax {
-    while input.end < start + sniffBytes, try input.fill(keepingFrom: 0) {}
-    let head = input.bytes(start..<min(input.end, start + sniffBytes))
-    let text = head.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
-    guard let first = text.first else {
-      // More spaces than are looked at may still be followed by something; JSON's reader says so.
-      if head.count == sniffBytes { return .json }
-      throw FeedError(
-        .emptyBody, "\(input.name) is empty", detail: "The body is empty.",
-        hint: "Try again later.")
-    }
-    let folded = Array(String(decoding: text, as: UTF8.self).lowercased().utf8)
-    switch first {
-    case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
-    case UInt8(ascii: "<"):
-      let isQuakeML = folded.hasBytes("<q:quakeml") || folded.hasBytes("<quakeml")
-      let isHTML = folded.hasBytes("<html") || folded.hasBytes("<!doctype html")
-      if isQuakeML || folded.starts(with: "<?xml".utf8) && !isHTML {
-        throw FeedError(
-          .unsupportedFormat, "\(input.name) is XML, which is not supported",
-          detail: "It may be QuakeML.", hint: "Ask the service for GeoJSON or CSV.")
-      }
-      throw FeedError(
-        .html, "\(input.name) looks like an HTML page, not a feed",
-        detail: "It begins with \"<\".", hint: "Check the URL, and whether a portal is in the way.")
-    default:
-      if folded.starts(with: "#eventid".utf8) || folded.starts(with: "eventid|".utf8) {
-        throw FeedError(
-          .unsupportedFormat, "FDSN text is not supported yet",
-          detail: "\(input.name) begins with \"#EventID\".",
-          hint: "Ask the service for GeoJSON (format=geojson or format=json) or CSV.")
-      }
-      return .csv
-    }
-  }
-
-  /// The dialect of a feature: USGS's, unless it has the one member that tells another. A feature
-  /// that is not JSON must not decide for the rest, so then its text is searched.
-  private static func dialect(of feature: UnsafeRawBufferPointer, parser: JSONParser) -> FeedFormat
-  {
-    do throws(JSONParser.SyntaxError) {
-      for member in try parser.parse(feature).members where member.isNamed("properties") {
-        for property in member.value.members {
-          if property.isNamed("unid") { return .emscJSON }
-          if property.isNamed("publicID") { return .geonetJSON }
-        }
-      }
-      return .usgsGeoJSON
-    } catch {
-      if feature.hasBytes("\"unid\"") { return .emscJSON }
-      return feature.hasBytes("\"publicID\"") ? .geonetJSON : .usgsGeoJSON
-    }
   }
 }

@@ -17,6 +17,16 @@ enum URLText {
     return url[separator...].dropFirst(3).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
   }
 
+  /// The host, without brackets and port; nil if there is none.
+  static func host(of url: String) -> String? {
+    guard let authority = authority(of: url) else { return nil }
+    let place = authority[
+      (authority.lastIndex(of: "@").map(authority.index(after:)) ?? authority.startIndex)...]
+    if place.first == "[" { return String(place.dropFirst().prefix { $0 != "]" }) }
+    let host = place.prefix { $0 != ":" }
+    return host.isEmpty ? nil : String(host)
+  }
+
   /// The user name and password, as written, if there are any.
   static func userInfo(of url: String) -> Substring? {
     guard let authority = authority(of: url), let at = authority.lastIndex(of: "@") else {

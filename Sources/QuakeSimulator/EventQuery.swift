@@ -25,7 +25,9 @@ struct EventQuery: Sendable {
   var statusWithoutData: UInt32 = 204
 
   /// Reads a query; without a start it begins 30 days before `now` (milliseconds).
-  init(_ arguments: [Request.Argument], now: Int64) throws(Refusal) {
+  init(
+    _ arguments: [Request.Argument], now: Int64, maximumCount: Int = Self.maximumCount
+  ) throws(Refusal) {
     start = now - 30 * 86_400_000
     end = .max
     for argument in arguments {
@@ -33,7 +35,8 @@ struct EventQuery: Sendable {
       switch argument.name {
       case "format":
         guard let known = FeedFormat(rawValue: value) else {
-          throw Refusal(reason: "Bad format value \"\(value)\". Valid values are: csv, geojson.")
+          throw Refusal(
+            reason: "Bad format value \"\(value)\". Valid values are: csv, geojson, text.")
         }
         format = known
       case "starttime", "start": start = try Self.time(argument)
@@ -41,7 +44,7 @@ struct EventQuery: Sendable {
       case "minmagnitude", "minmag": minimumMagnitude = try Self.number(argument)
       case "maxmagnitude", "maxmag": maximumMagnitude = try Self.number(argument)
       case "limit":
-        limit = try Self.integer(argument, in: 1...Self.maximumCount)
+        limit = try Self.integer(argument, in: 1...maximumCount)
       case "offset":
         offset = try Self.integer(argument, in: 1...Int.max)
       case "orderby":

@@ -1,6 +1,6 @@
 import QuakeModel
 
-/// Writes single events as a GeoJSON feature or as a row of CSV.
+/// Writes single events as a GeoJSON feature, or as a row of CSV or FDSN text.
 struct FeatureEncoder {
   /// What goes wrong with the text on request.
   enum Distortion {
@@ -28,6 +28,12 @@ struct FeatureEncoder {
   static let csvHeader = """
     time,latitude,longitude,depth,mag,magType,nst,gap,dmin,rms,net,id,updated,place,type,\
     horizontalError,depthError,magError,magNst,status,locationSource,magSource
+
+    """
+
+  static let textHeader = """
+    #EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|\
+    Magnitude|MagAuthor|EventLocationName|EventType
 
     """
 
@@ -230,6 +236,39 @@ struct FeatureEncoder {
       output.append(0x2C)
       output.append(contentsOf: event.id.network.rawValue.utf8)
     }
+    output.append(0x0A)
+  }
+
+  // MARK: - FDSN text
+
+  /// Appends the event as a row of FDSN text with its line's end.
+  mutating func appendTextRow(_ event: SimulatedEvent, to output: inout [UInt8]) {
+    let network = event.id.network.rawValue.utf8
+    output.append(event.id)
+    output.append(0x7C)
+    appendTime(event.time, to: &output)
+    if output.last == UInt8(ascii: "Z") { output.removeLast() }  // services leave it out
+    for number in [event.latitude, event.longitude, event.depth] {
+      output.append(0x7C)
+      output.append(number: number)
+    }
+    // Author, Catalog, Contributor
+    for _ in 0..<3 {
+      output.append(0x7C)
+      output.append(contentsOf: network)
+    }
+    output.append(0x7C)
+    output.append(event.id)
+    output.append(0x7C)
+    output.append(contentsOf: (event.magnitudeType ?? "").utf8)
+    output.append(0x7C)
+    output.append(number: event.magnitude)
+    output.append(0x7C)
+    if event.magnitude != nil { output.append(contentsOf: network) }
+    output.append(0x7C)
+    appendPlace(event, to: &output)
+    output.append(0x7C)
+    output.append(contentsOf: event.kind.rawValue.utf8)
     output.append(0x0A)
   }
 

@@ -25,6 +25,7 @@ struct FeedDocument {
     switch format {
     case .geojson: geoJSON(events)
     case .csv: csv(events)
+    case .text: text(events)
     }
   }
 
@@ -33,6 +34,15 @@ struct FeedDocument {
     var output = Array(FeatureEncoder.csvHeader.utf8)
     output.reserveCapacity(200 * (events.count + 1))
     for event in events { encoder.appendRow(event, to: &output) }
+    if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
+    return output
+  }
+
+  private func text(_ events: [SimulatedEvent]) -> [UInt8] {
+    var encoder = FeatureEncoder(linkBase: linkBase, distortion: distortion)
+    var output = Array(FeatureEncoder.textHeader.utf8)
+    output.reserveCapacity(160 * (events.count + 1))
+    for event in events { encoder.appendTextRow(event, to: &output) }
     if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
     return output
   }

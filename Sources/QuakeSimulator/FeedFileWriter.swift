@@ -13,7 +13,7 @@ public struct FeedFileWriter: Sendable {
   public var events: Int
   /// The instant before which they happen.
   public var now: Timestamp
-  /// GeoJSON or CSV.
+  /// GeoJSON, CSV or FDSN text.
   public var format: FeedFormat
 
   /// Begins the addresses in `url` and `detail`.
@@ -52,6 +52,7 @@ public struct FeedFileWriter: Sendable {
     let end = now.milliseconds
     switch format {
     case .csv: buffer.append(contentsOf: FeatureEncoder.csvHeader.utf8)
+    case .text: buffer.append(contentsOf: FeatureEncoder.textHeader.utf8)
     case .geojson:
       let metadata = FeedDocument.Metadata(
         generated: end, url: Self.linkBase + "/fdsnws/event/1/query?format=geojson",
@@ -65,6 +66,7 @@ public struct FeedFileWriter: Sendable {
         random: &random)
       switch format {
       case .csv: encoder.appendRow(event, to: &buffer)
+      case .text: encoder.appendTextRow(event, to: &buffer)
       case .geojson:
         if index > 0 { buffer += [0x2C, 0x0A] }
         encoder.appendFeature(event, to: &buffer)

@@ -7,7 +7,7 @@ import Synchronization
 final class FeedService: Sendable {
   /// `http://127.0.0.1:PORT`, which begins every address in a document.
   let baseURL: String
-  private let options: SimulatorOptions
+  let options: SimulatorOptions
   private let state: Mutex<SimulatorState>
 
   init(_ options: SimulatorOptions, baseURL: String) {
@@ -30,7 +30,11 @@ final class FeedService: Sendable {
     var answer = state.withLock { state in
       state.requests += 1
       state.catchUp(to: now)
-      return route(request, now: now, &state)
+      let answer = route(request, now: now, &state)
+      if request.path.hasPrefix("/fdsnws/") || request.path.hasPrefix("/earthquakes/") {
+        state.note(target(of: request), status: answer.status, now: now)
+      }
+      return answer
     }
     answer.headers.append(Answer.Header("Date", HTTPDate.text(seconds: now / 1000)))
     return answer
@@ -40,6 +44,7 @@ final class FeedService: Sendable {
     switch (request.method, request.path) {
     case (.get, "/"): return .text(help)
     case (.get, "/state"): return .json(report(state))
+    case (.get, "/requests"): return .json(log(state))
     case (.get, "/catalogue.geojson"):
       let document = FeedDocument(
         metadata: FeedDocument.Metadata(
@@ -68,7 +73,7 @@ final class FeedService: Sendable {
   private static func summary(_ path: String) -> (SummaryFeed, FeedFormat)? {
     let prefix = "/earthquakes/feed/v1.0/summary/"
     guard path.hasPrefix(prefix) else { return nil }
-    for format in FeedFormat.allCases where path.hasSuffix("." + format.rawValue) {
+    for format in FeedFormat.ofSummaries where path.hasSuffix("." + format.rawValue) {
       let name = path.dropFirst(prefix.count).dropLast(format.rawValue.count + 1)
       return SummaryFeed(name: String(name)).map { ($0, format) }
     }
@@ -184,7 +189,7 @@ final class FeedService: Sendable {
 
   // MARK: - Faults
 
-  private func faulty(
+  func faulty(
     _ fault: FaultKind, _ events: [SimulatedEvent], _ metadata: FeedDocument.Metadata,
     _ format: FeedFormat, _ request: Request, now: Int64
   ) -> Answer {
@@ -286,7 +291,26 @@ final class FeedService: Sendable {
     return writer.bytes
   }
 
-  // MARK: - Single events and queries
+  private func log(_ state: SimulatorState) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.array { writer in
+      for request in state.log {
+        writer.object { writer in
+          writer.key("time")
+          writer.integer(Int(request.time))
+          writer.key("target")
+          writer.string(request.target)
+          writer.key("status")
+          writer.integer(Int(request.status))
+          writer.key("fault")
+          writer.string(request.fault?.rawValue)
+        }
+      }
+    }
+    return writer.bytes
+  }
+
+  // MARK: - Single events
 
   private static func eventID(_ path: String) -> Substring? {
     let detail = "/earthquakes/feed/v1.0/detail/"
@@ -314,84 +338,17 @@ final class FeedService: Sendable {
     return .text("Error 404: Not Found\n", status: 404)
   }
 
-  private func query(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
-    let query: EventQuery
-    do throws(EventQuery.Refusal) {
-      query = try EventQuery(request.arguments, now: now)
-    } catch {
-      return refusal(error.reason, request, now: now)
-    }
-    let matching = query.matches(in: state.catalogue.events)
-    if request.path.hasSuffix("/count") {
-      guard query.format == .geojson else { return .text("\(matching.count)") }
-      var writer = JSONWriter()
-      writer.object { writer in
-        writer.key("count")
-        writer.integer(matching.count)
-        writer.key("maxAllowed")
-        writer.integer(EventQuery.maximumCount)
-      }
-      return .json(writer.bytes)
-    }
-    let events = query.page(of: matching)
-    if events.count > EventQuery.maximumCount {
-      return refusal(
-        "\(events.count) matching events exceeds search limit of \(EventQuery.maximumCount)."
-          + " Modify the search to match fewer events.", request, now: now)
-    }
-    if events.isEmpty { return Answer(status: query.statusWithoutData) }
-    let format = query.format ?? .geojson
-    let metadata = FeedDocument.Metadata(
-      generated: now, url: address(of: request), title: "USGS Earthquakes", limit: query.limit,
-      offset: query.limit == nil ? nil : query.offset)
-    if let fault = state.nextFault(options.faults) {
-      return faulty(fault, events, metadata, format, request, now: now)
-    }
-    var answer = Answer(headers: [Answer.Header("Content-Type", format.contentType)])
-    answer.body = FeedDocument(metadata: metadata, linkBase: baseURL).render(events, format)
-    if request.acceptsGzip, let compressed = Gzip.compress(answer.body) {
-      answer.body = compressed
-      answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
-    }
-    return answer
-  }
-
-  private func address(of request: Request) -> String {
-    let arguments = request.arguments.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-    return baseURL + request.path + (arguments.isEmpty ? "" : "?" + arguments)
-  }
-
-  private func refusal(_ reason: String, _ request: Request, now: Int64) -> Answer {
-    .text(
-      """
-      Error 400: Bad Request
-
-      \(reason)
-
-      Usage details are available from \(baseURL)/
-
-      Request:
-      \(address(of: request).dropFirst(baseURL.count))
-
-      Request Submitted:
-      \(Timestamp(microseconds: now * 1000))
-
-      Service version:
-      1.14.1
-
-      """, status: 400)
-  }
-
   private var help: String {
     """
     A simulated earthquake feed. Nothing in it ever happened.
 
     GET  /earthquakes/feed/v1.0/summary/{significant,4.5,2.5,1.0,all}_{hour,day,week,month}.{geojson,csv}
     GET  /earthquakes/feed/v1.0/detail/ID.geojson
-    GET  /fdsnws/event/1/query?format=geojson|csv&starttime=&endtime=&minmagnitude=&maxmagnitude=&limit=&offset=&orderby=time|time-asc
+    GET  /fdsnws/event/1/query?format=geojson|csv|text&starttime=&endtime=&minmagnitude=&maxmagnitude=&limit=&offset=&orderby=time|time-asc
     GET  /fdsnws/event/1/count?...
     GET  /catalogue.geojson        every event
     GET  /state                    counts of changes, requests and faults
+    GET  /requests                 the last requests of feeds and queries, and their answers
     POST /step?n=K                 K changes at once
     POST /fault?kind=KIND&count=N  the next N answers of feeds and queries are faulty:
                                    \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))

@@ -26,14 +26,15 @@ public struct SimulatedCatalogue: Sendable {
 
   private static let minute: Int64 = 60_000
   private static let day: Int64 = 86_400_000
-  /// How far back the first events lie, days.
-  static let span: Int64 = 30
+  /// How far back the first events lie, milliseconds.
+  private let span: Double
 
   /// The number of events.
   public var count: Int { events.count }
 
-  /// A catalogue of `events` (0 or more) over the 30 days before `now`.
-  public init(seed: UInt64, events count: Int, now: Timestamp) {
+  /// A catalogue of `events` (0 or more) over the `days` (1 or more) before `now`.
+  public init(seed: UInt64, events count: Int, now: Timestamp, days: Int = 30) {
+    span = Double(days) * Double(Self.day)
     random = SeededGenerator(seed: seed)
     generator = EventGenerator(year: now.calendarYear)
     limit = max(60_000, count * 2)
@@ -42,7 +43,7 @@ public struct SimulatedCatalogue: Sendable {
     mainShocks = (0..<min(12, count / 100)).map { _ in mainShock(before: end) }
     for _ in 0..<count {
       let swarm = mainShocks.isEmpty || !random.chance(0.25) ? nil : random.pick(mainShocks)
-      var time = end - Int64(random.unit() * Double(Self.span * Self.day))
+      var time = end - Int64(random.unit() * span)
       if let swarm, let after = aftershockTime(of: swarm, before: end) { time = after }
       let appeared = min(end, time + delay())
       var event = generator.event(
@@ -190,7 +191,7 @@ public struct SimulatedCatalogue: Sendable {
   }
 
   private mutating func mainShock(before end: Int64) -> SimulatedEvent {
-    let time = end - Int64(random.unit() * Double(Self.span * Self.day))
+    let time = end - Int64(random.unit() * span)
     var event = generator.event(.anywhere, time: time, appeared: time, random: &random)
     event.magnitude = max(event.magnitude ?? 0, 3) + 1
     return event
@@ -198,7 +199,7 @@ public struct SimulatedCatalogue: Sendable {
 
   /// Aftershocks get rarer as time passes (Omori); nil where the time would not have come yet.
   private mutating func aftershockTime(of main: SimulatedEvent, before end: Int64) -> Int64? {
-    let days = 0.02 * (exp(random.unit() * log(1 + Double(Self.span) / 0.02)) - 1)
+    let days = 0.02 * (exp(random.unit() * log(1 + span / Double(Self.day) / 0.02)) - 1)
     let time = main.time + Int64(days * Double(Self.day))
     return time < end ? time : nil
   }

@@ -6,12 +6,20 @@ public struct SimulatorOptions: Sendable {
   public var seed: UInt64 = 1
   /// How many events the catalogue begins with: 0 to 200,000.
   public var events = 11_000
+  /// How many days back the first events lie: 1 to 36,500.
+  public var days = 30
   /// Changes a minute of wall time, on average: 0 (frozen) to 600,000.
   public var rate: Double = 60
   /// The port on 127.0.0.1: 1 to 65535, or 0 for any that is free.
   public var port = 0
   /// How many seconds an answer may be kept by clients, and is kept by the server itself: 0 or more.
   public var maxAge = 60
+  /// A query may not match more events than this: 1 to 20,000.
+  public var queryLimit = EventQuery.maximumCount
+  /// Whether the FDSN service answers `count`, as USGS's does and most others do not.
+  public var answersCounts = true
+  /// Whether the FDSN service takes `limit` and `offset`, as GeoNet's does not.
+  public var takesLimit = true
   /// What goes wrong by itself, again and again; where two apply the first does.
   public var faults: [ScheduledFault] = []
   /// The clock; another than the system's is for tests.
@@ -30,6 +38,12 @@ public struct SimulatorOptions: Sendable {
     try require(
       (0...Self.maximumEvents).contains(events), "cannot simulate \(events) events",
       "A served catalogue has 0 to 200000 events; write more than that to a file.")
+    try require(
+      (1...36_500).contains(days), "cannot simulate \(days) days",
+      "The first events may lie 1 to 36500 days back.")
+    try require(
+      (1...EventQuery.maximumCount).contains(queryLimit),
+      "cannot limit queries to \(queryLimit) events", "The limit must be from 1 to 20000.")
     try require(
       rate >= 0 && rate <= 600_000, "cannot simulate \(rate) changes per minute",
       "The rate must be from 0 (frozen) to 600000.")

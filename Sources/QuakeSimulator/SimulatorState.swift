@@ -33,6 +33,23 @@ struct SimulatorState: Sendable {
   var requests = 0
   /// Answers of feeds and queries so far, which is what scheduled faults count.
   var feedAnswers = 0
+  /// A request that was answered, and how.
+  struct LoggedRequest: Sendable {
+    /// When it came: milliseconds since 1970.
+    var time: Int64
+    /// Path and query.
+    var target: String
+    var status: UInt32
+    /// What went wrong with the answer on purpose.
+    var fault: FaultKind?
+  }
+
+  /// The last requests of feeds and queries, the oldest first.
+  private(set) var log: [LoggedRequest] = []
+  /// What went wrong with the answer in hand.
+  private var fault: FaultKind?
+  private static let maximumLog = 10_000
+
   /// Faulty answers so far.
   var faultyAnswers = 0
 
@@ -43,7 +60,8 @@ struct SimulatorState: Sendable {
 
   init(_ options: SimulatorOptions) {
     let now = options.now()
-    catalogue = SimulatedCatalogue(seed: options.seed, events: options.events, now: now)
+    catalogue = SimulatedCatalogue(
+      seed: options.seed, events: options.events, now: now, days: options.days)
     first = catalogue
     interval = options.rate > 0 ? 60_000 / options.rate : nil
     // Its own generator: what happens depends on the number of steps alone, not on when they come.
@@ -71,6 +89,14 @@ struct SimulatorState: Sendable {
       fault = pendingFaults.removeFirst()
     }
     if fault != nil { faultyAnswers += 1 }
+    self.fault = fault
     return fault
+  }
+
+  /// Remembers a request and its answer.
+  mutating func note(_ target: String, status: UInt32, now: Int64) {
+    if log.count >= Self.maximumLog { log.removeFirst(Self.maximumLog / 10) }
+    log.append(LoggedRequest(time: now, target: target, status: status, fault: fault))
+    fault = nil
   }
 }

@@ -13,6 +13,8 @@ public struct StoreError: Error, Sendable {
     case unknownFeed
     /// Another process has taken this one's place.
     case replaced
+    /// Another process is at the same work.
+    case locked
     /// Something that must not be possible: a fault of the program or of the database.
     case inconsistent
   }

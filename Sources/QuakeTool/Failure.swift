@@ -32,7 +32,7 @@ public struct Failure {
         case .schema: .schema
         case .badData, .token: .badData
         case .unknownFeed: .usage
-        case .replaced: .tryLater
+        case .replaced, .locked: .tryLater
         case .inconsistent: .internal
         }
       self.init(status, error.message, detail: error.detail, hint: error.hint)

@@ -22,6 +22,7 @@ struct ImportCommand {
         help:
           "when the snapshots were generated, if they do not say so; without it a snapshot of unknown age overwrites any other"
       ),
+      IngestCommand.sourceOption,
       .flag("json", help: "one JSON object for each source instead of a line of text"),
     ] + IngestCommand.importOptions,
     positionals: [
@@ -96,7 +97,7 @@ struct ImportCommand {
     let begun = MonotonicClock.now()
     guard
       case .opened(var feed) = try OpenFeed.open(
-        reference, fetcher: fetcher, strict: options.isStrict)
+        reference, fetcher: fetcher, strict: options.isStrict, centre: options.centre)
     else { return }
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)

@@ -4,7 +4,7 @@ import QuakeModel
 import QuakeStore
 import QuakeTool
 
-/// The options that `run` and `import` have in common.
+/// The options that `run`, `import` and `backfill` have in common.
 struct ImportSettings {
   let author: String
   let policy: MergePolicy
@@ -12,6 +12,8 @@ struct ImportSettings {
   let isStrict: Bool
   let isDryRun: Bool
   let generated: Timestamp?
+  /// Whose catalogue FDSN text is of; nil: the URL tells.
+  let centre: DataCentre?
   /// Nil for the feed library's own.
   let timeoutMilliseconds: Int?
 
@@ -20,14 +22,16 @@ struct ImportSettings {
     policy =
       try arguments.choice("merge", of: MergePolicy.allCases.map(\.rawValue))
       .flatMap { MergePolicy(rawValue: $0) } ?? .incoming
-    commitEvery = try arguments.integer("commit-every", in: 1...)
+    let command = arguments.subcommand.first
+    commitEvery = command == "backfill" ? nil : try arguments.integer("commit-every", in: 1...)
     timeoutMilliseconds = try arguments.duration(
       "timeout", in: .milliseconds(1)...(.seconds(86_400))
     )
     .map { Int($0.pollTimeout) }
     isStrict = arguments.flag("strict")
-    isDryRun = arguments.flag("dry-run")
-    if arguments.subcommand.first == "import", let text = arguments.string("generated") {
+    isDryRun = command == "backfill" ? false : arguments.flag("dry-run")
+    centre = command == "run" ? nil : try Self.centre(arguments)
+    if command == "import", let text = arguments.string("generated") {
       guard let time = Timestamp(iso8601: text) else {
         throw arguments.invalidValue(
           text, for: "generated", expected: "a time such as 2024-01-31T12:00:00Z")
@@ -36,6 +40,16 @@ struct ImportSettings {
     } else {
       generated = nil
     }
+  }
+
+  private static func centre(_ arguments: ParsedArguments) throws -> DataCentre? {
+    guard let name = arguments.string("source") else { return nil }
+    guard let centre = DataCentre(name: name) else {
+      throw arguments.invalidValue(
+        name, for: "source",
+        expected: "up to 64 lower-case letters, digits, dots, hyphens or underscores")
+    }
+    return centre
   }
 
   func importOptions(for reference: FeedReference, program: String) -> ImportOptions {

@@ -10,13 +10,22 @@ enum IngestCommand {
     "quake-ingest", purpose: "bring earthquake feeds into the database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      RunCommand.table, ImportCommand.table, ReplayCommand.table, SimulateCommand.table,
+      RunCommand.table, ImportCommand.table, BackfillCommand.table, ReplayCommand.table,
+      SimulateCommand.table,
     ],
     examples: [
       .init("quake-ingest run --feed all_day", "poll USGS's feed of the past day each minute"),
       .init("quake-ingest import all_month.geojson", "import a file"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  /// Whose events they are, for `import` and `backfill`.
+  static let sourceOption = Option.value(
+    "source", "NAME",
+    help: """
+      the data centre whose events they are, such as usgs, emsc or ingv, where FDSN text is read; by \
+      default the host of the URL tells
+      """)
 
   /// Options of `run` and `import` alike.
   static let importOptions: [Option] = [
@@ -42,6 +51,7 @@ enum IngestCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "import": try ImportCommand(arguments, diagnostics).run()
+    case "backfill": try BackfillCommand(arguments, diagnostics).run()
     case "replay": try ReplayCommand(arguments, diagnostics).run()
     case "simulate": try SimulateCommand.run(arguments, diagnostics)
     default: try RunCommand(arguments, diagnostics).run()
@@ -52,7 +62,8 @@ enum IngestCommand {
   private static func advice(on kind: FeedError.Kind) -> String? {
     switch kind {
     case .usage, .unknownFeed: "Give a feed's name, a URL, a file, or - for standard input."
-    case .badData: "Check that this is an earthquake feed in GeoJSON or CSV, or fetch it again."
+    case .badData:
+      "Check that this is an earthquake feed in GeoJSON, CSV or FDSN text, or fetch it again."
     case .unavailable: "Check the name, or try again later."
     case .interrupted: nil
     }
@@ -71,6 +82,8 @@ enum IngestCommand {
         }
       return Failure(
         status, error.message, detail: error.detail, hint: error.hint ?? advice(on: error.kind))
+    case let error as BackfillFailure:
+      return Failure(error.status, error.message, detail: error.detail, hint: error.hint)
     case let error as SimulatorError:
       return Failure(.unavailable, error.message, detail: error.detail, hint: error.hint)
     case let error as UnfitConnection:

@@ -21,11 +21,16 @@ struct OpenFeed {
 
   /// Opens a feed and reads as much as is needed to tell its format.
   ///
-  /// - Parameter keepsBody: Whether the body must be there afterwards, too, also one that cannot be read.
+  /// - Parameters:
+  ///   - centre: Whose catalogue it is if it is FDSN text; nil: a URL tells.
+  ///   - keepsBody: Whether the body must be there afterwards, too, also one that cannot be read.
   static func open(
     _ reference: FeedReference, fetcher: FeedFetcher, validators: FeedValidators? = nil,
-    strict: Bool, keepsBody: Bool = false
+    strict: Bool, centre: DataCentre? = nil, keepsBody: Bool = false
   ) throws -> Outcome {
+    var options = FeedReader.Options()
+    options.strict = strict
+    options.centre = centre
     var response: FeedResponse?
     let body: any ByteSource
     switch reference.location {
@@ -34,6 +39,7 @@ struct OpenFeed {
     case .standardInput:
       body = FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested })
     case .url(let url):
+      options.centre = centre ?? DataCentre(url: url)
       let answer = try fetcher.open(url: url, validators: validators)
       if answer.isNotModified { return .notModified(answer) }
       guard !answer.isEmpty else {
@@ -43,8 +49,6 @@ struct OpenFeed {
       body = answer.body
     }
     let spool = keepsBody ? try BodySpool(body) : nil
-    var options = FeedReader.Options()
-    options.strict = strict
     do throws(FeedError) {
       let reader = try FeedReader(
         source: spool ?? body, name: reference.description, options: options)

@@ -16,6 +16,15 @@ enum SimulateCommand {
       .value("rate", "N", default: "60", help: "changes a minute"),
       .value("seed", "N", default: "1", help: "the same seed, the same catalogue"),
       .value("events", "N", default: "11000", help: "events to begin with"),
+      .value("days", "N", default: "30", help: "how far back these lie"),
+      .value(
+        "query-limit", "N", default: "20000", help: "most events in one answer to an FDSN query"),
+      .toggle(
+        "count", initially: true,
+        help: "do not say how many events match an FDSN query, as most services"),
+      .toggle(
+        "limit", initially: true,
+        help: "refuse limit and offset of an FDSN query, as GeoNet's service"),
       .value("port", "N", default: "8642", help: "port on 127.0.0.1; 0 for any that is free"),
       .value("max-age", "SECONDS", default: "60", help: "how long an answer may be cached"),
       .value(
@@ -47,6 +56,11 @@ enum SimulateCommand {
     var options = SimulatorOptions()
     options.seed = seed
     options.events = try arguments.integer("events", in: 0...200_000) ?? options.events
+    options.days = try arguments.integer("days", in: 1...36_500) ?? options.days
+    options.queryLimit =
+      try arguments.integer("query-limit", in: 1...20_000) ?? options.queryLimit
+    options.answersCounts = arguments.flag("count")
+    options.takesLimit = arguments.flag("limit")
     options.rate = try arguments.double("rate", in: 0...600_000) ?? options.rate
     options.port = try arguments.integer("port", in: 0...65535) ?? 8642
     options.maxAge = try arguments.integer("max-age", in: 0...86_400) ?? options.maxAge

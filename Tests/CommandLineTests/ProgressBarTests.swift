@@ -24,6 +24,17 @@ extension TerminalTests {
       #expect(line(500, 2_000, .items("events"), width: 20) == "load: 25%, 500 of 2")
     }
 
+    @Test func whatWasDoneBeforeSaysNothingOfTheRate() {
+      let line = ProgressBar.line(
+        label: "load", unit: .items("events"), done: 1_500, total: 2_000, before: 1_000,
+        elapsed: .seconds(2), width: 70)
+      #expect(line.hasPrefix("load: 75%, 1,500 of 2,000 events, 250/s, 3 s left, 2 s"))
+      let begun = ProgressBar.line(
+        label: "load", unit: .items("events"), done: 10, total: 20, before: 10,
+        elapsed: .seconds(2), width: 40)
+      #expect(begun.hasPrefix("load: 50%, 10 of 20 events, 2 s"))
+    }
+
     @Test func itIsDrawnAtMostTenTimesASecondAndClearsItself() throws {
       let terminal = try PseudoTerminal()
       let diagnostics = Diagnostics(tool: "q", noColor: "1", descriptor: terminal.descriptor)

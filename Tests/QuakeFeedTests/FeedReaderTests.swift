@@ -10,15 +10,15 @@ import Testing
     ("<p>no", .html),
     ("<?xml version=\"1.0\"?><html xmlns=\"x\">", .html),
     ("<?xml version=\"1.0\"?><q:quakeml>", .unsupportedFormat),
-    ("#EventID|Time|Latitude|Longitude\n1|2\n", .unsupportedFormat),
+    ("#EventID|Time|Latitude|Longitude\n1|2\n", .unknownCentre),
     ("", .emptyBody), ("\u{FEFF}", .emptyBody), (" \n\t", .emptyBody),
     ("[1]", .notAFeed), ("hello", .notAFeed), ("\u{1}\u{2}\u{3}", .notAFeed),
   ])
   func whatIsNoFeedHasItsOwnError(text: String, code: FeedError.Code) throws {
     let error = try #require(failure(of: text))
     #expect(error.code == code)
-    #expect(error.kind == .badData)
-    #expect(error.message.first?.isUppercase == (error.message.hasPrefix("FDSN")))
+    #expect(error.kind == (code == .unknownCentre ? .usage : .badData))
+    #expect(error.message.first?.isLowercase == true)
     #expect(!error.message.hasSuffix("."))
     #expect(error.detail?.hasSuffix(".") == true)
     #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == code)
@@ -27,7 +27,6 @@ import Testing
   @Test func messagesOfTheBrief() {
     #expect(failure(of: "<html>")?.message.contains("looks like an HTML page, not a feed") == true)
     #expect(failure(of: "")?.detail == "The body is empty.")
-    #expect(failure(of: "#EventID|")?.message == "FDSN text is not supported yet")
   }
 
   @Test func aByteOrderMarkAndSpacesAreSkipped() throws {

@@ -80,6 +80,30 @@ struct RealFeedsTests {
     }
   }
 
+  /// EMSC's service writes the same values into its text; only when an event was updated is not there.
+  @Test(arguments: RealFeeds.files("other", endings: ".json").filter { $0.contains("emsc") })
+  func everyEventOfEMSCIsTheSameInText(file: String) throws {
+    let document = try JSONSerialization.jsonObject(with: Data(RealFeeds.bytes(file)))
+    let features = try #require((document as? [String: Any])?["features"] as? [[String: Any]])
+    let rows = features.map { feature in
+      let properties = feature["properties"] as? [String: Any] ?? [:]
+      let names = [
+        "unid", "time", "lat", "lon", "depth", "auth", "source_catalog", "auth", "source_id",
+        "magtype", "mag", "auth", "flynn_region", "evtype",
+      ]
+      return names.map { "\(properties[$0] ?? "")" }.joined(separator: "|")
+    }
+    let text = ([FDSNTextTests.header + "|EventType"] + rows).joined(separator: "\n")
+    let contents = try FeedContents(text, options: FDSNTextTests.options("emsc"))
+    let expected = try RealFeeds.contents(file).records.map { record in
+      var record = record
+      record.setNull(.updated)
+      return record
+    }
+    #expect(contents.records == expected)
+    #expect(contents.records.filter { ($0.double(.depth) ?? 0) > 0 }.count > 900)
+  }
+
   @Test func theGeoNetFixture() throws {
     let contents = try RealFeeds.contents("other/geonet_quakes-1_fixture.json")
     #expect(contents.records.count == 2)

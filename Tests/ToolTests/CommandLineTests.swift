@@ -5,8 +5,10 @@ import Testing
 /// What every tool says of itself.
 @Suite struct CommandLineTests {
   static let commands = [
-    "quake-ingest", "quake-ingest run", "quake-ingest import", "quake-ingest simulate",
-    "quake-watch", "quake-admin", "quake-admin status", "quake-admin migrate", "quake-admin server",
+    "quake-ingest", "quake-ingest run", "quake-ingest import", "quake-ingest replay",
+    "quake-ingest backfill", "quake-ingest simulate",
+    "quake-watch", "quake-admin", "quake-admin status", "quake-admin imports",
+    "quake-admin refresh", "quake-admin migrate", "quake-admin server",
     "quake-admin server start", "quake-admin server stop", "quake-admin server status",
     "quake-admin server psql", "quake-query", "quake-query history", "quake-query list",
     "quake-query diff", "quake-query versions", "quake-query show",

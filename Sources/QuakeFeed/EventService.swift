@@ -1,0 +1,100 @@
+public import QuakeModel
+
+/// An FDSN event service, and how it is asked.
+public struct EventService: Sendable {
+  /// USGS's.
+  public static let usgsBaseURL = "https://earthquake.usgs.gov/fdsnws/event/1"
+
+  /// What is asked for.
+  public struct Query: Sendable, Equatable {
+    /// Origin time of the earliest event, inclusive.
+    public var start: Timestamp
+    /// Origin time of the latest event, inclusive.
+    public var end: Timestamp
+    /// Least magnitude; nil: all events, also those without a magnitude.
+    public var minimumMagnitude: Double?
+
+    /// A query for the events between two origin times, both inclusive and given to the service in
+    /// whole seconds.
+    public init(from start: Timestamp, to end: Timestamp, minimumMagnitude: Double? = nil) {
+      self.start = start
+      self.end = end
+      self.minimumMagnitude = minimumMagnitude
+    }
+  }
+
+  /// Whose it is.
+  public let centre: DataCentre
+  /// The address as given, without what follows the version; it may hold a password.
+  private let base: String
+
+  /// The service at `base`, such as `https://earthquake.usgs.gov/fdsnws/event/1`.
+  ///
+  /// - Parameter centre: Whose it is; nil: the host tells.
+  public init(base: String, centre: DataCentre? = nil) throws(FeedError) {
+    var text = Substring(base)
+    while text.last == "/" { text.removeLast() }
+    if text.hasSuffix("/query") { text.removeLast("/query".count) }
+    let scheme = URLText.scheme(of: base)
+    guard scheme == "http" || scheme == "https", !text.contains("?"), !text.contains("#"),
+      let found = centre ?? DataCentre(url: base)
+    else {
+      throw FeedError(
+        .invalidReference, "\"\(URLText.redacted(base))\" is not the address of an event service",
+        hint: "Give it up to its version, such as \(Self.usgsBaseURL).")
+    }
+    self.base = String(text)
+    self.centre = found
+  }
+
+  /// The address of the number of events that match.
+  public func countURL(_ query: Query) -> String {
+    "\(base)/count?\(arguments(query))"
+  }
+
+  /// The address of the events that match, the earliest first: USGS's as GeoJSON, which says more than
+  /// text; any other centre's as the text that all have in common.
+  ///
+  /// - Parameter limit: How many events at most; nil: the service decides. GeoNet's takes no limit.
+  public func queryURL(_ query: Query, limit: Int64?) -> String {
+    let format = centre == .usgs ? "geojson" : "text"
+    let most = limit.map { "&limit=\($0)" } ?? ""
+    return "\(base)/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)"
+  }
+
+  private func arguments(_ query: Query) -> String {
+    // Without a zone and without a fraction: so every service reads it, and means UTC.
+    func text(_ time: Timestamp) -> Substring { time.description.prefix(19) }
+    var text = "starttime=\(text(query.start))&endtime=\(text(query.end))"
+    if let magnitude = query.minimumMagnitude { text += "&minmagnitude=\(magnitude)" }
+    return text
+  }
+
+  /// The number in the body of an answer to `countURL`; nil if it is not a number and nothing else.
+  public static func count(in body: any ByteSource) throws(FeedError) -> Int64? {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    var end = 0
+    while end < bytes.count {
+      var failure: FeedError?
+      let read = bytes.withUnsafeMutableBytes { buffer in
+        do throws(FeedError) {
+          return try body.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
+        } catch {
+          failure = error
+          return 0
+        }
+      }
+      if let failure { throw failure }
+      guard read > 0 else { break }
+      end += read
+    }
+    let text = String(decoding: bytes[..<end], as: UTF8.self).filter { !$0.isWhitespace }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int64(text)
+  }
+}
+
+extension EventService: CustomStringConvertible {
+  /// Its address without user name and password.
+  public var description: String { URLText.redacted(base) }
+}

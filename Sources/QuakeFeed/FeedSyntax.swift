@@ -1,0 +1,74 @@
+import CSimdjson
+
+/// What a feed's bytes are written in, told by how they begin.
+enum FeedSyntax {
+  case json, csv
+  /// FDSN text.
+  case text
+
+  /// How much is looked at to tell one wrong thing from another.
+  private static let sniffBytes = 1024
+
+  /// Where the text begins: after a byte order mark, if there is one.
+  static func skipByteOrderMark(_ input: InputBuffer) throws(FeedError) -> Int {
+    while input.end < 3, try input.fill(keepingFrom: 0) {}
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    return input.bytes(0..<min(input.end, 3)).elementsEqual(mark) ? 3 : 0
+  }
+
+  /// Reads the beginning, from `start` on; throws when it is nothing that can be read.
+  static func sniff(_ input: InputBuffer, from start: Int) throws(FeedError) -> FeedSyntax {
+    while input.end < start + sniffBytes, try input.fill(keepingFrom: 0) {}
+    let head = input.bytes(start..<min(input.end, start + sniffBytes))
+    let text = head.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+    guard let first = text.first else {
+      // More spaces than are looked at may still be followed by something; JSON's reader says so.
+      if head.count == sniffBytes { return .json }
+      throw FeedError(
+        .emptyBody, "\(input.name) is empty", detail: "The body is empty.",
+        hint: "Try again later.")
+    }
+    let folded = Array(String(decoding: text, as: UTF8.self).lowercased().utf8)
+    switch first {
+    case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
+    case UInt8(ascii: "<"):
+      let isQuakeML = folded.hasBytes("<q:quakeml") || folded.hasBytes("<quakeml")
+      let isHTML = folded.hasBytes("<html") || folded.hasBytes("<!doctype html")
+      if isQuakeML || folded.starts(with: "<?xml".utf8) && !isHTML {
+        throw FeedError(
+          .unsupportedFormat, "\(input.name) is XML, which is not supported",
+          detail: "It may be QuakeML.", hint: "Ask the service for GeoJSON, CSV or text.")
+      }
+      throw FeedError(
+        .html, "\(input.name) looks like an HTML page, not a feed",
+        detail: "It begins with \"<\".", hint: "Check the URL, and whether a portal is in the way.")
+    default:
+      return isTextHeader(folded) ? .text : .csv
+    }
+  }
+
+  /// Whether it begins like `#EventID|Time|...`; some centres leave out the `#`, or put spaces around
+  /// the bars.
+  private static func isTextHeader(_ folded: [UInt8]) -> Bool {
+    let name = folded.drop { $0 == UInt8(ascii: "#") || $0 == 0x20 }
+    guard name.starts(with: "eventid".utf8) else { return false }
+    return name.dropFirst("eventid".utf8.count).first { $0 != 0x20 } == UInt8(ascii: "|")
+  }
+
+  /// The dialect of a feature: USGS's, unless it has the one member that tells another. A feature
+  /// that is not JSON must not decide for the rest, so then its text is searched.
+  static func dialect(of feature: UnsafeRawBufferPointer, parser: JSONParser) -> FeedFormat {
+    do throws(JSONParser.SyntaxError) {
+      for member in try parser.parse(feature).members where member.isNamed("properties") {
+        for property in member.value.members {
+          if property.isNamed("unid") { return .emscJSON }
+          if property.isNamed("publicID") { return .geonetJSON }
+        }
+      }
+      return .usgsGeoJSON
+    } catch {
+      if feature.hasBytes("\"unid\"") { return .emscJSON }
+      return feature.hasBytes("\"publicID\"") ? .geonetJSON : .usgsGeoJSON
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import QuakeModel
+
+extension QuakeRecord {
+  /// Sets `net_code` to what follows the network in USGS's id, where a format has no field for it.
+  /// Some ids begin otherwise (`usp000hsce` is `us`, but an older network's id may stay when `net`
+  /// changes): then none.
+  mutating func setNetCode(scratch: inout [UInt8]) {
+    scratch.removeAll(keepingCapacity: true)
+    let netCount = withUTF8(.net) { $0?.count ?? 0 }
+    guard netCount > 0 else { return }
+    withUTF8(.code) { code in
+      guard let code, code.count > netCount else { return }
+      let startsWithNet = withUTF8(.net) { net in net.map { code.starts(with: $0) } ?? false }
+      if startsWithNet { scratch.append(contentsOf: code[netCount...]) }
+    }
+    guard !scratch.isEmpty else { return }
+    scratch.withUnsafeBytes { set(.netCode, utf8: $0) }
+  }
+}

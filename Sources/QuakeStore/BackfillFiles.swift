@@ -1,0 +1,59 @@
+public import Postgres
+public import QuakeModel
+
+/// The files that backfills have stored.
+public struct BackfillFiles {
+  /// A file as it is now.
+  public struct File: Sendable, Equatable {
+    /// Absolute path.
+    public let path: String
+    /// Bytes.
+    public let size: Int64
+    /// When it was modified last.
+    public let modified: Timestamp
+
+    /// A file of these properties.
+    public init(path: String, size: Int64, modified: Timestamp) {
+      self.path = path
+      self.size = size
+      self.modified = modified
+    }
+  }
+
+  private let connection: Connection
+
+  /// The files known to a database.
+  public init(over connection: Connection) {
+    self.connection = connection
+  }
+
+  /// Whether the file was stored as it is now.
+  public func isStored(_ file: File) throws(PostgresError) -> Bool {
+    let result = try connection.executePrepared(
+      """
+      select from quake.backfill_file where path = $1 and size = $2 and modified_at = $3
+      """, [.text(file.path), .integer(file.size), .text(file.modified.description)])
+    return result.rowCount == 1
+  }
+
+  /// Marks a file as stored, within the transaction of the import that stores its events.
+  public func settle(
+    _ file: File, of backfill: Backfill, with report: ImportReport
+  ) throws(PostgresError) {
+    try backfill.add(report, over: connection)
+    try connection.execute(
+      """
+      insert into quake.backfill_file as f
+        (path, backfill_id, size, modified_at, import_id, finished_at)
+      values ($1, $2, $3, $4, $5, clock_timestamp())
+      on conflict (path) do update
+        set backfill_id = excluded.backfill_id, size = excluded.size,
+            modified_at = excluded.modified_at, import_id = excluded.import_id,
+            finished_at = excluded.finished_at
+      """,
+      [
+        .text(file.path), .integer(backfill.id), .integer(file.size),
+        .text(file.modified.description), .integer(report.id),
+      ])
+  }
+}

@@ -1,0 +1,163 @@
+import CommandLine
+import Postgres
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// `quake-ingest backfill`: the past, from an event service or from files.
+struct BackfillCommand {
+  static let table = Command(
+    "backfill", purpose: "fetch the past from an event service, or from a folder of files",
+    discussion: """
+      Asks an FDSN event service for a span of time, in windows that hold no more events than it \
+      gives at once. Each window is stored in one transaction with the mark that it is done: stopped \
+      or killed at any moment, the same command goes on where it was, and asks for nothing twice. \
+      Failures are tried again after longer and longer pauses.
+
+      With PATH, the files of a folder are imported (GeoJSON, CSV or FDSN text, plain or gzip), each \
+      once: one of the same path, size and time of modification is not read again.
+      """,
+    options: [
+      .value(
+        "from", "TIME", help: "origin time from which on to fetch, such as 2020-01-01; in UTC"),
+      .value("to", "TIME", help: "origin time before which to fetch"),
+      .value("min-magnitude", "M", help: "fetch only events of this magnitude or more"),
+      .value(
+        "url", "BASE", default: EventService.usgsBaseURL,
+        help: "the event service, up to its version"
+      ),
+      IngestCommand.sourceOption,
+      .value(
+        "limit", "N", default: "20000", help: "how many events the service gives in one answer"),
+      .value(
+        "rate", "N", default: "1",
+        help: "requests a second at most; a window takes the service longer to answer than that"),
+      .value(
+        "attempts", "N", default: "10",
+        help: "give up after so many failures in a row of one window"),
+      .flag("restart", help: "begin anew instead of going on with what was not finished"),
+      .flag(
+        "json", help: "one JSON object for each window or file, and one for the whole, as output"),
+    ] + IngestCommand.importOptions.filter { usable.contains($0.name) },
+    positionals: [
+      .init("PATH", .any, completion: .files, help: "folder or file to import instead of a service")
+    ],
+    examples: [
+      .init("quake-ingest backfill --from 2020-01-01 --to 2021-01-01", "USGS's catalogue of 2020"),
+      .init(
+        "quake-ingest backfill --from 2024-01-01 --to 2024-02-01 --url $BASE",
+        "another data centre, such as https://webservices.ingv.it/fdsnws/event/1"),
+      .init("quake-ingest backfill archive/", "all files in a folder"),
+    ],
+    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+
+  /// What `import` and `run` have, too. A window is one transaction, and is not tried out.
+  private static let usable = ["author", "merge", "timeout", "strict"]
+  /// What only a service can be asked for.
+  private static let serviceOptions = [
+    "from", "to", "min-magnitude", "url", "limit", "rate", "attempts",
+  ]
+
+  private struct Fetch {
+    let service: EventService
+    let parameters: Backfill.Parameters
+    let manners: ServiceBackfill.Manners
+  }
+
+  private let database: DatabaseAccess
+  private let diagnostics: Diagnostics
+  private let settings: ImportSettings
+  private let paths: [String]
+  private let fetch: Fetch?
+  private let restarts: Bool
+  private let writesJSON: Bool
+
+  init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    var diagnostics = diagnostics
+    if !Terminal.isTerminal(diagnostics.descriptor) { diagnostics.form = .log }
+    self.diagnostics = diagnostics
+    settings = try ImportSettings(arguments)
+    restarts = arguments.flag("restart")
+    writesJSON = arguments.flag("json")
+    paths = arguments.positionals
+    if paths.isEmpty {
+      fetch = try Self.fetch(arguments, settings)
+    } else {
+      if let option = Self.serviceOptions.first(where: { arguments.isGiven($0) }) {
+        throw arguments.usageError("option --\(option) is for an event service, not for files")
+      }
+      fetch = nil
+    }
+    database = try DatabaseAccess(arguments, diagnostics)
+  }
+
+  private static func fetch(
+    _ arguments: ParsedArguments, _ settings: ImportSettings
+  ) throws -> Fetch {
+    guard let from = try time("from", arguments), let to = try time("to", arguments) else {
+      throw arguments.usageError("options --from and --to are needed, or the path of a folder")
+    }
+    guard to <= .now() else {
+      throw arguments.invalidValue(
+        arguments.string("to") ?? "", for: "to", expected: "a time that has passed")
+    }
+    guard let span = BackfillWindow(from: from, to: to) else {
+      throw arguments.usageError("--from must be before --to")
+    }
+    let base = arguments.string("url") ?? EventService.usgsBaseURL
+    if base.contains("@") { ProcessArguments.hide(base) }
+    let service = try EventService(base: base, centre: settings.centre)
+    return Fetch(
+      service: service,
+      parameters: Backfill.Parameters(
+        url: service.description, source: service.centre.name, span: span,
+        minimumMagnitude: try arguments.double("min-magnitude", in: -10...12)),
+      manners: ServiceBackfill.Manners(
+        limit: Int64(try arguments.integer("limit", in: 1...1_000_000) ?? 20_000),
+        rate: try arguments.double("rate", in: 0.001...1000) ?? 1,
+        attempts: try arguments.integer("attempts", in: 1...1000) ?? 10))
+  }
+
+  private static func time(
+    _ name: String, _ arguments: ParsedArguments
+  ) throws -> Timestamp? {
+    guard let text = arguments.string(name) else { return nil }
+    guard let time = Timestamp(iso8601: text) else {
+      throw arguments.invalidValue(
+        text, for: name, expected: "a time such as 2024-01-31 or 2024-01-31T12:00:00Z")
+    }
+    return time
+  }
+
+  func run() throws -> ExitStatus {
+    Signals.install()
+    let folders = try paths.map { path throws(FeedError) in try FeedFolder.absolute(path) }
+    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    try Migrator.checkSchema(of: connection)
+    if let fetch {
+      let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
+      try ServiceBackfill(
+        fetch.service, backfill, connection: connection, settings: settings,
+        manners: fetch.manners, output: output("events"), diagnostics: diagnostics
+      ).run()
+      return .ok
+    }
+    var status = ExitStatus.ok
+    for folder in folders where !Signals.stopRequested {
+      let parameters = Backfill.Parameters(url: folder, source: settings.centre?.name)
+      let backfill = FileBackfill(
+        path: folder,
+        backfill: try Backfill.open(parameters, restart: restarts, over: connection),
+        connection: connection, settings: settings, output: output("files"),
+        diagnostics: diagnostics)
+      let result = try backfill.run()
+      if status == .ok { status = result }
+    }
+    return status
+  }
+
+  private func output(_ unit: String) -> BackfillOutput {
+    BackfillOutput(writesJSON: writesJSON, unit: unit, diagnostics: diagnostics)
+  }
+}

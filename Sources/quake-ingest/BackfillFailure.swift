@@ -1,0 +1,37 @@
+import CommandLine
+import QuakeFeed
+
+/// Why a backfill ended before its time.
+struct BackfillFailure: Error {
+  let status: ExitStatus
+  let message: String
+  let detail: String?
+  let hint: String
+
+  init(_ status: ExitStatus, _ message: String, detail: String? = nil, hint: String) {
+    self.status = status
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+}
+
+extension FeedError {
+  /// Whether the same request may well be answered another time.
+  var mayPass: Bool {
+    switch code {
+    case .network, .timeout, .truncatedTransfer, .truncated, .truncatedGzip, .corruptGzip,
+      .emptyBody, .html, .notAFeed, .invalidJSON, .trailingData, .missingFeatures,
+      .featuresNotArray:
+      true
+    case .httpStatus: [408, 425, 429].contains(status) || (500...599).contains(status ?? 0)
+    case .invalidReference, .unknownCentre, .unknownFeed, .fileNotFound, .unreadable,
+      .unsupportedFormat, .featureTooLarge, .nestingTooDeep, .metadataTooLarge, .csvHeader, .tls,
+      .tooManyRedirects, .interrupted:
+      false
+    }
+  }
+
+  /// Whether a service refuses a query, of which one reason is that too many events match.
+  var isRefusal: Bool { code == .httpStatus && (status == 400 || status == 413) }
+}

@@ -1,0 +1,142 @@
+import CommandLine
+import QuakeModel
+import QuakeStore
+
+/// What a backfill tells: how far it is, what each part of it did, and at the end the whole.
+final class BackfillOutput {
+  private let diagnostics: Diagnostics
+  private let writesJSON: Bool
+  private let output = StandardOutput()
+  private let bar: ProgressBar
+  private let begun = MonotonicClock.now()
+  private let isTerminal: Bool
+  /// Records that came before this process, and in all.
+  private var before: Int64 = 0
+  private var records: Int64 = 0
+  private var expected: Int64?
+
+  init(writesJSON: Bool, unit: String, diagnostics: Diagnostics) {
+    self.writesJSON = writesJSON
+    self.diagnostics = diagnostics
+    isTerminal = Terminal.isTerminal(diagnostics.descriptor)
+    bar = ProgressBar("backfill", unit: .items(unit), diagnostics: diagnostics)
+  }
+
+  /// Sets how much was done before this process began.
+  func begin(with done: Int64) {
+    before = done
+    records = done
+    bar.begin(with: Int(done))
+  }
+
+  /// Sets how much is done, and how much there is in all if that is known.
+  func update(done: Int64, of expected: Int64?) {
+    records = done
+    self.expected = expected.map { max($0, done) }
+    bar.total = self.expected.map { Int($0) }
+    bar.update(done: Int(done))
+  }
+
+  /// Sets how far the part in hand is.
+  func update(part: Int64) {
+    bar.update(done: Int(records + part))
+  }
+
+  /// Tells of a part that is done: in JSON on standard output, in words where there is no bar.
+  func part(
+    _ name: String, _ report: ImportReport, elapsed: Duration, members: (inout JSONWriter) -> Void
+  ) throws {
+    let text =
+      "\(name): \(Self.counts(report)), in \(Readable.duration(elapsed))\(progress)"
+    if isTerminal { diagnostics.verbose(text) } else { diagnostics.note(text) }
+    guard writesJSON else { return }
+    var json = JSONWriter()
+    json.object { json in
+      members(&json)
+      json.key("import")
+      if let id = report.id { json.integer(Int(id)) } else { json.null() }
+      Self.write(report, to: &json)
+      json.key("seconds")
+      json.double(elapsed.inSeconds)
+    }
+    try write(json)
+  }
+
+  /// Tells of the whole.
+  func end(
+    _ backfill: Backfill, _ report: ImportReport, members: (inout JSONWriter) -> Void = { _ in }
+  ) throws {
+    bar.finish()
+    let parameters = backfill.parameters
+    guard writesJSON else {
+      let elapsed = Readable.duration(MonotonicClock.now() - begun)
+      try output.writeLine(
+        "backfill \(backfill.id) of \(parameters.url) \(report.isComplete ? "is complete" : "is not complete"): "
+          + "\(Self.counts(report)); \(Readable.count(Int(records - before))) records in \(elapsed)"
+      )
+      return try output.flush()
+    }
+    var json = JSONWriter()
+    json.object { json in
+      json.key("backfill")
+      json.integer(Int(backfill.id))
+      json.key("url")
+      json.string(parameters.url)
+      json.key("source")
+      json.string(parameters.source)
+      json.key("resumed")
+      json.bool(backfill.isResumed)
+      members(&json)
+      Self.write(report, to: &json)
+      json.key("complete")
+      json.bool(report.isComplete)
+    }
+    try write(json)
+  }
+
+  /// Takes the bar away, for an error.
+  func stop() { bar.finish() }
+
+  private func write(_ json: JSONWriter) throws {
+    var json = json
+    json.newline()
+    try output.write(json.bytes)
+    try output.flush()
+  }
+
+  /// `; 25,000 of 100,000 (25%), 1,234/s, 1m 02s left`.
+  private var progress: String {
+    guard let expected, expected > 0 else { return "" }
+    var text =
+      "; \(Readable.count(Int(records))) of \(Readable.count(Int(expected))) "
+      + "(\(Int(Double(records) / Double(expected) * 100))%)"
+    let rate = Double(records - before) / max((MonotonicClock.now() - begun).inSeconds, 0.001)
+    if rate >= 1, records < expected {
+      let left = Double(expected - records) / rate
+      text += ", \(Readable.count(Int(rate)))/s, \(Readable.duration(.seconds(left))) left"
+    }
+    return text
+  }
+
+  private static func counts(_ report: ImportReport) -> String {
+    func count(_ value: Int64) -> String { Readable.count(Int(value)) }
+    return "\(count(report.seen)) seen: \(count(report.inserted)) inserted, "
+      + "\(count(report.updated)) updated, \(count(report.unchanged)) unchanged, "
+      + "\(count(report.rejected)) rejected, \(count(report.duplicate)) duplicate"
+  }
+
+  private static func write(_ report: ImportReport, to json: inout JSONWriter) {
+    json.key("seen")
+    json.integer(Int(report.seen))
+    json.key("inserted")
+    json.integer(Int(report.inserted))
+    json.key("updated")
+    json.integer(Int(report.updated))
+    json.key("unchanged")
+    json.integer(Int(report.unchanged))
+    json.key("rejected")
+    json.integer(Int(report.rejected))
+    json.key("duplicate")
+    json.integer(Int(report.duplicate))
+  }
+}

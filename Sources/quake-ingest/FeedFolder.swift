@@ -1,0 +1,69 @@
+import Glibc
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+
+/// The files of events in a folder.
+enum FeedFolder {
+  private static let endings = [".geojson", ".json", ".csv", ".txt", ".text"]
+
+  /// The absolute path of a file or folder, without symbolic links.
+  static func absolute(_ path: String) throws(FeedError) -> String {
+    guard let resolved = realpath(path, nil) else { throw unreadable(path) }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The file itself, or the files in and below the folder whose names end like those of feeds (plain
+  /// or gzip), by path. Hidden ones are passed over, and symbolic links to folders are not followed.
+  static func files(_ path: String) throws(FeedError) -> [BackfillFiles.File] {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw unreadable(path) }
+    guard status.st_mode & S_IFMT == S_IFDIR else { return [file(path, status)] }
+    var found: [BackfillFiles.File] = []
+    try collect(path, into: &found)
+    return found.sorted { $0.path < $1.path }
+  }
+
+  private static func collect(
+    _ folder: String, into found: inout [BackfillFiles.File]
+  ) throws(FeedError) {
+    guard let stream = opendir(folder) else { throw unreadable(folder) }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard !name.hasPrefix(".") else { continue }
+      let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }  // gone since
+      if status.st_mode & S_IFMT == S_IFDIR {
+        try collect(path, into: &found)
+      } else if isFeed(name), stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+        found.append(file(path, status))
+      }
+    }
+  }
+
+  private static func isFeed(_ name: String) -> Bool {
+    var name = Substring(name.lowercased())
+    if name.hasSuffix(".gz") { name.removeLast(3) }
+    return endings.contains { name.hasSuffix($0) }
+  }
+
+  private static func file(_ path: String, _ status: stat) -> BackfillFiles.File {
+    BackfillFiles.File(
+      path: path, size: Int64(status.st_size),
+      modified: Timestamp(
+        microseconds: Int64(status.st_mtim.tv_sec) * 1_000_000
+          + Int64(status.st_mtim.tv_nsec) / 1000))
+  }
+
+  private static func unreadable(_ path: String) -> FeedError {
+    let failure = errno
+    return FeedError(
+      failure == ENOENT || failure == ENOTDIR ? .fileNotFound : .unreadable,
+      "could not open \"\(path)\"", detail: String(cString: strerror(failure)) + ".")
+  }
+}

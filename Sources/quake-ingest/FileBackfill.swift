@@ -1,0 +1,92 @@
+import CommandLine
+import FeedImport
+import Postgres
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+import QuakeTool
+
+/// Imports the files of a folder, each once, in one transaction with the mark that it is stored.
+struct FileBackfill {
+  let path: String
+  let backfill: Backfill
+  let connection: Connection
+  let settings: ImportSettings
+  let output: BackfillOutput
+  let diagnostics: Diagnostics
+
+  /// Imports what is not stored yet; ends early when a stop is requested.
+  ///
+  /// - Returns: The status of the first file that could not be imported; the others are.
+  func run() throws -> ExitStatus {
+    defer { output.stop() }
+    let known = BackfillFiles(over: connection)
+    let fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
+    let files = try FeedFolder.files(path)
+    let pending = try files.filter { try !known.isStored($0) }
+    if pending.count < files.count {
+      diagnostics.note(
+        """
+        \(Readable.count(files.count - pending.count)) of \(Readable.count(files.count)) files are \
+        stored already
+        """)
+    }
+    output.begin(with: Int64(files.count - pending.count))
+    var status = ExitStatus.ok
+    var done = Int64(files.count - pending.count)
+    for file in pending where !Signals.stopRequested {
+      do {
+        try store(file, known, fetcher) {
+          done += 1
+          output.update(done: done, of: Int64(files.count))
+        }
+      } catch {
+        guard let failure = IngestCommand.failure(error),
+          error is FeedError || (error as? StoreError)?.kind == .badData
+        else { throw error }
+        guard failure.status != .ok else { break }
+        diagnostics.error(
+          "\(file.path): \(failure.message)", detail: failure.detail,
+          hints: failure.hint.map { [$0] } ?? [])
+        if status == .ok { status = failure.status }
+      }
+    }
+    if done == Int64(files.count) { try backfill.finish(over: connection) }
+    try output.end(backfill, try backfill.totals(over: connection)) { json in
+      json.key("files")
+      json.integer(Int(done))
+    }
+    return status
+  }
+
+  private func store(
+    _ file: BackfillFiles.File, _ known: BackfillFiles, _ fetcher: FeedFetcher,
+    didStore: () -> Void
+  ) throws {
+    let begun = MonotonicClock.now()
+    let reference = try FeedReference(file.path)
+    guard
+      case .opened(var feed) = try OpenFeed.open(
+        reference, fetcher: fetcher, strict: settings.isStrict, centre: settings.centre)
+    else { return }
+    var options = settings.importOptions(for: reference, program: diagnostics.tool)
+    options.feed = "backfill"
+    options.context = "backfill \(backfill.id)"
+    let report = try Importer(connection: connection, options: options).run(
+      from: &feed.source,
+      beforeCommit: { try known.settle(file, of: backfill, with: $0) })
+    didStore()
+    if let reject = report.firstReject {
+      diagnostics.warning(
+        "\(report.rejected) of the records of \(file.path) rejected, the first: "
+          + "\(reject.place): \(reject.reason)",
+        hint: report.id.map { "They are kept in quake.import_reject, import_id \($0)." })
+    }
+    try output.part(file.path, report, elapsed: MonotonicClock.now() - begun) { json in
+      json.key("backfill")
+      json.integer(Int(backfill.id))
+      json.key("file")
+      json.string(file.path)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import CommandLine
+
+/// Keeps requests apart, so that a service is not asked more often than it is told.
+struct RequestPacer {
+  private let interval: Duration
+  private var due: Duration = .zero
+
+  /// - Parameter rate: Requests a second at most.
+  init(rate: Double) {
+    interval = .seconds(1 / rate)
+  }
+
+  /// Waits until the next request may be sent, or a stop is requested.
+  mutating func wait() {
+    Self.pause(until: due)
+    due = MonotonicClock.now() + interval
+  }
+
+  /// Waits for so long, or until a stop is requested.
+  static func pause(_ duration: Duration) {
+    pause(until: MonotonicClock.now() + duration)
+  }
+
+  private static func pause(until due: Duration) {
+    while !Signals.stopRequested {
+      let left = due - MonotonicClock.now()
+      guard left > .zero else { return }
+      _ = Signals.wait(timeout: left)
+    }
+  }
+}

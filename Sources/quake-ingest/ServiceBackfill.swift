@@ -1,0 +1,279 @@
+import CommandLine
+import FeedImport
+import Postgres
+import QuakeFeed
+import QuakeModel
+import QuakeStore
+
+/// Fetches the past from an event service, window by window, each in one transaction with the mark
+/// that it is done.
+final class ServiceBackfill {
+  /// How the service is asked.
+  struct Manners {
+    /// Events the service gives in one answer.
+    var limit: Int64
+    /// Requests a second at most.
+    var rate: Double
+    /// Failures in a row after which a window is given up.
+    var attempts: Int
+  }
+
+  /// The service gave far fewer events than it counted.
+  private struct ShortAnswer: Error {
+    let seen: Int64
+    let count: Int64
+  }
+
+  private let service: EventService
+  private let backfill: Backfill
+  private let windows: BackfillWindows
+  private let connection: Connection
+  private let settings: ImportSettings
+  private let manners: Manners
+  private let diagnostics: Diagnostics
+  private let output: BackfillOutput
+  private let fetcher: FeedFetcher
+  private var pacer: RequestPacer
+  private var backoff = Backoff(first: .milliseconds(500), longest: .seconds(300))
+  private var failures = 0
+  /// Whether the service can be asked how many events there are.
+  private var counts = true
+  /// Whether it has answered a query: then a refusal means that too many events match.
+  private var answers = false
+  /// Whether it can be told how many events to give at most.
+  private var takesLimit = true
+
+  init(
+    _ service: EventService, _ backfill: Backfill, connection: Connection,
+    settings: ImportSettings, manners: Manners, output: BackfillOutput, diagnostics: Diagnostics
+  ) {
+    self.service = service
+    self.backfill = backfill
+    self.connection = connection
+    self.settings = settings
+    self.manners = manners
+    self.output = output
+    self.diagnostics = diagnostics
+    windows = BackfillWindows(of: backfill, over: connection)
+    fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
+    pacer = RequestPacer(rate: manners.rate)
+  }
+
+  /// Fetches what is not done yet; ends early when a stop is requested.
+  func run() throws {
+    defer { output.stop() }
+    let before = try windows.progress()
+    if backfill.isResumed {
+      diagnostics.note(
+        """
+        going on with backfill \(backfill.id): \(Readable.count(before.done)) windows with \
+        \(Readable.count(Int(before.records))) records are done
+        """)
+    }
+    output.begin(with: before.records)
+    while !Signals.stopRequested, let window = try windows.next() {
+      switch window.step(limit: manners.limit, counts: counts) {
+      case .count: try attempt(window) { try count(window) }
+      case .cut: try cut(window)
+      case .fetch: try attempt(window) { try fetch(window) }
+      }
+    }
+    try backfill.finish(over: connection)
+    let progress = try windows.progress()
+    try output.end(backfill, try backfill.totals(over: connection)) { json in
+      json.key("from")
+      json.string(backfill.parameters.span?.start.description)
+      json.key("to")
+      json.string(backfill.parameters.span?.end.description)
+      json.key("windows")
+      json.integer(progress.done)
+    }
+    if progress.pending > 0 {
+      diagnostics.note("stopped; run the same command again to go on")
+    }
+  }
+
+  // MARK: - Failures
+
+  private func attempt(_ window: BackfillWindow, _ body: () throws -> Void) throws {
+    pacer.wait()
+    guard !Signals.stopRequested else { return }
+    do {
+      try body()
+    } catch let error as FeedError where error.kind == .interrupted {
+      return
+    } catch let error as FeedError where error.mayPass {
+      try failed(window, error.detail ?? error.message, retryAfter: error.retryAfter)
+    } catch let error as ShortAnswer {
+      try failed(window, "It gave \(error.seen) events, where it counts \(error.count).")
+      // It may be the count that is wrong.
+      if failures > 1 { try windows.set(count: nil, of: window) }
+    } catch let error as StoreError where error.report != nil {
+      try failed(window, error.message)
+    }
+  }
+
+  private func failed(
+    _ window: BackfillWindow, _ detail: String, retryAfter: Int? = nil
+  ) throws {
+    failures += 1
+    guard failures < manners.attempts else {
+      throw BackfillFailure(
+        .unavailable,
+        "gave up on the events from \(window.name) after \(failures) failures in a row",
+        detail: detail,
+        hint: "What is stored stays. Run the same command again later to go on from here.")
+    }
+    // No mistake in one header should end the work.
+    let pause = max(backoff.next(), .seconds(min(retryAfter ?? 0, 86_400)))
+    diagnostics.warning(
+      "could not fetch the events from \(window.name)", detail: detail,
+      hint: "Next attempt in \(Readable.duration(pause)).")
+    RequestPacer.pause(pause)
+  }
+
+  /// The work has gone on. That a window was counted is not enough: its events may still fail to come.
+  private func succeeded() {
+    failures = 0
+    backoff.reset()
+  }
+
+  // MARK: - Steps
+
+  private func query(_ window: BackfillWindow) -> EventService.Query {
+    EventService.Query(
+      from: window.start, to: window.end,
+      minimumMagnitude: backfill.parameters.minimumMagnitude)
+  }
+
+  private func count(_ window: BackfillWindow) throws {
+    guard let count = try askForCount(service.countURL(query(window))) else {
+      diagnostics.verbose("\(service) does not count")
+      counts = false
+      return
+    }
+    diagnostics.verbose("\(window.name): \(Readable.count(Int(count))) events")
+    try windows.set(count: count, of: window)
+  }
+
+  /// The number of events; nil if the service does not count.
+  private func askForCount(_ url: String) throws(FeedError) -> Int64? {
+    do throws(FeedError) {
+      let response = try fetcher.open(url: url, validators: nil)
+      return response.isEmpty ? nil : try EventService.count(in: response.body)
+    } catch {
+      guard [400, 404, 405, 501].contains(error.status) else { throw error }
+      return nil
+    }
+  }
+
+  private func cut(_ window: BackfillWindow) throws {
+    guard try !windows.cut(window) else { return succeeded() }
+    throw BackfillFailure(
+      .badData,
+      "the window of one second from \(window.name) holds more events than the service gives at once",
+      hint: "Ask for larger magnitudes only, with --min-magnitude.")
+  }
+
+  private func fetch(_ window: BackfillWindow) throws {
+    let begun = MonotonicClock.now()
+    let reference = try FeedReference(queryURL(window))
+    guard let feed = try open(reference, window) else { return }
+    answers = true
+    var options = settings.importOptions(for: reference, program: diagnostics.tool)
+    options.feed = "backfill"
+    options.context = "backfill \(backfill.id)"
+    feed.describe(in: &options)
+    var source = WindowSource(feed.source, window: window)
+    let report = try Importer(connection: connection, options: options).run(
+      from: &source, progress: { self.output.update(part: $0) },
+      beforeCommit: { report in
+        // Events come and go while one asks, but few.
+        if let count = window.count, report.seen < count - max(10, count / 10) {
+          throw ShortAnswer(seen: report.seen, count: count)
+        }
+        try self.windows.settle(
+          window, of: self.backfill, with: report, limit: self.manners.limit)
+      })
+    succeeded()
+    try tell(window, report, elapsed: MonotonicClock.now() - begun)
+  }
+
+  /// The answer to a query; nil if the service refuses it, and another is to be asked.
+  private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> OpenFeed? {
+    do {
+      let outcome = try OpenFeed.open(
+        reference, fetcher: fetcher, strict: settings.isStrict, centre: service.centre)
+      if case .opened(let feed) = outcome { return feed }
+    } catch let error as FeedError {
+      guard error.isRefusal else { throw error }
+      try refused(window, error)
+    }
+    return nil
+  }
+
+  private func queryURL(_ window: BackfillWindow) -> String {
+    service.queryURL(query(window), limit: takesLimit ? manners.limit : nil)
+  }
+
+  /// A refusal of the first query may have any reason. So a window of one second is asked for, which
+  /// holds few events: if that is refused, too, it is the query itself that is not liked. Then it is
+  /// tried without the limit, which not every service takes.
+  private func refused(_ window: BackfillWindow, _ error: FeedError) throws {
+    if !answers, try !isAnswered(window.firstSecond) {
+      guard takesLimit else { throw error }
+      takesLimit = false
+      guard try isAnswered(window.firstSecond) else { throw error }
+      answers = true
+      return diagnostics.verbose("\(service) takes no limit")
+    }
+    answers = true
+    diagnostics.verbose("\(window.name): refused, so it is cut in two")
+    try cut(window)
+  }
+
+  private func isAnswered(_ window: BackfillWindow?) throws -> Bool {
+    guard let window else { return false }
+    pacer.wait()
+    do throws(FeedError) {
+      _ = try fetcher.open(url: queryURL(window), validators: nil)
+      return true
+    } catch {
+      guard error.isRefusal else { throw error }
+      return false
+    }
+  }
+
+  private func tell(
+    _ window: BackfillWindow, _ report: ImportReport, elapsed: Duration
+  ) throws {
+    if let reject = report.firstReject {
+      diagnostics.warning(
+        "\(report.rejected) of the records from \(window.name) rejected, the first: "
+          + "\(reject.place): \(reject.reason)",
+        hint: report.id.map { "They are kept in quake.import_reject, import_id \($0)." })
+    }
+    guard window.isWhole(seen: report.seen, limit: manners.limit) else {
+      diagnostics.verbose(
+        "\(window.name): \(report.seen) events may not be all, so it is cut in two")
+      return
+    }
+    let progress = try windows.progress()
+    output.update(done: progress.records, of: progress.expected ?? estimate(progress))
+    try output.part(window.name, report, elapsed: elapsed) { json in
+      json.key("backfill")
+      json.integer(Int(backfill.id))
+      json.key("from")
+      json.timestamp(window.start)
+      json.key("to")
+      json.timestamp(window.end)
+    }
+  }
+
+  /// How many events there are in all, if they come as thick in the rest as in what is done: a poor
+  /// guess, but a service that does not count leaves no other.
+  private func estimate(_ progress: BackfillWindows.Progress) -> Int64? {
+    guard let span = backfill.parameters.span, progress.secondsDone > 0 else { return nil }
+    return Int64(Double(progress.records) / Double(progress.secondsDone) * Double(span.seconds))
+  }
+}

@@ -1,0 +1,37 @@
+import QuakeModel
+import QuakeStore
+
+/// The records of a service's answer, without those that were not asked for: an event of another time
+/// shows that the answer is damaged, as when all times became 1970.
+struct WindowSource<Base: ImportSource>: ImportSource {
+  private var base: Base
+  private let window: BackfillWindow
+  private var number = 0
+
+  /// How far outside an event may be, microseconds: services round.
+  private static var tolerance: Int64 { 1_000_000 }
+
+  init(_ base: Base, window: BackfillWindow) {
+    self.base = base
+    self.window = window
+  }
+
+  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+    guard let item = try base.next(into: &record) else { return nil }
+    number += 1
+    guard case .record = item, let time = record.timestamp(.time),
+      time.microseconds < window.start.microseconds - Self.tolerance
+        || time.microseconds > window.end.microseconds + Self.tolerance
+    else { return item }
+    let code = record.text(.code) ?? ""
+    return .reject(
+      ImportReject(
+        place: "record \(number)",
+        reason: "The time \(time) is not within what was asked for.", raw: code))
+  }
+
+  var columns: [QuakeColumn] { base.columns }
+  var format: String { base.format }
+  var generated: Timestamp? { base.generated }
+  var bytesRead: Int64 { base.bytesRead }
+}

@@ -1,0 +1,60 @@
+import QuakeModel
+import Testing
+
+@testable import QuakeFeed
+
+@Suite struct EventServiceTests {
+  private func query(_ magnitude: Double? = nil) throws -> EventService.Query {
+    EventService.Query(
+      from: try #require(Timestamp(iso8601: "2020-01-31T00:00:00Z")),
+      to: try #require(Timestamp(iso8601: "2020-02-01T12:30:05Z")), minimumMagnitude: magnitude)
+  }
+
+  @Test(arguments: ["", "/", "/query", "/query/", "//"])
+  func usgsIsAskedForGeoJSON(ending: String) throws {
+    let service = try EventService(base: EventService.usgsBaseURL + ending)
+    #expect(service.centre == .usgs)
+    #expect(service.description == EventService.usgsBaseURL)
+    let span = "starttime=2020-01-31T00:00:00&endtime=2020-02-01T12:30:05"
+    #expect(
+      try service.countURL(query()) == "https://earthquake.usgs.gov/fdsnws/event/1/count?\(span)")
+    #expect(
+      try service.queryURL(query(2.5), limit: 20_000)
+        == "https://earthquake.usgs.gov/fdsnws/event/1/query?\(span)&minmagnitude=2.5"
+        + "&orderby=time-asc&limit=20000&format=geojson")
+  }
+
+  @Test func othersAreAskedForText() throws {
+    let service = try EventService(base: "https://me:secret@www.seismicportal.eu/fdsnws/event/1")
+    #expect(service.centre == .emsc)
+    #expect(try service.queryURL(query(), limit: 10).hasSuffix("&limit=10&format=text"))
+    #expect(try service.queryURL(query(), limit: nil).hasSuffix("&orderby=time-asc&format=text"))
+    #expect(try service.queryURL(query(), limit: 10).contains("me:secret@"))
+    #expect(!service.description.contains("secret"))
+    let mirror = try EventService(base: "http://127.0.0.1:1/", centre: .usgs)
+    #expect(try mirror.queryURL(query(), limit: 10).hasSuffix("&format=geojson"))
+  }
+
+  @Test(arguments: ["", "all_day", "ftp://x/y", "http://", "http://x/query?limit=1", "http://x/#y"])
+  func whatIsNoService(base: String) {
+    #expect(throws: FeedError.self) { try EventService(base: base) }
+  }
+
+  @Test(
+    arguments: [
+      ("12", 12), (" 0\r\n", 0), ("", nil), ("-1", nil), ("{\"count\":3}", nil), ("<html>", nil),
+      ("99999999999999999999", nil), (String(repeating: "1", count: 100), nil), ("٣", nil),
+    ] as [(String, Int64?)])
+  func counts(body: String, count: Int64?) throws {
+    let pieces = BytesSource(Array(body.utf8), pieceSize: { 1 })
+    #expect(try EventService.count(in: BytesSource(body)) == count)
+    #expect(try EventService.count(in: pieces) == count)
+  }
+
+  @Test func aCountCutOffIsAnError() {
+    let cut = FeedError(.truncatedTransfer, "cut")
+    #expect(throws: cut) {
+      try EventService.count(in: BytesSource(Array("12".utf8), failure: cut))
+    }
+  }
+}

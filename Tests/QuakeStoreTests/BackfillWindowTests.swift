@@ -1,0 +1,87 @@
+import QuakeModel
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A window of a backfill")
+struct BackfillWindowTests {
+  private func time(_ text: String) throws -> Timestamp {
+    try #require(Timestamp(iso8601: text))
+  }
+
+  private func window(_ seconds: Int64, count: Int64? = nil) throws -> BackfillWindow {
+    try #require(
+      BackfillWindow(
+        from: Timestamp(microseconds: -1_000_000),
+        to: Timestamp(microseconds: (seconds - 1) * 1_000_000), count: count))
+  }
+
+  @Test("is widened to whole seconds, also before 1970")
+  func wholeSeconds() throws {
+    for (from, to, start, end, seconds) in [
+      (
+        "2020-01-01T00:00:00.000001Z", "2020-01-01T00:00:00.000002Z", "2020-01-01T00:00:00.000Z",
+        "2020-01-01T00:00:01.000Z", 1
+      ),
+      (
+        "1969-12-31T23:59:58.5Z", "1969-12-31T23:59:59.5Z", "1969-12-31T23:59:58.000Z",
+        "1970-01-01T00:00:00.000Z", 2
+      ),
+      ("2020-01-01", "2020-01-02", "2020-01-01T00:00:00.000Z", "2020-01-02T00:00:00.000Z", 86_400),
+    ] {
+      let window = try #require(try BackfillWindow(from: time(from), to: time(to)))
+      #expect(window.start.description == start)
+      #expect(window.end.description == end)
+      #expect(window.seconds == seconds)
+    }
+    let noon = try time("2020-01-01T12:00:00Z")
+    #expect(BackfillWindow(from: noon, to: noon) == nil)
+    #expect(try BackfillWindow(from: noon, to: time("2020-01-01")) == nil)
+  }
+
+  @Test(
+    "is cut into halves that leave nothing out, down to a second", arguments: [2, 3, 7, 86_401])
+  func halves(seconds: Int64) throws {
+    var pending = [try window(seconds, count: 5)]
+    var pieces: [BackfillWindow] = []
+    while let next = pending.popLast() {
+      guard let (first, second) = next.halves else {
+        pieces.append(next)
+        continue
+      }
+      #expect(first.start == next.start && first.end == second.start && second.end == next.end)
+      #expect(first.count == nil && second.count == nil)
+      pending += [second, first]
+    }
+    #expect(pieces.count == Int(seconds))
+    #expect(pieces.allSatisfy { $0.seconds == 1 })
+    #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $0.end == $1.start })
+  }
+
+  @Test("is counted, cut or fetched")
+  func steps() throws {
+    #expect(try window(10).step(limit: 100, counts: true) == .count)
+    #expect(try window(10).step(limit: 100, counts: false) == .fetch)
+    #expect(try window(10, count: 0).step(limit: 100, counts: true) == .fetch)
+    #expect(try window(10, count: 100).step(limit: 100, counts: true) == .fetch)
+    #expect(try window(10, count: 101).step(limit: 100, counts: true) == .cut)
+    #expect(try window(10, count: 101).step(limit: 100, counts: false) == .cut)
+  }
+
+  @Test("is believed to be whole unless the answer may have been cut off")
+  func whole() throws {
+    // The service counts: it is only at the very limit that an answer may be cut off.
+    #expect(try window(10, count: 99).isWhole(seen: 99, limit: 100))
+    #expect(try window(10, count: 98).isWhole(seen: 99, limit: 100))
+    #expect(try window(10, count: 100).isWhole(seen: 100, limit: 100))
+    #expect(try !window(10, count: 99).isWhole(seen: 100, limit: 100))
+    // It does not: it may cut off short of the limit.
+    #expect(try window(10).isWhole(seen: 0, limit: 100))
+    #expect(try window(10).isWhole(seen: 89, limit: 100))
+    for seen: Int64 in [90, 99, 100, 101] {
+      #expect(try !window(10).isWhole(seen: seen, limit: 100))
+    }
+    #expect(try !window(10).isWhole(seen: 1, limit: 1))
+    #expect(try window(10).isWhole(seen: 0, limit: 1))
+  }
+}

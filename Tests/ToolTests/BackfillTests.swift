@@ -1,0 +1,299 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-ingest backfill` against the simulator's event service.
+@Suite struct BackfillTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private static func time(daysAgo days: Double) -> String {
+    Date(timeIntervalSinceNow: -days * 86_400).formatted(.iso8601)
+  }
+
+  private func arguments(_ service: SimulatedService, days: Double, _ more: [String]) -> [String] {
+    let usual = [
+      ("--url", service.base), ("--from", Self.time(daysAgo: days)),
+      ("--to", Self.time(daysAgo: 0)), ("--rate", "1000"),
+    ]
+    return ["backfill"] + database.option + more
+      + usual.flatMap { more.contains($0.0) ? [] : [$0.0, $0.1] }
+  }
+
+  /// Everything of the events but when they were seen.
+  private static func events(_ database: TestDatabase) throws -> String {
+    try database.value(
+      """
+      select count(*) || ' ' || md5(string_agg((to_jsonb(q) - 'as_of')::text, ',' order by code))
+        from quake.quake q
+      """)
+  }
+
+  // MARK: - A service that fails, a process that is killed
+
+  @Test func killedThreeTimesItFetchesEverythingAndNothingTwice() throws {
+    let service = try SimulatedService([
+      "--events", "100000", "--days", "730", "--fault", "429:8", "--fault", "503:11", "--fault",
+      "short:3",
+    ])
+    let options = arguments(service, days: 731, ["--source", "usgs", "--json"])
+    for round in 1...3 {
+      let run = try Tools.start("quake-ingest", options)
+      if round > 1 { try run.waitForError("going on with backfill 1: ") }
+      // The next window is on its way when this one is told of.
+      _ = try run.line(within: .seconds(60))
+      run.signal(SIGKILL)
+      #expect(try run.exit().ending == .killed(by: SIGKILL))
+      #expect(try database.value("select finished_at is null from quake.backfill") == "t")
+    }
+    let last = try Tools.start("quake-ingest", options).exit(within: .seconds(60))
+    #expect(last.status == 0, "\(last.errors)")
+    let whole = try JSONLine(try #require(last.lines.last))
+    #expect(whole.bool("complete") == true && whole.bool("resumed") == true)
+    #expect(whole.string("source") == "usgs")
+    let windows = try database.count("quake.backfill_window")
+    #expect(whole.integer("windows") == windows && windows >= 6)
+
+    // Exactly the service's events.
+    let file = try folder.write(
+      "catalogue.geojson", HTTP.get("/catalogue.geojson", port: service.port))
+    let direct = try TestDatabase()
+    #expect(try Tools.run("quake-ingest", ["import", file] + direct.option).status == 0)
+    #expect(try database.count("quake.quake") == 100_000)
+    #expect(try Self.events(database) == Self.events(direct))
+    #expect(
+      try database.value("select sum(inserted) from quake.import where complete") == "100000")
+
+    // Every window was stored once, and nothing in it asked for after that.
+    #expect(try database.count("quake.import") == windows)
+    let requests = try service.requests()
+    #expect(try requestsAfterSuccess(requests).isEmpty)
+    for fault in ["429", "503", "short"] {
+      #expect(requests.contains { $0.fault == fault }, "no \(fault)")
+    }
+    #expect(requests.contains { $0.fault == "short" && $0.isQuery }, "no body was cut off")
+    #expect(
+      try database.value("select bool_and(context = 'backfill 1') from quake.change_transaction")
+        == "t")
+  }
+
+  /// Requests that reach into a window after it was stored.
+  private func requestsAfterSuccess(_ requests: [SimulatedService.Request]) throws -> [String] {
+    let done = try database.column(
+      """
+      select concat_ws(' ', to_char(start_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'),
+                       to_char(end_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'),
+                       ceil(extract(epoch from finished_at) * 1000)::bigint)
+        from quake.backfill_window where state = 'done'
+      """
+    ).map { $0.components(separatedBy: " ") }
+    return requests.filter { request in
+      done.contains { window in
+        request.start < window[1] && request.end > window[0] && request.time > Int(window[2]) ?? 0
+      }
+    }.map(\.target)
+  }
+
+  // MARK: - Another centre
+
+  @Test func aCentreThatDoesNotCountAndCutsItsAnswersOff() throws {
+    let service = try SimulatedService([
+      "--events", "5000", "--query-limit", "700", "--no-count",
+    ])
+    let outcome = try Tools.run(
+      "quake-ingest",
+      arguments(service, days: 31, ["--source", "ingv", "--limit", "700", "--verbose"]))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("does not count"))
+    #expect(outcome.errors.contains("may not be all"))
+    #expect(try database.count("quake.quake") == 5000)
+    #expect(
+      try database.value(
+        """
+        select bool_and(source = 'ingv' and code = 'ingv:' || net_code and title is null)
+          from quake.quake
+        """) == "t")
+    #expect(
+      try database.value("select string_agg(distinct format, ',') from quake.import") == "fdsn-text"
+    )
+    #expect(try requestsAfterSuccess(service.requests()).isEmpty)
+  }
+
+  /// As GeoNet's.
+  @Test func aCentreThatTakesNoLimit() throws {
+    let service = try SimulatedService([
+      "--events", "3000", "--query-limit", "700", "--no-count", "--no-limit",
+    ])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "geonet", "--verbose"]))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("takes no limit"))
+    #expect(outcome.errors.contains("refused, so it is cut in two"))
+    #expect(
+      try database.value("select count(*) from quake.quake where code like 'geonet:%'") == "3000")
+  }
+
+  @Test func theHostIsTheSourceIfNothingElseIsSaid() throws {
+    let service = try SimulatedService(["--events", "10"])
+    #expect(try Tools.run("quake-ingest", arguments(service, days: 31, [])).status == 0)
+    #expect(try database.value("select bool_and(code like '127.0.0.1:%') from quake.quake") == "t")
+  }
+
+  @Test func aStrongerMagnitudeAndANarrowerSpan() throws {
+    let service = try SimulatedService(["--events", "3000"])
+    let span = ["--to", Self.time(daysAgo: 10), "--min-magnitude", "2.5"]
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 20, ["--source", "usgs"] + span))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let all = try TestDatabase()
+    let file = try folder.write("all.geojson", HTTP.get("/catalogue.geojson", port: service.port))
+    #expect(try Tools.run("quake-ingest", ["import", file] + all.option).status == 0)
+    let bounds = try database.value(
+      """
+      select format('time between %L and %L and magnitude >= %s', start_time, end_time, min_magnitude)
+        from quake.backfill
+      """)
+    let expected = try all.column("select code from quake.quake where \(bounds) order by code")
+    #expect(try database.column("select code from quake.quake order by code") == expected)
+    #expect(expected.count > 50)
+  }
+
+  @Test func aSpanWithoutEventsIsDone() throws {
+    let service = try SimulatedService(["--events", "10"])
+    let outcome = try Tools.run(
+      "quake-ingest",
+      arguments(service, days: 400, ["--source", "usgs", "--to", Self.time(daysAgo: 399)]))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.output.contains("is complete: 0 seen"))
+    #expect(try database.column("select state || count from quake.backfill_window") == ["done0"])
+  }
+
+  // MARK: - Failures
+
+  @Test func itGivesUpAfterFailuresInARow() throws {
+    let service = try SimulatedService(["--events", "10", "--fault", "503"])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--attempts", "2"]))
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("gave up on the events from "))
+    #expect(outcome.errors.contains("after 2 failures in a row"))
+    #expect(outcome.errors.contains("HTTP status 503"))
+    #expect(outcome.errors.contains("Next attempt in "))
+    #expect(outcome.errors.contains("Run the same command again"))
+    #expect(try database.column("select state from quake.backfill_window") == ["pending"])
+  }
+
+  /// Bodies that are well formed and lack events, or hold them at a time nobody asked for.
+  @Test(arguments: ["half", "no-events", "garbage-times", "html", "truncated", "empty"])
+  func damagedAnswersAreNotTakenForTheWhole(fault: String) throws {
+    let service = try SimulatedService(["--events", "2000", "--fault", "\(fault):2"])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--verbose"]))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("warning: could not fetch the events from "))
+    #expect(try database.count("quake.quake") == 2000)
+    #expect(try database.count("quake.import_reject") == 0)
+  }
+
+  @Test func aServiceThatNeverGivesWhatItCountsIsGivenUp() throws {
+    let service = try SimulatedService(["--events", "500", "--fault", "half"])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--attempts", "3"]))
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("after 3 failures in a row"))
+    #expect(outcome.errors.contains("It gave 250 events, where it counts 500."))
+    #expect(try database.count("quake.quake") == 0)
+  }
+
+  private func fetch(_ server: ScriptedServer, _ more: [String] = []) throws -> ToolProcess.Outcome
+  {
+    try Tools.run(
+      "quake-ingest",
+      ["backfill", "--url", "http://127.0.0.1:\(server.port)", "--from", "2020-01-01"]
+        + ["--to", "2021-01-01"] + database.option + more)
+  }
+
+  @Test func aQueryThatIsNotLikedIsNotCutToPieces() throws {
+    let server = try ScriptedServer(400, body: Array("no".utf8))
+    let outcome = try fetch(server, ["--rate", "1000"])
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("HTTP status 400"))
+    // The count, the query, one second of it, and that without a limit.
+    #expect(
+      server.requests.map { $0.target.contains("limit=") } == [false, true, true, false])
+    #expect(server.requests.last?.target.contains("endtime=2020-01-01T00:00:01") == true)
+    #expect(try database.count("quake.backfill_window") == 1)
+  }
+
+  @Test func theServiceIsLeftInPeaceAsItAsks() throws {
+    let server = try ScriptedServer { request, client in
+      switch request.number {
+      case 0: client.answer(429, ["Retry-After: 1"], "later")
+      case 1: client.answer(200, [], "0\n")
+      default: client.answer(204, [], "")
+      }
+    }
+    let outcome = try fetch(server, ["--rate", "2.5"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let times = server.requests.map(\.arrived)
+    try #require(times.count == 3)
+    #expect(times[1] - times[0] >= .seconds(0.99))
+    #expect(times[2] - times[1] >= .seconds(0.39))
+    #expect(server.requests[2].target.contains("minmagnitude") == false)
+    #expect(server.requests[2].target.hasPrefix("/query?starttime=2020-01-01T00:00:00&endtime="))
+  }
+
+  @Test func aWrongAddressIsToldAtOnce() throws {
+    let service = try SimulatedService(["--events", "10"])
+    let outcome = try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--url", service.base + "/nowhere"]))
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("HTTP status 404"))
+  }
+
+  // MARK: - One process, and its end
+
+  @Test func aSecondProcessIsTurnedAwayAndAStopIsClean() throws {
+    let service = try SimulatedService(["--events", "100"])
+    // The second request is a long time off.
+    let span = ["--from", Self.time(daysAgo: 31), "--to", Self.time(daysAgo: 0)]
+    let slow = arguments(service, days: 31, span + ["--rate", "0.001", "--verbose"])
+    let quick = arguments(service, days: 31, span)
+    let first = try Tools.start("quake-ingest", slow)
+    try first.waitForError("100 events")
+    let second = try Tools.run("quake-ingest", quick)
+    #expect(second.status == 75)
+    #expect(second.errors.contains("another process is working on this backfill"))
+    first.signal(SIGTERM)
+    let outcome = try first.exit()
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.errors.contains("stopped; run the same command again to go on"))
+    #expect(outcome.output.contains("is not complete"))
+    let again = try Tools.run("quake-ingest", quick)
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(again.errors.contains("going on with backfill 1"))
+    #expect(try database.count("quake.quake") == 100)
+    #expect(try database.count("quake.backfill") == 1)
+    // Done: it begins anew, and finds nothing new.
+    #expect(try Tools.run("quake-ingest", quick).status == 0)
+    #expect(try database.count("quake.backfill") == 2)
+    #expect(try database.count("quake.change_transaction") == 1)
+  }
+
+  @Test(arguments: [
+    [], ["--from", "2020-01-01"], ["--from", "2020-02-01", "--to", "2020-01-01"],
+    ["--from", "2020-01-01", "--to", "2999-01-01"], ["--from", "yesterday", "--to", "2020-01-01"],
+    ["--from", "2020-01-01", "--to", "2020-02-01", "--source", "A:B"],
+    ["--from", "2020-01-01", "--to", "2020-02-01", "--url", "all_day"],
+    ["--from", "2020-01-01", "--to", "2020-02-01", "--rate", "0"], ["/tmp", "--rate", "5"],
+  ])
+  func wrongUsage(arguments: [String]) throws {
+    let outcome = try Tools.run("quake-ingest", ["backfill"] + arguments + database.option)
+    #expect(outcome.status == 64, "\(outcome.errors)")
+  }
+}
