@@ -30,7 +30,7 @@ struct ImportSettings {
     .map { Int($0.pollTimeout) }
     isStrict = arguments.flag("strict")
     isDryRun = command == "backfill" ? false : arguments.flag("dry-run")
-    centre = command == "run" ? nil : try Self.centre(arguments)
+    centre = command == "import" || command == "backfill" ? try Self.centre(arguments) : nil
     if command == "import", let text = arguments.string("generated") {
       guard let time = Timestamp(iso8601: text) else {
         throw arguments.invalidValue(
