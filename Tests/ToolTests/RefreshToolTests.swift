@@ -82,6 +82,11 @@ import Testing
     #expect(bad.status == 65 && bad.output.isEmpty, "\(bad.errors)")
     #expect(
       bad.errors.contains("could not refresh feed \"all_day\"") && bad.errors.contains("HTML"))
+    // One that is set aside is no success either.
+    feed.set(200, [], Feeds.collection(count: 3, generated: 1_600_000_000_000))
+    let stale = try refresh()
+    #expect(
+      stale.status == 65 && stale.errors.contains("set aside as "), "\(stale.errors)")
     feed.set(500)
     let line = try refresh(["--json"])
     #expect(line.status == 69, "\(line.errors)")
@@ -93,7 +98,7 @@ import Testing
     feed.set(200, [], Feeds.collection(count: 4))
     #expect(try refresh().status == 0)
     try end(worker)
-    #expect(server.requests.count == 4)
+    #expect(server.requests.count == 5)
   }
 
   @Test func withoutAWorkerTheAskerIsToldSo() throws {
