@@ -2,7 +2,8 @@ internal import Postgres
 internal import QuakeModel
 
 /// The SQL that keeps one row for each earthquake although its preferred id changes, and takes events
-/// back that a snapshot has again. Run after the merge, in its transaction.
+/// back that a snapshot has again: before the merge, which makes a row its own; the rest after it, in
+/// the same transaction.
 ///
 /// $1 is when the snapshot was generated; null: nobody knows. What somebody has set by hand stays: a
 /// row that gave way by itself has an alias that says so, and one that was withdrawn by itself is of

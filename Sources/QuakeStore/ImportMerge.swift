@@ -31,6 +31,8 @@ struct ImportMerge {
     try connection.execute(
       "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
       [.text(options.author), .text(options.context ?? options.feed)])
+    let overwrites = options.policy == .incoming || options.policy == .always
+    if overwrites { batch.restored = try count(IdentityStatements.restore) }
     let counts = try connection.execute(statements.merge, [asOf])
     batch.inserted = counts.integer(0, 0) ?? 0
     batch.updated = counts.integer(0, 1) ?? 0
@@ -39,7 +41,7 @@ struct ImportMerge {
     if options.policy == .incoming, try hasNewer() {
       batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
     }
-    if options.policy == .incoming || options.policy == .always { try settle(&batch) }
+    if overwrites { try settle(&batch) }
   }
 
   private func hasNewer() throws -> Bool {
@@ -58,14 +60,10 @@ struct ImportMerge {
 
   /// Which rows stand for an earthquake now.
   private func settle(_ batch: inout ImportReport) throws {
-    func count(_ statement: SQL, _ parameters: [Parameter]) throws -> Int64 {
-      try connection.execute(statement, parameters).integer(0, 0) ?? 0
-    }
-    batch.restored = try count(IdentityStatements.restore, [asOf])
     if columns.contains(.ids) {
-      batch.superseded = try count(IdentityStatements.supersede, [asOf])
+      batch.superseded = try count(IdentityStatements.supersede)
     }
-    batch.superseded += try count(IdentityStatements.supersedeLate, [asOf])
+    batch.superseded += try count(IdentityStatements.supersedeLate)
     if batch.superseded > 0 {
       for statement in IdentityStatements.settleAliases { try connection.execute(statement) }
     }
@@ -76,10 +74,18 @@ struct ImportMerge {
     let parameters = scope.parameters + [.text(scope.scope.name)]
     try connection.execute(AbsenceStatements.forget, parameters)
     try connection.execute(AbsenceStatements.count, parameters)
-    guard let often = options.limits?.withdrawnAfter else { return }
-    batch.withdrawn = try count(
-      AbsenceStatements.withdraw,
-      [.text(generated.description), .text(scope.scope.name), .integer(Int64(often))])
+    guard let limits = options.limits, let often = limits.withdrawnAfter,
+      !limits.onlyCountsAbsences
+    else { return }
+    batch.withdrawn =
+      try connection.execute(
+        AbsenceStatements.withdraw,
+        [.text(generated.description), .text(scope.scope.name), .integer(Int64(often))]
+      ).integer(0, 0) ?? 0
+  }
+
+  private func count(_ statement: SQL) throws -> Int64 {
+    try connection.execute(statement, [asOf]).integer(0, 0) ?? 0
   }
 
   /// Also when it is the very snapshot that was applied last: that counts once.

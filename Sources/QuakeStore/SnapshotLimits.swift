@@ -15,6 +15,9 @@ public struct SnapshotLimits: Sendable {
   public var longestSilence: Duration?
   /// Absent from so many good snapshots, one after the other, an event is withdrawn; nil: never.
   public var withdrawnAfter: Int? = 3
+  /// Whether absences are only counted, because somebody is asked before an event is withdrawn (see
+  /// `Absences`).
+  public var onlyCountsAbsences = false
 
   /// How long the bodies of snapshots that were set aside are kept.
   public var keptFor: Duration = .seconds(30 * 86_400)

@@ -58,6 +58,10 @@ struct FeedPoller {
       return Outcome(schedule: schedule, pause: pause)
     case .imported(let summary, let response):
       tell(summary)
+      if let times = judging.confirmedAfter, let scope = summary.options.scope, !settings.isDryRun {
+        try WithdrawalCheck(fetcher: fetcher, diagnostics: diagnostics, author: settings.author)
+          .run(feed, scope: scope, times: times, over: connection)
+      }
       return Outcome(
         schedule: schedule, pause: pause ?? schedule.succeeded(freshFor: response?.maxAge),
         status: summary.report.quarantine == nil ? .ok : .badData)

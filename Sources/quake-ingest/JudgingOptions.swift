@@ -27,8 +27,18 @@ struct JudgingOptions {
       help: "keep the bodies of snapshots that were set aside for so long"),
   ]
 
+  /// For those who can ask.
+  static let confirmation = Option.flag(
+    "confirm-withdrawals",
+    help: "withdraw an event only if its own page says that it was deleted (HTTP status 409)")
+
   /// Nil: nothing is judged.
   private let limits: SnapshotLimits?
+
+  /// After how many absences an event's page is asked; nil: it is not.
+  var confirmedAfter: Int? {
+    limits.flatMap { $0.onlyCountsAbsences ? $0.withdrawnAfter : nil }
+  }
 
   init(_ arguments: ParsedArguments, longestSilence: Duration? = nil, refusesOlder: Bool) throws {
     guard !arguments.flag("force"), !arguments.isGiven("commit-every") else {
@@ -44,6 +54,8 @@ struct JudgingOptions {
     let withdrawnAfter = try arguments.integer("withdraw-after", in: 0...1_000_000) ?? 3
     limits.withdrawnAfter = withdrawnAfter == 0 ? nil : withdrawnAfter
     limits.refusesOlder = refusesOlder
+    limits.onlyCountsAbsences =
+      arguments.subcommand.first == "run" && arguments.flag("confirm-withdrawals")
     limits.keptFor =
       try arguments.duration("keep-quarantined", in: .seconds(0)...) ?? limits.keptFor
     self.limits = limits

@@ -46,7 +46,7 @@ struct RunCommand {
           """),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
       IngestConfiguration.option,
-    ] + IngestCommand.importOptions + JudgingOptions.options,
+    ] + IngestCommand.importOptions + JudgingOptions.options + [JudgingOptions.confirmation],
     examples: [
       .init(
         "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),

@@ -12,8 +12,8 @@ final class Watcher {
   private let diagnostics: Diagnostics
   private let delivery: Delivery
   private let follows: Bool
-  /// Whether the workers are still to be asked to poll.
-  private var refreshes: Bool
+  /// What the workers are to be asked for, if anything.
+  private let refresh: Refresh?
 
   private var connection: Connection?
   private var listener: ChangeListener?
@@ -30,7 +30,7 @@ final class Watcher {
     database: DatabaseAccess, diagnostics: Diagnostics, delivery: Delivery, follows: Bool,
     refreshes: Bool = false
   ) {
-    self.refreshes = refreshes
+    refresh = refreshes ? Refresh(diagnostics: diagnostics) : nil
     self.database = database
     self.diagnostics = diagnostics
     self.delivery = delivery
@@ -131,7 +131,7 @@ final class Watcher {
     // Listen before reading: what is committed after the last read rings.
     listener = try ChangeListener(connection: connection, session: session)
     say(session, isBack: isBack)
-    try refresh(over: connection)
+    try refresh?.ask(over: connection)
     var promotionCheck = Interval(.seconds(10))
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
@@ -141,8 +141,10 @@ final class Watcher {
       connection.answerTimeout = answerTimeout
       if try listenAgain() { continue }
       try delivery.showLife(over: connection)
+      try refresh?.tell(over: connection)
       if isIdle { quake_give_back_idle_memory() }
-      let pause = min(isIdle ? Self.safetyPoll : .seconds(1), delivery.rest)
+      let isShort = !isIdle || refresh?.isPending == true
+      let pause = min(isShort ? .seconds(1) : Self.safetyPoll, delivery.rest)
       switch try listener?.wait(for: pause, wake: Signals.wakeDescriptor) {
       case .ready: isIdle = false
       case .timedOut, nil:
@@ -154,21 +156,6 @@ final class Watcher {
       }
     }
     return true
-  }
-
-  /// Asks once, when nothing that comes of it can be missed any more.
-  private func refresh(over connection: Connection) throws {
-    guard refreshes else { return }
-    do {
-      try RefreshRequest.ask(for: nil, over: connection)
-      refreshes = false
-      diagnostics.note("asked the workers to poll their feeds")
-    } catch let error where !Self.isLoss(error) {
-      refreshes = false
-      diagnostics.warning(
-        "could not ask for a refresh: \(Failure(error)?.message ?? "\(error)")",
-        hint: Failure(error)?.hint)
-    }
   }
 
   private func readToEnd(over connection: Connection) throws -> Bool {

@@ -221,10 +221,15 @@ struct JudgingTests {
     // An older snapshot that has it does not bring it back; a newer one does.
     #expect(try apply(events(1...60), at: 3) { $0.refusesOlder = false }.restored == 0)
     #expect(try withdrawn() == ["us10"])
-    let back = try apply(events(1...60), at: 5)
-    #expect(back.restored == 1 && back.updated == 0)
+    let back = try apply(lacking10 + [Self.event(10, magnitude: 2)], at: 5)
+    #expect(back.restored == 1 && back.updated == 1)
     #expect(try withdrawn().isEmpty)
     #expect(try connection.table("select count(*) from quake.absence") == ["0"])
+    // The same, without anything else that has changed.
+    for minutes in [6, 7, 8] as [Int64] { try apply(lacking10, at: minutes) }
+    #expect(try withdrawn() == ["us10"])
+    let same = try apply(lacking10 + [Self.event(10, magnitude: 2)], at: 9)
+    #expect(same.restored == 1 && same.updated == 0)
   }
 
   @Test("and presence in between begins the count again")

@@ -172,6 +172,7 @@ import Testing
     let watch = try Tools.start("quake-watch", ["--refresh", "--json"] + database.option)
     #expect(try JSONLine(watch.line()).string("code") == "us4")
     try watch.waitForError("asked the workers to poll their feeds")
+    try watch.waitForError("4 seen: 1 inserted, 0 updated; import 2; token 2.")
     watch.signal(SIGTERM)
     #expect(try watch.exit().status == 0)
     try end(worker)

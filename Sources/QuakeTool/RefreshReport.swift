@@ -1,15 +1,20 @@
-import CommandLine
-import QuakeModel
-import QuakeStore
-import QuakeTool
+public import CommandLine
+public import QuakeModel
+public import QuakeStore
 
 /// What came of a request to poll a feed, for people and for programs.
-struct RefreshReport {
-  let request: Int64
-  let feed: RefreshRequest.Status
+public struct RefreshReport {
+  private let request: Int64
+  private let feed: RefreshRequest.Status
+
+  /// What came of request number `request` for one feed.
+  public init(request: Int64, feed: RefreshRequest.Status) {
+    self.request = request
+    self.feed = feed
+  }
 
   /// One line; nil if the poll did not come to anything.
-  var text: String? {
+  public var text: String? {
     func count(_ value: Int64?) -> String { Readable.count(Int(value ?? 0)) }
     switch feed.outcome {
     case .imported:
@@ -23,7 +28,7 @@ struct RefreshReport {
   }
 
   /// What to say if it did not.
-  func problem(timeout: Duration) -> Failure? {
+  public func problem(timeout: Duration) -> Failure? {
     switch feed.outcome {
     case .imported, .notModified: nil
     case .badData, .unavailable, .failed:
@@ -43,7 +48,7 @@ struct RefreshReport {
   }
 
   /// What it means for the exit status.
-  var status: ExitStatus {
+  public var status: ExitStatus {
     switch feed.outcome {
     case .imported, .notModified: .ok
     case .badData: .badData
@@ -53,7 +58,7 @@ struct RefreshReport {
   }
 
   /// One JSON object.
-  func write(to json: inout JSONWriter) {
+  public func write(to json: inout JSONWriter) {
     json.object { json in
       json.key("request")
       json.integer(Int(request))

@@ -1,0 +1,102 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Events that a polled feed holds no longer.
+@Suite struct WithdrawalTests {
+  private let database: TestDatabase
+
+  init() throws {
+    database = try TestDatabase()
+  }
+
+  /// A feed of events that happened hours ago, with a page for each.
+  private final class Catalogue: Sendable {
+    private let events: Mutex<Set<Int>>
+    private let pages = Mutex<[String]>([])
+
+    init() {
+      events = Mutex(Set(1...30))
+    }
+
+    var asked: [String] { pages.withLock { $0 } }
+
+    func set(_ isThere: Bool, _ event: Int) {
+      events.withLock { events in
+        if isThere { events.insert(event) } else { events.remove(event) }
+      }
+    }
+
+    func serve() throws -> ScriptedServer {
+      try ScriptedServer { [self] request, client in
+        if request.target.hasPrefix("/detail/") {
+          pages.withLock { $0.append(request.target) }
+          // Event 8 is only missing from the feed.
+          client.answer(request.target == "/detail/us7.geojson" ? 409 : 200, [], "{}")
+          return
+        }
+        let now = Int(Date().timeIntervalSince1970 * 1000)
+        let features = events.withLock { $0.sorted() }.map { number in
+          Feeds.feature("us\(number)", time: now - 3_600_000 * 2 - number * 60_000)
+            .replacingOccurrences(of: "https://example.org/us\(number).json", with: "")
+        }
+        let fixed = features.map { $0.replacingOccurrences(of: "\"detail\":\"\",", with: "") }
+        client.answer(200, [], Feeds.collection(fixed, generated: now))
+      }
+    }
+  }
+
+  private func run(_ server: ScriptedServer, _ arguments: String...) throws -> ToolProcess {
+    try Tools.start(
+      "quake-ingest",
+      ["run", "--feed", "http://127.0.0.1:\(server.port)/summary/all_day.geojson@100ms"]
+        + arguments + database.option)
+  }
+
+  private func isWithdrawn(_ code: String) throws -> Bool {
+    try database.value("select withdrawn_at is not null from quake.quake where code = '\(code)'")
+      == "t"
+  }
+
+  @Test func anEventThatIsGoneIsWithdrawnAndComesBack() throws {
+    let catalogue = Catalogue()
+    let server = try catalogue.serve()
+    let worker = try run(server)
+    try worker.waitForError("30 inserted")
+    catalogue.set(false, 7)
+    try worker.waitForError("1 withdrawn")
+    #expect(try isWithdrawn("us7"))
+    catalogue.set(true, 7)
+    try worker.waitForError("1 restored")
+    #expect(try !isWithdrawn("us7"))
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().status == 0)
+    #expect(catalogue.asked.isEmpty)
+  }
+
+  @Test func whereItIsConfirmedOnlyTheCataloguesWordCounts() throws {
+    let catalogue = Catalogue()
+    let server = try catalogue.serve()
+    let worker = try run(server, "--confirm-withdrawals")
+    try worker.waitForError("30 inserted")
+    catalogue.set(false, 7)
+    catalogue.set(false, 8)
+    try worker.waitForError("us7 was deleted from its catalogue")
+    #expect(try isWithdrawn("us7"))
+    #expect(
+      try database.value("select status from quake.quake where code = 'us7'") == "deleted")
+    // It is asked for again and again, but stays.
+    try eventually("event 8 was asked for twice") {
+      catalogue.asked.filter { $0 == "/detail/us8.geojson" }.count >= 2
+    }
+    #expect(try !isWithdrawn("us8"))
+    catalogue.set(true, 7)
+    try worker.waitForError("1 restored")
+    #expect(try !isWithdrawn("us7"))
+    #expect(
+      try database.value("select status from quake.quake where code = 'us7'") == "reviewed")
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().status == 0)
+  }
+}

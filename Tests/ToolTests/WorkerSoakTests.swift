@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A worker that is left alone: half a minute, or with QUAKE_SOAK=1 an hour, or as many minutes as
+/// QUAKE_SOAK_MINUTES says.
+@Suite struct WorkerSoakTests {
+  private static let duration: Duration =
+    if let minutes = ProcessInfo.processInfo.environment["QUAKE_SOAK_MINUTES"].flatMap(Int.init) {
+      .seconds(60 * minutes)
+    } else {
+      Tools.isSoak ? .seconds(3600) : .seconds(30)
+    }
+
+  /// What a worker uses at one moment.
+  private struct Usage {
+    let memory: Int
+    let descriptors: [String]
+    let threads: Int
+
+    init(_ pid: pid_t) throws {
+      memory = try ProcessMemory.unique(of: pid)
+      let folder = "/proc/\(pid)/fd"
+      descriptors = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
+        // One that has been closed meanwhile is none.
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+      }
+      threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").count
+    }
+  }
+
+  @Test func itsMemoryDescriptorsAndConnectionsStayAsTheyAre() throws {
+    let database = try TestDatabase()
+    let service = try Tools.start(
+      "quake-ingest",
+      [
+        "simulate", "--port", "0", "--events", "1000", "--rate", "6000", "--max-age", "0",
+        "--fault", "truncated:7", "--fault", "503:11", "--fault", "stale:13", "--fault", "html:17",
+      ])
+    _ = try service.line()
+    let url = try #require(try service.line().split(separator: " ").last.map(String.init))
+    let feeds = ["all_month", "all_day", "all_hour"].flatMap {
+      ["--feed", url.replacingOccurrences(of: "all_month", with: $0) + "@100ms"]
+    }
+    let worker = try Tools.start(
+      "quake-ingest",
+      ["run", "--quiet", "--keep-history", "5s", "--keep-quarantined", "5s"] + feeds
+        + database.option)
+    func polls() throws -> Int { try database.count("quake.import") }
+    // What it needs it has after so many polls.
+    try eventually("60 snapshots have been imported") { try polls() >= 60 }
+    let first = try Usage(worker.pid)
+    let begun = ContinuousClock.now
+    var later: [Usage] = []
+    var connections: [Int] = []
+    var seen = try polls()
+    while ContinuousClock.now - begun < Self.duration {
+      let wanted = seen + 20
+      try eventually("it goes on polling") { try polls() >= wanted }
+      seen = try polls()
+      later.append(try Usage(worker.pid))
+      connections.append(
+        Int(
+          try database.value(
+            """
+            select count(*) from pg_stat_activity
+             where datname = current_database() and application_name = 'quake-ingest'
+            """)) ?? 0)
+    }
+    #expect(later.count >= 3)
+    let memory = later.map(\.memory)
+    let half = memory.count / 2
+    let (early, late) = (memory[..<half].max() ?? 0, memory[half...].max() ?? 0)
+    #expect(late <= max(early, first.memory) + 1024, "\(first.memory), then \(memory) kB")
+    #expect(late < 24 * 1024)
+    for usage in later {
+      #expect(
+        usage.descriptors.count <= first.descriptors.count + 4,
+        "\(first.descriptors), then \(usage.descriptors)")
+      #expect(usage.threads <= first.threads + 1)
+    }
+    #expect(connections.allSatisfy { $0 == 1 }, "\(connections)")
+    // It has survived its bad days, and what it keeps is bounded, too.
+    #expect(
+      try database.value("select bool_or(quarantined_at is not null) from quake.import") == "t")
+    #expect(try database.count("quake.change_pending") == 0)
+    print(
+      "worker soak: \(seen) imports; memory \(first.memory) kB, then up to \(memory.max() ?? 0) kB;",
+      "\(first.descriptors.count) descriptors, then up to",
+      "\(later.map(\.descriptors.count).max() ?? 0)")
+    for process in [worker, service] {
+      process.signal(SIGTERM)
+      #expect(try process.exit().status == 0)
+    }
+  }
+}
