@@ -75,6 +75,8 @@ public struct StoreStatus: Sendable {
   public var feeds: [Feed]
   /// The newest import; nil: there is none.
   public var lastImport: LastImport?
+  /// Snapshots that were set aside, and on which nobody has decided.
+  public var quarantined: Int64
   /// The newest transaction; nil: there is none.
   public var newest: Newest?
   /// The watchers that have a name.
@@ -93,12 +95,14 @@ extension StoreStatus {
   public static func read(over connection: Connection) throws -> StoreStatus {
     let now = try connection.execute(
       """
-      select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database())
+      select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database()),
+             (select count(*) from quake.import where quarantined_at is not null and decision is null)
       """, format: .binary)
     return StoreStatus(
       time: Timestamp(microseconds: now.binaryTimestamp(0, 0) ?? 0),
       feeds: try feeds(connection), lastImport: try lastImport(connection),
-      newest: try newest(connection), watchers: try DurableCursor.list(over: connection),
+      quarantined: now.binaryInteger(0, 3) ?? 0, newest: try newest(connection),
+      watchers: try DurableCursor.list(over: connection),
       notificationQueueUsage: now.binaryDouble(0, 1) ?? 0,
       databaseBytes: now.binaryInteger(0, 2) ?? 0, tables: try tables(connection))
   }

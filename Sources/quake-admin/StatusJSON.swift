@@ -56,6 +56,8 @@ struct StatusJSON {
     json.array { json in for feed in store.feeds { write(feed, store, to: &json) } }
     json.key("import")
     if let last = store.lastImport { Self.write(last, to: &json) } else { json.null() }
+    json.key("quarantined")
+    json.integer(Int(store.quarantined))
     json.key("token")
     json.string(store.newest?.token.description)
     json.key("token_at")

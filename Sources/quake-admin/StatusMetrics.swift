@@ -92,6 +92,9 @@ struct StatusMetrics {
         counts.map { .init(Double($0.1), ["outcome": $0.0]) })
     }
     metrics.gauge(
+      "quake_quarantined_imports", "Snapshots that were set aside and wait for a decision.",
+      [.init(Double(store.quarantined))])
+    metrics.gauge(
       "quake_newest_token", "Number of the newest token.",
       [.init(store.newest.map { Double($0.token.number) })])
     metrics.gauge(

@@ -31,6 +31,11 @@ struct StatusText {
       "newest token", store.newest.map { "\($0.token), \(ago($0.at, store))" } ?? "none",
     ])
     table.add(["last import", store.lastImport.map { imported($0, store) } ?? "none"])
+    if store.quarantined > 0 {
+      table.add([
+        "set aside", "\(Readable.count(Int(store.quarantined))) snapshots; see quake-admin imports",
+      ])
+    }
     if store.feeds.isEmpty { table.add(["feeds", "none polled yet"]) }
     let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
     table.add(["notification queue", "\(percent) % full"])
