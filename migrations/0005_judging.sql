@@ -112,4 +112,5 @@ begin
 end
 $$;
 
+create index quake_withdrawn_at on quake.quake (withdrawn_at) where withdrawn_at is not null;
 create index quake_superseded_by on quake.quake (superseded_by) where superseded_by is not null;

@@ -12,12 +12,19 @@ enum IdentityStatements {
   /// An event that a snapshot has as one of its own stands for itself: superseded before, it was split
   /// off again; withdrawn, it came back. A snapshot of unknown age cannot tell.
   static let restore: SQL = """
-    with restored as (
+    -- Few are, of all that there are: they are looked up first.
+    with past as materialized (
+      select code from quake.quake where superseded_by is not null
+       union
+      select code from quake.quake where withdrawn_at is not null
+    ), back as materialized (
+      select p.code from past p join pg_temp.quake_staging s on s.code = p.code
+       where s.reject_reason is null
+    ), restored as (
       update quake.quake q
          set superseded_by = null, withdrawn_at = null, as_of = $1::timestamptz
-        from pg_temp.quake_staging s
-       where s.reject_reason is null and s.code = q.code
-         and (q.superseded_by is not null or q.withdrawn_at is not null)
+        from back b
+       where b.code = q.code
          and (q.withdrawn_at is null or q.withdrawn_at = q.as_of)
          and (q.superseded_by is null
               or exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by))
@@ -29,22 +36,35 @@ enum IdentityStatements {
     select count(*) from restored
     """
 
-  /// An event whose id another one of the snapshot claims, and which the snapshot does not have itself,
-  /// gives way to that one; so does what had given way to it. Of two that claim it the first counts.
+  /// The ids that events of the snapshot claim without the snapshot having them itself, and by which
+  /// event; of two that claim one the first counts. As two arrays: the planner knows how long these are,
+  /// and looks few events up through their index.
+  static let claimed: SQL = """
+    select array_agg(c.id), array_agg(c.successor)
+      from (select distinct on (i.id) i.id, s.code as successor
+              from pg_temp.quake_staging s
+             cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
+             where s.reject_reason is null and s.ids <> ',' || s.code || ',' and i.id <> s.code
+               and i.id <> ''
+             order by i.id, s.code) c
+     where not exists (select from pg_temp.quake_staging o
+                        where o.code = c.id and o.reject_reason is null)
+    """
+
+  /// Claimed events give way, and so does what had given way to them. $2, $3: the arrays.
   static let supersede: SQL = """
     with claimed as (
-      select distinct on (i.id) i.id, s.code as successor
-        from pg_temp.quake_staging s
-       cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
-       where s.reject_reason is null and s.ids <> ',' || s.code || ',' and i.id <> s.code
-         and i.id <> ''
-       order by i.id, s.code
+      select * from unnest($2::text[], $3::text[]) c (id, successor)
+    ), target as (
+      select c.id as code, c.successor from claimed c
+       union
+      select q.code, c.successor from claimed c join quake.quake q on q.superseded_by = c.id
     ), superseded as (
       update quake.quake q
-         set superseded_by = c.successor, as_of = coalesce($1::timestamptz, q.as_of)
-        from claimed c
-       where (q.code = c.id or q.superseded_by = c.id) and q.code <> c.successor
-         and q.superseded_by is distinct from c.successor
+         set superseded_by = t.successor, as_of = coalesce($1::timestamptz, q.as_of)
+        from target t
+       where q.code = t.code and q.code <> t.successor
+         and q.superseded_by is distinct from t.successor
          and (q.superseded_by is null
               or exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by))
          and (q.as_of is null or $1::timestamptz is null or q.as_of <= $1::timestamptz)
@@ -52,26 +72,35 @@ enum IdentityStatements {
                           where o.code = q.code and o.reject_reason is null)
          -- What the snapshot says of the successor must be what holds.
          and exists (select from quake.quake y
-                      where y.code = c.successor and y.superseded_by is null
+                      where y.code = t.successor and y.superseded_by is null
                         and (y.as_of is null or $1::timestamptz is null or y.as_of <= $1::timestamptz))
       returning q.code
     )
     select count(*) from superseded
     """
 
+  /// The events of the snapshot that are known as other ids of events that it does not have, as two
+  /// arrays.
+  static let known: SQL = """
+    select array_agg(a.id), array_agg(a.code)
+      from quake.quake_alias a
+      join pg_temp.quake_staging s on s.code = a.id
+     where s.reject_reason is null
+       and not exists (select from pg_temp.quake_staging o
+                        where o.code = a.code and o.reject_reason is null)
+    """
+
   /// An event that comes late, when a newer snapshot has said already that another one stands for it.
+  /// $2, $3: the arrays.
   static let supersedeLate: SQL = """
     with superseded as (
       update quake.quake q
          set superseded_by = y.code, as_of = coalesce(y.as_of, q.as_of)
-        from pg_temp.quake_staging s
-        join quake.quake_alias a on a.id = s.code
+        from unnest($2::text[], $3::text[]) a (id, code)
         join quake.quake y on y.code = a.code
-       where s.reject_reason is null and q.code = s.code and q.superseded_by is null
+       where q.code = a.id and q.superseded_by is null
          and q.code <> y.code and y.superseded_by is null
          and ($1::timestamptz is null or y.as_of > $1::timestamptz)
-         and not exists (select from pg_temp.quake_staging o
-                          where o.code = y.code and o.reject_reason is null)
       returning q.code
     )
     select count(*) from superseded

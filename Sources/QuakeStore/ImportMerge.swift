@@ -12,14 +12,19 @@ struct ImportMerge {
   let scope: SnapshotScope?
 
   /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
-  private static let analyzeFrom = 10_000
+  private static let analyzeFrom = 1_000
 
   private var asOf: Parameter { .text(generated?.description) }
 
   /// Makes the staged records ready for questions: of each code there is one.
   func prepare(_ batch: inout ImportReport) throws {
-    try connection.execute("set local jit = off")
-    if batch.seen > Self.analyzeFrom { try connection.execute("analyze pg_temp.quake_staging") }
+    // What a feed is about is in memory: a few thousand events are looked up sooner than all are read.
+    try connection.execute(
+      "select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true)")
+    if batch.seen > Self.analyzeFrom {
+      // What the questions join by; all columns would take several times as long.
+      try connection.execute("analyze pg_temp.quake_staging (code, ids, reject_reason)")
+    }
     batch.duplicate = Int64(try connection.execute(ImportStatements.removeDuplicates).affectedRows)
   }
 
@@ -61,9 +66,11 @@ struct ImportMerge {
   /// Which rows stand for an earthquake now.
   private func settle(_ batch: inout ImportReport) throws {
     if columns.contains(.ids) {
-      batch.superseded = try count(IdentityStatements.supersede)
+      batch.superseded = try supersede(
+        IdentityStatements.claimed, IdentityStatements.supersede)
     }
-    batch.superseded += try count(IdentityStatements.supersedeLate)
+    batch.superseded += try supersede(
+      IdentityStatements.known, IdentityStatements.supersedeLate)
     if batch.superseded > 0 {
       for statement in IdentityStatements.settleAliases { try connection.execute(statement) }
     }
@@ -82,6 +89,14 @@ struct ImportMerge {
         AbsenceStatements.withdraw,
         [.text(generated.description), .text(scope.scope.name), .integer(Int64(often))]
       ).integer(0, 0) ?? 0
+  }
+
+  /// - Parameter pairs: Asks which events may give way, and to which.
+  private func supersede(_ pairs: SQL, _ statement: SQL) throws -> Int64 {
+    let arrays = try connection.execute(pairs)
+    guard let ids = arrays.text(0, 0), let successors = arrays.text(0, 1) else { return 0 }
+    return try connection.execute(statement, [asOf, .text(ids), .text(successors)])
+      .integer(0, 0) ?? 0
   }
 
   private func count(_ statement: SQL) throws -> Int64 {
