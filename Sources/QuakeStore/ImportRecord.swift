@@ -61,9 +61,13 @@ struct ImportRecord {
       """
       insert into quake.import (
         source, feed, format, http_status, etag, last_modified, started_at, program,
-        covers_from, covers_to, minimum_magnitude,
+        covers_from, covers_to, minimum_magnitude, scope, reaches_from,
         quarantined_at, quarantine_reason, quarantine_detail)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $14,
+        -- The feed may reach further back than it must, but not further than its window.
+        case when $9::timestamptz is not null then
+          least($9, greatest($15, (select min(time) from pg_temp.quake_staging where reject_reason is null)))
+        end,
         case when $12::text is not null then clock_timestamp() end, $12, $13)
       returning id
       """,
@@ -73,7 +77,8 @@ struct ImportRecord {
         .text(options.lastModified), .text(startedAt.description), .text(options.program),
         .text(coverage?.from.description), .text(coverage?.to.description),
         .double(coverage?.minimumMagnitude), .text(total.quarantine?.reason.rawValue),
-        .text(total.quarantine?.detail),
+        .text(total.quarantine?.detail), .text(coverage?.scope.name),
+        .text(coverage?.windowStart.description),
       ]
     ).integer(0, 0)
   }
