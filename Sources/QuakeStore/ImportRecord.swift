@@ -34,6 +34,25 @@ struct ImportRecord {
       ])
   }
 
+  /// Adds what one of several transactions has done to what others have; in the transaction itself.
+  func add(
+    _ part: ImportReport, to id: Int64, over connection: Connection
+  ) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.import
+         set seen = seen + $2, inserted = inserted + $3, updated = updated + $4,
+             unchanged = unchanged + $5, rejected = rejected + $6, duplicate = duplicate + $7,
+             stale = stale + $8, superseded = superseded + $9, restored = restored + $10
+       where id = $1
+      """,
+      [
+        .integer(id), .integer(part.seen), .integer(part.inserted), .integer(part.updated),
+        .integer(part.unchanged), .integer(part.rejected), .integer(part.duplicate),
+        .integer(part.stale), .integer(part.superseded), .integer(part.restored),
+      ])
+  }
+
   private func insert(
     _ total: ImportReport, over connection: Connection
   ) throws(PostgresError) -> Int64? {

@@ -27,6 +27,24 @@ struct ImportStatements {
         """)
   }
 
+  /// Into the columns that a source can fill, of records that have been made ready.
+  static func copyRecords(_ columns: [QuakeColumn]) -> SQL {
+    SQL(
+      trusted: """
+        copy pg_temp.quake_staging (record, \(columns.map(\.name).joined(separator: ", ")))
+        from stdin (format binary)
+        """)
+  }
+
+  /// The other ids of events that were not there before: $1, and the events' codes: $2.
+  static let addAliases: SQL = """
+    insert into quake.quake_alias as a (id, code)
+    select distinct on (i.id) i.id, i.code
+      from unnest($1::text[], $2::text[]) i (id, code)
+     order by i.id, i.code
+    on conflict (id) do update set code = excluded.code where a.code <> excluded.code
+    """
+
   /// Of the records of one code the last counts. The join is there so that a feed without any, which
   /// is the rule, costs no more than the grouping.
   static let removeDuplicates: SQL = """
@@ -83,7 +101,7 @@ struct ImportStatements {
           select \(list(all, "s.")), $1::timestamptz
             from pg_temp.quake_staging s left join quake.quake o on o.code = s.code
            where s.reject_reason is null and (\(taken))
-           order by s.code
+           order by s.code collate "C"
           on conflict (code) \(onConflict)
           returning q.xmax = 0 as inserted, q.code
         )
