@@ -19,6 +19,7 @@ public struct HistoryReader {
   /// The row handed over last, and the one after which a page was asked for ahead.
   private var last: Row?
   private var ahead: (row: Row, ticket: Connection.AheadTicket)?
+  private var pace = ReadingPace()
 
   /// How far it has come: everything up to here has been handed over.
   public var place: HistoryPlace {
@@ -120,20 +121,30 @@ public struct HistoryReader {
     }
   }
 
-  private func askForPage() throws -> QueryResult {
+  private mutating func askForPage() throws -> QueryResult {
     let from: Row
     if let partial {
       from = Row(transaction: partial.transaction.token.number, version: partial.version)
     } else {
       from = Row(transaction: done > 0 ? token.number : token.number + 1, version: 0)
     }
+    let asked = ContinuousInstant.now()
     do throws(PostgresError) {
-      return try connection.executePrepared(
+      let page = try connection.executePrepared(
         Self.page, Self.parameters(from), format: .binary)
+      pace.add(answerAfter: asked.elapsed, isEmpty: page.rowCount == 0)
+      return page
     } catch {
       throw StoreError(token: error) ?? error
     }
   }
+
+  /// How long the server should be left alone before it is asked for what is new.
+  public var rest: Duration { pace.rest }
+
+  /// Whether the server cannot keep up with all who listen: it is better to ask it after each `rest`
+  /// than to have it ring.
+  public var isCrowded: Bool { pace.isCrowded }
 
   private static func parameters(_ from: Row) -> [Parameter] {
     [.integer(from.transaction), .integer(from.version)]
