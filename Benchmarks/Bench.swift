@@ -41,8 +41,11 @@ final class Bench {
     contenders.first { $0.contender.name == name }?.contender
   }
 
-  /// Notes that something went wrong; the run goes on and fails at its end.
-  func fail(_ failure: BenchFailure) {
+  /// Notes that something went wrong with a contender; the run goes on without it and fails at its end.
+  /// Throws if it is because somebody wants the whole to stop.
+  func fail(_ name: String, _ error: any Error) throws {
+    try Run.stopIfAsked()
+    let failure = error as? BenchFailure ?? BenchFailure("\(name) failed", detail: "\(error)")
     diagnostics.error(failure.message, detail: failure.detail)
     failures.append(failure.message)
   }

@@ -28,7 +28,8 @@ enum BenchCommand {
       .value("repeat", "N", default: "5", help: "runs of each contender; slow ones run less often"),
       .value("seed", "N", default: "1", help: "the same seed, the same data"),
       .flag(
-        "quick", help: "100,000 events, a store grown to 200,000, 3 runs, where nothing else is said"),
+        "quick",
+        help: "100,000 events, a store grown to 200,000, 3 runs, where nothing else is said"),
       .value(
         "bin", "FOLDER", completion: .folders,
         help: "folder of Quake's tools; by default that of this program"),

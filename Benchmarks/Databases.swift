@@ -8,6 +8,7 @@ import QuakeTool
 final class Databases {
   private let server: BenchServer
   private var made: [State: String] = [:]
+  private var count = 0
 
   private struct State: Hashable {
     var layout: Layout
@@ -29,7 +30,8 @@ final class Databases {
     if let name = made[state] { return name }
     let origin =
       before == nil ? "template0" : try template(for: contender, before: nil, bench)
-    let name = "state_\(made.count + 1)"
+    count += 1
+    let name = "state_\(count)"
     try server.create(name, from: origin)
     if let before {
       bench.diagnostics.note("preparing what \(contender.name) starts from")

@@ -35,7 +35,8 @@ struct GrownStore {
     try connection.execute(Self.insertTransactions, [.integer(Int64(events))])
     for sequence in ["transaction_id", "token"] {
       try connection.execute(
-        "select setval($1::regclass, $2)", [.text("quake." + sequence), .integer(Int64(transactions))])
+        "select setval($1::regclass, $2)",
+        [.text("quake." + sequence), .integer(Int64(transactions))])
     }
     bench.diagnostics.note("vacuuming it")
     try connection.execute("vacuum (analyze)")
@@ -152,7 +153,8 @@ struct GrownStore {
     guard found == wanted else {
       throw BenchFailure(
         "the store that has grown is not valid",
-        detail: "Events, versions, changes, events not as the history tells: \(found), not \(wanted).")
+        detail:
+          "Events, versions, changes, events not as the history tells: \(found), not \(wanted).")
     }
   }
 }

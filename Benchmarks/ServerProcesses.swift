@@ -7,17 +7,24 @@ struct ServerProcesses {
   /// Processor time in seconds of all of them since the server was started: of those that run, and of
   /// those that have ended, which the postmaster has waited for.
   var cpu: Double {
-    let all = Self.names(in: "/proc").compactMap { Int32($0) }.compactMap { Self.process($0) }
-    let ticks = all.filter { $0.pid == postmaster || $0.parent == postmaster }
-      .reduce(0) { $0 + $1.ticks }
-    return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    while true {
+      let before = Self.process(postmaster)
+      let children = Self.names(in: "/proc").compactMap { Int32($0) }
+        .compactMap { Self.process($0) }.filter { $0.parent == postmaster }
+      let after = Self.process(postmaster)
+      // One that ended meanwhile may be missing from both, or be in both.
+      guard before?.waitedFor == after?.waitedFor else { continue }
+      let ticks = ([after].compactMap { $0 } + children).reduce(0) { $0 + $1.own + $1.waitedFor }
+      return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
   }
 
   private struct Process {
-    var pid: Int32
     var parent: Int32
-    /// Its own and those of the children it has waited for.
-    var ticks: Int
+    /// Its own clock ticks.
+    var own: Int
+    /// Those of the children it has waited for.
+    var waitedFor: Int
   }
 
   private static func process(_ pid: Int32) -> Process? {
@@ -27,8 +34,8 @@ struct ServerProcesses {
     else { return nil }
     let fields = text[text.index(after: name)...].split(separator: " ")
     guard fields.count > 15, let parent = Int32(fields[1]) else { return nil }
-    return Process(
-      pid: pid, parent: parent, ticks: fields[11...14].reduce(0) { $0 + (Int($1) ?? 0) })
+    let ticks = fields[11...14].map { Int($0) ?? 0 }
+    return Process(parent: parent, own: ticks[0] + ticks[1], waitedFor: ticks[2] + ticks[3])
   }
 
   private static func names(in path: String) -> [String] {

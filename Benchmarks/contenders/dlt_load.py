@@ -36,7 +36,8 @@ def batches(path, size=10_000):
 
 def main():
     dsn = parse_dsn(os.environ["DATABASE_URL"])
-    url = f"postgresql://{dsn['user']}:none@/{dsn['dbname']}?host={dsn['host']}&port={dsn['port']}"
+    # dlt wants the name of a host; libpq takes the folder of the socket that comes after it.
+    url = f"postgresql://{dsn['user']}:none@localhost/{dsn['dbname']}?host={dsn['host']}&port={dsn['port']}"
     folder = tempfile.mkdtemp(prefix="quake-dlt-")
     try:
         pipeline = dlt.pipeline(

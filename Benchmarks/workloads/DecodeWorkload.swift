@@ -9,13 +9,15 @@ struct DecodeWorkload: Workload {
     let file = try bench.data.file(.million)
     var decoders = [
       Decoder(
-        name: "quake", program: bench.program(BenchOptions.program, Role.decode.arguments + [file.path]))
+        name: "quake",
+        program: bench.program(BenchOptions.program, Role.decode.arguments + [file.path]))
     ]
     if let python = SearchPath.find(bench.options.python) {
       // What every script begins with.
       let script = "import json, sys; print(len(json.load(open(sys.argv[1]))['features']))"
       decoders.append(
-        Decoder(name: "python json.load", program: bench.program(python, ["-c", script, file.path])))
+        Decoder(
+          name: "python json.load", program: bench.program(python, ["-c", script, file.path])))
     }
     if let jq = SearchPath.find("jq") {
       decoders.append(
@@ -38,7 +40,8 @@ struct DecodeWorkload: Workload {
       }
     }
     var table = ResultTable(
-      self, columns: Series.columns(reference: "quake") + [.init("mb_per_second", "MB/s", places: 0)])
+      self,
+      columns: Series.columns(reference: "quake") + [.init("mb_per_second", "MB/s", places: 0)])
     for decoder in decoders {
       table.add(
         decoder.name,

@@ -25,9 +25,8 @@ struct LoadWorkload: Workload {
             rounds: rounds))
         // What it needs besides is made now.
         _ = try contender.command(loading: file, into: "nothing", bench)
-      } catch let failure as BenchFailure {
-        try Run.stopIfAsked()
-        bench.fail(failure)
+      } catch {
+        try bench.fail(contender.name, error)
       }
     }
     for round in 0..<bench.options.repeats {
@@ -39,10 +38,9 @@ struct LoadWorkload: Workload {
           let run = try self.run(entrants[index], file, before, bench)
           bench.progress(letter, entrants[index].contender.name, round, run)
           entrants[index].series.runs.append(run)
-        } catch let failure as BenchFailure {
-          try Run.stopIfAsked()
+        } catch {
           entrants[index].rounds = 0
-          bench.fail(failure)
+          try bench.fail(entrants[index].contender.name, error)
         }
       }
     }
