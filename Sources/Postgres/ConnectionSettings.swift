@@ -31,7 +31,7 @@ public struct ConnectionSettings: Sendable {
 
   /// Checks the conninfo's form without connecting.
   public func check() throws(PostgresError) {
-    guard conninfo.contains("=") || conninfo.contains("://") else { return }
+    guard conninfo.contains("=") || conninfo.contains("://") else { return try checkName(conninfo) }
     try checkURL()
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(conninfo, &message) else {
@@ -43,7 +43,23 @@ public struct ConnectionSettings: Sendable {
           + withoutQuotations(String(text.split(separator: "\n").first ?? "it could not be parsed")),
         hint: "Give a URL such as postgresql://user@host:5432/quake, or host=... dbname=... pairs.")
     }
-    PQconninfoFree(options)
+    defer { PQconninfoFree(options) }
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if String(cString: keyword) == "dbname", let name = option.pointee.val {
+        try checkName(String(cString: name))
+      }
+      option += 1
+    }
+  }
+
+  /// A URL that lacks its beginning passes for the name of a database, which the server then names in
+  /// its error, with the password that is in it.
+  private func checkName(_ name: String) throws(PostgresError) {
+    guard let at = name.lastIndex(of: "@"), name[..<at].contains(":") else { return }
+    throw PostgresError(
+      kind: .connection, message: "invalid connection string: a URL without its beginning",
+      hint: "Give a URL such as postgresql://user@host:5432/quake, or host=... dbname=... pairs.")
   }
 
   /// A password with a bare `@` or `/` in it makes libpq take its end for a host, a port or a

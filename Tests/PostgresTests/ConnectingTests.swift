@@ -90,6 +90,17 @@ struct ConnectingTests {
     #expect(!"\(error.context ?? "")".contains("s3cret"))
   }
 
+  /// A server would name the database that it does not have.
+  @Test(
+    "does not take a URL that lacks its beginning for the name of a database",
+    arguments: [
+      "user:s3cret@127.0.0.1:1/quake", "dbname=postgres://user:s3cret@/quake host=127.0.0.1 port=1",
+    ])
+  func withoutScheme(conninfo: String) throws {
+    let error = try failure(conninfo)
+    #expect(error.message == "invalid connection string: a URL without its beginning")
+  }
+
   @Test("says how a special character in a URL is written")
   func unescaped() throws {
     let error = try failure("postgresql://user:a@b@127.0.0.1:1/quake")

@@ -142,6 +142,11 @@ public final class ToolProcess {
     outputDescriptor = -1
   }
 
+  /// Takes in what it has written, for a test that looks elsewhere: with its pipe full it would wait.
+  public func takeIn() {
+    while pump(milliseconds: 0) {}
+  }
+
   /// All of standard error so far.
   public var errorText: String { String(decoding: errors, as: UTF8.self) }
 

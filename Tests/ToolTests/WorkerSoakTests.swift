@@ -56,7 +56,11 @@ import Testing
     var seen = try polls()
     while ContinuousClock.now - begun < Self.duration {
       let wanted = seen + 20
-      try eventually("it goes on polling") { try polls() >= wanted }
+      try eventually("it goes on polling") {
+        worker.takeIn()
+        service.takeIn()
+        return try polls() >= wanted
+      }
       seen = try polls()
       later.append(try Usage(worker.pid))
       connections.append(

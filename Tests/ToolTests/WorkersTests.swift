@@ -154,11 +154,12 @@ import Testing
   @Test func aHolderPausedWithinAnImportLeavesNothingOfIt() throws {
     let body = Array(Feeds.collection(count: 2000).utf8)
     let halfway = Flag()
+    let awake = Flag()
     let server = try ScriptedServer { request, client in
       if request.number == 0 {
         client.answer(200, [], Array(body[..<500_000]), announced: body.count)
         halfway.raise()
-        client.hold()
+        try? awake.wait()
       } else {
         client.answer(200, ["ETag: \"v1\""], Array(body))
       }
@@ -180,6 +181,8 @@ import Testing
     _ = try scene.waitForHolders(of: ["all_day"], otherThan: first, within: .seconds(60))
     try scene.worker(second).waitForError("2,000 inserted")
     try scene.worker(first).signal(SIGCONT)
+    // It finds out when the feed's server lets it go on.
+    awake.raise()
     try scene.worker(first).waitForError("lost the database: ")
     try scene.worker(first).waitForError("standing by for all_day")
     try scene.stop()
