@@ -417,9 +417,13 @@ public final class Connection {
 
   private static let abort = "aborted by the client"
 
-  func putCopyData(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
-    guard let base = bytes.bindMemory(to: CChar.self).baseAddress else { return }
-    guard PQputCopyData(connection, base, Int32(bytes.count)) == 1 else { throw lost() }
+  func putCopyData(_ values: borrowing CopyValues) throws(PostgresError) {
+    var isSent = true
+    values.withBytes(0..<values.count) { bytes in
+      guard let base = bytes.bindMemory(to: CChar.self).baseAddress else { return }
+      isSent = PQputCopyData(connection, base, Int32(bytes.count)) == 1
+    }
+    guard isSent else { throw lost() }
   }
 
   // MARK: - Transactions

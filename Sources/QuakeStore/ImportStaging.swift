@@ -16,6 +16,7 @@ struct ImportStaging {
     before: ImportReport, batch: inout ImportReport, progress: (Int64) -> Void
   ) throws -> ImportItem? {
     var item = lookahead
+    var values = CopyValues()
     try connection.copyIn(ImportStatements.copy(columns)) { writer in
       while let current = item,
         batch.seen < limit || (before.seen == 0 && batch.rejected == batch.seen)
@@ -25,7 +26,9 @@ struct ImportStaging {
         try writer.int8(before.seen + batch.seen)
         switch current {
         case .record:
-          for column in columns { try writer.value(of: column, in: record) }
+          values.removeAll()
+          values.append(record, columns)
+          try values.withBytes(0..<values.count) { try writer.values($0) }
           for _ in 0..<4 { try writer.null() }
         case .reject(let reject):
           batch.rejected += 1
@@ -52,29 +55,5 @@ struct ImportStaging {
     try writer.text(reject.reason)
     try writer.text(reject.raw)
     try writer.bool(reject.isOfTime)
-  }
-}
-
-extension CopyWriter {
-  /// Writes the value a record has in a column.
-  fileprivate mutating func value(of column: QuakeColumn, in record: QuakeRecord) throws {
-    switch column.kind {
-    case .text:
-      try record.withUTF8(column) { utf8 in
-        if let utf8 { try text(utf8) } else { try null() }
-      }
-    case .float8: if let value = record.double(column) { try float8(value) } else { try null() }
-    case .int4:
-      if let value = record.integer(column) { try int4(Int32(value)) } else { try null() }
-    case .int2:
-      if let value = record.integer(column) { try int2(Int16(value)) } else { try null() }
-    case .timestamp:
-      if let value = record.timestamp(column) {
-        try timestamp(microseconds: value.microseconds)
-      } else {
-        try null()
-      }
-    case .bool: if let value = record.bool(column) { try bool(value) } else { try null() }
-    }
   }
 }

@@ -1,0 +1,116 @@
+/// Values in the binary format of COPY, one after the other in memory: what `CopyWriter` sends, or
+/// rows that are made ready before their time.
+///
+/// It has one owner. Memory grows with what is in it, and is kept when that is removed.
+public struct CopyValues: ~Copyable {
+  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+  /// How many bytes the values have.
+  public private(set) var count = 0
+
+  /// No values.
+  public init() {}
+
+  deinit {
+    memory.deallocate()
+  }
+
+  /// Removes all values.
+  public mutating func removeAll() {
+    count = 0
+  }
+
+  /// Hands over the bytes of `range` for the time of the call.
+  public borrowing func withBytes(
+    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) rethrows {
+    try body(UnsafeRawBufferPointer(rebasing: memory[range]))
+  }
+
+  private mutating func reserve(_ more: Int) {
+    guard count + more > memory.count else { return }
+    let larger = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(2 * memory.count, count + more), alignment: 16)
+    larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+    memory.deallocate()
+    memory = larger
+  }
+
+  /// Room for it must have been reserved.
+  private mutating func put<Integer: FixedWidthInteger>(_ value: Integer) {
+    memory.storeBytes(of: value.bigEndian, toByteOffset: count, as: Integer.self)
+    count += MemoryLayout<Integer>.size
+  }
+
+  /// Bytes that are part of the format already.
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress else { return }
+    reserve(bytes.count)
+    (memory.baseAddress! + count).copyMemory(from: base, byteCount: bytes.count)
+    count += bytes.count
+  }
+
+  /// What begins a row of so many columns; -1 ends the rows.
+  mutating func columnCount(_ count: Int) {
+    reserve(2)
+    put(Int16(count))
+  }
+
+  /// A null.
+  public mutating func null() {
+    reserve(4)
+    put(Int32(-1))
+  }
+
+  /// A text, as UTF-8 without NUL; or a `bytea`.
+  public mutating func text(_ utf8: UnsafeRawBufferPointer) {
+    reserve(4)
+    put(Int32(utf8.count))
+    append(utf8)
+  }
+
+  /// A text.
+  public mutating func text(_ value: String) {
+    var value = value
+    value.withUTF8 { text(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// A `smallint`.
+  public mutating func int2(_ value: Int16) {
+    reserve(6)
+    put(Int32(2))
+    put(value)
+  }
+
+  /// An `integer`.
+  public mutating func int4(_ value: Int32) {
+    reserve(8)
+    put(Int32(4))
+    put(value)
+  }
+
+  /// A `bigint`.
+  public mutating func int8(_ value: Int64) {
+    reserve(12)
+    put(Int32(8))
+    put(value)
+  }
+
+  /// A `double precision`.
+  public mutating func float8(_ value: Double) {
+    reserve(12)
+    put(Int32(8))
+    put(value.bitPattern)
+  }
+
+  /// A `timestamptz`, from microseconds since 1970-01-01T00:00:00Z.
+  public mutating func timestamp(microseconds: Int64) {
+    int8(microseconds &- postgresEpochMicroseconds)
+  }
+
+  /// A `boolean`.
+  public mutating func bool(_ value: Bool) {
+    reserve(5)
+    put(Int32(1))
+    put(UInt8(value ? 1 : 0))
+  }
+}
