@@ -58,10 +58,9 @@ final class Bench {
     let before = server.processes.cpu
     let usage = try MeasuredChild(folder: folder).run(program)
     try server.waitUntilLeft(database)
-    let after = server.processes.cpu
+    let serverCPU = server.processes.cpu - before
     return Measurement(
-      seconds: usage.seconds, clientCPU: usage.cpu, serverCPU: after - before,
-      peakMemory: usage.peakMemory, wal: try server.wal(since: position))
+      usage, serverCPU: serverCPU, wal: try server.wal(since: position))
   }
 
   /// A program of Quake's or a peer's, which sees a database in `DATABASE_URL` and little else.

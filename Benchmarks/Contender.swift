@@ -39,12 +39,12 @@ enum Layout: Hashable {
 enum Pace {
   /// It runs as often as any.
   case quick
-  /// With more than 200,000 events it runs once.
+  /// With more than 50,000 events it runs once.
   case slow
-  /// With more than 200,000 events it does not run.
+  /// With more than 50,000 events it does not run.
   case smallOnly
 
-  static let large = 200_000
+  static let large = 50_000
 
   /// How often it runs.
   func rounds(of repeats: Int, events: Int) -> Int {

@@ -1,3 +1,5 @@
+import CommandLine
+
 /// A file of events.
 struct DataFile: Sendable {
   /// Which ones there are.
@@ -22,9 +24,16 @@ struct DataFile: Sendable {
   /// Names it, and what is made from it.
   var name: String
   var path: String
-  /// Bytes of it.
-  var size: Int
+  var bytes: Int
   /// How many of its events have been revised.
   var revised: Int
   var contents: Contents
+
+  /// What is in it, in a few words.
+  var size: String {
+    let events = "\(Readable.count(contents.events)) events"
+    let size = "\(Readable.decimal(Double(bytes) / 1e6, places: 0)) MB"
+    return revised == 0
+      ? "\(events), \(size)" : "\(events), \(Readable.count(revised)) revised, \(size)"
+  }
 }

@@ -37,12 +37,12 @@ final class DataFolder {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Self.failure("make file", path) }
     defer { close(descriptor) }
-    let size = try writer.write(to: descriptor) { _ in !Signals.stopRequested }
+    let bytes = try writer.write(to: descriptor) { _ in !Signals.stopRequested }
     try Run.stopIfAsked()
     // Written now, it is not written while something is measured.
     fsync(descriptor)
     let file = DataFile(
-      name: name, path: path, size: size, revised: writer.revised,
+      name: name, path: path, bytes: bytes, revised: writer.revised,
       contents: try Contents(file: path))
     guard file.contents.events == events else {
       throw BenchFailure("file \"\(path)\" does not have the events it should")

@@ -14,6 +14,12 @@ struct GrownStore {
 
   var transactions: Int { (events + Self.transactionSize - 1) / Self.transactionSize * 2 }
 
+  /// What is in it, in a few words.
+  var size: String {
+    "\(Readable.count(events)) events, \(Readable.count(events * 2)) versions, "
+      + "\(Readable.count(transactions)) transactions"
+  }
+
   /// Fills a database that has Quake's schema and nothing in it.
   func fill(_ database: String, _ bench: Bench) throws {
     let connection = try bench.server.connect(database)

@@ -11,6 +11,8 @@ struct MeasuredChild {
     var seconds: Double
     /// Processor time of the program and of those children that it has waited for.
     var cpu: Double
+    /// Processor time of everything on the machine meanwhile.
+    var machineCPU: Double
     /// The largest memory of any of them, in bytes.
     var peakMemory: Int
     /// Its standard output.
@@ -30,6 +32,7 @@ struct MeasuredChild {
     defer { close(nothing) }
 
     Self.shrink()
+    let busy = SystemLoad.busy
     let begun = MonotonicClock.now()
     let pid = try program.spawn(
       ChildProcess.Descriptors(input: nothing, output: output, errors: errors))
@@ -39,6 +42,7 @@ struct MeasuredChild {
       guard errno == EINTR else { throw BenchFailure("could not wait for a program") }
     }
     let elapsed = (MonotonicClock.now() - begun).inSeconds
+    let machineCPU = SystemLoad.busy - busy
     guard status == 0 else {
       try Run.stopIfAsked()
       throw BenchFailure(
@@ -47,7 +51,7 @@ struct MeasuredChild {
     }
     return Usage(
       seconds: elapsed, cpu: Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime),
-      peakMemory: usage.ru_maxrss * 1024, output: Self.contents(output))
+      machineCPU: machineCPU, peakMemory: usage.ru_maxrss * 1024, output: Self.contents(output))
   }
 
   /// A child starts in the memory of the one that spawns it, and the system counts that as its own

@@ -10,6 +10,18 @@ struct Measurement {
   var peakMemory: Int
   /// Bytes written to the write-ahead log.
   var wal: Int
+  /// Processor time of everybody else on the machine, which spoils the figures.
+  var othersCPU: Double
+}
+
+extension Measurement {
+  /// Of a program, with what it made the server do.
+  init(_ usage: MeasuredChild.Usage, serverCPU: Double = 0, wal: Int = 0) {
+    self.init(
+      seconds: usage.seconds, clientCPU: usage.cpu, serverCPU: serverCPU,
+      peakMemory: usage.peakMemory, wal: wal,
+      othersCPU: max(0, usage.machineCPU - usage.cpu - serverCPU))
+  }
 }
 
 /// The runs of one contender.
@@ -21,6 +33,11 @@ struct Series {
 
   /// The median of the seconds.
   var seconds: Double { median(\.seconds) }
+
+  /// How many processors others kept busy during the runs, on average.
+  var othersShare: Double {
+    runs.reduce(0) { $0 + $1.othersCPU } / runs.reduce(0) { $0 + $1.seconds }
+  }
 }
 
 extension [Double] {

@@ -26,7 +26,7 @@ struct ResultTable {
     var values: [Double?]
   }
 
-  /// The workload's letter and title.
+  /// The workload's letter, and its title with what it was measured on.
   let letter: String
   let title: String
   /// What the rows are: contenders, unless the workload says otherwise.
@@ -36,9 +36,10 @@ struct ResultTable {
   /// What there is to know besides, in sentences.
   var notes: [String] = []
 
-  init(_ workload: some Workload, columns: [Column]) {
+  /// - Parameter size: What it was measured on, in a few words.
+  init(_ workload: some Workload, size: String, columns: [Column]) {
     letter = workload.letter
-    title = workload.title
+    title = "\(workload.title) (\(size))"
     self.columns = columns
   }
 

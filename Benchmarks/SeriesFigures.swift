@@ -13,6 +13,7 @@ extension Series {
     return columns + [
       .init("client_cpu_seconds", "client CPU s", places: 2),
       .init("server_cpu_seconds", "server CPU s", places: 2),
+      .init("others_cpus", "others' CPUs", places: 2),
       .init("peak_memory_mb", "peak MB", places: 1), .init("wal_mb", "WAL MB", places: 2),
     ]
   }
@@ -25,7 +26,7 @@ extension Series {
     ]
     if hasRatio { values.append(reference.map { seconds / $0.seconds }) }
     return values + [
-      median(\.clientCPU), median(\.serverCPU),
+      median(\.clientCPU), median(\.serverCPU), othersShare,
       runs.map { Double($0.peakMemory) / 1e6 }.max(), median { Double($0.wal) / 1e6 },
     ]
   }

@@ -28,9 +28,7 @@ struct DecodeWorkload: Workload {
         let index = (place + round) % decoders.count
         try Run.stopIfAsked()
         let usage = try MeasuredChild(folder: bench.folder).run(decoders[index].program)
-        let run = Measurement(
-          seconds: usage.seconds, clientCPU: usage.cpu, serverCPU: 0, peakMemory: usage.peakMemory,
-          wal: 0)
+        let run = Measurement(usage)
         bench.progress(letter, decoders[index].name, round, run)
         decoders[index].series.runs.append(run)
         let text = String(decoding: usage.output, as: UTF8.self).filter { !$0.isWhitespace }
@@ -40,13 +38,13 @@ struct DecodeWorkload: Workload {
       }
     }
     var table = ResultTable(
-      self,
+      self, size: file.size,
       columns: Series.columns(reference: "quake") + [.init("mb_per_second", "MB/s", places: 0)])
     for decoder in decoders {
       table.add(
         decoder.name,
         decoder.series.figures(reference: decoders[0].series) + [
-          Double(file.size) / 1e6 / decoder.series.seconds
+          Double(file.bytes) / 1e6 / decoder.series.seconds
         ])
     }
     return table

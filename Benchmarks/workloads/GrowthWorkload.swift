@@ -7,14 +7,14 @@ struct GrowthWorkload: Workload {
   let title: String
 
   func run(_ bench: Bench) throws -> ResultTable {
-    var table = ResultTable(self, columns: Series.columns(reference: "empty"))
+    let grown = GrownStore(events: bench.options.grownEvents)
+    var table = ResultTable(self, size: grown.size, columns: Series.columns(reference: "empty"))
     table.subject = "store"
     guard let quake = bench.contender("quake") else {
       table.notes.append("Not measured: quake was not asked for, or is not there.")
       return table
     }
     let empty = try bench.databases.template(for: quake, before: nil, bench)
-    let grown = GrownStore(events: bench.options.grownEvents)
     try bench.server.create("grown", from: empty)
     defer { try? bench.server.drop("grown") }
     try grown.fill("grown", bench)
@@ -49,9 +49,6 @@ struct GrowthWorkload: Workload {
       table.add("\(step.name), empty", series.empty.figures(reference: series.empty))
       table.add("\(step.name), grown", series.grown.figures(reference: series.empty))
     }
-    table.notes.append(
-      "Grown: \(grown.events) events and \(grown.events * 2) versions in \(grown.transactions) transactions."
-    )
     return table
   }
 

@@ -44,7 +44,8 @@ struct LoadWorkload: Workload {
         }
       }
     }
-    var table = ResultTable(self, columns: Series.columns(reference: Limit.name))
+    var table = ResultTable(
+      self, size: file.size, columns: Series.columns(reference: Limit.name))
     let reference = entrants.first { $0.contender.name == Limit.name }?.series
     for entrant in entrants where !entrant.series.runs.isEmpty {
       table.add(entrant.contender.name, entrant.series.figures(reference: reference))
