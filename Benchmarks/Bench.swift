@@ -84,9 +84,6 @@ final class Bench {
     program(options.bin + "/" + name, arguments, database: database)
   }
 
-  /// Where a program is, by PATH; nil: nowhere.
-  func find(_ name: String) -> String? { SearchPath.find(name) }
-
   /// The first line that a program prints; nil if it is not there or fails.
   func firstLine(of executable: String, _ arguments: [String]) -> String? {
     var child = program(executable, arguments)

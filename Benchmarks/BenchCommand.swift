@@ -12,7 +12,7 @@ enum BenchCommand {
 
       Workloads: \(WorkloadList.all.map { "\($0.letter) \($0.title)" }.joined(separator: "; ")).
 
-      Contenders: \(ContenderList.all.map(\.name).joined(separator: ", ")).
+      Contenders: \(ContenderList.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).
       """,
     version: productVersion,
     options: [

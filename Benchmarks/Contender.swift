@@ -5,7 +5,7 @@ import Postgres
 protocol Contender: Sendable {
   /// How it is chosen on the command line and named in the tables.
   var name: String { get }
-  /// What it is, for the legend below the tables.
+  /// What it is, for the help.
   var summary: String { get }
   /// What its database is like before anything was loaded. Contenders of the same layout leave the
   /// same behind, and start from each other's databases.
@@ -77,16 +77,16 @@ enum ContenderList {
     Limit(),
     QuakeImport(
       name: "quake", arguments: [],
-      summary: "`quake-ingest import`, one transaction, with history, token and notification"),
+      summary: "quake-ingest import, with history, token and notification"),
     QuakeImport(
       name: "quake-jobs", arguments: ["--jobs", "2", "--commit-every", "20000"], needs: "--jobs",
-      summary: "the same with `--jobs 2 --commit-every 20000`"),
+      summary: "the same with --jobs 2 --commit-every 20000"),
     OriginalWay(
       name: "one by one", role: .oneByOne, pace: .smallOnly,
-      summary: "one insert and commit for each record, no history"),
+      summary: "a statement and a commit for each record"),
     OriginalWay(
       name: "batches", role: .dictionaryBatches, pace: .slow,
-      summary: "inserts of 256 records each, which were decoded as dictionaries, no history"),
+      summary: "a statement and a commit for 256 records, decoded as dictionaries"),
     Psycopg(),
     Dlt(),
     Ogr2ogr(),

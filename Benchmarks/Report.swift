@@ -7,7 +7,6 @@ struct Report {
   private let machine: Machine
   private let versions: [(name: String, version: String)]
   private let absent: [(name: String, hint: String)]
-  private let contenders: [(name: String, summary: String)]
   private let settings: [(name: String, value: String)]
   private let date: String
   private var tables: [ResultTable] = []
@@ -17,7 +16,6 @@ struct Report {
     versions =
       [("PostgreSQL", try bench.server.version()), ("Swift", SwiftVersion.text)]
       + bench.contenders.map { ($0.contender.name, $0.version) }
-    contenders = bench.contenders.map { ($0.contender.name, $0.contender.summary) }
     absent = bench.absent.map { ($0.contender.name, $0.hint) }
     settings = try bench.server.settings()
     date = String(Timestamp.now().description.prefix(10))
@@ -73,9 +71,6 @@ struct Report {
     for (name, version) in versions { text += "- \(name): \(version)\n" }
     for (name, hint) in absent { text += "- \(name): not there (\(hint))\n" }
     text += "\nThe server's settings: `\(settingsText)`.\n\n"
-    text += tables.map { $0.markdown() }.joined(separator: "\n")
-    text += "\n"
-    for (name, summary) in contenders { text += "- **\(name)**: \(summary).\n" }
-    return text
+    return text + tables.map { $0.markdown() }.joined(separator: "\n")
   }
 }

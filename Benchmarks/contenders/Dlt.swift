@@ -4,8 +4,7 @@ import Postgres
 /// A loader for data engineers, with tables of its own making.
 struct Dlt: ScriptedPeer {
   let name = "dlt"
-  let summary =
-    "dlt into PostgreSQL with tables of its own making, merging by primary key (upsert); no history"
+  let summary = "dlt, merging by primary key"
   let layout = Layout.own("dlt")
   let pace = Pace.slow
   let contents = Contents.statement(

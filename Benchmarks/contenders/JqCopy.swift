@@ -4,8 +4,7 @@ import Postgres
 /// What somebody types who has a shell: jq makes CSV, psql copies it into a temporary table and merges.
 struct JqCopy: Contender {
   let name = "jq"
-  let summary =
-    "`jq` to CSV, `psql \\copy` of it into a temporary table, `insert ... on conflict do update ... where different`; no history"
+  let summary = "jq, psql and a temporary table"
   let layout = Layout.plain
   let pace = Pace.slow
   let contents = Contents.statement(table: "public.plain")

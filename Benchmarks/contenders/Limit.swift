@@ -6,8 +6,7 @@ import Postgres
 struct Limit: Contender {
   static let name = "limit"
   var name: String { Self.name }
-  let summary =
-    "`psql \\copy` of a ready-made binary file into a table with the columns, constraints and indexes of `quake.quake` and without triggers: nothing is decoded, compared or recorded"
+  let summary = "psql copies ready-made rows into an identical table without triggers"
   let layout = Layout.plain
   let alwaysStartsEmpty = true
   let contents = Contents.statement(table: "public.plain")

@@ -4,8 +4,7 @@ import Postgres
 /// GDAL's converter, with a table of its own making. It cannot merge, so that it loads all anew.
 struct Ogr2ogr: Contender {
   let name = "ogr2ogr"
-  let summary =
-    "GDAL's ogr2ogr with COPY and a table of its own making; a second load replaces the first (-overwrite), as it cannot merge; no history"
+  let summary = "GDAL's ogr2ogr, loading all anew"
   let layout = Layout.own("ogr2ogr")
   let pace = Pace.slow
   let contents = Contents.statement(

@@ -3,8 +3,7 @@ import Postgres
 /// What somebody writes who knows Python and PostgreSQL well.
 struct Psycopg: ScriptedPeer {
   let name = "psycopg"
-  let summary =
-    "a Python script: `json.load`, psycopg's COPY into a temporary table, `insert ... on conflict do update ... where different`; no history"
+  let summary = "a Python script with COPY, a temporary table and insert ... on conflict"
   let layout = Layout.plain
   let contents = Contents.statement(table: "public.plain")
   let script = "psycopg_copy.py"
