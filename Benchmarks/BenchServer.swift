@@ -99,7 +99,7 @@ final class BenchServer {
       """
       select name, current_setting(name) from pg_settings
        where name in ('shared_buffers', 'work_mem', 'maintenance_work_mem', 'fsync', 'synchronous_commit',
-                      'full_page_writes', 'wal_level', 'max_wal_size', 'checkpoint_timeout', 'wal_buffers',
+                      'full_page_writes', 'data_checksums', 'wal_level', 'max_wal_size', 'checkpoint_timeout', 'wal_buffers',
                       'max_connections', 'jit', 'autovacuum')
        order by name
       """)
