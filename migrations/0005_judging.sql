@@ -6,8 +6,10 @@ alter table quake.import
   add column superseded bigint not null default 0,
   add column withdrawn bigint not null default 0,
   add column restored bigint not null default 0,
+  add column scope text,
   add column covers_from timestamptz,
   add column covers_to timestamptz,
+  add column reaches_from timestamptz,
   add column minimum_magnitude double precision,
   add column quarantined_at timestamptz,
   add column quarantine_reason text,
@@ -33,8 +35,10 @@ create index import_applied_import_id on quake.import (applied_import_id) where 
 comment on column quake.import.superseded is 'events that gave way to another row of the same earthquake (quake.superseded_by)';
 comment on column quake.import.withdrawn is 'events that had been missing often enough to be withdrawn (quake.withdrawn_at)';
 comment on column quake.import.restored is 'events that were superseded or withdrawn and came back';
+comment on column quake.import.scope is 'the feed whose events the snapshot should hold (all_day), under whatever address it came; null: it is not known what it should hold';
 comment on column quake.import.covers_from is 'origin time from which on the snapshot should hold every event of its catalogue; null: it is not known what it should hold';
 comment on column quake.import.covers_to is 'origin time up to which it should';
+comment on column quake.import.reaches_from is 'origin time back to which it did hold events of its window';
 comment on column quake.import.minimum_magnitude is 'magnitude that an event must have to be in the snapshot; null: none';
 comment on column quake.import.quarantined_at is 'when the snapshot was set aside instead of being applied; null: it was applied';
 comment on column quake.import.quarantine_reason is 'why: implausible times, mass loss, stale, empty, truncated, damaged';
@@ -42,6 +46,15 @@ comment on column quake.import.quarantine_detail is 'the figures that led to tha
 comment on column quake.import.decision is 'what somebody decided on it later: applied, discarded; null: nothing yet';
 comment on column quake.import.decided_at is 'when that was decided';
 comment on column quake.import.applied_import_id is 'the import that applied it in the end';
+
+alter table quake.quake_alias
+  add column named_by text,
+  add column as_of timestamptz;
+comment on column quake.quake.as_of is 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+create index quake_alias_named_by on quake.quake_alias (coalesce(named_by, code));
+
+comment on column quake.quake_alias.named_by is 'the event whose ids named it last, if that one has given way to another itself; null: code';
+comment on column quake.quake_alias.as_of is 'when the snapshot was generated that said so first; null: not known';
 
 create table quake.import_body (
   import_id bigint not null,
@@ -63,6 +76,7 @@ create table quake.absence (
   feed text not null,
   snapshots integer not null,
   since timestamptz not null,
+  withdrawn_at timestamptz,
   constraint absence_pkey primary key (code, feed),
   constraint absence_snapshots_count check (snapshots > 0)
 );
@@ -72,6 +86,7 @@ comment on column quake.absence.code is 'the event (quake.code)';
 comment on column quake.absence.feed is 'the feed that it is missing from (all_day), under whatever address that came';
 comment on column quake.absence.snapshots is 'from how many snapshots, one after the other';
 comment on column quake.absence.since is 'when the first of these was generated';
+comment on column quake.absence.withdrawn_at is 'quake.withdrawn_at, where that was set because of this; null: it was not';
 
 create or replace function quake.find(p_id text) returns setof quake.quake
   language sql stable

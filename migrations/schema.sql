@@ -81,7 +81,7 @@ COMMENT ON COLUMN quake.quake.gap IS 'largest azimuthal gap between stations, de
 COMMENT ON COLUMN quake.quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
 COMMENT ON COLUMN quake.quake.sources IS 'networks that contributed, in the same form';
 COMMENT ON COLUMN quake.quake.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
+COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
 COMMENT ON COLUMN quake.quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
 COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
 COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
@@ -807,6 +807,7 @@ CREATE TABLE quake.absence (
     feed text NOT NULL,
     snapshots integer NOT NULL,
     since timestamp with time zone NOT NULL,
+    withdrawn_at timestamp with time zone,
     CONSTRAINT absence_snapshots_count CHECK ((snapshots > 0))
 );
 COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them';
@@ -814,6 +815,7 @@ COMMENT ON COLUMN quake.absence.code IS 'the event (quake.code)';
 COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), under whatever address that came';
 COMMENT ON COLUMN quake.absence.snapshots IS 'from how many snapshots, one after the other';
 COMMENT ON COLUMN quake.absence.since IS 'when the first of these was generated';
+COMMENT ON COLUMN quake.absence.withdrawn_at IS 'quake.withdrawn_at, where that was set because of this; null: it was not';
 CREATE TABLE quake.backfill (
     id bigint NOT NULL,
     url text NOT NULL,
@@ -1012,7 +1014,7 @@ COMMENT ON COLUMN quake.current_quake.gap IS 'largest azimuthal gap between stat
 COMMENT ON COLUMN quake.current_quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
 COMMENT ON COLUMN quake.current_quake.sources IS 'networks that contributed, in the same form';
 COMMENT ON COLUMN quake.current_quake.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
+COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
 COMMENT ON COLUMN quake.current_quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
 COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
 COMMENT ON COLUMN quake.current_quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
@@ -1125,8 +1127,10 @@ CREATE TABLE quake.import (
     superseded bigint DEFAULT 0 NOT NULL,
     withdrawn bigint DEFAULT 0 NOT NULL,
     restored bigint DEFAULT 0 NOT NULL,
+    scope text,
     covers_from timestamp with time zone,
     covers_to timestamp with time zone,
+    reaches_from timestamp with time zone,
     minimum_magnitude double precision,
     quarantined_at timestamp with time zone,
     quarantine_reason text,
@@ -1169,8 +1173,10 @@ COMMENT ON COLUMN quake.import.token IS 'number of the (last) transaction that i
 COMMENT ON COLUMN quake.import.superseded IS 'events that gave way to another row of the same earthquake (quake.superseded_by)';
 COMMENT ON COLUMN quake.import.withdrawn IS 'events that had been missing often enough to be withdrawn (quake.withdrawn_at)';
 COMMENT ON COLUMN quake.import.restored IS 'events that were superseded or withdrawn and came back';
+COMMENT ON COLUMN quake.import.scope IS 'the feed whose events the snapshot should hold (all_day), under whatever address it came; null: it is not known what it should hold';
 COMMENT ON COLUMN quake.import.covers_from IS 'origin time from which on the snapshot should hold every event of its catalogue; null: it is not known what it should hold';
 COMMENT ON COLUMN quake.import.covers_to IS 'origin time up to which it should';
+COMMENT ON COLUMN quake.import.reaches_from IS 'origin time back to which it did hold events of its window';
 COMMENT ON COLUMN quake.import.minimum_magnitude IS 'magnitude that an event must have to be in the snapshot; null: none';
 COMMENT ON COLUMN quake.import.quarantined_at IS 'when the snapshot was set aside instead of being applied; null: it was applied';
 COMMENT ON COLUMN quake.import.quarantine_reason IS 'why: implausible times, mass loss, stale, empty, truncated, damaged';
@@ -1225,11 +1231,15 @@ COMMENT ON COLUMN quake.migration.program IS 'program and version that applied i
 CREATE TABLE quake.quake_alias (
     id text NOT NULL,
     code text NOT NULL,
+    named_by text,
+    as_of timestamp with time zone,
     CONSTRAINT quake_alias_other CHECK ((id <> code))
 );
 COMMENT ON TABLE quake.quake_alias IS 'the other ids under which events have been seen (quake.ids); an event''s present code needs no row here';
 COMMENT ON COLUMN quake.quake_alias.id IS 'an id that is, or was, one of the event''s';
 COMMENT ON COLUMN quake.quake_alias.code IS 'present code of the event';
+COMMENT ON COLUMN quake.quake_alias.named_by IS 'the event whose ids named it last, if that one has given way to another itself; null: code';
+COMMENT ON COLUMN quake.quake_alias.as_of IS 'when the snapshot was generated that said so first; null: not known';
 CREATE TABLE quake.quake_version (
     id bigint NOT NULL,
     transaction_id bigint NOT NULL,
@@ -1482,6 +1492,7 @@ CREATE INDEX import_generated ON quake.import USING btree (generated);
 CREATE INDEX import_quarantined_at ON quake.import USING btree (quarantined_at) WHERE (quarantined_at IS NOT NULL);
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);
 CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);
+CREATE INDEX quake_alias_named_by ON quake.quake_alias USING btree (COALESCE(named_by, code));
 CREATE INDEX quake_superseded_by ON quake.quake USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX quake_time ON quake.quake USING btree ("time");
 CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);

@@ -35,6 +35,10 @@ public struct FeedImportSource: ImportSource {
   public var format: String { reader?.format.rawValue ?? "none" }
   /// When the feed says it was generated.
   public var generated: Timestamp? { reader?.metadata.generated }
+  /// Of the formats only JSON says it, be it at the end.
+  public var mayTellGenerated: Bool {
+    reader.map { $0.format != .usgsCSV && $0.format != .fdsnText } ?? false
+  }
   /// Bytes read so far, after decompression.
   public var bytesRead: Int64 { Int64(reader?.bytesRead ?? 0) }
 

@@ -443,23 +443,37 @@ public final class Connection {
   public func transaction<Value>(
     _ isolation: Isolation = .readCommitted, readOnly: Bool = false, _ body: () throws -> Value
   ) throws -> Value {
+    try begin(isolation, readOnly: readOnly)
+    let value: Value
+    do {
+      value = try body()
+    } catch {
+      // If this fails too the connection is gone, and with it the transaction.
+      _ = try? rollback()
+      throw error
+    }
+    try commit()
+    return value
+  }
+
+  /// Begins a transaction, for one that is not the body of one function; see `transaction`.
+  public func begin(
+    _ isolation: Isolation = .readCommitted, readOnly: Bool = false
+  ) throws(PostgresError) {
     switch (isolation, readOnly) {
     case (.readCommitted, false): try execute("begin isolation level read committed read write")
     case (.readCommitted, true): try execute("begin isolation level read committed read only")
     case (.repeatableRead, false): try execute("begin isolation level repeatable read read write")
     case (.repeatableRead, true): try execute("begin isolation level repeatable read read only")
     }
-    let value: Value
-    do {
-      value = try body()
-    } catch {
-      // If this fails too the connection is gone, and with it the transaction.
-      _ = try? execute("rollback")
-      throw error
-    }
+  }
+
+  /// Commits the transaction that is open. When it throws there is none any more; when the connection
+  /// was lost, whether it was committed is not known, which the error says.
+  public func commit() throws(PostgresError) {
     do throws(PostgresError) {
-      // After a failed statement whose error the body kept to itself the server answers a commit with
-      // a rollback, and with no error.
+      // After a failed statement whose error was kept from here the server answers a commit with a
+      // rollback, and with no error.
       guard try execute("commit").commandTag == "COMMIT" else {
         throw PostgresError(
           kind: .server, sqlState: "25P02",
@@ -472,11 +486,15 @@ public final class Connection {
           (error.detail.map { $0 + " " } ?? "")
           + "Whether the transaction was committed is not known."
       } else {
-        _ = try? execute("rollback")
+        _ = try? rollback()
       }
       throw error
     }
-    return value
+  }
+
+  /// Undoes the transaction that is open.
+  public func rollback() throws(PostgresError) {
+    try execute("rollback")
   }
 
   // MARK: - About the connection

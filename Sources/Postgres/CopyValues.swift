@@ -3,12 +3,14 @@
 ///
 /// It has one owner. Memory grows with what is in it, and is kept when that is removed.
 public struct CopyValues: ~Copyable {
-  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+  private var memory: UnsafeMutableRawBufferPointer
   /// How many bytes the values have.
   public private(set) var count = 0
 
-  /// No values.
-  public init() {}
+  /// No values, with room for so many bytes.
+  public init(capacity: Int = 4096) {
+    memory = .allocate(byteCount: capacity, alignment: 16)
+  }
 
   deinit {
     memory.deallocate()

@@ -2,44 +2,188 @@ internal import Postgres
 
 /// The SQL that counts from how many good snapshots an event was missing that they should have held,
 /// and withdraws it after so many. Run after the merge, in its transaction.
+///
+/// An event's row in `quake.absence` stays until the event is there again, also when it is withdrawn: the
+/// snapshots since then that should have held it are in `quake.import`. So one that comes late finds its
+/// place among them.
 enum AbsenceStatements {
-  /// What is there is not missing. $1: when the snapshot was generated.
-  static let clear: SQL = """
-    delete from quake.absence a using pg_temp.quake_staging s
-     where s.code = a.code and a.since <= $1::timestamptz
+  /// Snapshots, as `i`, that should have held the event of the row `q`.
+  private static let covering = """
+    i.covers_to is not null and i.quarantined_at is null and i.seen < \(SnapshotScope.longest)
+      and i.generated < q.time + interval '32 days' and q.time between i.covers_from and i.covers_to
+      and (i.minimum_magnitude is null or q.magnitude >= i.minimum_magnitude) and q.source = 'usgs'
     """
 
-  /// What the feed $6 should no longer hold, and what it holds again, is not missing from it.
-  static let forget = SQL(
+  /// What is there is not missing, but from newer snapshots. $1: when the snapshot was generated. Returns
+  /// the events that are missing from newer ones, as an array.
+  static let clear = SQL(
     trusted: """
-      with \(SnapshotScope.expected)
-      delete from quake.absence a
-       where a.feed = $6
-         and not exists (select from expected e where e.code = a.code and not e.there)
+      with there as materialized (
+        select distinct a.code, a.feed
+          from quake.absence a
+          join pg_temp.quake_staging s on s.code = a.code
+          left join quake.quake q on q.code = a.code
+         where a.since <= $1::timestamptz
+           -- What is rejected is not missing, but it is not back either; and the word of an event's own
+           -- page stands against what is older.
+           and (a.withdrawn_at is null
+                or s.reject_reason is null
+                   and (q.status is distinct from 'deleted' or a.withdrawn_at <= $1::timestamptz))
+      ), after as materialized (
+        select t.code, t.feed, n.snapshots, n.since
+          from there t
+          left join quake.quake q on q.code = t.code
+         cross join lateral (
+           select count(distinct i.generated) as snapshots, min(i.generated) as since
+             from quake.import i
+            where i.generated > $1::timestamptz and i.scope = t.feed and \(covering)) n
+      ), cleared as (
+        delete from quake.absence a using after n
+         where a.code = n.code and a.feed = n.feed and n.snapshots = 0
+      ), shortened as (
+        update quake.absence a set snapshots = n.snapshots, since = n.since
+          from after n
+         where a.code = n.code and a.feed = n.feed and n.snapshots > 0
+        returning a.code
+      )
+      select array_agg(code) from shortened
       """)
 
-  /// $6: the feed.
+  /// Counts the snapshot, the newest of the feed $6. Returns how many events were missing from $7 of them
+  /// or more.
   static let count = SQL(
     trusted: """
-      with \(SnapshotScope.expected)
-      insert into quake.absence as a (code, feed, snapshots, since)
-      select e.code, $6, 1, $5::timestamptz from expected e where not e.there order by e.code
-      on conflict (code, feed) do update set snapshots = a.snapshots + 1
+      with \(SnapshotScope.expected), counted as (
+        insert into quake.absence as a (code, feed, snapshots, since)
+        select e.code, $6, 1, $5::timestamptz from expected e where not e.there order by e.code
+        on conflict (code, feed) do update set snapshots = a.snapshots + 1
+        returning snapshots
+      ), forgotten as (
+        -- No window reaches so far back.
+        delete from quake.absence a
+         where a.since < $5::timestamptz - interval '40 days' and a.withdrawn_at is null
+      )
+      select count(*) filter (where snapshots >= $7) from counted
       """)
 
-  /// $1: when the snapshot was generated; $2: the feed; $3: how often is often enough.
-  static let withdraw: SQL = """
-    with gone as (
-      select a.code from quake.absence a where a.feed = $2 and a.snapshots >= $3
-    ), withdrawn as (
-      update quake.quake q set withdrawn_at = $1::timestamptz, as_of = $1::timestamptz
-        from gone g
-       where q.code = g.code and q.withdrawn_at is null and q.superseded_by is null
-         and q.as_of <= $1::timestamptz
-      returning q.code
-    ), settled as (
-      delete from quake.absence a using gone g where a.code = g.code
-    )
-    select count(*) from withdrawn
+  /// Withdraws what was missing from $7 snapshots or more. The other parameters are those of `count`.
+  static let withdraw = SQL(
+    trusted: """
+      with \(SnapshotScope.expected), gone as materialized (
+        select e.code from expected e
+          join quake.absence a on a.code = e.code and a.feed = $6 and a.snapshots >= $7
+         where not e.there
+      ), withdrawn as (
+        update quake.quake q set withdrawn_at = $5::timestamptz from gone g where q.code = g.code
+        returning q.code
+      ), noted as (
+        update quake.absence a
+           set withdrawn_at = case when a.feed = $6 then $5::timestamptz end
+          from gone g where a.code = g.code
+      )
+      select count(*) from withdrawn
+      """)
+
+  /// Whether a snapshot of the feed $2 that was not generated before has been applied. Also when it is
+  /// the very one that was applied last: that counts once.
+  static let isLate: SQL = """
+    select exists (select from quake.import
+                    where generated >= $1::timestamptz and scope = $2 and covers_to is not null
+                      and quarantined_at is null)
     """
+
+  /// Events ($2) that a late snapshot has brought were missing from all the newer ones. Returns them
+  /// again, if there are such.
+  static let bringLate = SQL(
+    trusted: """
+      with missed as (
+        insert into quake.absence (code, feed, snapshots, since)
+        select q.code, i.scope, count(distinct i.generated), min(i.generated)
+          from quake.quake q
+          join quake.import i on i.generated > $1::timestamptz and \(covering)
+         where q.code = any ($2::text[]) and q.superseded_by is null
+         group by q.code, i.scope
+        on conflict do nothing
+        returning code
+      )
+      select array_agg(distinct code) from missed
+      """)
+
+  /// Counts a snapshot of the feed $6 that comes late, for the events that no snapshot between it and the
+  /// first that is known to lack them has had. Returns them as an array.
+  static let countLate = SQL(
+    trusted: """
+      with \(SnapshotScope.claimed), unstaged as materialized (
+        select q.code, q.time, q.magnitude, q.source
+          from quake.quake q
+         where q.source = $1 and q.time >= $2::timestamptz and q.time <= $3::timestamptz
+           and ($4::double precision is null or q.magnitude >= $4)
+           and q.as_of <= $5::timestamptz and q.superseded_by is null
+           -- By its hash, however few the planner believes there are.
+           and q.code not in (select s.code from pg_temp.quake_staging s where s.code is not null)
+      ), missing as materialized (
+        select q.*, a.since
+          from unstaged q
+          left join quake.absence a on a.code = q.code and a.feed = $6
+         where not exists (select from claimed c where c.id = q.code)
+      ), lacking as materialized (
+        select q.code, least(q.since, $5::timestamptz) as since, n.snapshots
+          from missing q
+         cross join lateral (
+           select 1 + count(distinct i.generated) as snapshots
+             from quake.import i
+            where i.generated >= least(q.since, $5::timestamptz) and i.generated <> $5::timestamptz
+              and i.scope = $6 and \(covering)) n
+         where q.since <= $5::timestamptz
+            or not exists (select from quake.import i
+                            where i.generated > $5::timestamptz
+                              and (q.since is null or i.generated < q.since) and \(covering)
+                              and not exists (select from quake.absence b
+                                               where b.code = q.code and b.feed = i.scope
+                                                 and b.since <= i.generated))
+      ), counted as (
+        insert into quake.absence as a (code, feed, snapshots, since)
+        select code, $6, snapshots, since from lacking order by code
+        on conflict (code, feed) do update set snapshots = excluded.snapshots, since = excluded.since
+         where (a.snapshots, a.since) is distinct from (excluded.snapshots, excluded.since)
+        returning code
+      )
+      select array_agg(code) from counted
+      """)
+
+  /// Withdraws events ($2), and takes them back, as the counts have come to be. $1: when the snapshot was
+  /// generated; $3: the feed whose absences it counts for; null: none; $4: how often is often enough.
+  static let review = SQL(
+    trusted: """
+      with due as materialized (
+        select q.code, a.feed, n.generated as at
+          from quake.quake q
+          join quake.absence a on a.code = q.code and a.snapshots >= $4
+         cross join lateral (
+           select g.generated
+             from (select i.generated from quake.import i
+                    where i.generated >= a.since and i.scope = a.feed and \(covering)
+                    union select $1::timestamptz where a.feed = $3 and a.since <= $1::timestamptz) g
+            order by g.generated offset $4 - 1 limit 1) n
+         where q.code = any ($2::text[])
+      ), first as materialized (
+        select distinct on (code) code, feed, at from due order by code, at, feed
+      ), changed as materialized (
+        select q.code, f.feed, f.at, q.withdrawn_at is null as is_withdrawn
+          from quake.quake q left join first f on f.code = q.code
+         where q.code = any ($2::text[]) and q.superseded_by is null
+           and q.withdrawn_at is distinct from f.at
+           -- Not what somebody has set by hand, nor what was deleted by the word of its own page.
+           and (q.withdrawn_at is null
+                or q.status is distinct from 'deleted'
+                   and exists (select from quake.absence a
+                                where a.code = q.code and a.withdrawn_at = q.withdrawn_at))
+      ), updated as (
+        update quake.quake q set withdrawn_at = c.at from changed c where q.code = c.code
+      ), noted as (
+        update quake.absence a set withdrawn_at = case when a.feed = c.feed then c.at end
+          from changed c where a.code = c.code
+      )
+      select count(*) filter (where is_withdrawn), count(*) filter (where at is null) from changed
+      """)
 }

@@ -45,11 +45,14 @@ public struct Absences {
       // As the import does it, so that an import can take it back.
       try connection.execute(
         """
-        update quake.quake q set status = 'deleted', withdrawn_at = a.at, as_of = a.at
-          from (select date_trunc('milliseconds', clock_timestamp()) as at) a
-         where q.code = $1 and q.withdrawn_at is null
+        with withdrawn as (
+          update quake.quake q set status = 'deleted', withdrawn_at = a.at, as_of = a.at
+            from (select date_trunc('milliseconds', clock_timestamp()) as at) a
+           where q.code = $1 and q.withdrawn_at is null
+          returning q.code, q.withdrawn_at
+        )
+        update quake.absence a set withdrawn_at = w.withdrawn_at from withdrawn w where a.code = w.code
         """, [.text(event.code)])
-      try forget(event)
     }
   }
 

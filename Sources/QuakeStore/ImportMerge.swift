@@ -39,6 +39,7 @@ struct ImportMerge {
     let overwrites = options.policy == .incoming || options.policy == .always
     if overwrites { batch.restored = try count(IdentityStatements.restore) }
     let counts = try connection.execute(statements.merge, [asOf])
+    let brought = counts.text(0, 2)
     batch.inserted = counts.integer(0, 0) ?? 0
     batch.updated = counts.integer(0, 1) ?? 0
     batch.unchanged =
@@ -46,7 +47,8 @@ struct ImportMerge {
     if options.policy == .incoming, try hasNewer() {
       batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
     }
-    if overwrites { try settle(&batch) }
+    try settleIdentities(&batch, isLate: isLate, overwrites: overwrites)
+    if overwrites { try settleAbsences(&batch, brought: brought) }
   }
 
   private func hasNewer() throws -> Bool {
@@ -64,47 +66,64 @@ struct ImportMerge {
   }
 
   /// Which rows stand for an earthquake now.
-  private func settle(_ batch: inout ImportReport) throws {
-    if columns.contains(.ids) {
-      batch.superseded = try supersede(
-        IdentityStatements.claimed, IdentityStatements.supersede)
-    }
-    batch.superseded += try supersede(
-      IdentityStatements.known, IdentityStatements.supersedeLate)
-    if batch.superseded > 0 {
-      for statement in IdentityStatements.settleAliases { try connection.execute(statement) }
-    }
-    guard let generated else { return }
-    try connection.execute(AbsenceStatements.clear, [asOf])
-    // What is late says nothing of what is missing now, and what is longer may have been cut off.
-    guard let scope, batch.seen < SnapshotScope.longest, try !isLate(in: scope) else { return }
-    let parameters = scope.parameters + [.text(scope.scope.name)]
-    try connection.execute(AbsenceStatements.forget, parameters)
-    try connection.execute(AbsenceStatements.count, parameters)
-    guard let limits = options.limits, let often = limits.withdrawnAfter,
-      !limits.onlyCountsAbsences
-    else { return }
-    batch.withdrawn =
-      try connection.execute(
-        AbsenceStatements.withdraw,
-        [.text(generated.description), .text(scope.scope.name), .integer(Int64(often))]
-      ).integer(0, 0) ?? 0
+  private func settleIdentities(
+    _ batch: inout ImportReport, isLate: Bool, overwrites: Bool
+  ) throws {
+    let claimed =
+      columns.contains(.ids) ? try connection.execute(IdentityStatements.claimed) : nil
+    let ids = claimed?.text(0, 0)
+    let own = overwrites ? try connection.execute(IdentityStatements.own).text(0, 0) : nil
+    guard ids != nil || own != nil else { return }
+    let statements = IdentityStatements(policy: options.policy, isLate: isLate)
+    let counts = try connection.execute(
+      statements.settle, [asOf, .text(ids), .text(claimed?.text(0, 1)), .text(own)])
+    batch.superseded = counts.integer(0, 0) ?? 0
+    batch.restored += counts.integer(0, 1) ?? 0
   }
 
-  /// - Parameter pairs: Asks which events may give way, and to which.
-  private func supersede(_ pairs: SQL, _ statement: SQL) throws -> Int64 {
-    let arrays = try connection.execute(pairs)
-    guard let ids = arrays.text(0, 0), let successors = arrays.text(0, 1) else { return 0 }
-    return try connection.execute(statement, [asOf, .text(ids), .text(successors)])
-      .integer(0, 0) ?? 0
+  /// Which events are missing.
+  ///
+  /// - Parameter brought: The events that a late snapshot has brought; nil: none, or it is not late.
+  private func settleAbsences(_ batch: inout ImportReport, brought: String?) throws {
+    guard generated != nil else { return }
+    let limits = options.limits
+    let often = limits?.onlyCountsAbsences == false ? limits?.withdrawnAfter : nil
+    var touched = [try connection.execute(AbsenceStatements.clear, [asOf]).text(0, 0)]
+    if let brought {
+      touched.append(
+        try connection.execute(AbsenceStatements.bringLate, [asOf, .text(brought)]).text(0, 0))
+    }
+    // What is longer may have been cut off.
+    let scope = batch.seen < SnapshotScope.longest ? self.scope : nil
+    if let scope {
+      let parameters = scope.parameters + [.text(scope.scope.name)]
+      if try isLate(in: scope) {
+        touched.append(
+          try connection.execute(AbsenceStatements.countLate, parameters).text(0, 0))
+      } else {
+        let every = parameters + [.integer(often.map { Int64($0) })]
+        if try connection.execute(AbsenceStatements.count, every).integer(0, 0) ?? 0 > 0 {
+          batch.withdrawn =
+            try connection.execute(AbsenceStatements.withdraw, every).integer(0, 0) ?? 0
+        }
+      }
+    }
+    guard let often else { return }
+    for case .some(let codes) in touched {
+      let counts = try connection.execute(
+        AbsenceStatements.review,
+        [asOf, .text(codes), .text(scope?.scope.name), .integer(Int64(often))])
+      batch.withdrawn += counts.integer(0, 0) ?? 0
+      batch.restored += counts.integer(0, 1) ?? 0
+    }
   }
 
   private func count(_ statement: SQL) throws -> Int64 {
     try connection.execute(statement, [asOf]).integer(0, 0) ?? 0
   }
 
-  /// Also when it is the very snapshot that was applied last: that counts once.
   private func isLate(in scope: SnapshotScope) throws -> Bool {
-    try connection.execute(ImportStatements.isLateInScope, scope.parameters).bool(0, 0) ?? false
+    try connection.execute(AbsenceStatements.isLate, [asOf, .text(scope.scope.name)]).bool(0, 0)
+      ?? false
   }
 }

@@ -34,6 +34,25 @@ struct ImportRecord {
       ])
   }
 
+  /// Adds what one of several transactions has done to what others have; in the transaction itself.
+  func add(
+    _ part: ImportReport, to id: Int64, over connection: Connection
+  ) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.import
+         set seen = seen + $2, inserted = inserted + $3, updated = updated + $4,
+             unchanged = unchanged + $5, rejected = rejected + $6, duplicate = duplicate + $7,
+             stale = stale + $8, superseded = superseded + $9, restored = restored + $10
+       where id = $1
+      """,
+      [
+        .integer(id), .integer(part.seen), .integer(part.inserted), .integer(part.updated),
+        .integer(part.unchanged), .integer(part.rejected), .integer(part.duplicate),
+        .integer(part.stale), .integer(part.superseded), .integer(part.restored),
+      ])
+  }
+
   private func insert(
     _ total: ImportReport, over connection: Connection
   ) throws(PostgresError) -> Int64? {
@@ -42,9 +61,13 @@ struct ImportRecord {
       """
       insert into quake.import (
         source, feed, format, http_status, etag, last_modified, started_at, program,
-        covers_from, covers_to, minimum_magnitude,
+        covers_from, covers_to, minimum_magnitude, scope, reaches_from,
         quarantined_at, quarantine_reason, quarantine_detail)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $14,
+        -- The feed may reach further back than it must, but not further than its window.
+        case when $9::timestamptz is not null then
+          least($9, greatest($15, (select min(time) from pg_temp.quake_staging where reject_reason is null)))
+        end,
         case when $12::text is not null then clock_timestamp() end, $12, $13)
       returning id
       """,
@@ -54,7 +77,8 @@ struct ImportRecord {
         .text(options.lastModified), .text(startedAt.description), .text(options.program),
         .text(coverage?.from.description), .text(coverage?.to.description),
         .double(coverage?.minimumMagnitude), .text(total.quarantine?.reason.rawValue),
-        .text(total.quarantine?.detail),
+        .text(total.quarantine?.detail), .text(coverage?.scope.name),
+        .text(coverage?.windowStart.description),
       ]
     ).integer(0, 0)
   }

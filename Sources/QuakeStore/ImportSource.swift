@@ -15,6 +15,9 @@ public protocol ImportSource {
   /// When the snapshot says it was generated, once that is known.
   var generated: Timestamp? { get }
 
+  /// Whether `generated`, where it is not known yet, may still become so.
+  var mayTellGenerated: Bool { get }
+
   /// Bytes of the body read so far, after decompression.
   var bytesRead: Int64 { get }
 
@@ -24,6 +27,9 @@ public protocol ImportSource {
 }
 
 extension ImportSource {
+  /// It may.
+  public var mayTellGenerated: Bool { true }
+
   /// No body was kept.
   public func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {}
 }

@@ -27,6 +27,24 @@ struct ImportStatements {
         """)
   }
 
+  /// Into the columns that a source can fill, of records that have been made ready.
+  static func copyRecords(_ columns: [QuakeColumn]) -> SQL {
+    SQL(
+      trusted: """
+        copy pg_temp.quake_staging (record, \(columns.map(\.name).joined(separator: ", ")))
+        from stdin (format binary)
+        """)
+  }
+
+  /// The other ids of events that were not there before: $1, and the events' codes: $2.
+  static let addAliases: SQL = """
+    insert into quake.quake_alias as a (id, code)
+    select distinct on (i.id) i.id, i.code
+      from unnest($1::text[], $2::text[]) i (id, code)
+     order by i.id, i.code
+    on conflict (id) do update set code = excluded.code where a.code <> excluded.code
+    """
+
   /// Of the records of one code the last counts. The join is there so that a feed without any, which
   /// is the rule, costs no more than the grouping.
   static let removeDuplicates: SQL = """
@@ -52,7 +70,7 @@ struct ImportStatements {
       ? "true"
       : """
       (o.as_of is null or $1::timestamptz is null or o.as_of <= $1::timestamptz)
-      \(isLate ? "and not exists (\(Self.confirmation))" : "")
+      \(isLate ? "and not exists (\(Self.confirmation(of: "o")))" : "")
       """
 
     // In the order of the codes, so that two imports of the same events wait for each other instead of
@@ -76,18 +94,6 @@ struct ImportStatements {
         """
     }
     // A row just inserted has no xmax; one that was updated still carries the lock of its conflict.
-    let aliases =
-      columns.contains(.ids)
-      ? """
-      , alias as (
-        insert into quake.quake_alias as a (id, code)
-        select distinct on (i.id) i.id, w.code
-          from written w cross join lateral unnest(string_to_array(btrim(w.ids, ','), ',')) i (id)
-         where w.ids <> ',' || w.code || ',' and i.id <> w.code and i.id <> ''
-         order by i.id, w.code
-        on conflict (id) do update set code = excluded.code where a.code <> excluded.code
-      )
-      """ : ""
     merge = SQL(
       trusted: """
         with written as (
@@ -95,11 +101,13 @@ struct ImportStatements {
           select \(list(all, "s.")), $1::timestamptz
             from pg_temp.quake_staging s left join quake.quake o on o.code = s.code
            where s.reject_reason is null and (\(taken))
-           order by s.code
+           order by s.code collate "C"
           on conflict (code) \(onConflict)
-          returning q.xmax = 0 as inserted, q.code, q.ids
-        )\(aliases)
-        select count(*) filter (where inserted), count(*) filter (where not inserted) from written
+          returning q.xmax = 0 as inserted, q.code
+        )
+        select count(*) filter (where inserted), count(*) filter (where not inserted),
+               \(isLate ? "array_agg(code) filter (where inserted)" : "null")
+          from written
         """)
     let conflicting = """
         from pg_temp.quake_staging s join quake.quake o on o.code = s.code
@@ -122,25 +130,20 @@ struct ImportStatements {
     select exists (select from quake.import where generated > $1::timestamptz)
     """
 
-  /// Whether one of the same window and threshold that was not generated before has been applied. The
-  /// parameters are a scope's.
-  static let isLateInScope: SQL = """
-    select exists (select from quake.import
-                    where generated >= $5::timestamptz and quarantined_at is null
-                      and covers_to - covers_from = $3::timestamptz - $2::timestamptz
-                      and minimum_magnitude is not distinct from $4::double precision
-                      and $1::text is not null)
+  /// The newer snapshots that had the event of row `row` as it is there.
+  static func confirmation(of row: String) -> String {
     """
-
-  /// The newer snapshots that had the event `o`.
-  private static let confirmation = """
     select from quake.import i
      where i.generated > $1::timestamptz and i.covers_to is not null and i.quarantined_at is null
-       and o.time between i.covers_from and i.covers_to
-       and (i.minimum_magnitude is null or o.magnitude >= i.minimum_magnitude)
-       and o.source = 'usgs' and o.withdrawn_at is null and o.superseded_by is null
-       and not exists (select from quake.absence a where a.code = o.code)
+       -- Well within its window or not: it was there already, and has not left it.
+       and i.generated < \(row).time + interval '32 days' and \(row).time >= i.reaches_from
+       and (i.minimum_magnitude is null or \(row).magnitude >= i.minimum_magnitude)
+       and \(row).source = 'usgs'
+       and not exists (select from quake.absence a where a.code = \(row).code and a.since <= i.generated)
+       and not exists (select from quake.quake_alias a
+                        where a.id = \(row).code and a.code = \(row).superseded_by and a.as_of <= i.generated)
     """
+  }
 
   private static func sqlType(of column: QuakeColumn) -> String {
     switch column.kind {

@@ -10,11 +10,16 @@ internal import QuakeModel
 public struct Importer {
   private let connection: Connection
   private let options: ImportOptions
+  private let helpers: [Connection]
 
   /// An importer that writes over `connection`, which it uses alone while it runs.
-  public init(connection: Connection, options: ImportOptions) {
+  ///
+  /// - Parameter helpers: Further connections to the same database, over which records are brought in
+  ///   at the same time, if the import commits on the way.
+  public init(connection: Connection, options: ImportOptions, helpers: [Connection] = []) {
     self.connection = connection
     self.options = options
+    self.helpers = helpers
   }
 
   private struct DryRun: Error {}
@@ -46,28 +51,42 @@ public struct Importer {
     var lookahead = try source.next(into: &record)
     try connection.execute(ImportStatements.createStaging)
     let staging = ImportStaging(
-      connection: connection, columns: source.columns,
-      limit: options.dryRun ? .max : options.commitEvery.map { Int64($0) } ?? .max)
+      connection: connection, columns: source.columns, limit: firstLimit(of: source))
+    let rest = ImportRecord(
+      options: options, format: source.format, startedAt: startedAt, scope: nil)
     var total = ImportReport()
     do {
-      repeat {
+      try connection.transaction {
         var batch = ImportReport()
-        try connection.transaction {
-          let begun = ContinuousInstant.now()
-          lookahead = try staging.stage(
-            from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
-            progress: progress)
-          batch.receiveDuration = begun.elapsed
-          total.bytes = source.bytesRead
-          // No snapshot is of the future: one that says so would hold back all that follow.
-          total.generated = (source.generated ?? options.generated).map { min($0, .now()) }
-          try bringIn(
-            &batch, of: source, startedAt: startedAt, isLast: lookahead == nil, total: &total)
-          if options.dryRun { throw DryRun() }
-          if lookahead == nil { try beforeCommit(total) }
-        }
+        let begun = ContinuousInstant.now()
+        lookahead = try staging.stage(
+          from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
+          progress: progress)
+        batch.receiveDuration = begun.elapsed
+        total.bytes = source.bytesRead
+        // No snapshot is of the future: one that says so would hold back all that follow.
+        total.generated = (source.generated ?? options.generated).map { min($0, .now()) }
+        try bringIn(
+          &batch, of: source, startedAt: startedAt, isLast: lookahead == nil, total: &total)
         total.isComplete = lookahead == nil
-      } while !total.isComplete && !shouldStop()
+        if !commitsOnTheWay, let first = lookahead {
+          try importRest(
+            of: &source, from: first, &record, rest, over: [connection], &total, shouldStop,
+            progress)
+          try rest.write(&total, complete: true, over: connection)
+        }
+        if options.dryRun { throw DryRun() }
+        if total.isComplete { try beforeCommit(total) }
+      }
+      if !total.isComplete, let first = lookahead, !shouldStop() {
+        try importRest(
+          of: &source, from: first, &record, rest, over: [connection] + helpers, &total, shouldStop,
+          progress)
+        try connection.transaction {
+          try rest.write(&total, complete: total.isComplete, over: connection)
+          if total.isComplete { try beforeCommit(total) }
+        }
+      }
     } catch is DryRun {
       total.id = nil
       total.isComplete = true
@@ -75,6 +94,37 @@ public struct Importer {
     }
     try readToken(&total)
     return total
+  }
+
+  private var commitsOnTheWay: Bool { options.commitEvery != nil && !options.dryRun }
+
+  /// The services cut feeds off at this many: what is longer is a catalogue, and brought in by portions.
+  private static let longestFeed: Int64 = 20_000
+
+  /// How many records are staged at once: a snapshot that is judged, or may yet say of when it is, whole.
+  private func firstLimit(of source: some ImportSource) -> Int64 {
+    if let every = options.commitEvery, commitsOnTheWay {
+      return min(Int64(every), Self.longestFeed)
+    }
+    let isOfKnownAge =
+      source.generated != nil || options.generated != nil || !source.mayTellGenerated
+    return options.limits == nil && isOfKnownAge ? Self.longestFeed : .max
+  }
+
+  /// Brings in what follows the first records.
+  private func importRest(
+    of source: inout some ImportSource, from first: ImportItem, _ record: inout QuakeRecord,
+    _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
+    _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
+  ) throws {
+    for helper in connections.dropFirst() {
+      try helper.execute(ImportStatements.createStaging)
+    }
+    total = try CatalogueImport(
+      connections: connections, options: options, columns: source.columns, record: row,
+      total: total
+    ).run(
+      from: &source, lookahead: first, record: &record, shouldStop: shouldStop, progress: progress)
   }
 
   /// Judges and merges what is staged, and writes down what was done.

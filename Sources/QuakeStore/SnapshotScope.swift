@@ -26,18 +26,25 @@ struct SnapshotScope {
   var from: Timestamp { generated.advanced(bySeconds: scope.margin - scope.window) }
   /// Last origin time at which it should.
   var to: Timestamp { generated.advanced(bySeconds: -scope.margin) }
+  /// First origin time that is within its window.
+  var windowStart: Timestamp { generated.advanced(bySeconds: -scope.window) }
   var minimumMagnitude: Double? { scope.minimumMagnitude.map { $0 + Self.magnitudeMargin } }
 
-  /// `expected`: the stored events that the snapshot should hold, and whether it does (`there`, with
-  /// the time of update that it gives). What a newer snapshot has written cannot be expected of it.
-  /// Parameters $1 to $5 are its own.
-  static let expected = """
+  /// `claimed`: the ids that the snapshot names, though not all are events of its own.
+  static let claimed = """
     claimed as materialized (
       select i.id
         from pg_temp.quake_staging s
        cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
        where s.reject_reason is null and s.ids <> ',' || s.code || ','
-    ), expected as materialized (
+    )
+    """
+
+  /// `expected`: the stored events that the snapshot should hold, and whether it does (`there`, with
+  /// the time of update that it gives). What a newer snapshot has written cannot be expected of it.
+  /// Parameters $1 to $5 are its own.
+  static let expected = """
+    \(claimed), expected as materialized (
       select q.code, q.updated, s.updated as staged_updated,
              s.code is not null or exists (select from claimed c where c.id = q.code) as there
         from quake.quake q

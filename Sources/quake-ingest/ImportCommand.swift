@@ -24,6 +24,11 @@ struct ImportCommand {
       ),
       IngestCommand.sourceOption,
       .flag("json", help: "one JSON object for each source instead of a line of text"),
+      .value(
+        "jobs", "N", default: "1",
+        help:
+          "with --commit-every: work over so many connections at a time, 1 to 16; for catalogues of more than 20,000 events"
+      ),
     ] + IngestCommand.importOptions,
     positionals: [
       .init(
@@ -44,12 +49,18 @@ struct ImportCommand {
   private let options: ImportSettings
   private let sources: [String]
   private let writesJSON: Bool
+  private let jobs: Int
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     self.diagnostics = diagnostics
     options = try ImportSettings(arguments)
     sources = try arguments.positionals.flatMap { try Self.expand($0) }
     writesJSON = arguments.flag("json")
+    jobs = try arguments.integer("jobs", in: 1...16) ?? 1
+    if jobs > 1, !arguments.isGiven("commit-every") {
+      throw arguments.usageError(
+        "option --jobs needs --commit-every: what several connections do is not one transaction")
+    }
     database = try DatabaseAccess(arguments, diagnostics)
   }
 
@@ -60,13 +71,16 @@ struct ImportCommand {
     if references.count == 1 { _ = try references[0].get() }
     let connection = try database.connect(wake: Signals.wakeDescriptor)
     try Migrator.checkSchema(of: connection)
+    let helpers = try (1..<jobs).map { _ in
+      try Connection(database.settings, wake: Signals.wakeDescriptor)
+    }
     let fetcher = FeedFetcher(timeoutMilliseconds: options.timeoutMilliseconds)
     let output = StandardOutput()
     var status = ExitStatus.ok
     for reference in references {
       if Signals.stopRequested { break }
       do {
-        try importOne(try reference.get(), connection, fetcher, output)
+        try importOne(try reference.get(), connection, helpers, fetcher, output)
       } catch let error as FeedError where error.kind == .interrupted {
         diagnostics.error(
           error.message, hint: "Import it again; what is stored already stays as it is.")
@@ -91,7 +105,8 @@ struct ImportCommand {
   }
 
   private func importOne(
-    _ reference: FeedReference, _ connection: Connection, _ fetcher: FeedFetcher,
+    _ reference: FeedReference, _ connection: Connection, _ helpers: [Connection],
+    _ fetcher: FeedFetcher,
     _ output: StandardOutput
   ) throws {
     let begun = MonotonicClock.now()
@@ -103,7 +118,7 @@ struct ImportCommand {
     feed.describe(in: &importOptions)
     importOptions.scope = reference.scope
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
-    let importer = Importer(connection: connection, options: importOptions)
+    let importer = Importer(connection: connection, options: importOptions, helpers: helpers)
     let report: ImportReport
     var refusal: StoreError?
     do {

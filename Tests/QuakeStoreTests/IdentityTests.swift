@@ -50,7 +50,7 @@ struct IdentityTests {
         """
         select t.token, v.op, v.code, v.changed from quake.quake_version v
           join quake.change_transaction t using (transaction_id) where t.token = 2 order by v.id
-        """) == ["2|insert|us1|", "2|update|ak1|{as_of,superseded_by}"])
+        """) == ["2|insert|us1|", "2|update|ak1|{superseded_by}"])
     // The same again says nothing.
     let again = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 3)
     #expect(again.token == nil && again.superseded == 0 && again.unchanged == 1)

@@ -1,0 +1,182 @@
+internal import Postgres
+internal import QuakeModel
+
+/// Brings in what follows the first records of a source that is longer than any feed: portion by
+/// portion, over one connection or several, while the next portion is being decoded.
+///
+/// Over one connection that is part of the transaction that is open there. Over several, and wherever
+/// there are commits on the way, each has transactions of its own. Two that are open at the same time
+/// never hold the same id, so that they neither wait for each other nor overwrite what comes later.
+final class CatalogueImport {
+  /// A connection, and what has been done in its open transaction.
+  private final class Lane {
+    let lane: ImportLane
+    var isOpen = false
+    var report = ImportReport()
+    var keys: Set<UInt64> = []
+    var portion: ImportPortion?
+    /// What the work under way has to tell, once it is finished.
+    var latest = ImportReport()
+    var isCommitted = false
+
+    init(_ connection: Connection) {
+      lane = ImportLane(connection)
+    }
+  }
+
+  /// So many records a transaction holds at most where there are several: their ids are remembered.
+  private static let mostInParallel: Int64 = 65_536
+
+  private let lanes: [Lane]
+  private let options: ImportOptions
+  private let columns: [QuakeColumn]
+  private let record: ImportRecord
+  /// Commit after so many records; nil: the transaction is the caller's.
+  private let commitEvery: Int64?
+  private var total: ImportReport
+  private var spare: [ImportPortion] = []
+  /// Whether the last portion was of new events only, as the next then is, too.
+  private var expectsNew: Bool
+  /// A late snapshot is merged: what came after it may know better.
+  private let mayBeNew: Bool
+
+  /// - Parameters:
+  ///   - connections: The first is the one that the first records were brought in over.
+  ///   - total: What has been done so far, with the import's id.
+  init(
+    connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
+    record: ImportRecord, total: ImportReport
+  ) throws {
+    self.options = options
+    self.columns = columns
+    self.record = record
+    self.total = total
+    let most = connections.count > 1 ? Self.mostInParallel : .max
+    commitEvery = options.dryRun ? nil : options.commitEvery.map { min(Int64($0), most) }
+    expectsNew = total.inserted == total.seen - total.rejected - total.duplicate
+    if let generated = total.generated {
+      mayBeNew =
+        try connections[0].execute(ImportStatements.hasNewer, [.text(generated.description)])
+        .bool(0, 0) == false
+    } else {
+      mayBeNew = false
+    }
+    lanes = connections.map { Lane($0) }
+  }
+
+  deinit {
+    for lane in lanes { lane.lane.close() }
+  }
+
+  /// Brings in the rest of the source, or what comes before it is told to stop. Returns the counts of the
+  /// whole import; `isComplete` says whether that is all.
+  func run(
+    from source: inout some ImportSource, lookahead: ImportItem, record: inout QuakeRecord,
+    shouldStop: () -> Bool, progress: (Int64) -> Void
+  ) throws -> ImportReport {
+    var item: ImportItem? = lookahead
+    var read = total.seen
+    var turn = 0
+    do {
+      while item != nil, commitEvery == nil || !shouldStop() {
+        let lane = lanes[turn % lanes.count]
+        turn += 1
+        let portion =
+          spare.popLast()
+          ?? ImportPortion(columns: columns, keepsKeys: lanes.count > 1)
+        let begun = ContinuousInstant.now()
+        item = try portion.fill(
+          from: &source, lookahead: item, record: &record, limit: room(on: lane))
+        total.receiveDuration += begun.elapsed
+        total.bytes = source.bytesRead
+        try finish(lane)
+        for other in lanes where other !== lane && !other.keys.isDisjoint(with: portion.keys) {
+          try commit(other)
+        }
+        start(portion, on: lane, first: read + 1)
+        read += portion.seen
+        progress(read)
+      }
+      for lane in lanes { try commit(lane) }
+    } catch {
+      for lane in lanes { abandon(lane) }
+      throw error
+    }
+    total.isComplete = item == nil
+    return total
+  }
+
+  /// How many records the lane's open transaction still takes, or the next one.
+  private func room(on lane: Lane) -> Int64 {
+    guard let commitEvery else { return .max }
+    let left = commitEvery - lane.report.seen - (lane.portion?.seen ?? 0)
+    return left > 0 ? left : commitEvery
+  }
+
+  private func start(_ portion: ImportPortion, on lane: Lane, first: Int64) {
+    let work = PortionImport(
+      connection: lane.lane.connection, options: options, columns: columns,
+      generated: total.generated, importID: total.id ?? 0)
+    let expectsNew = expectsNew && mayBeNew
+    let begins = !lane.isOpen
+    let isFull = commitEvery.map { lane.report.seen + portion.seen >= $0 } ?? false
+    let connection = lane.lane.connection
+    let record = record
+    let commits = commitEvery != nil
+    lane.isOpen = true
+    lane.portion = portion
+    lane.keys.formUnion(portion.keys)
+    lane.lane.start {
+      if begins {
+        if commits { try connection.begin() }
+        try work.prepareTransaction()
+      }
+      let report = try work.bringIn(portion, first: first, expectsNew: expectsNew)
+      lane.latest = report
+      guard isFull else { return }
+      var all = lane.report
+      all.add(report)
+      try record.add(all, to: work.importID, over: connection)
+      try connection.commit()
+      lane.isCommitted = true
+    }
+  }
+
+  /// Waits for the work under way, and takes what it has to tell.
+  private func finish(_ lane: Lane) throws {
+    try lane.lane.finish()
+    guard let portion = lane.portion else { return }
+    expectsNew = lane.latest.inserted == Int64(portion.count)
+    lane.report.add(lane.latest)
+    lane.portion = nil
+    portion.removeAll()
+    spare.append(portion)
+    if lane.isCommitted { close(lane) }
+  }
+
+  private func close(_ lane: Lane) {
+    total.add(lane.report)
+    lane.report = ImportReport()
+    lane.keys.removeAll(keepingCapacity: true)
+    lane.isOpen = false
+    lane.isCommitted = false
+  }
+
+  /// Ends the lane's transaction; one that is the caller's stays open.
+  private func commit(_ lane: Lane) throws {
+    try finish(lane)
+    guard lane.isOpen else { return }
+    if commitEvery != nil {
+      try record.add(lane.report, to: total.id ?? 0, over: lane.lane.connection)
+      try lane.lane.connection.commit()
+    }
+    close(lane)
+  }
+
+  private func abandon(_ lane: Lane) {
+    _ = try? lane.lane.finish()
+    if commitEvery != nil, lane.isOpen, !lane.isCommitted {
+      _ = try? lane.lane.connection.rollback()
+    }
+  }
+}

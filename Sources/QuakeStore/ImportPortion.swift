@@ -1,0 +1,174 @@
+internal import Glibc
+internal import Postgres
+internal import QuakeModel
+
+/// Some thousand records of a long source, made ready for COPY in memory: of each code there is one,
+/// the last, and they are in the order of their codes.
+///
+/// It has one owner at a time; it is filled by one thread and handed over to another.
+final class ImportPortion {
+  /// About a thousand events. Larger ones cost memory and gain nothing.
+  private static let mostBytes = 512 * 1024
+
+  /// Where a record's values and its code are.
+  private struct Row {
+    /// The code's first eight bytes, which settle most comparisons.
+    var prefix: UInt64
+    var code: Range<Int>
+    var values: Range<Int>
+  }
+
+  private let columns: [QuakeColumn]
+  private var values = CopyValues(capacity: mostBytes + 64 * 1024)
+  private var codes: [UInt8] = []
+  private var rows: [Row] = []
+  private let keepsKeys: Bool
+  /// Records read, those rejected included.
+  private(set) var seen: Int64 = 0
+  /// Records whose code came again later in the portion.
+  private(set) var duplicates: Int64 = 0
+  /// What could not be taken, with the number of the record within the portion, from 1.
+  private(set) var rejects: [(record: Int64, reject: ImportReject)] = []
+  /// The ids that events have besides their code.
+  private(set) var otherIDs: [(id: String, code: String)] = []
+  /// Hashes of all the ids in it: two portions that share none can be brought in side by side.
+  private(set) var keys: Set<UInt64> = []
+
+  /// - Parameters:
+  ///   - columns: What the source can fill.
+  ///   - keepsKeys: Whether `keys` are wanted.
+  init(columns: [QuakeColumn], keepsKeys: Bool) {
+    self.columns = columns
+    self.keepsKeys = keepsKeys
+  }
+
+  /// How many records it has to bring in.
+  var count: Int { rows.count }
+
+  /// Fills an empty portion with at most `limit` records, and no more than is good for it; returns the
+  /// first that did not fit.
+  func fill(
+    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
+    limit: Int64
+  ) throws -> ImportItem? {
+    var item = lookahead
+    while let current = item, seen < limit, values.count < Self.mostBytes {
+      seen += 1
+      switch current {
+      case .record: append(record)
+      case .reject(let reject): rejects.append((seen, reject))
+      }
+      item = try source.next(into: &record)
+    }
+    sort()
+    return item
+  }
+
+  /// Empties it and keeps the memory.
+  func removeAll() {
+    values.removeAll()
+    codes.removeAll(keepingCapacity: true)
+    rows.removeAll(keepingCapacity: true)
+    rejects.removeAll(keepingCapacity: true)
+    otherIDs.removeAll(keepingCapacity: true)
+    keys.removeAll(keepingCapacity: true)
+    seen = 0
+    duplicates = 0
+  }
+
+  private func append(_ record: QuakeRecord) {
+    let start = values.count
+    values.append(record, columns)
+    let codeStart = codes.count
+    var prefix: UInt64 = 0
+    record.withUTF8(.code) { code in
+      guard let code else { return }
+      codes.append(contentsOf: code)
+      for place in 0..<8 { prefix = prefix << 8 | UInt64(place < code.count ? code[place] : 0) }
+      if keepsKeys { keys.insert(Self.key(code)) }
+    }
+    let code = codeStart..<codes.count
+    rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
+    record.withUTF8(.ids) { ids in
+      // Most events have one id, with a comma on either side.
+      if let ids, ids.count != code.count + 2 { appendIDs(ids, code) }
+    }
+  }
+
+  private func appendIDs(_ ids: UnsafeRawBufferPointer, _ code: Range<Int>) {
+    for id in ids.split(separator: UInt8(ascii: ",")) where !id.elementsEqual(codes[code]) {
+      otherIDs.append(
+        (String(decoding: id, as: UTF8.self), String(decoding: codes[code], as: UTF8.self)))
+      if keepsKeys { keys.insert(Self.key(UnsafeRawBufferPointer(rebasing: id))) }
+    }
+  }
+
+  private static func key(_ id: UnsafeRawBufferPointer) -> UInt64 {
+    var hasher = Hasher()
+    hasher.combine(bytes: id)
+    return UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+
+  private func sort() {
+    let codes = codes
+    func precedes(_ left: Row, _ right: Row) -> Bool {
+      if left.prefix != right.prefix { return left.prefix < right.prefix }
+      let order = codes[left.code].lexicographicOrder(codes[right.code])
+      return order == 0 ? left.values.lowerBound < right.values.lowerBound : order < 0
+    }
+    rows.sort(by: precedes)
+    guard rows.count > 1 else { return }
+    var kept: [Row] = []
+    kept.reserveCapacity(rows.count)
+    for (place, row) in rows.enumerated() {
+      if place + 1 < rows.count, rows[place + 1].prefix == row.prefix,
+        codes[row.code].elementsEqual(codes[rows[place + 1].code])
+      {
+        duplicates += 1
+      } else {
+        kept.append(row)
+      }
+    }
+    rows = kept
+  }
+
+  /// Hands over each record's values, in the order of the codes.
+  func forEachRow(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    for row in rows { try values.withBytes(row.values, body) }
+  }
+
+  /// The other ids that no record of the portion has as its own code: such an id may be that of a
+  /// stored event, which then gives way.
+  var claims: [String] {
+    otherIDs.lazy.map(\.id).filter { !self.contains($0) }
+  }
+
+  private func contains(_ id: String) -> Bool {
+    let id = Array(id.utf8)
+    var low = 0
+    var high = rows.count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = codes[rows[middle].code].lexicographicOrder(id[...])
+      if order == 0 { return true }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return false
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Negative if it comes before `other` byte by byte, 0 if it is the same.
+  fileprivate func lexicographicOrder(_ other: ArraySlice<UInt8>) -> Int {
+    withUnsafeBytes { left in
+      other.withUnsafeBytes { right in
+        let shared = Swift.min(left.count, right.count)
+        if shared > 0, let a = left.baseAddress, let b = right.baseAddress {
+          let order = memcmp(a, b, shared)
+          if order != 0 { return Int(order) }
+        }
+        return left.count - right.count
+      }
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+/// Random snapshots against a model of what they mean.
+@Suite("Identities and absences follow the newest word of each id")
+struct IdentityModelTests {
+  private static let rounds = 25
+  private static let snapshots = 10
+  private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
+
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  /// - Parameter number: Which snapshot it is; nil: nobody knows.
+  private func apply(
+    _ features: [IdentityModel.Feature], _ number: Int?, scope: Bool
+  ) throws {
+    var options = ImportOptions(source: "-", feed: "all_day", program: "tests 1", author: "a")
+    if scope {
+      options.scope = FeedScope(name: "all_day", source: "usgs", window: 86_400)
+      var limits = SnapshotLimits()
+      limits.missing = 1
+      limits.refusesOlder = false
+      options.limits = limits
+    }
+    let records = features.map { feature in
+      var record = QuakeRecord(
+        feature.code, magnitude: feature.magnitude,
+        ids: "," + feature.ids.joined(separator: ",") + ",")
+      record.set(.time, Self.noon.advanced(bySeconds: -40_000))
+      return record
+    }
+    let generated = number.map { Self.noon.advanced(bySeconds: Int64($0) * 60) }
+    var source = FakeSource(records, generated: generated?.description)
+    let report = try Importer(connection: connection, options: options).run(from: &source)
+    #expect(report.quarantine == nil)
+  }
+
+  private func state(withdrawals: Bool) throws -> [String] {
+    try connection.table(
+      """
+      select code, magnitude, coalesce(superseded_by, '-'),
+             coalesce(case when superseded_by is null and \(withdrawals)
+               then (extract(epoch from withdrawn_at - to_timestamp(1700049600)) / 60)::integer::text end, '-')
+        from quake.quake
+      """
+    ).sorted()
+  }
+
+  private func aliases() throws -> [String] {
+    try connection.table("select id, code from quake.quake_alias").sorted()
+  }
+
+  /// Events that no row stands for.
+  private func lost() throws -> [String] {
+    try connection.table(
+      """
+      select q.code from quake.quake q
+       where not exists (select from quake.find(q.code) f where f.superseded_by is null)
+      """)
+  }
+
+  private func clear() throws {
+    try connection.execute(
+      "truncate quake.quake, quake.quake_alias, quake.absence, quake.import cascade")
+  }
+
+  @Test("in the order in which they were generated", arguments: [1, 2, 3] as [UInt64])
+  func inOrder(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    for round in 0..<Self.rounds {
+      let scope = round % 2 == 0
+      let all = IdentityModel.snapshots(
+        Self.snapshots, vanishing: round % 3 == 0 ? 0 : 25, using: &generator)
+      var model = IdentityModel()
+      for (number, features) in all.enumerated() {
+        model.apply(features, number)
+        try apply(features, number, scope: scope)
+        let place = Comment("seed \(seed), round \(round), snapshot \(number)")
+        try #require(
+          try state(withdrawals: scope) == model.state(withdrawals: scope), place)
+        try #require(try aliases() == model.aliases(), place)
+      }
+      try clear()
+    }
+  }
+
+  /// The rows without the contents of those that have given way.
+  private func withoutPast(_ rows: [String]) -> [String] {
+    rows.map { row in
+      let fields = row.split(separator: "|")
+      return fields[2] == "-" ? row : "\(fields[0]) gave way to \(fields[2])"
+    }
+  }
+
+  @Test("and in any other order", arguments: [4, 5, 6] as [UInt64])
+  func inAnyOrder(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    for round in 0..<Self.rounds {
+      let all = IdentityModel.snapshots(
+        Self.snapshots, vanishing: round % 3 == 0 ? 0 : 25, using: &generator)
+      var model = IdentityModel()
+      for (number, features) in all.enumerated() { model.apply(features, number) }
+      let order =
+        round % 5 == 0
+        ? all.indices.reversed() : Array(all.indices).shuffled(using: &generator)
+      for number in order {
+        try apply(all[number], number, scope: true)
+        try #require(try lost() == [], "seed \(seed), round \(round), \(order), after \(number)")
+      }
+      let place = Comment("seed \(seed), round \(round), \(order)")
+      // What had given way keeps some contents that it had, but none says of when.
+      try #require(
+        try withoutPast(state(withdrawals: true)) == withoutPast(model.state(withdrawals: true)),
+        place)
+      try #require(try aliases() == model.aliases(), place)
+      try clear()
+    }
+  }
+
+  @Test("and none is lost where the age of some is not known", arguments: [7, 8] as [UInt64])
+  func ofUnknownAge(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    for round in 0..<Self.rounds {
+      let all = IdentityModel.snapshots(Self.snapshots, vanishing: 0, using: &generator)
+      for number in Array(all.indices).shuffled(using: &generator) {
+        let isDated = Int.random(in: 0..<3, using: &generator) > 0
+        try apply(all[number], isDated ? number : nil, scope: false)
+        try #require(try lost() == [], "seed \(seed), round \(round), after \(number)")
+      }
+      try clear()
+    }
+  }
+}
