@@ -66,9 +66,9 @@ schema: setup ## write migrations/schema.sql anew, after a new migration
 # million, BENCH has further options. PYTHON is the one that has psycopg and dlt.
 .PHONY: bench
 bench: build ## measure, beside the database's limit and other tools (QUICK=1, ONLY=a,b)
-	"$(BIN)/quake-bench" $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
+	@"$(BIN)/quake-bench" $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(EVENTS),--events $(EVENTS)) --markdown .build/benchmarks.md $(BENCH)
-	@echo "also in .build/benchmarks.md, as Markdown"
+	echo "also in .build/benchmarks.md, as Markdown"
 
 .PHONY: soak
 soak: build ## run the long variants of the tests
