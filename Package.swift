@@ -120,6 +120,19 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    // Measures; not installed.
+    .executableTarget(
+      name: "quake-bench",
+      dependencies: [
+        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeStore",
+        "QuakeModel", "Postgres", "CommandLine",
+      ],
+      path: "Benchmarks",
+      exclude: [
+        "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
+      ],
+      swiftSettings: strict),
+
     .executableTarget(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
       swiftSettings: strict),
