@@ -60,6 +60,7 @@ let package = Package(
         .embedInCode("0005_judging.sql"),
         .embedInCode("0006_workers.sql"),
         .embedInCode("0007_backfill.sql"),
+        .embedInCode("0008_commit.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),

@@ -19,6 +19,11 @@ struct ServerProcesses {
     }
   }
 
+  /// Processor time in seconds of one process.
+  static func cpu(of pid: Int32) -> Double {
+    Double(process(pid)?.own ?? 0) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
   private struct Process {
     var parent: Int32
     /// Its own clock ticks.

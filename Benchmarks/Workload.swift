@@ -22,6 +22,9 @@ enum WorkloadList {
     LoadWorkload(
       letter: "f", title: "large file, 5 % revised", file: .revisedMillion, before: .million),
     DecodeWorkload(letter: "g", title: "decoding alone"),
+    LatencyWorkload(letter: "h", title: "from a commit to its watchers"),
+    CatchUpWorkload(letter: "i", title: "catching up"),
+    SmallTransactionsWorkload(letter: "j", title: "small transactions"),
     GrowthWorkload(letter: "k", title: "a store that has grown"),
   ]
 }

@@ -10,11 +10,13 @@ enum Role: String, CaseIterable, Sendable {
   case oneByOne = "one-by-one"
   /// Loads a file in batches of dictionaries.
   case dictionaryBatches = "dictionary-batches"
+  /// Commits so many changes, twenty a second.
+  case steadyCommits = "steady-commits"
 
   /// What stands before the role on the command line, so that nobody types it.
   private static let mark = "--as-child"
 
-  /// The command line of the role; a file follows.
+  /// The command line of the role; a file follows, or a number.
   var arguments: [String] { [Self.mark, rawValue] }
 
   /// The role that a command line asks for; nil: none.
@@ -27,6 +29,10 @@ enum Role: String, CaseIterable, Sendable {
   func run() -> Never {
     do {
       guard let path = ProcessArguments.current.last else { exit(64) }
+      if self == .steadyCommits {
+        try SteadyCommits.run(Int(path) ?? 0, database: database)
+        exit(0)
+      }
       let reader = try FeedReader(source: FileSource(path: path), name: path)
       switch self {
       case .decode:
@@ -34,6 +40,7 @@ enum Role: String, CaseIterable, Sendable {
         try output.writeLine("\(try Decoding.count(reader))")
         try output.flush()
       case .oneByOne: try OneByOne(PlainTable(database)).load(reader)
+      case .steadyCommits: break
       case .dictionaryBatches: try DictionaryBatches(PlainTable(database)).load(reader)
       }
       exit(0)

@@ -38,6 +38,11 @@ public struct DataCentre: Sendable, Hashable {
     name = Self.hosts[host] ?? String(host.prefix(64))
   }
 
+  /// The centre whose service is known to be at `url`'s host; nil if nobody knows whose that is.
+  public static func known(at url: String) -> DataCentre? {
+    (URLText.host(of: url)?.lowercased()).flatMap { hosts[$0] }.map { DataCentre(known: $0) }
+  }
+
   /// What stands before the catalogue's own identifier in `code`, so that two catalogues cannot mean
   /// two events by one code.
   public var codePrefix: String { self == .usgs ? "" : name + ":" }

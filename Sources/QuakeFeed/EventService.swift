@@ -24,7 +24,9 @@ public struct EventService: Sendable {
   }
 
   /// Whose it is.
-  public let centre: DataCentre
+  public private(set) var centre: DataCentre
+  /// Whether that was said, or is known of the host; else it is only called like the host.
+  public private(set) var isCentreKnown: Bool
   /// The address as given, without what follows the version; it may hold a password.
   private let base: String
 
@@ -45,6 +47,15 @@ public struct EventService: Sendable {
     }
     self.base = String(text)
     self.centre = found
+    isCentreKnown = centre != nil || DataCentre.known(at: base) != nil
+  }
+
+  /// The same service, of which is known whose it is.
+  public func of(_ centre: DataCentre) -> EventService {
+    var service = self
+    service.centre = centre
+    service.isCentreKnown = true
+    return service
   }
 
   /// The address of the number of events that match.
@@ -60,6 +71,12 @@ public struct EventService: Sendable {
     let format = centre == .usgs ? "geojson" : "text"
     let most = limit.map { "&limit=\($0)" } ?? ""
     return "\(base)/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)"
+  }
+
+  /// The address of one of the events that match, as GeoJSON: what comes tells a service of USGS's kind
+  /// from any other.
+  public func sampleURL(_ query: Query) -> String {
+    "\(base)/query?\(arguments(query))&limit=1&format=geojson"
   }
 
   private func arguments(_ query: Query) -> String {

@@ -88,6 +88,24 @@ public struct Backfill: Sendable {
     }
   }
 
+  /// The data centre that an unfinished backfill of the same service, span and magnitude was begun for;
+  /// nil if there is none.
+  public static func source(
+    ofUnfinished parameters: Parameters, over connection: Connection
+  ) throws(PostgresError) -> String? {
+    let values = Array(parameters.values.suffix(3))
+    return try connection.execute(
+      """
+      select source from quake.backfill
+       where finished_at is null and url = $4
+         and start_time is not distinct from $1::timestamptz
+         and end_time is not distinct from $2::timestamptz
+         and min_magnitude is not distinct from $3::double precision
+       order by id desc limit 1
+      """, values + [.text(parameters.url)]
+    ).text(0, 0)
+  }
+
   private static let isSame = """
     url = $1 and source is not distinct from $2
     and start_time is not distinct from $3::timestamptz

@@ -10,6 +10,8 @@ struct ImportMerge {
   let generated: Timestamp?
   /// What it should hold; nil: nobody knows.
   let scope: SnapshotScope?
+  /// The ids that staged events claim and no staged event has, where that has been found out already.
+  var claims: [(id: String, code: String)]?
 
   /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
   private static let analyzeFrom = 1_000
@@ -69,8 +71,7 @@ struct ImportMerge {
   private func settleIdentities(
     _ batch: inout ImportReport, isLate: Bool, overwrites: Bool
   ) throws {
-    let claimed =
-      columns.contains(.ids) ? try connection.execute(IdentityStatements.claimed) : nil
+    let claimed = try readClaims()
     let ids = claimed?.text(0, 0)
     let own = overwrites ? try connection.execute(IdentityStatements.own).text(0, 0) : nil
     guard ids != nil || own != nil else { return }
@@ -79,6 +80,15 @@ struct ImportMerge {
       statements.settle, [asOf, .text(ids), .text(claimed?.text(0, 1)), .text(own)])
     batch.superseded = counts.integer(0, 0) ?? 0
     batch.restored += counts.integer(0, 1) ?? 0
+  }
+
+  /// The ids that are claimed, and by which events, where that is news.
+  private func readClaims() throws -> QueryResult? {
+    guard columns.contains(.ids) else { return nil }
+    guard let claims else { return try connection.execute(IdentityStatements.claimed) }
+    guard !claims.isEmpty else { return nil }
+    return try connection.execute(
+      IdentityStatements.claimedAmong, [.array(claims.map(\.id)), .array(claims.map(\.code))])
   }
 
   /// Which events are missing.

@@ -36,13 +36,20 @@ struct ImportStatements {
         """)
   }
 
-  /// The other ids of events that were not there before: $1, and the events' codes: $2.
+  /// Whether any of the ids $1 is known as another id of an event, or any of $2 is an event's own.
+  static let isAnyKnown: SQL = """
+    select exists (select from quake.quake_alias where id = any($1::text[]))
+        or exists (select from quake.quake where code = any($2::text[]))
+    """
+
+  /// The other ids, $1, of events that were not there before, $2; of two that claim one the first counts.
+  /// $3: when the snapshot was generated.
   static let addAliases: SQL = """
-    insert into quake.quake_alias as a (id, code)
-    select distinct on (i.id) i.id, i.code
+    insert into quake.quake_alias (id, code, as_of)
+    select distinct on (i.id) i.id, i.code, $3::timestamptz
       from unnest($1::text[], $2::text[]) i (id, code)
      order by i.id, i.code
-    on conflict (id) do update set code = excluded.code where a.code <> excluded.code
+    on conflict (id) do nothing
     """
 
   /// Of the records of one code the last counts. The join is there so that a feed without any, which

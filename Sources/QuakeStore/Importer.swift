@@ -78,7 +78,7 @@ public struct Importer {
         if options.dryRun { throw DryRun() }
         if total.isComplete { try beforeCommit(total) }
       }
-      if !total.isComplete, let first = lookahead, !shouldStop() {
+      if !total.isComplete, let first = lookahead {
         try importRest(
           of: &source, from: first, &record, rest, over: [connection] + helpers, &total, shouldStop,
           progress)

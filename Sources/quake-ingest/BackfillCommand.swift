@@ -60,8 +60,8 @@ struct BackfillCommand {
   ]
 
   private struct Fetch {
-    let service: EventService
-    let parameters: Backfill.Parameters
+    var service: EventService
+    var parameters: Backfill.Parameters
     let manners: ServiceBackfill.Manners
   }
 
@@ -135,7 +135,7 @@ struct BackfillCommand {
     let folders = try paths.map { path throws(FeedError) in try FeedFolder.absolute(path) }
     let connection = try database.connect(wake: Signals.wakeDescriptor)
     try Migrator.checkSchema(of: connection)
-    if let fetch {
+    if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
       try ServiceBackfill(
         fetch.service, backfill, connection: connection, settings: settings,
@@ -155,6 +155,30 @@ struct BackfillCommand {
       if status == .ok { status = result }
     }
     return status
+  }
+
+  /// Asks a service that nobody knows of what kind it is, unless that was done before.
+  private func resolve(_ fetch: Fetch, over connection: Connection) throws -> Fetch {
+    guard !fetch.service.isCentreKnown, let span = fetch.parameters.span else { return fetch }
+    var fetch = fetch
+    let before =
+      restarts ? nil : try Backfill.source(ofUnfinished: fetch.parameters, over: connection)
+    if let before {
+      guard let centre = DataCentre(name: before) else { return fetch }
+      fetch.service = fetch.service.of(centre)
+    } else {
+      let probe = ServiceProbe(
+        fetcher: FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds),
+        attempts: fetch.manners.attempts, diagnostics: diagnostics)
+      guard
+        try probe.isOfUSGS(
+          fetch.service, span: span, minimumMagnitude: fetch.parameters.minimumMagnitude)
+      else { return fetch }
+      diagnostics.verbose("\(fetch.service) answers as USGS's service does")
+      fetch.service = fetch.service.of(.usgs)
+    }
+    fetch.parameters.source = fetch.service.centre.name
+    return fetch
   }
 
   private func output(_ unit: String) -> BackfillOutput {

@@ -138,10 +138,51 @@ import Testing
       try database.value("select count(*) from quake.quake where code like 'geonet:%'") == "3000")
   }
 
-  @Test func theHostIsTheSourceIfNothingElseIsSaid() throws {
-    let service = try SimulatedService(["--events", "10"])
-    #expect(try Tools.run("quake-ingest", arguments(service, days: 31, [])).status == 0)
-    #expect(try database.value("select bool_and(code like '127.0.0.1:%') from quake.quake") == "t")
+  @Test func theHostIsTheSourceOfAServiceThatOnlyHasText() throws {
+    let text = """
+      #EventID | Time | Latitude | Longitude | Depth/km | Author | Catalog | Contributor | ContributorID | MagType | Magnitude | MagAuthor | EventLocationName
+      42|2020-05-01T00:00:00|10.0|20.0|5.0|||||ml|3.0||Nowhere
+      """
+    let server = try ScriptedServer { request, client in
+      if request.target.contains("format=text") {
+        client.answer(200, ["Content-Type: text/plain"], text + "\n")
+      } else {
+        client.answer(request.target.contains("/count?") ? 404 : 400, [], "no")
+      }
+    }
+    let outcome = try fetch(server, [], source: nil)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(
+      try database.value("select code || ' of ' || source from quake.quake")
+        == "127.0.0.1:42 of 127.0.0.1")
+  }
+
+  /// A mirror, a proxy, the simulator: its events are those that the feeds bring.
+  @Test func aServiceOfUSGSsKindIsUSGSs() throws {
+    let service = try SimulatedService([
+      "--events", "3000", "--query-limit", "700", "--fault", "html:2",
+    ])
+    // To the second the same span, whenever it is begun.
+    let options = arguments(
+      service, days: 31,
+      ["--from", Self.time(daysAgo: 31), "--to", Self.time(daysAgo: 0), "--limit", "700", "--json"])
+    let first = try Tools.start("quake-ingest", options)
+    _ = try first.line(within: .seconds(60))
+    first.signal(SIGKILL)
+    _ = try first.exit()
+    let outcome = try Tools.run("quake-ingest", options)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("going on with backfill 1"))
+    let file = try folder.write(
+      "catalogue.geojson", HTTP.get("/catalogue.geojson", port: service.port))
+    let direct = try TestDatabase()
+    #expect(try Tools.run("quake-ingest", ["import", file] + direct.option).status == 0)
+    #expect(try Self.events(database) == Self.events(direct))
+    #expect(try database.value("select source from quake.backfill") == "usgs")
+    // It was asked what it is once, until it answered; who goes on knows.
+    let samples = try service.requests().filter { $0.target.contains("&limit=1&") }
+    #expect(samples.last?.fault == nil && samples.dropLast().allSatisfy { $0.fault != nil })
+    #expect(try requestsAfterSuccess(service.requests()).isEmpty)
   }
 
   @Test func aStrongerMagnitudeAndANarrowerSpan() throws {
@@ -210,12 +251,14 @@ import Testing
     #expect(try database.count("quake.quake") == 0)
   }
 
-  private func fetch(_ server: ScriptedServer, _ more: [String] = []) throws -> ToolProcess.Outcome
-  {
+  private func fetch(
+    _ server: ScriptedServer, _ more: [String] = [], source: String? = "local"
+  ) throws -> ToolProcess.Outcome {
     try Tools.run(
       "quake-ingest",
       ["backfill", "--url", "http://127.0.0.1:\(server.port)", "--from", "2020-01-01"]
-        + ["--to", "2021-01-01"] + database.option + more)
+        + ["--to", "2021-01-01"] + database.option + more
+        + (source.map { ["--source", $0] } ?? []))
   }
 
   @Test func aQueryThatIsNotLikedIsNotCutToPieces() throws {
