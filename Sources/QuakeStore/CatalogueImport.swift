@@ -34,20 +34,22 @@ final class CatalogueImport {
   private let record: ImportRecord
   /// Commit after so many records; nil: the transaction is the caller's.
   private let commitEvery: Int64?
-  private let storeWasEmpty: Bool
+  /// Hashes of the first codes, as many as a feed has, where there were no events before: what comes again
+  /// is a duplicate then, although it is brought in twice.
+  private var brought: Set<UInt64>?
+  private var repeated: Int64 = 0
   private var total: ImportReport
   private var spare: [ImportPortion] = []
 
   /// - Parameters:
   ///   - connections: The first is the one that the first records were brought in over.
   ///   - total: What has been done so far, with the import's id.
-  ///   - storeWasEmpty: Whether there were no events before: what is there already came earlier in the
-  ///     source.
+  ///   - storeWasEmpty: Whether there were no events before.
   init(
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
     record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
   ) throws {
-    self.storeWasEmpty = storeWasEmpty
+    brought = storeWasEmpty ? [] : nil
     self.columns = columns
     self.record = record
     self.total = total
@@ -91,6 +93,7 @@ final class CatalogueImport {
           from: &source, lookahead: item, record: &record, limit: room(on: lane))
         total.receiveDuration += begun.elapsed
         total.bytes = source.bytesRead
+        countRepeated(in: portion)
         try finish(lane)
         for other in lanes where other !== lane && !other.keys.isDisjoint(with: portion.keys) {
           try commit(other)
@@ -105,12 +108,17 @@ final class CatalogueImport {
       throw error
     }
     total.isComplete = item == nil
-    if storeWasEmpty {
-      total.duplicate += total.updated + total.unchanged
-      total.updated = 0
-      total.unchanged = 0
-    }
+    // They were counted as what became of them.
+    let updated = min(repeated, total.updated)
+    total.updated -= updated
+    total.unchanged -= repeated - updated
+    total.duplicate += repeated
     return total
+  }
+
+  private func countRepeated(in portion: ImportPortion) {
+    guard let known = brought, known.count < Importer.longestFeed else { return }
+    for key in portion.codeKeys where brought?.insert(key).inserted == false { repeated += 1 }
   }
 
   /// How many records the lane's open transaction still takes, or the next one.

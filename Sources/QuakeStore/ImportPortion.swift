@@ -120,6 +120,13 @@ final class ImportPortion {
     for row in rows { try values.withBytes(row.values, body) }
   }
 
+  /// The hashes of the codes.
+  var codeKeys: [UInt64] {
+    codes.withUnsafeBytes { all in
+      rows.map { UnsafeRawBufferPointer(rebasing: all[$0.code]).idKey }
+    }
+  }
+
   /// The codes, in their order.
   var eventCodes: [String] { rows.map { String(decoding: codes[$0.code], as: UTF8.self) } }
 

@@ -93,7 +93,7 @@ public struct Importer {
   private var commitsOnTheWay: Bool { options.commitEvery != nil && !options.dryRun }
 
   /// The services cut feeds off at this many: what is longer is a catalogue, and brought in by portions.
-  private static let longestFeed: Int64 = 20_000
+  static let longestFeed: Int64 = 20_000
 
   /// How many records are staged at once: a snapshot that is judged, or may yet say of when it is, whole.
   private func firstLimit(of source: some ImportSource) -> Int64 {
