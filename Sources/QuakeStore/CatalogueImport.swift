@@ -34,16 +34,20 @@ final class CatalogueImport {
   private let record: ImportRecord
   /// Commit after so many records; nil: the transaction is the caller's.
   private let commitEvery: Int64?
+  private let storeWasEmpty: Bool
   private var total: ImportReport
   private var spare: [ImportPortion] = []
 
   /// - Parameters:
   ///   - connections: The first is the one that the first records were brought in over.
   ///   - total: What has been done so far, with the import's id.
+  ///   - storeWasEmpty: Whether there were no events before: what is there already came earlier in the
+  ///     source.
   init(
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
-    record: ImportRecord, total: ImportReport
+    record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
   ) throws {
+    self.storeWasEmpty = storeWasEmpty
     self.columns = columns
     self.record = record
     self.total = total
@@ -101,6 +105,11 @@ final class CatalogueImport {
       throw error
     }
     total.isComplete = item == nil
+    if storeWasEmpty {
+      total.duplicate += total.updated + total.unchanged
+      total.updated = 0
+      total.unchanged = 0
+    }
     return total
   }
 

@@ -14,12 +14,14 @@ struct ImportMerge {
   var claims: [(id: String, code: String)]?
 
   /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
-  private static let analyzeFrom = 1_000
+  private static let analyzeFrom = 20_000
 
   private var asOf: Parameter { .text(generated?.description) }
 
   /// Makes the staged records ready for questions: of each code there is one.
-  func prepare(_ batch: inout ImportReport) throws {
+  ///
+  /// - Parameter mayHaveDuplicates: Whether that is not known to be so.
+  func prepare(_ batch: inout ImportReport, mayHaveDuplicates: Bool) throws {
     // What a feed is about is in memory: a few thousand events are looked up sooner than all are read.
     try connection.execute(
       "select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true)")
@@ -27,6 +29,7 @@ struct ImportMerge {
       // What the questions join by; all columns would take several times as long.
       try connection.execute("analyze pg_temp.quake_staging (code, ids, reject_reason)")
     }
+    guard mayHaveDuplicates else { return }
     batch.duplicate = Int64(try connection.execute(ImportStatements.removeDuplicates).affectedRows)
   }
 

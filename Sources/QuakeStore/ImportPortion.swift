@@ -81,28 +81,15 @@ final class ImportPortion {
       guard let code else { return }
       codes.append(contentsOf: code)
       for place in 0..<8 { prefix = prefix << 8 | UInt64(place < code.count ? code[place] : 0) }
-      keys.insert(Self.key(code))
+      keys.insert(code.idKey)
     }
     let code = codeStart..<codes.count
     rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
-    record.withUTF8(.ids) { ids in
-      // Most events have one id, with a comma on either side.
-      if let ids, ids.count != code.count + 2 { appendIDs(ids, code) }
-    }
-  }
-
-  private func appendIDs(_ ids: UnsafeRawBufferPointer, _ code: Range<Int>) {
-    for id in ids.split(separator: UInt8(ascii: ",")) where !id.elementsEqual(codes[code]) {
+    record.forEachOtherID { id in
       otherIDs.append(
         (String(decoding: id, as: UTF8.self), String(decoding: codes[code], as: UTF8.self)))
-      keys.insert(Self.key(UnsafeRawBufferPointer(rebasing: id)))
+      keys.insert(id.idKey)
     }
-  }
-
-  private static func key(_ id: UnsafeRawBufferPointer) -> UInt64 {
-    var hasher = Hasher()
-    hasher.combine(bytes: id)
-    return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
   private func sort() {

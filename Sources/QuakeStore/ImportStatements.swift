@@ -36,6 +36,11 @@ struct ImportStatements {
         """)
   }
 
+  /// Whether nothing is known of any event.
+  static let isStoreEmpty: SQL = """
+    select not exists (select from quake.quake) and not exists (select from quake.quake_alias)
+    """
+
   /// Whether any of the ids $1 is known as another id of an event, or any of $2 is an event's own.
   static let isAnyKnown: SQL = """
     select exists (select from quake.quake_alias where id = any($1::text[]))
