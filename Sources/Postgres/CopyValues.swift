@@ -45,9 +45,8 @@ public struct CopyValues: ~Copyable {
 
   /// Bytes that are part of the format already.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    guard let base = bytes.baseAddress else { return }
     reserve(bytes.count)
-    (memory.baseAddress! + count).copyMemory(from: base, byteCount: bytes.count)
+    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
 

@@ -8,7 +8,7 @@ extension EmbeddedServer {
       # Quake's embedded server. Set once, when the data folder was made; change what you like.
       # Address, socket, port and log folder are given at each start and cannot be changed here.
       cluster_name = 'quake'
-      max_connections = 200
+      max_connections = 600           # a watcher is one
       shared_buffers = 128MB
       jit = off                       # many small statements: compiling them costs more than it saves
       timezone = 'UTC'

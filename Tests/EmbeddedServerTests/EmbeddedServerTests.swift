@@ -43,7 +43,7 @@ struct EmbeddedServerTests {
       let expected = [
         "listen_addresses": "", "fsync": "on", "full_page_writes": "on",
         "synchronous_commit": "on", "jit": "off", "shared_buffers": "128MB",
-        "max_connections": "200", "data_checksums": "on", "max_wal_size": "4GB",
+        "max_connections": "600", "data_checksums": "on", "max_wal_size": "4GB",
         "TimeZone": "UTC", "server_encoding": "UTF8", "unix_socket_permissions": "0700",
       ]
       for (name, value) in expected {
