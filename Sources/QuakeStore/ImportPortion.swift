@@ -137,6 +137,11 @@ final class ImportPortion {
     for row in rows { try values.withBytes(row.values, body) }
   }
 
+  /// All the ids that it says something of.
+  var allIDs: [String] {
+    rows.map { String(decoding: codes[$0.code], as: UTF8.self) } + otherIDs.map(\.id)
+  }
+
   /// The other ids that no record of the portion has as its own code: such an id may be that of a
   /// stored event, which then gives way.
   var claims: [String] {

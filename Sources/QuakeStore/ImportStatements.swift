@@ -36,13 +36,15 @@ struct ImportStatements {
         """)
   }
 
-  /// The other ids of events that were not there before: $1, and the events' codes: $2.
+  /// The other ids of events that were not there before: $1, the events' codes: $2, and when the source
+  /// was generated: $3. Nothing was known of these ids.
   static let addAliases: SQL = """
-    insert into quake.quake_alias as a (id, code)
-    select distinct on (i.id) i.id, i.code
+    insert into quake.quake_alias (id, code, as_of)
+    select distinct on (i.id) i.id, i.code, $3::timestamptz
       from unnest($1::text[], $2::text[]) i (id, code)
+     where not exists (select from quake.quake q where q.code = i.id)
      order by i.id, i.code
-    on conflict (id) do update set code = excluded.code where a.code <> excluded.code
+    on conflict do nothing
     """
 
   /// Of the records of one code the last counts. The join is there so that a feed without any, which

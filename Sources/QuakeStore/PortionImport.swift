@@ -61,7 +61,7 @@ struct PortionImport {
 
   /// Copies the events into the table itself: without staging, joining and looking for conflicts this
   /// takes half the time. False, and nothing done, if one of them is there already, or claims an id of
-  /// one that is.
+  /// one that is, or anything is known of one of the ids.
   private func copyNew(_ portion: ImportPortion) throws -> Bool {
     let claims = portion.claims
     if !claims.isEmpty {
@@ -69,6 +69,11 @@ struct PortionImport {
         "select exists (select from quake.quake where code = any($1::text[]))", [.array(claims)])
       if found.bool(0, 0) != false { return false }
     }
+    // What has been said of an id before may be newer.
+    let known = try connection.execute(
+      "select exists (select from quake.quake_alias where id = any($1::text[]))",
+      [.array(portion.allIDs)])
+    if known.bool(0, 0) != false { return false }
     let asOf = generated
     try connection.execute("savepoint quake_portion")
     do {
@@ -92,7 +97,10 @@ struct PortionImport {
     let others = portion.otherIDs
     if !others.isEmpty {
       try connection.execute(
-        ImportStatements.addAliases, [.array(others.map(\.id)), .array(others.map(\.code))])
+        ImportStatements.addAliases,
+        [
+          .array(others.map(\.id)), .array(others.map(\.code)), .text(generated?.description),
+        ])
     }
     return true
   }
