@@ -139,7 +139,9 @@ public struct Importer {
       connection: connection, options: options, columns: source.columns,
       generated: total.generated, scope: scope)
     try merge.prepare(&batch)
-    if isWhole { total.quarantine = try judge(total.generated, &batch) }
+    if isWhole {
+      total.quarantine = try judge(total.generated, saysWhen: source.generated != nil, &batch)
+    }
     if total.quarantine == nil {
       if isLast { try refuseIfNothingIsUsable(in: total, and: batch) }
       try merge.merge(&batch)
@@ -162,12 +164,12 @@ public struct Importer {
   }
 
   private func judge(
-    _ generated: Timestamp?, _ batch: inout ImportReport
+    _ generated: Timestamp?, saysWhen: Bool, _ batch: inout ImportReport
   ) throws -> QuarantineVerdict? {
     guard let limits = options.limits else { return nil }
     let judge = SnapshotJudge(
       limits: limits, feed: options.feed, scope: options.scope, generated: generated,
-      firstReject: batch.firstReject?.reason, connection: connection)
+      saysWhen: saysWhen, firstReject: batch.firstReject?.reason, connection: connection)
     let (verdict, rejected) = try judge.judge()
     batch.rejected += rejected
     if rejected > 0, batch.firstReject == nil {
