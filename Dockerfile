@@ -13,8 +13,9 @@ WORKDIR /src
 COPY Package.swift ./
 COPY migrations migrations
 COPY Sources Sources
-# The manifest names the test targets, so their folders have to be there.
+# The manifest names the test targets and the benchmark, so their folders have to be there.
 COPY Tests Tests
+COPY Benchmarks Benchmarks
 RUN swift build -c release --static-swift-stdlib \
  && bin=$(swift build -c release --static-swift-stdlib --show-bin-path) \
  && install -D --strip -t /out \

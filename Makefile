@@ -11,7 +11,7 @@ FEED ?= all_day
 PREFIX ?= /usr/local
 BIN := $(CURDIR)/.build/release
 TOOLS := quake-ingest quake-watch quake-query quake-admin
-SOURCES := Package.swift Sources Tests migrations
+SOURCES := Package.swift Sources Tests Benchmarks migrations
 
 # The standard library is linked in: the tools need no Swift on the machine they run on, and an idle
 # one needs half the memory.
@@ -62,9 +62,13 @@ format: ## format the sources
 schema: setup ## write migrations/schema.sql anew, after a new migration
 	QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
 
+# QUICK=1 takes minutes, ONLY=a,b,d measures these workloads, EVENTS=N takes so many instead of a
+# million, BENCH has further options. PYTHON is the one that has psycopg and dlt.
 .PHONY: bench
-bench: build ## measure an import of EVENTS events (default 1000000) against psql's \copy of the same rows
-	@Benchmarks/import.sh "$(BIN)" "$${EVENTS:-1000000}"
+bench: build ## measure, beside the database's limit and other tools (QUICK=1, ONLY=a,b)
+	@"$(BIN)/quake-bench" $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(EVENTS),--events $(EVENTS)) --markdown .build/benchmarks.md $(BENCH)
+	echo "also in .build/benchmarks.md, as Markdown"
 
 .PHONY: soak
 soak: build ## run the long variants of the tests

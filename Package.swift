@@ -60,6 +60,7 @@ let package = Package(
         .embedInCode("0005_judging.sql"),
         .embedInCode("0006_workers.sql"),
         .embedInCode("0007_backfill.sql"),
+        .embedInCode("0008_commit.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
@@ -116,6 +117,19 @@ let package = Package(
         "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeStore", "QuakeModel",
         "Postgres",
         "CommandLine",
+      ],
+      swiftSettings: strict),
+
+    // Measures; not installed.
+    .executableTarget(
+      name: "quake-bench",
+      dependencies: [
+        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeStore",
+        "QuakeModel", "Postgres", "CommandLine",
+      ],
+      path: "Benchmarks",
+      exclude: [
+        "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
       ],
       swiftSettings: strict),
 

@@ -12,5 +12,6 @@ public enum EmbeddedMigrations {
     ("0005_judging.sql", PackageResources._005_judging_sql),
     ("0006_workers.sql", PackageResources._006_workers_sql),
     ("0007_backfill.sql", PackageResources._007_backfill_sql),
+    ("0008_commit.sql", PackageResources._008_commit_sql),
   ]
 }

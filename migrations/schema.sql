@@ -123,25 +123,25 @@ CREATE FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-  place constant text := current_setting('quake.pending', true);
-  pending record;
+  place text := current_setting('quake.pending', true);
+  transaction_id bigint;
 begin
   if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
     update quake.change_pending p
        set inserted = p.inserted + p_inserted, updated = p.updated + p_updated,
            deleted = p.deleted + p_deleted, truncated = p.truncated + p_truncated
      where p.ctid = place::tid and p.xid = pg_current_xact_id()
-    returning p.transaction_id, p.ctid as place into pending;
+    returning p.transaction_id, p.ctid::text into transaction_id, place;
     if found then
-      perform set_config('quake.pending', pending.place::text, true);
-      return pending.transaction_id;
+      place := set_config('quake.pending', place, true);
+      return transaction_id;
     end if;
   end if;
   insert into quake.change_pending as p
   values (pg_current_xact_id(), nextval('quake.transaction_id'), p_inserted, p_updated, p_deleted, p_truncated)
-  returning p.transaction_id, p.ctid as place into pending;
-  perform set_config('quake.pending', pending.place::text, true);
-  return pending.transaction_id;
+  returning p.transaction_id, p.ctid::text into transaction_id, place;
+  place := set_config('quake.pending', place, true);
+  return transaction_id;
 end
 $_$;
 COMMENT ON FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) IS 'adds to the counts of the running transaction; the first call marks it as one to be numbered at commit';
@@ -150,10 +150,9 @@ CREATE FUNCTION quake.change_pending__number() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-  place constant text := current_setting('quake.pending', true);
-  import_setting constant text := current_setting('quake.import', true);
+  place text := current_setting('quake.pending', true);
+  import_setting constant text := nullif(current_setting('quake.import', true), '');
   author constant text := nullif(current_setting('quake.author', true), '');
-  context constant text := nullif(current_setting('quake.context', true), '');
   nonce constant text := substr(gen_random_uuid()::text, 1, 8);
   pending quake.change_pending;
   import_id bigint;
@@ -169,7 +168,7 @@ begin
      where p.xid = new.xid and p.transaction_id = new.transaction_id
     returning p.* into pending;
   end if;
-  perform set_config('quake.pending', '', true);
+  place := set_config('quake.pending', '', true);
   -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again
   -- for something else.
   if current_setting('synchronous_commit') = 'off' then
@@ -185,7 +184,8 @@ begin
   perform pg_advisory_xact_lock(x'7175616b6501'::bigint);
   new_token := nextval('quake.token');
   insert into quake.change_transaction values (
-    new_token, nonce, pending.transaction_id, author, context,
+    new_token, nonce, pending.transaction_id, author,
+    nullif(current_setting('quake.context', true), ''),
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
     pending.inserted, pending.updated, pending.deleted, pending.truncated, import_id);
@@ -929,8 +929,7 @@ CREATE TABLE quake.change_transaction (
     updated bigint NOT NULL,
     deleted bigint NOT NULL,
     truncated bigint NOT NULL,
-    import_id bigint,
-    CONSTRAINT change_transaction_nonce_form CHECK ((nonce ~ '^[0-9a-f]{8}$'::text))
+    import_id bigint
 );
 COMMENT ON TABLE quake.change_transaction IS 'one row for each committed transaction that changed events, in commit order';
 COMMENT ON COLUMN quake.change_transaction.token IS 'number of the transaction, in commit order; written token.nonce where it leaves the database';

@@ -160,13 +160,19 @@ public final class Connection {
   private static func wait(
     _ socket: Int32, for events: Int16, until deadline: Deadline?, wake: Int32?
   ) -> WaitOutcome {
-    var descriptors = [pollfd(fd: socket, events: events, revents: 0)]
-    if let wake { descriptors.append(pollfd(fd: wake, events: Int16(POLLIN), revents: 0)) }
+    // A tuple, because an array would be allocated for each wait. poll(2) passes over a descriptor
+    // below 0.
+    var descriptors = (
+      pollfd(fd: socket, events: events, revents: 0),
+      pollfd(fd: wake ?? -1, events: Int16(POLLIN), revents: 0)
+    )
     while true {
-      let count = poll(&descriptors, nfds_t(descriptors.count), deadline?.pollTimeout ?? -1)
-      if count > 0 {
-        return wake != nil && descriptors[1].revents != 0 ? .woken : .ready
+      let count = withUnsafeMutableBytes(of: &descriptors) { bytes in
+        poll(
+          bytes.bindMemory(to: pollfd.self).baseAddress, wake == nil ? 1 : 2,
+          deadline?.pollTimeout ?? -1)
       }
+      if count > 0 { return descriptors.1.revents != 0 ? .woken : .ready }
       if count == 0 { return .timedOut }
       // Interrupted by a signal whose handler did not write to the wake descriptor: go on.
     }
@@ -175,6 +181,11 @@ public final class Connection {
   /// Waits until the server has sent something, as it does for a notification.
   public func wait(until deadline: Deadline, wake: Int32? = nil) -> WaitOutcome {
     Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: wake)
+  }
+
+  /// Waits without looking at what the server sends.
+  public static func pause(for duration: Duration, wake: Int32? = nil) -> WaitOutcome {
+    wait(-1, for: 0, until: Deadline(after: duration), wake: wake)
   }
 
   /// Takes the notifications that have arrived; never blocks.
@@ -192,6 +203,20 @@ public final class Connection {
       PQfreemem(notification)
     }
     return notifications
+  }
+
+  /// Drops the notifications that have arrived; never blocks.
+  ///
+  /// - Returns: Whether there were any.
+  /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
+  public func dropNotifications() throws(PostgresError) -> Bool {
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    var wereAny = false
+    while let notification = PQnotifies(connection) {
+      wereAny = true
+      PQfreemem(notification)
+    }
+    return wereAny
   }
 
   // MARK: - Statements
@@ -524,19 +549,22 @@ private func withCStrings<Value>(
   _ strings: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
 ) -> Value {
   var storage: [UInt8] = []
-  var offsets: [Int?] = []
+  storage.reserveCapacity(strings.reduce(0) { $0 + ($1?.utf8.count ?? 0) + 1 })
   for string in strings {
-    offsets.append(string.map { _ in storage.count })
-    if let string {
-      storage.append(contentsOf: string.utf8)
-      storage.append(0)
-    }
+    guard let string else { continue }
+    storage.append(contentsOf: string.utf8)
+    storage.append(0)
   }
   return storage.withUnsafeBytes { bytes in
-    let pointers: [UnsafePointer<CChar>?] =
-      offsets.map { offset in
-        offset.flatMap { bytes.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
-      } + [nil]
-    return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+    withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: strings.count + 1) {
+      pointers in
+      var next = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+      for (index, string) in strings.enumerated() {
+        pointers.initializeElement(at: index, to: string == nil ? nil : next)
+        if let string { next = next?.advanced(by: string.utf8.count + 1) }
+      }
+      pointers.initializeElement(at: strings.count, to: nil)
+      return body(UnsafePointer(pointers.baseAddress))
+    }
   }
 }

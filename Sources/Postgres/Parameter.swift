@@ -28,10 +28,20 @@ public enum Parameter: Sendable {
 
   /// An array of texts (`text[]`). None may contain NUL.
   public static func array(_ values: some Sequence<String>) -> Parameter {
-    let elements = values.map { value in
-      "\"" + value.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
+    var text: [UInt8] = [UInt8(ascii: "{")]
+    for value in values {
+      if text.count > 1 { text.append(UInt8(ascii: ",")) }
+      text.append(UInt8(ascii: "\""))
+      for byte in value.utf8 {
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+          text.append(UInt8(ascii: "\\"))
+        }
+        text.append(byte)
+      }
+      text.append(UInt8(ascii: "\""))
     }
-    return .text("{" + elements.joined(separator: ",") + "}")
+    text.append(UInt8(ascii: "}"))
+    return .text(String(decoding: text, as: UTF8.self))
   }
 
   /// An array of integers (`bigint[]`).

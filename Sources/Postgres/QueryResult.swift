@@ -71,67 +71,28 @@ public struct QueryResult: ~Copyable {
     text(row, column).map { $0 == "t" }
   }
 
-  /// An integer of 2, 4 or 8 bytes in the binary format; nil for null.
-  public func binaryInteger(_ row: Int, _ column: Int) -> Int64? {
-    guard !isNull(row, column) else { return nil }
-    let bytes = bytes(row, column)
-    switch bytes.count {
-    case 2: return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
-    case 4: return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
-    case 8: return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
-    default: return nil
-    }
+  /// A value in the binary format, valid while the result lives.
+  public func binary(_ row: Int, _ column: Int) -> BinaryValue {
+    BinaryValue(isNull(row, column) ? nil : bytes(row, column))
   }
+
+  /// An integer of 2, 4 or 8 bytes in the binary format; nil for null.
+  public func binaryInteger(_ row: Int, _ column: Int) -> Int64? { binary(row, column).integer }
 
   /// A `double precision` in the binary format; nil for null.
-  public func binaryDouble(_ row: Int, _ column: Int) -> Double? {
-    guard !isNull(row, column) else { return nil }
-    let bytes = bytes(row, column)
-    guard bytes.count == 8 else { return nil }
-    return Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
-  }
+  public func binaryDouble(_ row: Int, _ column: Int) -> Double? { binary(row, column).double }
 
   /// A `boolean` in the binary format; nil for null.
-  public func binaryBool(_ row: Int, _ column: Int) -> Bool? {
-    isNull(row, column) ? nil : bytes(row, column).first.map { $0 != 0 }
-  }
+  public func binaryBool(_ row: Int, _ column: Int) -> Bool? { binary(row, column).bool }
 
   /// A `timestamptz` in the binary format, as microseconds since 1970-01-01T00:00:00Z; the first and
   /// the last `Int64` for the infinite ones; nil for null.
   public func binaryTimestamp(_ row: Int, _ column: Int) -> Int64? {
-    binaryInteger(row, column).map { value in
-      if value == .min { return .min }
-      let (microseconds, overflow) = value.addingReportingOverflow(postgresEpochMicroseconds)
-      return overflow ? .max : microseconds
-    }
+    binary(row, column).timestamp
   }
 
   /// The elements of a `text[]` without nulls in the binary format; nil for null.
   public func binaryTextArray(_ row: Int, _ column: Int) -> [String]? {
-    guard !isNull(row, column) else { return nil }
-    let bytes = bytes(row, column)
-    // Dimensions, flags, element type; then for each dimension its length and lower bound.
-    guard bytes.count >= 12 else { return nil }
-    func int32(at offset: Int) -> Int {
-      Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)))
-    }
-    guard int32(at: 0) == 1, bytes.count >= 20 else { return [] }
-    var elements: [String] = []
-    var offset = 20
-    for _ in 0..<int32(at: 12) {
-      guard offset + 4 <= bytes.count else { return nil }
-      let length = max(0, int32(at: offset))
-      offset += 4
-      guard offset + length <= bytes.count else { return nil }
-      elements.append(
-        String(
-          decoding: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)]),
-          as: UTF8.self))
-      offset += length
-    }
-    return elements
+    binary(row, column).textArray
   }
 }
-
-/// PostgreSQL counts time from 2000-01-01; this is that moment in microseconds since 1970-01-01.
-let postgresEpochMicroseconds: Int64 = 946_684_800_000_000

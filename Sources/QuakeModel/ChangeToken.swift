@@ -21,10 +21,15 @@ public struct ChangeToken: Hashable, Sendable {
   /// The token of transaction `number`, from 1, with its nonce as the database stores it (eight
   /// lower-case hexadecimal digits); nil if either is not of that form.
   public init?(number: Int64, nonce: some StringProtocol) {
-    guard number > 0, nonce.utf8.count == 8,
-      nonce.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
-      let value = UInt32(nonce, radix: 16)
-    else { return nil }
+    guard number > 0, nonce.utf8.count == 8 else { return nil }
+    var value: UInt32 = 0
+    for digit in nonce.utf8 {
+      switch digit {
+      case 0x30...0x39: value = value << 4 | UInt32(digit - 0x30)
+      case 0x61...0x66: value = value << 4 | UInt32(digit - 0x61 + 10)
+      default: return nil
+      }
+    }
     self.init(number: number, nonce: value)
   }
 

@@ -3,12 +3,14 @@ import Glibc
 /// Makes up events one by one: where, how strong, and everything that follows from it.
 struct EventGenerator: Sendable {
   /// The number of events and ids made so far; each id has its own.
-  private var serial = 0
+  private var serial: Int
   private let year: Int
 
-  /// Ids carry the year of `now`, as those of Texas, Oklahoma and Alaska do.
-  init(year: Int) {
+  /// Ids carry the year of `now`, as those of Texas, Oklahoma and Alaska do. They are numbered after
+  /// `serial`.
+  init(year: Int, serial: Int = 0) {
     self.year = year
+    self.serial = serial
   }
 
   /// Where and how strong a new event should be.

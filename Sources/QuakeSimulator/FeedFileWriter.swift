@@ -5,7 +5,7 @@ public import QuakeModel
 ///
 /// The events reach back from an instant, the latest first, as many a day as there really are
 /// (11,000 in 30 days): a million span seven and a half years. The same seed, count and instant give
-/// the same bytes.
+/// the same bytes, and the same events with other contents where some of them are revised.
 public struct FeedFileWriter: Sendable {
   /// What the events are made from.
   public var seed: UInt64
@@ -15,6 +15,11 @@ public struct FeedFileWriter: Sendable {
   public var now: Timestamp
   /// GeoJSON, CSV or FDSN text.
   public var format: FeedFormat
+  /// How many of the events, chosen by the seed, have been revised: at most all. The others are as they
+  /// are without; the snapshot is of a minute later.
+  public var revised = 0
+  /// Ids are numbered after this: catalogues of different events begin far enough from each other.
+  public var serial = 0
 
   /// Begins the addresses in `url` and `detail`.
   private static let linkBase = "https://earthquake.usgs.gov"
@@ -43,27 +48,36 @@ public struct FeedFileWriter: Sendable {
     to descriptor: Int32, progress: (Int) -> Bool = { _ in true }
   ) throws(SimulatorError) -> Int {
     var random = SeededGenerator(seed: seed)
-    var generator = EventGenerator(year: now.calendarYear)
+    var generator = EventGenerator(year: now.calendarYear, serial: serial)
+    // Chance of its own, so that revisions leave the other events as they are.
+    var reviser = EventReviser(random: SeededGenerator(seed: ~seed))
+    var revisionsLeft = revised
     var encoder = FeatureEncoder(linkBase: Self.linkBase)
     var bounds = FeedDocument.Bounds()
     var buffer: [UInt8] = []
     buffer.reserveCapacity(Self.bufferSize + 4096)
     var written = 0
     let end = now.milliseconds
+    let later = end + (revised > 0 ? 60_000 : 0)
     switch format {
     case .csv: buffer.append(contentsOf: FeatureEncoder.csvHeader.utf8)
     case .text: buffer.append(contentsOf: FeatureEncoder.textHeader.utf8)
     case .geojson:
       let metadata = FeedDocument.Metadata(
-        generated: end, url: Self.linkBase + "/fdsnws/event/1/query?format=geojson",
+        generated: later, url: Self.linkBase + "/fdsnws/event/1/query?format=geojson",
         title: "Simulated Earthquakes")
       FeedDocument.appendHead(metadata, count: events, to: &buffer)
     }
     for index in 0..<events {
       let time = end - Int64((Double(index) + random.unit()) * Self.interval) - 1
-      let event = generator.event(
+      var event = generator.event(
         .anywhere, time: time, appeared: min(end, time + 60_000 + Int64(random.below(3_600_000))),
         random: &random)
+      // Each choice of that many is equally likely.
+      if revisionsLeft > 0, reviser.random.below(events - index) < revisionsLeft {
+        revisionsLeft -= 1
+        _ = reviser.revise(&event, now: later)
+      }
       switch format {
       case .csv: encoder.appendRow(event, to: &buffer)
       case .text: encoder.appendTextRow(event, to: &buffer)

@@ -11,16 +11,18 @@ final class CatalogueImport {
   /// A connection, and what has been done in its open transaction.
   private final class Lane {
     let lane: ImportLane
+    let work: PortionImport
     var isOpen = false
     var report = ImportReport()
     var keys: Set<UInt64> = []
+    /// The portion that is under way.
     var portion: ImportPortion?
-    /// What the work under way has to tell, once it is finished.
-    var latest = ImportReport()
-    var isCommitted = false
+    /// Whether the transaction ends with it.
+    var ends = false
 
-    init(_ connection: Connection) {
+    init(_ connection: Connection, _ work: PortionImport) {
       lane = ImportLane(connection)
+      self.work = work
     }
   }
 
@@ -28,40 +30,42 @@ final class CatalogueImport {
   private static let mostInParallel: Int64 = 65_536
 
   private let lanes: [Lane]
-  private let options: ImportOptions
   private let columns: [QuakeColumn]
   private let record: ImportRecord
   /// Commit after so many records; nil: the transaction is the caller's.
   private let commitEvery: Int64?
+  private let storeWasEmpty: Bool
   private var total: ImportReport
   private var spare: [ImportPortion] = []
-  /// Whether the last portion was of new events only, as the next then is, too.
-  private var expectsNew: Bool
-  /// A late snapshot is merged: what came after it may know better.
-  private let mayBeNew: Bool
 
   /// - Parameters:
   ///   - connections: The first is the one that the first records were brought in over.
   ///   - total: What has been done so far, with the import's id.
+  ///   - storeWasEmpty: Whether there were no events before: what is there already came earlier in the
+  ///     source.
   init(
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
-    record: ImportRecord, total: ImportReport
+    record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
   ) throws {
-    self.options = options
+    self.storeWasEmpty = storeWasEmpty
     self.columns = columns
     self.record = record
     self.total = total
     let most = connections.count > 1 ? Self.mostInParallel : .max
     commitEvery = options.dryRun ? nil : options.commitEvery.map { min(Int64($0), most) }
-    expectsNew = total.inserted == total.seen - total.rejected - total.duplicate
+    var mayCopy = false
     if let generated = total.generated {
-      mayBeNew =
-        try connections[0].execute(ImportStatements.hasNewer, [.text(generated.description)])
-        .bool(0, 0) == false
-    } else {
-      mayBeNew = false
+      let newer = try connections[0].execute(
+        ImportStatements.hasNewer, [.text(generated.description)])
+      mayCopy = newer.bool(0, 0) == false
     }
-    lanes = connections.map { Lane($0) }
+    lanes = connections.map { connection in
+      Lane(
+        connection,
+        PortionImport(
+          connection: connection, options: options, columns: columns, total: total,
+          mayCopy: mayCopy))
+    }
   }
 
   deinit {
@@ -81,9 +85,7 @@ final class CatalogueImport {
       while item != nil, commitEvery == nil || !shouldStop() {
         let lane = lanes[turn % lanes.count]
         turn += 1
-        let portion =
-          spare.popLast()
-          ?? ImportPortion(columns: columns, keepsKeys: lanes.count > 1)
+        let portion = spare.popLast() ?? ImportPortion(columns: columns)
         let begun = ContinuousInstant.now()
         item = try portion.fill(
           from: &source, lookahead: item, record: &record, limit: room(on: lane))
@@ -103,6 +105,11 @@ final class CatalogueImport {
       throw error
     }
     total.isComplete = item == nil
+    if storeWasEmpty {
+      total.duplicate += total.updated + total.unchanged
+      total.updated = 0
+      total.unchanged = 0
+    }
     return total
   }
 
@@ -114,44 +121,50 @@ final class CatalogueImport {
   }
 
   private func start(_ portion: ImportPortion, on lane: Lane, first: Int64) {
-    let work = PortionImport(
-      connection: lane.lane.connection, options: options, columns: columns,
-      generated: total.generated, importID: total.id ?? 0)
-    let expectsNew = expectsNew && mayBeNew
     let begins = !lane.isOpen
-    let isFull = commitEvery.map { lane.report.seen + portion.seen >= $0 } ?? false
-    let connection = lane.lane.connection
-    let record = record
     let commits = commitEvery != nil
+    let before = lane.report
     lane.isOpen = true
     lane.portion = portion
-    lane.keys.formUnion(portion.keys)
+    lane.ends = commitEvery.map { before.seen + portion.seen >= $0 } ?? false
+    if lanes.count > 1 { lane.keys.formUnion(portion.keys) }
+    let ends = lane.ends
+    // Not `self`: the thread must not be the last to let go of what waits for its end.
+    let (work, connection, record) = (lane.work, lane.lane.connection, record)
     lane.lane.start {
       if begins {
         if commits { try connection.begin() }
         try work.prepareTransaction()
       }
-      let report = try work.bringIn(portion, first: first, expectsNew: expectsNew)
-      lane.latest = report
-      guard isFull else { return }
-      var all = lane.report
-      all.add(report)
-      try record.add(all, to: work.importID, over: connection)
-      try connection.commit()
-      lane.isCommitted = true
+      var report = try work.bringIn(portion, first: first)
+      if ends { report = try Self.end(before, report, record, work, connection) }
+      return report
     }
+  }
+
+  /// Ends a transaction of the import's own, in which `before` and `latest` were done; gives `latest`
+  /// with what was still to be merged.
+  private static func end(
+    _ before: ImportReport, _ latest: ImportReport, _ record: ImportRecord, _ work: PortionImport,
+    _ connection: Connection
+  ) throws -> ImportReport {
+    var latest = latest
+    latest.add(try work.mergeStaged())
+    var all = before
+    all.add(latest)
+    try record.add(all, to: work.importID, over: connection)
+    try connection.commit()
+    return latest
   }
 
   /// Waits for the work under way, and takes what it has to tell.
   private func finish(_ lane: Lane) throws {
-    try lane.lane.finish()
     guard let portion = lane.portion else { return }
-    expectsNew = lane.latest.inserted == Int64(portion.count)
-    lane.report.add(lane.latest)
+    if let report = try lane.lane.finish() { lane.report.add(report) }
     lane.portion = nil
     portion.removeAll()
     spare.append(portion)
-    if lane.isCommitted { close(lane) }
+    if lane.ends { close(lane) }
   }
 
   private func close(_ lane: Lane) {
@@ -159,24 +172,23 @@ final class CatalogueImport {
     lane.report = ImportReport()
     lane.keys.removeAll(keepingCapacity: true)
     lane.isOpen = false
-    lane.isCommitted = false
+    lane.ends = false
   }
 
   /// Ends the lane's transaction; one that is the caller's stays open.
   private func commit(_ lane: Lane) throws {
     try finish(lane)
     guard lane.isOpen else { return }
-    if commitEvery != nil {
-      try record.add(lane.report, to: total.id ?? 0, over: lane.lane.connection)
-      try lane.lane.connection.commit()
-    }
+    let rest =
+      commitEvery == nil
+      ? try lane.work.mergeStaged()
+      : try Self.end(lane.report, ImportReport(), record, lane.work, lane.lane.connection)
+    lane.report.add(rest)
     close(lane)
   }
 
   private func abandon(_ lane: Lane) {
     _ = try? lane.lane.finish()
-    if commitEvery != nil, lane.isOpen, !lane.isCommitted {
-      _ = try? lane.lane.connection.rollback()
-    }
+    if commitEvery != nil, lane.isOpen { _ = try? lane.lane.connection.rollback() }
   }
 }

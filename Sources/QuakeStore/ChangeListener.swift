@@ -39,12 +39,15 @@ public struct ChangeListener {
 
   /// Waits until the bell rings, at most for `duration`; where nothing rings, at most for
   /// `pollInterval`. Many rings are one.
-  public func wait(for duration: Duration, wake: Int32) throws(PostgresError)
-    -> Connection.WaitOutcome
+  ///
+  /// - Parameter rest: For how long not to answer the bell, to begin with.
+  public func wait(for duration: Duration, rest: Duration = .zero, wake: Int32)
+    throws(PostgresError) -> Connection.WaitOutcome
   {
     let deadline = Deadline(after: isListening ? duration : min(duration, Self.pollInterval))
+    if rest > .zero, Connection.pause(for: rest, wake: wake) == .woken { return .woken }
     // A notification that came with the answer to a query is here already.
-    while try connection.takeNotifications().isEmpty {
+    while try !connection.dropNotifications() {
       let outcome = connection.wait(until: deadline, wake: wake)
       guard outcome == .ready else { return outcome }
     }

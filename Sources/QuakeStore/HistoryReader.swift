@@ -19,6 +19,7 @@ public struct HistoryReader {
   /// The row handed over last, and the one after which a page was asked for ahead.
   private var last: Row?
   private var ahead: (row: Row, ticket: Connection.AheadTicket)?
+  private var pace = ReadingPace()
 
   /// How far it has come: everything up to here has been handed over.
   public var place: HistoryPlace {
@@ -58,7 +59,7 @@ public struct HistoryReader {
 
   private func verify() throws {
     try Self.verify(token, over: connection)
-    try connection.readInIndexOrder()
+    try connection.readWithOnePlan()
   }
 
   /// Makes sure that a token is one of the history there.
@@ -120,20 +121,30 @@ public struct HistoryReader {
     }
   }
 
-  private func askForPage() throws -> QueryResult {
+  private mutating func askForPage() throws -> QueryResult {
     let from: Row
     if let partial {
       from = Row(transaction: partial.transaction.token.number, version: partial.version)
     } else {
       from = Row(transaction: done > 0 ? token.number : token.number + 1, version: 0)
     }
+    let asked = ContinuousInstant.now()
     do throws(PostgresError) {
-      return try connection.executePrepared(
+      let page = try connection.executePrepared(
         Self.page, Self.parameters(from), format: .binary)
+      pace.add(answerAfter: asked.elapsed, isEmpty: page.rowCount == 0)
+      return page
     } catch {
       throw StoreError(token: error) ?? error
     }
   }
+
+  /// How long the server should be left alone before it is asked for what is new.
+  public var rest: Duration { pace.rest }
+
+  /// Whether the server cannot keep up with all who listen: it is better to ask it after each `rest`
+  /// than to have it ring.
+  public var isCrowded: Bool { pace.isCrowded }
 
   private static func parameters(_ from: Row) -> [Parameter] {
     [.integer(from.transaction), .integer(from.version)]
@@ -143,8 +154,8 @@ public struct HistoryReader {
     _ page: borrowing QueryResult, _ body: (Change) throws -> Void
   ) throws {
     let count = page.rowCount
-    if count == Self.pageSize, let number = page.binaryInteger(count - 1, 0),
-      let version = page.binaryInteger(count - 1, ChangeRow.version)
+    if count == Self.pageSize, let number = page.binaryInteger(count - 1, HistoryRow.token),
+      let version = page.binaryInteger(count - 1, HistoryRow.version)
     {
       let row = Row(transaction: number, version: version)
       let ticket = try connection.sendAhead(Self.page, Self.parameters(row), format: .binary)
@@ -159,8 +170,8 @@ public struct HistoryReader {
   private mutating func handOver(
     _ page: borrowing QueryResult, row: Int, _ body: (Change) throws -> Void
   ) throws {
-    guard let number = page.binaryInteger(row, 0),
-      let version = page.binaryInteger(row, ChangeRow.version)
+    guard let number = page.binaryInteger(row, HistoryRow.token),
+      let version = page.binaryInteger(row, HistoryRow.version)
     else {
       throw StoreError(.inconsistent, "the history returned a row without a token")
     }
@@ -176,7 +187,7 @@ public struct HistoryReader {
       guard partial == nil, done > 0 ? number == token.number : number > token.number else {
         throw Self.outOfOrder(number)
       }
-      transaction = try ChangeRow.transaction(page, row)
+      transaction = try HistoryRow.transaction(page, row)
       position = 0
     }
     guard done <= transaction.changeCount else {
@@ -186,7 +197,7 @@ public struct HistoryReader {
         hint: "Go on after its token alone, or begin again with a snapshot.")
     }
     if position >= done {
-      try body(try ChangeRow.change(page, row, of: transaction, at: position))
+      try body(try HistoryRow.change(page, row, of: transaction, at: position))
     }
     last = Row(transaction: number, version: version)
     if position + 1 == transaction.changeCount {
@@ -211,22 +222,26 @@ public struct HistoryReader {
   /// versions through theirs, which is what keeps 1,000 small transactions as quick as one large one;
   /// the limits are constants so that the planner knows. The transaction the last page ended in is
   /// read again, hence one more of them than rows. Whether a purge has reached the place is asked in
-  /// the same statement, and so of the same snapshot.
+  /// the same statement, and so of the same snapshot; the function is called only to say that one has.
   private static let page = SQL(
     trusted: """
-      select \(ChangeRow.columns())
-        from (select * from quake.change_transaction
-               where (select quake.history_covers($1 - 1)) and token >= $1
-               order by token limit \(pageSize + 1)) t
+      select \(HistoryRow.columns(previous: """
+        (select p from quake.quake_version p
+                where v.op = 'update' and p.code = v.code and p.id < v.id
+                order by p.id desc limit 1)
+        """))
+        from (select t as row, t.token, t.transaction_id, t.client_address
+                from quake.change_transaction t
+               where (select case when $1 - 1 < f.token then quake.history_covers($1 - 1)
+                                  else true end
+                        from quake.history_floor f where f.single)
+                 and t.token >= $1
+               order by t.token limit \(pageSize + 1)) t
        cross join lateral (
-         select * from quake.quake_version v
+         select v as row, v.id, v.op, v.code from quake.quake_version v
           where v.transaction_id = t.transaction_id
             and v.id > case when t.token = $1 then $2::bigint else 0 end
           order by v.id limit \(pageSize)) v
-        left join lateral (
-         select * from quake.quake_version p
-          where v.op = 'update' and p.code = v.code and p.id < v.id
-          order by p.id desc limit 1) p on true
        limit \(pageSize)
       """)
 }

@@ -35,6 +35,18 @@ struct IdentityStatements {
                         where o.code = c.id and o.reject_reason is null)
     """
 
+  /// The same of ids, $1, that are known to be claimed by the events $2, and not to be staged.
+  static let claimedAmong: SQL = """
+    select array_agg(c.id), array_agg(c.successor)
+      from (select distinct on (i.id) i.id, i.successor
+              from unnest($1::text[], $2::text[]) i (id, successor)
+             order by i.id, i.successor) c
+      left join quake.quake_alias a on a.id = c.id
+      left join quake.quake q on q.code = c.id
+     where a.id is null or coalesce(a.named_by, a.code) <> c.successor
+        or q.code is not null and q.superseded_by is null
+    """
+
   /// The events that the snapshot has as events of their own, and that are known to belong to another
   /// one.
   static let own: SQL = """

@@ -13,8 +13,8 @@ final class ImportLane: @unchecked Sendable {
   let connection: Connection
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
-  private var work: (() throws -> Void)?
-  private var outcome: Result<Void, any Error>?
+  private var work: (() throws -> ImportReport)?
+  private var outcome: Result<ImportReport, any Error>?
   private var isOver = false
   private var thread = pthread_t()
 
@@ -44,7 +44,7 @@ final class ImportLane: @unchecked Sendable {
   }
 
   /// Has the thread do `body`; the piece of work before must be finished.
-  func start(_ body: @escaping () throws -> Void) {
+  func start(_ body: @escaping () throws -> ImportReport) {
     pthread_mutex_lock(mutex)
     precondition(work == nil && outcome == nil, "a lane does one thing at a time")
     work = body
@@ -52,14 +52,14 @@ final class ImportLane: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
-  /// Waits until the work under way is done, if there is any, and throws what it threw.
-  func finish() throws {
+  /// Waits until the work under way is done, if there is any; gives what it gave, or throws what it threw.
+  func finish() throws -> ImportReport? {
     pthread_mutex_lock(mutex)
     while work != nil { pthread_cond_wait(changed, mutex) }
     let result = outcome
     outcome = nil
     pthread_mutex_unlock(mutex)
-    try result?.get()
+    return try result?.get()
   }
 
   /// Ends the thread, after the work under way. To be called once, before the lane is let go.

@@ -10,14 +10,18 @@ struct ImportMerge {
   let generated: Timestamp?
   /// What it should hold; nil: nobody knows.
   let scope: SnapshotScope?
+  /// The ids that staged events claim and no staged event has, where that has been found out already.
+  var claims: [(id: String, code: String)]?
 
   /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
-  private static let analyzeFrom = 1_000
+  private static let analyzeFrom = 20_000
 
   private var asOf: Parameter { .text(generated?.description) }
 
   /// Makes the staged records ready for questions: of each code there is one.
-  func prepare(_ batch: inout ImportReport) throws {
+  ///
+  /// - Parameter mayHaveDuplicates: Whether that is not known to be so.
+  func prepare(_ batch: inout ImportReport, mayHaveDuplicates: Bool) throws {
     // What a feed is about is in memory: a few thousand events are looked up sooner than all are read.
     try connection.execute(
       "select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true)")
@@ -25,6 +29,7 @@ struct ImportMerge {
       // What the questions join by; all columns would take several times as long.
       try connection.execute("analyze pg_temp.quake_staging (code, ids, reject_reason)")
     }
+    guard mayHaveDuplicates else { return }
     batch.duplicate = Int64(try connection.execute(ImportStatements.removeDuplicates).affectedRows)
   }
 
@@ -69,8 +74,7 @@ struct ImportMerge {
   private func settleIdentities(
     _ batch: inout ImportReport, isLate: Bool, overwrites: Bool
   ) throws {
-    let claimed =
-      columns.contains(.ids) ? try connection.execute(IdentityStatements.claimed) : nil
+    let claimed = try readClaims()
     let ids = claimed?.text(0, 0)
     let own = overwrites ? try connection.execute(IdentityStatements.own).text(0, 0) : nil
     guard ids != nil || own != nil else { return }
@@ -79,6 +83,15 @@ struct ImportMerge {
       statements.settle, [asOf, .text(ids), .text(claimed?.text(0, 1)), .text(own)])
     batch.superseded = counts.integer(0, 0) ?? 0
     batch.restored += counts.integer(0, 1) ?? 0
+  }
+
+  /// The ids that are claimed, and by which events, where that is news.
+  private func readClaims() throws -> QueryResult? {
+    guard columns.contains(.ids) else { return nil }
+    guard let claims else { return try connection.execute(IdentityStatements.claimed) }
+    guard !claims.isEmpty else { return nil }
+    return try connection.execute(
+      IdentityStatements.claimedAmong, [.array(claims.map(\.id)), .array(claims.map(\.code))])
   }
 
   /// Which events are missing.

@@ -22,7 +22,6 @@ final class ImportPortion {
   private var values = CopyValues(capacity: mostBytes + 64 * 1024)
   private var codes: [UInt8] = []
   private var rows: [Row] = []
-  private let keepsKeys: Bool
   /// Records read, those rejected included.
   private(set) var seen: Int64 = 0
   /// Records whose code came again later in the portion.
@@ -30,16 +29,13 @@ final class ImportPortion {
   /// What could not be taken, with the number of the record within the portion, from 1.
   private(set) var rejects: [(record: Int64, reject: ImportReject)] = []
   /// The ids that events have besides their code.
-  private(set) var otherIDs: [(id: String, code: String)] = []
-  /// Hashes of all the ids in it: two portions that share none can be brought in side by side.
+  private var otherIDs: [(id: String, code: String)] = []
+  /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
   private(set) var keys: Set<UInt64> = []
 
-  /// - Parameters:
-  ///   - columns: What the source can fill.
-  ///   - keepsKeys: Whether `keys` are wanted.
-  init(columns: [QuakeColumn], keepsKeys: Bool) {
+  /// - Parameter columns: What the source can fill.
+  init(columns: [QuakeColumn]) {
     self.columns = columns
-    self.keepsKeys = keepsKeys
   }
 
   /// How many records it has to bring in.
@@ -85,28 +81,15 @@ final class ImportPortion {
       guard let code else { return }
       codes.append(contentsOf: code)
       for place in 0..<8 { prefix = prefix << 8 | UInt64(place < code.count ? code[place] : 0) }
-      if keepsKeys { keys.insert(Self.key(code)) }
+      keys.insert(code.idKey)
     }
     let code = codeStart..<codes.count
     rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
-    record.withUTF8(.ids) { ids in
-      // Most events have one id, with a comma on either side.
-      if let ids, ids.count != code.count + 2 { appendIDs(ids, code) }
-    }
-  }
-
-  private func appendIDs(_ ids: UnsafeRawBufferPointer, _ code: Range<Int>) {
-    for id in ids.split(separator: UInt8(ascii: ",")) where !id.elementsEqual(codes[code]) {
+    record.forEachOtherID { id in
       otherIDs.append(
         (String(decoding: id, as: UTF8.self), String(decoding: codes[code], as: UTF8.self)))
-      if keepsKeys { keys.insert(Self.key(UnsafeRawBufferPointer(rebasing: id))) }
+      keys.insert(id.idKey)
     }
-  }
-
-  private static func key(_ id: UnsafeRawBufferPointer) -> UInt64 {
-    var hasher = Hasher()
-    hasher.combine(bytes: id)
-    return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
   private func sort() {
@@ -137,16 +120,11 @@ final class ImportPortion {
     for row in rows { try values.withBytes(row.values, body) }
   }
 
-  /// All the ids that it says something of.
-  var allIDs: [String] {
-    rows.map { String(decoding: codes[$0.code], as: UTF8.self) } + otherIDs.map(\.id)
-  }
+  /// The codes, in their order.
+  var eventCodes: [String] { rows.map { String(decoding: codes[$0.code], as: UTF8.self) } }
 
-  /// The other ids that no record of the portion has as its own code: such an id may be that of a
-  /// stored event, which then gives way.
-  var claims: [String] {
-    otherIDs.lazy.map(\.id).filter { !self.contains($0) }
-  }
+  /// The other ids that no record of the portion has as its own code, and by which event.
+  var claims: [(id: String, code: String)] { otherIDs.filter { !contains($0.id) } }
 
   private func contains(_ id: String) -> Bool {
     let id = Array(id.utf8)

@@ -10,10 +10,10 @@ struct ImportStaging {
 
   /// Copies records: all, or as many as one batch takes. The first batch takes more if it has to, until
   /// there is a record that can be used: whether there is any decides on the whole import. Returns the
-  /// first record that did not fit.
+  /// first record that did not fit; `ids` is told of all that did.
   func stage(
     from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    before: ImportReport, batch: inout ImportReport, progress: (Int64) -> Void
+    before: ImportReport, batch: inout ImportReport, ids: inout StagedIDs, progress: (Int64) -> Void
   ) throws -> ImportItem? {
     var item = lookahead
     var values = CopyValues()
@@ -26,6 +26,7 @@ struct ImportStaging {
         try writer.int8(before.seen + batch.seen)
         switch current {
         case .record:
+          ids.add(record)
           values.removeAll()
           values.append(record, columns)
           try values.withBytes(0..<values.count) { try writer.values($0) }

@@ -36,15 +36,25 @@ struct ImportStatements {
         """)
   }
 
-  /// The other ids of events that were not there before: $1, the events' codes: $2, and when the source
-  /// was generated: $3. Nothing was known of these ids.
+  /// Whether nothing is known of any event.
+  static let isStoreEmpty: SQL = """
+    select not exists (select from quake.quake) and not exists (select from quake.quake_alias)
+    """
+
+  /// Whether any of the ids $1 is known as another id of an event, or any of $2 is an event's own.
+  static let isAnyKnown: SQL = """
+    select exists (select from quake.quake_alias where id = any($1::text[]))
+        or exists (select from quake.quake where code = any($2::text[]))
+    """
+
+  /// The other ids, $1, of events that were not there before, $2; of two that claim one the first counts.
+  /// $3: when the snapshot was generated.
   static let addAliases: SQL = """
     insert into quake.quake_alias (id, code, as_of)
     select distinct on (i.id) i.id, i.code, $3::timestamptz
       from unnest($1::text[], $2::text[]) i (id, code)
-     where not exists (select from quake.quake q where q.code = i.id)
      order by i.id, i.code
-    on conflict do nothing
+    on conflict (id) do nothing
     """
 
   /// Of the records of one code the last counts. The join is there so that a feed without any, which

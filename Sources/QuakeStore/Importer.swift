@@ -50,35 +50,29 @@ public struct Importer {
     var record = QuakeRecord()
     var lookahead = try source.next(into: &record)
     try connection.execute(ImportStatements.createStaging)
-    let staging = ImportStaging(
-      connection: connection, columns: source.columns, limit: firstLimit(of: source))
     let rest = ImportRecord(
       options: options, format: source.format, startedAt: startedAt, scope: nil)
     var total = ImportReport()
     do {
       try connection.transaction {
-        var batch = ImportReport()
-        let begun = ContinuousInstant.now()
-        lookahead = try staging.stage(
-          from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
-          progress: progress)
-        batch.receiveDuration = begun.elapsed
-        total.bytes = source.bytesRead
-        // No snapshot is of the future: one that says so would hold back all that follow.
-        total.generated = (source.generated ?? options.generated).map { min($0, .now()) }
-        try bringIn(
-          &batch, of: source, startedAt: startedAt, isLast: lookahead == nil, total: &total)
-        total.isComplete = lookahead == nil
-        if !commitsOnTheWay, let first = lookahead {
-          try importRest(
-            of: &source, from: first, &record, rest, over: [connection], &total, shouldStop,
-            progress)
-          try rest.write(&total, complete: true, over: connection)
+        total.generated = age(of: source)
+        if let first = lookahead, try isFirstLoad(of: source) {
+          try loadFirst(
+            from: &source, first, &record, startedAt: startedAt, &total, shouldStop, progress)
+        } else {
+          lookahead = try importFirst(
+            from: &source, lookahead, &record, startedAt: startedAt, &total, progress)
+          if !commitsOnTheWay, let first = lookahead {
+            try importRest(
+              of: &source, from: first, &record, rest, over: [connection], &total, shouldStop,
+              progress)
+            try rest.write(&total, complete: true, over: connection)
+          }
         }
         if options.dryRun { throw DryRun() }
         if total.isComplete { try beforeCommit(total) }
       }
-      if !total.isComplete, let first = lookahead, !shouldStop() {
+      if !total.isComplete, let first = lookahead {
         try importRest(
           of: &source, from: first, &record, rest, over: [connection] + helpers, &total, shouldStop,
           progress)
@@ -111,37 +105,93 @@ public struct Importer {
     return options.limits == nil && isOfKnownAge ? Self.longestFeed : .max
   }
 
+  /// No snapshot is of the future: one that says so would hold back all that follow.
+  private func age(of source: some ImportSource) -> Timestamp? {
+    (source.generated ?? options.generated).map { min($0, .now()) }
+  }
+
+  /// Whether there is nothing yet that the events would have to be compared with.
+  private func isFirstLoad(of source: some ImportSource) throws -> Bool {
+    guard firstLimit(of: source) == Self.longestFeed, !commitsOnTheWay, age(of: source) != nil,
+      options.policy == .incoming || options.policy == .always
+    else { return false }
+    return try connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) ?? false
+  }
+
+  /// Brings all of a source into an empty store.
+  private func loadFirst(
+    from source: inout some ImportSource, _ first: ImportItem, _ record: inout QuakeRecord,
+    startedAt: Timestamp, _ total: inout ImportReport, _ shouldStop: () -> Bool,
+    _ progress: (Int64) -> Void
+  ) throws {
+    let row = ImportRecord(
+      options: options, format: source.format, startedAt: startedAt,
+      scope: SnapshotScope(options.scope, generated: total.generated))
+    try row.write(&total, complete: false, over: connection)
+    try importRest(
+      of: &source, from: first, &record, row, over: [connection], &total, shouldStop, progress,
+      storeWasEmpty: true)
+    try refuseIfNothingIsUsable(in: total, and: ImportReport())
+    try row.write(&total, complete: true, over: connection)
+  }
+
+  /// Stages the first records, all of them where it is a feed, and brings them in. Returns the first that
+  /// did not fit.
+  private func importFirst(
+    from source: inout some ImportSource, _ lookahead: ImportItem?, _ record: inout QuakeRecord,
+    startedAt: Timestamp, _ total: inout ImportReport, _ progress: (Int64) -> Void
+  ) throws -> ImportItem? {
+    let staging = ImportStaging(
+      connection: connection, columns: source.columns, limit: firstLimit(of: source))
+    var batch = ImportReport()
+    var ids = StagedIDs()
+    let begun = ContinuousInstant.now()
+    let next = try staging.stage(
+      from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
+      ids: &ids, progress: progress)
+    batch.receiveDuration = begun.elapsed
+    total.bytes = source.bytesRead
+    total.generated = age(of: source)
+    try bringIn(
+      &batch, of: source, ids, startedAt: startedAt, isLast: next == nil, total: &total)
+    total.isComplete = next == nil
+    return next
+  }
+
   /// Brings in what follows the first records.
   private func importRest(
     of source: inout some ImportSource, from first: ImportItem, _ record: inout QuakeRecord,
     _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
-    _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
+    _ shouldStop: () -> Bool, _ progress: (Int64) -> Void, storeWasEmpty: Bool = false
   ) throws {
     for helper in connections.dropFirst() {
       try helper.execute(ImportStatements.createStaging)
     }
     total = try CatalogueImport(
       connections: connections, options: options, columns: source.columns, record: row,
-      total: total
+      total: total, storeWasEmpty: storeWasEmpty
     ).run(
       from: &source, lookahead: first, record: &record, shouldStop: shouldStop, progress: progress)
   }
 
   /// Judges and merges what is staged, and writes down what was done.
   private func bringIn(
-    _ batch: inout ImportReport, of source: some ImportSource, startedAt: Timestamp, isLast: Bool,
-    total: inout ImportReport
+    _ batch: inout ImportReport, of source: some ImportSource, _ ids: StagedIDs,
+    startedAt: Timestamp, isLast: Bool, total: inout ImportReport
   ) throws {
     let begun = ContinuousInstant.now()
     let isWhole = total.id == nil && isLast
     let scope = isWhole ? SnapshotScope(options.scope, generated: total.generated) : nil
-    let merge = ImportMerge(
+    var merge = ImportMerge(
       connection: connection, options: options, columns: source.columns,
       generated: total.generated, scope: scope)
-    try merge.prepare(&batch)
+    try merge.prepare(&batch, mayHaveDuplicates: ids.mayHaveDuplicates)
+    let rejectedBefore = batch.rejected
     if isWhole {
       total.quarantine = try judge(total.generated, saysWhen: source.generated != nil, &batch)
     }
+    // What the judge has rejected claims nothing, and is none that others could not claim.
+    if batch.rejected == rejectedBefore { merge.claims = ids.claims }
     if total.quarantine == nil {
       if isLast { try refuseIfNothingIsUsable(in: total, and: batch) }
       try merge.merge(&batch)
@@ -154,7 +204,11 @@ public struct Importer {
       options: options, format: source.format, startedAt: startedAt, scope: scope)
     if total.quarantine == nil {
       try record.write(&total, complete: isLast, over: connection)
-      try storeRejects(of: total.id)
+      if batch.rejected > 0 { try storeRejects(of: total.id) }
+      // The history's trigger reads this at commit; it believes it because this very transaction has
+      // written the row.
+      try connection.execute(
+        "select set_config('quake.import', $1, true)", [.text(total.id.map { String($0) })])
     } else {
       try Quarantine(connection: connection).setAside(&total, record, source: source)
     }
@@ -204,10 +258,6 @@ public struct Importer {
       select $1, record, reject_place, reject_reason, reject_raw
         from pg_temp.quake_staging where reject_reason is not null
       """, [.integer(id)])
-    // The history's trigger reads this at commit; it believes it because this very transaction has
-    // written the row.
-    try connection.execute(
-      "select set_config('quake.import', $1, true)", [.text(id.map { String($0) })])
   }
 
   private func readToken(_ total: inout ImportReport) throws {

@@ -1,24 +1,52 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Brings one portion of a long source into the store, in the transaction that is open.
-struct PortionImport {
-  let connection: Connection
-  let options: ImportOptions
-  let columns: [QuakeColumn]
+/// Brings portions of a long source into the store over one connection, in the transaction that is open
+/// there.
+///
+/// New events are copied straight into the table. Others are staged, several portions together, and then
+/// merged like a feed; `mergeStaged` merges the rest, before the transaction ends.
+final class PortionImport {
+  /// So many records are merged together: enough for planning and truncating to cost little, and few
+  /// enough for sorting them in memory.
+  private static let mostStaged = 8_192
+
+  private let connection: Connection
+  private let options: ImportOptions
+  private let columns: [QuakeColumn]
   /// When the snapshot was generated; nil: nobody knows.
-  let generated: Timestamp?
+  private let generated: Timestamp?
   /// The import's row.
   let importID: Int64
+  /// Whether the next events are likely to be new, as the last ones were.
+  private var expectsNew: Bool
+  /// Whether events may be copied straight into the table. What is late may not: what came after it may
+  /// know better.
+  private let mayCopy: Bool
+  private var staged = 0
+  private var stagedKeys: Set<UInt64> = []
+  private var stagedClaims: [(id: String, code: String)] = []
+
+  init(
+    connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
+    mayCopy: Bool
+  ) {
+    self.connection = connection
+    self.options = options
+    self.columns = columns
+    generated = total.generated
+    importID = total.id ?? 0
+    expectsNew = total.inserted == total.seen - total.rejected - total.duplicate
+    self.mayCopy = mayCopy
+  }
 
   /// What holds for a transaction that brings in portions.
   func prepareTransaction() throws(PostgresError) {
-    // Sorts and transition tables of a portion stay in memory. The planner's guess of what a staging table
-    // costs to join is of a disk's making.
+    // Sorts, and the rows that the history's triggers are given, stay in memory.
     try connection.execute(
       """
       select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true),
-             set_config('work_mem', '32MB', true), set_config('quake.author', $1, true),
+             set_config('work_mem', '16MB', true), set_config('quake.author', $1, true),
              set_config('quake.context', $2, true), set_config('quake.import', $3, true)
       """,
       [
@@ -26,15 +54,10 @@ struct PortionImport {
       ])
   }
 
-  /// Brings it in.
+  /// Brings a portion in, or stages it.
   ///
-  /// - Parameters:
-  ///   - first: Number of the portion's first record in the source, from 1.
-  ///   - expectsNew: Whether the events are likely to be new; then they are copied straight into the
-  ///     table. If one is not, the portion is merged after all.
-  func bringIn(
-    _ portion: ImportPortion, first: Int64, expectsNew: Bool
-  ) throws -> ImportReport {
+  /// - Parameter first: Number of the portion's first record in the source, from 1.
+  func bringIn(_ portion: ImportPortion, first: Int64) throws -> ImportReport {
     let begun = ContinuousInstant.now()
     var report = ImportReport()
     report.seen = portion.seen
@@ -43,46 +66,59 @@ struct PortionImport {
     report.firstReject = portion.rejects.first?.reject
     try keep(portion.rejects, first: first)
     if portion.count > 0 {
-      if expectsNew, try copyNew(portion) {
+      if mayCopy, expectsNew, staged == 0, try copy(portion) {
         report.inserted = Int64(portion.count)
       } else {
+        // Of one code the last counts: that it comes in a later merge makes sure of it. Nor is an id that
+        // one event claims another's own within one merge.
+        if staged + portion.count > Self.mostStaged || !stagedKeys.isDisjoint(with: portion.keys) {
+          report.add(try mergeStaged())
+        }
         try stage(portion)
-        try ImportMerge(
-          connection: connection, options: options, columns: columns, generated: generated,
-          scope: nil
-        ).merge(&report)
       }
     }
     report.mergeDuration = begun.elapsed
     return report
   }
 
+  /// Merges what is staged; the report counts what became of it.
+  func mergeStaged() throws -> ImportReport {
+    var report = ImportReport()
+    guard staged > 0 else { return report }
+    report.seen = Int64(staged)
+    try ImportMerge(
+      connection: connection, options: options, columns: columns, generated: generated, scope: nil,
+      claims: stagedClaims
+    ).merge(&report)
+    expectsNew = report.inserted == report.seen
+    // They were counted as seen when they were staged.
+    report.seen = 0
+    staged = 0
+    stagedKeys.removeAll(keepingCapacity: true)
+    stagedClaims.removeAll(keepingCapacity: true)
+    return report
+  }
+
   // MARK: - New events
 
   /// Copies the events into the table itself: without staging, joining and looking for conflicts this
-  /// takes half the time. False, and nothing done, if one of them is there already, or claims an id of
-  /// one that is, or anything is known of one of the ids.
-  private func copyNew(_ portion: ImportPortion) throws -> Bool {
+  /// takes half the time. False, and nothing done, if one of them is there already, or anything is known
+  /// of one of their ids.
+  private func copy(_ portion: ImportPortion) throws -> Bool {
     let claims = portion.claims
-    if !claims.isEmpty {
-      let found = try connection.execute(
-        "select exists (select from quake.quake where code = any($1::text[]))", [.array(claims)])
-      if found.bool(0, 0) != false { return false }
-    }
-    // What has been said of an id before may be newer.
-    let known = try connection.execute(
-      "select exists (select from quake.quake_alias where id = any($1::text[]))",
-      [.array(portion.allIDs)])
-    if known.bool(0, 0) != false { return false }
-    let asOf = generated
+    let ids = claims.map(\.id)
+    let known = try connection.executePrepared(
+      ImportStatements.isAnyKnown, [.array(portion.eventCodes + ids), .array(ids)])
+    expectsNew = false
+    guard known.bool(0, 0) == false else { return false }
     try connection.execute("savepoint quake_portion")
     do {
       try connection.copyIn(copyStatement) { writer in
         try portion.forEachRow { values in
           try writer.beginRow(columnCount: columns.count + 1)
           try writer.values(values)
-          if let asOf {
-            try writer.timestamp(microseconds: asOf.microseconds)
+          if let generated {
+            try writer.timestamp(microseconds: generated.microseconds)
           } else {
             try writer.null()
           }
@@ -94,14 +130,12 @@ struct PortionImport {
       return false
     }
     try connection.execute("release savepoint quake_portion")
-    let others = portion.otherIDs
-    if !others.isEmpty {
-      try connection.execute(
+    if !claims.isEmpty {
+      try connection.executePrepared(
         ImportStatements.addAliases,
-        [
-          .array(others.map(\.id)), .array(others.map(\.code)), .text(generated?.description),
-        ])
+        [.array(ids), .array(claims.map(\.code)), .text(generated?.description)])
     }
+    expectsNew = true
     return true
   }
 
@@ -121,16 +155,17 @@ struct PortionImport {
   // MARK: - Others
 
   private func stage(_ portion: ImportPortion) throws {
-    try connection.execute("truncate pg_temp.quake_staging")
-    var number: Int64 = 0
+    if staged == 0 { try connection.execute("truncate pg_temp.quake_staging") }
     try connection.copyIn(ImportStatements.copyRecords(columns)) { writer in
       try portion.forEachRow { values in
-        number += 1
+        staged += 1
         try writer.beginRow(columnCount: columns.count + 1)
-        try writer.int8(number)
+        try writer.int8(Int64(staged))
         try writer.values(values)
       }
     }
+    stagedKeys.formUnion(portion.keys)
+    stagedClaims += portion.claims
   }
 
   private func keep(_ rejects: [(record: Int64, reject: ImportReject)], first: Int64) throws {

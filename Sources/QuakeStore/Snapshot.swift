@@ -17,6 +17,7 @@ public enum Snapshot {
       // Before the transaction's view is taken: one that is older than a truncate's commit finds the
       // table empty, at a token at which it was not.
       try connection.execute("lock table quake.quake in access share mode")
+      try connection.planFreely()
       try begin(try HistoryReader.latestToken(over: connection))
       try connection.stream(list) { rows in
         for row in 0..<rows.rowCount { try body(rows.record(row, firstColumn: 0)) }

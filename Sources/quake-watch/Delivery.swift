@@ -232,6 +232,12 @@ final class Delivery {
     try bookmark.save(place, over: connection)
   }
 
+  /// How long the server should be left alone now.
+  var serverRest: Duration { reader?.rest ?? .zero }
+
+  /// Whether to ask the server at intervals instead of having it ring.
+  var isServerCrowded: Bool { reader?.isCrowded ?? false }
+
   /// How long nothing need be done if nothing is committed.
   var rest: Duration { min(heartbeat?.remaining ?? .seconds(30), lifeSign.remaining) }
 

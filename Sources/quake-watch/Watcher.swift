@@ -139,16 +139,24 @@ final class Watcher {
     while try readToEnd(over: connection) {
       answerTimeout = Self.shortestAnswerTimeout
       connection.answerTimeout = answerTimeout
-      if try listenAgain() { continue }
+      let isCrowded = delivery.isServerCrowded
+      if isCrowded {
+        try listener?.pause()
+      } else if try listenAgain() {
+        continue
+      }
       try delivery.showLife(over: connection)
       try refresh?.tell(over: connection)
       if isIdle { quake_give_back_idle_memory() }
       let isShort = !isIdle || refresh?.isPending == true
-      let pause = min(isShort ? .seconds(1) : Self.safetyPoll, delivery.rest)
-      switch try listener?.wait(for: pause, wake: Signals.wakeDescriptor) {
+      let longest = isCrowded ? .zero : isShort ? .seconds(1) : Self.safetyPoll
+      let pause = min(longest, delivery.rest)
+      switch try listener?.wait(
+        for: pause, rest: delivery.serverRest, wake: Signals.wakeDescriptor)
+      {
       case .ready: isIdle = false
       case .timedOut, nil:
-        isIdle = true
+        isIdle = !isCrowded
         if session == .standby, promotionCheck.takeDue() { return false }
       case .woken:
         Signals.drainWake()

@@ -54,6 +54,32 @@ extension ServerTests {
       }
     }
 
+    /// Exactly so many are revised, and the others stay as they are, to the byte.
+    @Test func someEventsAreRevised() throws {
+      let writer = FeedFileWriter(seed: 2, events: 2000, now: noon)
+      let before = try JSONValue(try written(writer))
+      for count in [1, 40, 2000] {
+        var later = writer
+        later.revised = count
+        let after = try JSONValue(try written(later))
+        let events = (before["features"]?.elements ?? [], after["features"]?.elements ?? [])
+        #expect(zip(events.0, events.1).count { $0 != $1 } == count)
+        #expect(events.0.map { $0["id"]?.text } == events.1.map { $0["id"]?.text })
+        let generated = (before["metadata"]?["generated"], after["metadata"]?["generated"])
+        #expect(generated.1?.number == generated.0?.number.map { $0 + 60_000 })
+      }
+    }
+
+    @Test func idsNumberedFromElsewhereAreOthers() throws {
+      var writer = FeedFileWriter(seed: 2, events: 2000, now: noon)
+      let ids = try [0, 10_000].map { serial in
+        writer.serial = serial
+        let document = try JSONValue(try written(writer))
+        return Set((document["features"]?.elements ?? []).compactMap { $0["id"]?.text })
+      }
+      #expect(ids[0].count == 2000 && ids[1].count == 2000 && ids[0].isDisjoint(with: ids[1]))
+    }
+
     @Test func progressIsToldAndMayEndIt() throws {
       let file = try #require(tmpfile())
       defer { fclose(file) }

@@ -106,6 +106,22 @@ struct SchemaDumpTests {
         }[...])
   }
 
+  @Test("has transactions whose columns are in the order in which a reader takes their rows apart")
+  func transactionColumns() throws {
+    let names = try connection.table(
+      """
+      select attname from pg_attribute
+       where attrelid = 'quake.change_transaction'::regclass and attnum > 0 and not attisdropped
+       order by attnum
+      """)
+    #expect(
+      names == [
+        "token", "nonce", "transaction_id", "author", "context", "application_name",
+        "database_user", "process_id", "client_address", "at", "inserted", "updated", "deleted",
+        "truncated", "import_id",
+      ])
+  }
+
   /// Exempt are indexes, constraints and triggers, whose names say it, and the sequences of identity
   /// columns, which are the columns'.
   @Test("has a comment on everything that a user may meet")

@@ -63,8 +63,10 @@ struct ToolMutation {
     let copy = Self.folder + "/package"
     try Self.run("/bin/mkdir", ["-p", copy])
     // Files that have not changed keep their times, and are not compiled again.
-    let parts = ["Package.swift", "Sources", "Tests", "migrations"].map { Tools.package + "/" + $0 }
-    for part in ["Sources", "Tests", "migrations"] {
+    let parts = ["Package.swift", "Sources", "Tests", "Benchmarks", "migrations"].map {
+      Tools.package + "/" + $0
+    }
+    for part in ["Sources", "Tests", "Benchmarks", "migrations"] {
       try Self.run("/bin/rm", ["-rf", copy + "/" + part])
     }
     try Self.run("/bin/cp", ["-a"] + parts + [copy])

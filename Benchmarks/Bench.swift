@@ -1,0 +1,95 @@
+import ChildProcesses
+import CommandLine
+import Postgres
+
+/// What a workload measures with.
+final class Bench {
+  let options: BenchOptions
+  let diagnostics: Diagnostics
+  /// The temporary folder.
+  let folder: String
+  let server: BenchServer
+  let databases: Databases
+  let data: DataFolder
+  /// The contenders that are there and were asked for, with their versions.
+  private(set) var contenders: [(contender: any Contender, version: String)] = []
+  /// Those that were asked for and are not there, with how to get them.
+  private(set) var absent: [(contender: any Contender, hint: String)] = []
+  /// What went wrong, in sentences.
+  private(set) var failures: [String] = []
+
+  init(_ options: BenchOptions, folder: String, _ diagnostics: Diagnostics) throws {
+    self.options = options
+    self.folder = folder
+    self.diagnostics = diagnostics
+    data = try DataFolder(folder + "/data", options, diagnostics)
+    server = try BenchServer(home: folder + "/server")
+    databases = Databases(server)
+    for contender in ContenderList.all
+    where options.contenders?.contains(contender.name) ?? true {
+      switch contender.availability(self) {
+      case .present(let version): contenders.append((contender, version))
+      case .absent(let hint):
+        absent.append((contender, hint))
+        diagnostics.note("no \(contender.name): \(hint)")
+      }
+    }
+  }
+
+  /// A contender that is there, by its name.
+  func contender(_ name: String) -> (any Contender)? {
+    contenders.first { $0.contender.name == name }?.contender
+  }
+
+  /// Notes that something went wrong with a contender; the run goes on without it and fails at its end.
+  /// Throws if it is because somebody wants the whole to stop.
+  func fail(_ name: String, _ error: any Error) throws {
+    try Run.stopIfAsked()
+    let failure = error as? BenchFailure ?? BenchFailure("\(name) failed", detail: "\(error)")
+    diagnostics.error(failure.message, detail: failure.detail)
+    failures.append(failure.message)
+  }
+
+  /// Runs a program that works on a database, and measures it.
+  func measure(_ program: ChildProcess, on database: String) throws -> Measurement {
+    try Run.stopIfAsked()
+    try server.checkpoint()
+    let position = try server.walPosition()
+    let before = server.processes.cpu
+    let usage = try MeasuredChild(folder: folder).run(program)
+    try server.waitUntilLeft(database)
+    let serverCPU = server.processes.cpu - before
+    return Measurement(
+      usage, serverCPU: serverCPU, wal: try server.wal(since: position))
+  }
+
+  /// A program of Quake's or a peer's, which sees a database in `DATABASE_URL` and little else.
+  func program(
+    _ executable: String, _ arguments: [String], database: String? = nil,
+    environment: [String: String] = [:]
+  ) -> ChildProcess {
+    var child = ChildProcess(executable, arguments)
+    var variables = [
+      "PATH": Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin", "HOME": folder,
+      "LC_ALL": "C.UTF-8", "TZ": "UTC", "QUAKE_SERVER_HOME": "/dev/null/quake",
+    ]
+    if let database { variables["DATABASE_URL"] = server.conninfo(database) }
+    child.environment = .exactly(variables.merging(environment) { $1 })
+    child.workingDirectory = folder
+    return child
+  }
+
+  /// A tool of Quake's.
+  func tool(_ name: String, _ arguments: [String], database: String? = nil) -> ChildProcess {
+    program(options.bin + "/" + name, arguments, database: database)
+  }
+
+  /// The first line that a program prints; nil if it is not there or fails.
+  func firstLine(of executable: String, _ arguments: [String]) -> String? {
+    var child = program(executable, arguments)
+    child.timeout = .seconds(60)
+    guard let outcome = try? child.run(), outcome.succeeded else { return nil }
+    let lines = String(decoding: outcome.output, as: UTF8.self).split(whereSeparator: \.isNewline)
+    return lines.first.map(String.init)
+  }
+}

@@ -1,0 +1,116 @@
+import CommandLine
+import Glibc
+import Postgres
+import QuakeStore
+import QuakeTool
+
+/// The PostgreSQL that everything is measured on, with the embedded server's settings.
+final class BenchServer {
+  private let server: EmbeddedServer
+  /// A connection that measures and makes databases; it is in none of those that are measured.
+  let admin: Connection
+  let processes: ServerProcesses
+
+  /// Starts a server in `home`.
+  init(home: String) throws {
+    var options = EmbeddedServer.Options(home: home)
+    options.binDirectory = Environment.value("QUAKE_PG_BIN")
+    options.account = Environment.value("QUAKE_SERVER_USER")
+    // For the watchers; nothing else notices.
+    options.settings = ["max_connections": "600"]
+    server = try EmbeddedServer(options)
+    try server.start()
+    admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "quake-bench"))
+    guard let pid = try server.status().pid else {
+      throw BenchFailure("the server has no process id")
+    }
+    processes = ServerProcesses(postmaster: pid)
+  }
+
+  /// The psql to talk to it with.
+  var psqlPath: String {
+    get throws { try server.psqlPath }
+  }
+
+  /// Stops the server; its data are of no further use.
+  func stop() {
+    _ = try? server.stop(mode: .immediate)
+  }
+
+  // MARK: Databases
+
+  /// How libpq reaches a database: a keyword/value string.
+  func conninfo(_ database: String) -> String {
+    // The later of two equal keywords counts.
+    server.conninfo + " dbname=\(database)"
+  }
+
+  func connect(_ database: String) throws -> Connection {
+    try Connection(ConnectionSettings(conninfo(database), applicationName: "quake-bench"))
+  }
+
+  /// Makes a database that is empty, or a copy of another.
+  func create(_ database: String, from template: String = "template0") throws {
+    // Copying the files writes no log, and is done with when it ends.
+    let strategy = admin.serverVersion >= 150_000 ? "strategy file_copy" : ""
+    try admin.execute(
+      SQL(trusted: "create database \(database) template \(template) \(strategy)"))
+  }
+
+  func drop(_ database: String) throws {
+    try admin.execute(SQL(trusted: "drop database if exists \(database) with (force)"))
+  }
+
+  /// Waits until nobody is connected to a database: a session may outlive its client by a moment.
+  func waitUntilLeft(_ database: String) throws {
+    let deadline = Deadline(after: .seconds(60))
+    while try admin.execute(
+      "select count(*) from pg_stat_activity where datname = $1", [.text(database)]
+    ).integer(0, 0) != 0 {
+      guard !deadline.hasPassed else {
+        throw BenchFailure("database \"\(database)\" is still in use")
+      }
+      poll(nil, 0, 2)
+    }
+  }
+
+  // MARK: Measuring
+
+  /// Writes what is in memory to the disk, so that it is not written later.
+  func checkpoint() throws {
+    try admin.execute("checkpoint")
+  }
+
+  /// Where the write-ahead log ends, as text.
+  func walPosition() throws -> String {
+    try admin.execute("select pg_current_wal_insert_lsn()").text(0, 0) ?? ""
+  }
+
+  /// Bytes of write-ahead log since a position.
+  func wal(since position: String) throws -> Int {
+    Int(
+      try admin.execute(
+        "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), $1::pg_lsn)::bigint",
+        [.text(position)]
+      ).integer(0, 0) ?? 0)
+  }
+
+  /// The settings that matter to speed.
+  func settings() throws -> [(name: String, value: String)] {
+    let rows = try admin.execute(
+      """
+      select name, current_setting(name) from pg_settings
+       where name in ('shared_buffers', 'work_mem', 'maintenance_work_mem', 'fsync', 'synchronous_commit',
+                      'full_page_writes', 'data_checksums', 'wal_level', 'max_wal_size', 'checkpoint_timeout', 'wal_buffers',
+                      'max_connections', 'jit', 'autovacuum')
+       order by name
+      """)
+    return (0..<rows.rowCount).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }
+  }
+
+  /// Such as `15.18`.
+  func version() throws -> String {
+    let text = try admin.execute("show server_version").text(0, 0) ?? ""
+    return String(text.prefix { $0 != " " })
+  }
+}

@@ -1,0 +1,95 @@
+import ChildProcesses
+import Postgres
+
+/// A way to load a file of events: one file in `contenders`, and a line in `all`.
+protocol Contender: Sendable {
+  /// How it is chosen on the command line and named in the tables.
+  var name: String { get }
+  /// What it is, for the help.
+  var summary: String { get }
+  /// What its database is like before anything was loaded. Contenders of the same layout leave the
+  /// same behind, and start from each other's databases.
+  var layout: Layout { get }
+  /// Whether it always loads into an empty database, as the limit does, whatever the others start from.
+  var alwaysStartsEmpty: Bool { get }
+  /// Whether it is so slow that the large files are loaded once, or not at all.
+  var pace: Pace { get }
+  /// Whether it keeps a history, which is then looked at too.
+  var keepsHistory: Bool { get }
+
+  /// Whether it is on this machine.
+  func availability(_ bench: Bench) -> Availability
+  /// The program that loads `file` into a database.
+  func command(loading file: DataFile, into database: String, _ bench: Bench) throws -> ChildProcess
+  /// One row with what it has stored, in the columns of `Contents`.
+  var contents: SQL { get }
+}
+
+/// What a database is like when it is empty.
+enum Layout: Hashable {
+  /// Quake's schema.
+  case quake
+  /// `public.plain`: the columns, constraints and indexes of `quake.quake`, and no triggers.
+  case plain
+  /// Nothing at all: the contender makes tables of its own.
+  case own(String)
+}
+
+/// How a contender takes to large files.
+enum Pace {
+  /// It runs as often as any.
+  case quick
+  /// With more than 50,000 events it runs once.
+  case slow
+  /// With more than 50,000 events it does not run.
+  case smallOnly
+
+  static let large = 50_000
+
+  /// How often it runs.
+  func rounds(of repeats: Int, events: Int) -> Int {
+    guard events > Self.large else { return repeats }
+    switch self {
+    case .quick: return repeats
+    case .slow: return 1
+    case .smallOnly: return 0
+    }
+  }
+}
+
+/// Whether a contender can run.
+enum Availability {
+  /// With these programs, for the report.
+  case present(version: String)
+  /// It is missing, and this is how to get it.
+  case absent(hint: String)
+}
+
+extension Contender {
+  var alwaysStartsEmpty: Bool { false }
+  var pace: Pace { .quick }
+  var keepsHistory: Bool { false }
+}
+
+/// The contenders, in the order of the tables.
+enum ContenderList {
+  static let all: [any Contender] = [
+    Limit(),
+    QuakeImport(
+      name: "quake", arguments: [],
+      summary: "quake-ingest import, with history, token and notification"),
+    QuakeImport(
+      name: "quake-jobs", arguments: ["--jobs", "2", "--commit-every", "20000"], needs: "--jobs",
+      summary: "the same with --jobs 2 --commit-every 20000"),
+    OriginalWay(
+      name: "one by one", role: .oneByOne, pace: .smallOnly,
+      summary: "a statement and a commit for each record"),
+    OriginalWay(
+      name: "batches", role: .dictionaryBatches, pace: .slow,
+      summary: "a statement and a commit for 256 records, decoded as dictionaries"),
+    Psycopg(),
+    Dlt(),
+    Ogr2ogr(),
+    JqCopy(),
+  ]
+}

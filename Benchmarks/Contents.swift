@@ -1,0 +1,72 @@
+import Glibc
+import Postgres
+import QuakeFeed
+import QuakeModel
+
+/// What of a file's events can be compared between contenders that store them differently.
+struct Contents: Equatable {
+  /// How many.
+  var events = 0
+  /// How many with a magnitude.
+  var magnitudes = 0
+  /// The sum of their origin times, in milliseconds since `epoch`.
+  var times = 0
+  /// The sum of the times they were updated, in milliseconds since `epoch`.
+  var updates = 0
+
+  /// Milliseconds from 1970 to a moment amidst the events, so that the sums stay small: July 2017.
+  static let epoch = 1_500_000_000_000
+
+  init() {}
+
+  /// Of a file.
+  init(file: String) throws {
+    let reader = try FeedReader(source: FileSource(path: file), name: file)
+    var record = QuakeRecord()
+    while let item = try reader.next(into: &record) {
+      guard item == .record else { throw BenchFailure("file \"\(file)\" has a bad record") }
+      events += 1
+      if record.has(.magnitude) { magnitudes += 1 }
+      times += Self.milliseconds(record.timestamp(.time))
+      updates += Self.milliseconds(record.timestamp(.updated))
+    }
+  }
+
+  /// Of a database, as a contender's statement finds them.
+  init(_ statement: SQL, over connection: Connection) throws {
+    let row = try connection.execute(statement)
+    func value(_ column: Int) -> Int { Int(row.integer(0, column) ?? 0) }
+    events = value(0)
+    magnitudes = value(1)
+    times = value(2)
+    updates = value(3)
+  }
+
+  private static func milliseconds(_ time: Timestamp?) -> Int {
+    time.map { Int($0.microseconds / 1000) - epoch } ?? 0
+  }
+
+  /// The statement for a table with the columns of `quake.quake`.
+  static func statement(table: String) -> SQL {
+    statement(
+      table: table, magnitude: "magnitude", time: "extract(epoch from time) * 1000",
+      updated: "extract(epoch from updated) * 1000")
+  }
+
+  /// The statement for any table; `time` and `updated` are milliseconds since 1970.
+  static func statement(table: String, magnitude: String, time: String, updated: String) -> SQL {
+    SQL(
+      trusted: """
+        select count(*), count(\(magnitude)),
+               coalesce(sum((\(time))::bigint - \(epoch)), 0)::bigint,
+               coalesce(sum((\(updated))::bigint - \(epoch)), 0)::bigint
+          from \(table)
+        """)
+  }
+}
+
+extension Contents: CustomStringConvertible {
+  var description: String {
+    "\(events) events, \(magnitudes) magnitudes, times \(times), updates \(updates)"
+  }
+}

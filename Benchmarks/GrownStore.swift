@@ -1,0 +1,166 @@
+import CommandLine
+import Postgres
+import QuakeModel
+
+/// A store as it is after years: many events, each of which has been inserted and revised once, in
+/// transactions of 10,000. Written as fast as the server can, past the triggers, but as these would
+/// have written it.
+struct GrownStore {
+  /// 1 or more; there are twice as many versions.
+  let events: Int
+
+  private static let transactionSize = 10_000
+  private static let portion = 500_000
+
+  var transactions: Int { (events + Self.transactionSize - 1) / Self.transactionSize * 2 }
+
+  /// What is in it, in a few words.
+  var size: String {
+    "\(Readable.count(events)) events, \(Readable.count(events * 2)) versions, "
+      + "\(Readable.count(transactions)) transactions"
+  }
+
+  /// Fills a database that has Quake's schema and nothing in it.
+  func fill(_ database: String, _ bench: Bench) throws {
+    let connection = try bench.server.connect(database)
+    // Neither triggers nor foreign keys.
+    try connection.execute("set session_replication_role = replica")
+    let bar = ProgressBar(
+      "filling the store", unit: .items("events"), total: events, diagnostics: bench.diagnostics)
+    for first in stride(from: 1, through: events, by: Self.portion) {
+      let last = min(first + Self.portion - 1, events)
+      let range: [Parameter] = [
+        .integer(Int64(first)), .integer(Int64(last)), .integer(Int64(events)),
+      ]
+      try connection.execute(insertEvents, range)
+      try connection.execute(insertVersions, range)
+      bar.update(done: last)
+      try Run.stopIfAsked()
+    }
+    bar.finish()
+    try connection.execute(Self.insertTransactions, [.integer(Int64(events))])
+    for sequence in ["transaction_id", "token"] {
+      try connection.execute(
+        "select setval($1::regclass, $2)",
+        [.text("quake." + sequence), .integer(Int64(transactions))])
+    }
+    bench.diagnostics.note("vacuuming it")
+    try connection.execute("vacuum (analyze)")
+    try check(connection)
+  }
+
+  private var columns: String { QuakeColumn.allCases.map(\.name).joined(separator: ", ") }
+  private var values: String {
+    QuakeColumn.allCases.map { "\(Self.value(of: $0)) as \($0.name)" }.joined(separator: ",\n")
+  }
+
+  private var insertEvents: SQL {
+    SQL(
+      trusted: """
+        insert into quake.quake (\(columns))
+        select \(values)
+          from generate_series($1::bigint, $2::bigint) i
+         cross join (select 1 as revision) r
+         where $3::bigint >= i
+         order by i
+        """)
+  }
+
+  private var insertVersions: SQL {
+    SQL(
+      trusted: """
+        insert into quake.quake_version (transaction_id, op, changed, \(columns))
+        select (i - 1) / \(Self.transactionSize) * 2 + 1 + revision,
+               case revision when 0 then 'insert' else 'update' end,
+               case revision when 1 then array['status', 'magnitude', 'updated', 'title', 'as_of'] end,
+               \(values)
+          from generate_series($1::bigint, $2::bigint) i
+         cross join (values (0), (1)) r (revision)
+         where $3::bigint >= i
+         order by 1, i
+        """)
+  }
+
+  private static let insertTransactions = SQL(
+    trusted: """
+      insert into quake.change_transaction
+        (token, nonce, transaction_id, author, context, application_name, database_user, process_id, at,
+         inserted, updated, deleted, truncated)
+      select t, substr(md5(t::text), 1, 8), t, 'quake-ingest', 'all_month', 'quake-ingest', session_user, 1,
+             '2001-01-01 00:00:00Z'::timestamptz + t * interval '1 minute',
+             case t % 2 when 1 then size else 0 end, case t % 2 when 0 then size else 0 end, 0, 0
+        from (select t, least(\(transactionSize), $1::bigint - (t - 1) / 2 * \(transactionSize)) as size
+                from generate_series(1, ($1::bigint + \(transactionSize - 1)) / \(transactionSize) * 2) t) n
+       order by t
+      """)
+
+  /// What event `i` of `$3` has in a column, as it was inserted (`revision` 0) or revised (1).
+  private static func value(of column: QuakeColumn) -> String {
+    let code = "'gr' || lpad(i::text, 9, '0')"
+    let magnitude = "round(((i * 7919 % 600) / 100.0 - 0.5 + revision * 0.1)::numeric, 2)"
+    // Over 30 years, up to the month that the feeds are of.
+    let time =
+      "date_trunc('milliseconds', '1996-05-01 00:00:00Z'::timestamptz + interval '30 years' * (i / $3::float8))"
+    let place = "i % 90 || ' km NNE of Town ' || i % 977 || ', Alaska'"
+    let page = "https://earthquake.usgs.gov/earthquakes"
+    return switch column {
+    case .code: code
+    case .net: "'gr'"
+    case .netCode: "lpad(i::text, 9, '0')"
+    case .source: "'usgs'"
+    case .type: "'earthquake'"
+    case .status: "case revision when 0 then 'automatic' else 'reviewed' end"
+    case .magnitude: "\(magnitude)::float8"
+    case .magnitudeType: "'ml'"
+    case .place: place
+    case .time: time
+    case .updated: "\(time) + interval '1 hour' + revision * interval '1 day'"
+    case .longitude: "(i * 7919 % 36000) / 100.0 - 180"
+    case .latitude: "(i * 104729 % 18000) / 100.0 - 90"
+    case .depth: "(i * 31 % 10000) / 100.0"
+    case .title: "'M ' || \(magnitude) || ' - ' || \(place)"
+    case .url: "'\(page)/eventpage/' || \(code)"
+    case .detail: "'\(page)/feed/v1.0/detail/' || \(code) || '.geojson'"
+    case .felt: "case when i % 20 = 0 then 1 + i % 7 end::integer"
+    case .cdi: "case when i % 20 = 0 then 2.5 end"
+    case .mmi: "null::float8"
+    case .alert: "null::text"
+    case .tsunami: "0::smallint"
+    case .sig: "(i * 13 % 400)::integer"
+    case .nst: "(3 + i % 60)::integer"
+    case .dmin: "(i % 5000) / 10000.0"
+    case .rms: "(i % 110) / 100.0"
+    case .gap: "20 + i % 280"
+    case .ids: "',' || \(code) || ','"
+    case .sources: "',gr,'"
+    case .types: "',origin,phase-data,'"
+    case .asOf: "\(time) + interval '2 hours' + revision * interval '1 day'"
+    case .validated: "false"
+    case .withdrawnAt: "null::timestamptz"
+    case .supersededBy: "null::text"
+    }
+  }
+
+  /// Throws unless the history tells the events as they are: of a small store all of it, of a large one
+  /// the last transactions.
+  private func check(_ connection: Connection) throws {
+    let row = try connection.execute(
+      """
+      select (select count(*) from quake.quake), (select count(*) from quake.quake_version),
+             (select sum(inserted + updated)::bigint from quake.change_transaction),
+             (select count(*) from (
+                select * from quake.quake where $1 and code > $2
+                except
+                select * from quake.as_of(case when $1 then quake.latest_token() else '0' end)) d)
+      """,
+      [.bool(events <= 200_000), .text("gr")])
+    let found = (0..<4).map { Int(row.integer(0, $0) ?? -1) }
+    let wanted = [events, events * 2, events * 2, 0]
+    guard found == wanted else {
+      throw BenchFailure(
+        "the store that has grown is not valid",
+        detail:
+          "Events, versions, changes, events not as the history tells: \(found), not \(wanted).")
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import ChildProcesses
+import Postgres
+
+/// A loader for data engineers, with tables of its own making.
+struct Dlt: ScriptedPeer {
+  let name = "dlt"
+  let summary = "dlt, merging by primary key"
+  let layout = Layout.own("dlt")
+  let pace = Pace.slow
+  let contents = Contents.statement(
+    table: "quakes.quake", magnitude: "mag", time: "time", updated: "updated")
+  let script = "dlt_load.py"
+  let packages = ["dlt", "psycopg2-binary"]
+  let hint = "pip install 'dlt[postgres]', and name that Python in PYTHON"
+}

@@ -1,0 +1,15 @@
+import QuakeFeed
+import QuakeModel
+
+/// Decoding alone.
+enum Decoding {
+  /// How many events there are; each is decoded into a record.
+  static func count(_ reader: FeedReader) throws -> Int {
+    var record = QuakeRecord()
+    var count = 0
+    while let item = try reader.next(into: &record) {
+      if item == .record, record.has(.code) { count += 1 }
+    }
+    return count
+  }
+}

@@ -1,0 +1,117 @@
+/// A value in the binary format, as it came. Valid only while the result lives that it is from.
+///
+/// Each accessor gives nil for null, and for what is not of its type's size.
+public struct BinaryValue {
+  /// The bytes; nil for null.
+  public let bytes: UnsafeRawBufferPointer?
+
+  init(_ bytes: UnsafeRawBufferPointer?) {
+    self.bytes = bytes
+  }
+
+  /// Whether it is null.
+  public var isNull: Bool { bytes == nil }
+
+  /// A value of a text type.
+  public var text: String? {
+    bytes.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// An integer of 2, 4 or 8 bytes.
+  public var integer: Int64? {
+    guard let bytes else { return nil }
+    switch bytes.count {
+    case 2: return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+    case 4: return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+    case 8: return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    default: return nil
+    }
+  }
+
+  /// A `double precision`.
+  public var double: Double? {
+    guard let bytes, bytes.count == 8 else { return nil }
+    return Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+  }
+
+  /// A `boolean`.
+  public var bool: Bool? {
+    bytes?.first.map { $0 != 0 }
+  }
+
+  /// A `timestamptz`, as microseconds since 1970-01-01T00:00:00Z; the first and the last `Int64` for
+  /// the infinite ones.
+  public var timestamp: Int64? {
+    integer.map { value in
+      if value == .min { return .min }
+      let (microseconds, overflow) = value.addingReportingOverflow(postgresEpochMicroseconds)
+      return overflow ? .max : microseconds
+    }
+  }
+
+  /// The elements of a `text[]` without nulls.
+  public var textArray: [String]? {
+    // Dimensions, flags, element type; then for each dimension its length and lower bound.
+    guard let bytes, bytes.count >= 12 else { return nil }
+    guard bytes.int32(at: 0) == 1, bytes.count >= 20 else { return [] }
+    var elements: [String] = []
+    var offset = 20
+    for _ in 0..<bytes.int32(at: 12) {
+      guard offset + 4 <= bytes.count else { return nil }
+      let length = max(0, bytes.int32(at: offset))
+      offset += 4
+      guard offset + length <= bytes.count else { return nil }
+      elements.append(
+        String(
+          decoding: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)]),
+          as: UTF8.self))
+      offset += length
+    }
+    return elements
+  }
+}
+
+/// The fields of a value of a composite type in the binary format, one after the other, in the order
+/// of the type's attributes.
+///
+/// A whole row of a table costs the server less than its columns one by one: each node of a plan, and
+/// the description of the result, has one column instead of dozens.
+public struct CompositeFields {
+  private var rest: UnsafeRawBufferPointer
+
+  /// The fields of a value; nil if it is null.
+  public init?(_ value: BinaryValue) {
+    // First comes how many there are.
+    guard let bytes = value.bytes, bytes.count >= 4 else { return nil }
+    rest = UnsafeRawBufferPointer(rebasing: bytes[4...])
+  }
+
+  /// The next field; null after the last.
+  public mutating func next() -> BinaryValue {
+    // The field's type, its length (-1 for null), and its bytes.
+    guard rest.count >= 8 else { return BinaryValue(nil) }
+    let length = rest.int32(at: 4)
+    let end = 8 + max(0, length)
+    guard end <= rest.count else {
+      rest = UnsafeRawBufferPointer(start: nil, count: 0)
+      return BinaryValue(nil)
+    }
+    let bytes = UnsafeRawBufferPointer(rebasing: rest[8..<end])
+    rest = UnsafeRawBufferPointer(rebasing: rest[end...])
+    return BinaryValue(length < 0 ? nil : bytes)
+  }
+
+  /// Passes over fields.
+  public mutating func skip(_ count: Int) {
+    for _ in 0..<count { _ = next() }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func int32(at offset: Int) -> Int {
+    Int(Int32(bigEndian: loadUnaligned(fromByteOffset: offset, as: Int32.self)))
+  }
+}
+
+/// PostgreSQL counts time from 2000-01-01; this is that moment in microseconds since 1970-01-01.
+let postgresEpochMicroseconds: Int64 = 946_684_800_000_000

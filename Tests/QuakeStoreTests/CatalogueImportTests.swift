@@ -1,0 +1,205 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+/// What is longer than a feed, or committed on the way, is brought in by portions; it must come to the
+/// same as all at once.
+@Suite("A catalogue")
+struct CatalogueImportTests {
+  private static let before = "2024-01-01T00:00:00Z"
+  private static let now = "2024-01-02T00:00:00Z"
+
+  private func options(commitEvery: Int? = nil) -> ImportOptions {
+    var options = ImportOptions(
+      source: "catalogue", feed: "catalogue", program: "tests 1", author: "importer")
+    options.commitEvery = commitEvery
+    return options
+  }
+
+  private func bring(
+    _ items: [FakeSource.Item], generated: String?, into connection: Connection,
+    commitEvery: Int? = nil, helpers: [Connection] = []
+  ) throws -> ImportReport {
+    var source = FakeSource(items, generated: generated)
+    let report = try Importer(
+      connection: connection, options: options(commitEvery: commitEvery), helpers: helpers
+    ).run(from: &source)
+    #expect(
+      report.seen
+        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    #expect(report.isComplete)
+    // The import's row tells the same.
+    #expect(
+      try connection.table(
+        """
+        select seen, inserted, updated, unchanged, rejected, duplicate, complete
+          from quake.import where id = \(try #require(report.id))
+        """) == [
+          "\(report.seen)|\(report.inserted)|\(report.updated)|\(report.unchanged)|\(report.rejected)|\(report.duplicate)|t"
+        ])
+    return report
+  }
+
+  /// Events, what gave way, and the other ids, as far as they do not depend on how it was done.
+  private func contents(_ connection: Connection) throws -> [String] {
+    try connection.table("select q::text from quake.quake q order by code")
+      + connection.table("select id, code from quake.quake_alias order by id")
+      + connection.table(
+        "select record, reason from quake.import_reject order by import_id, record")
+  }
+
+  /// Events that are there already, and a catalogue with new ones, the same, others, the same again,
+  /// such that give way to others, and some that cannot be taken.
+  private func scene(
+    _ seed: UInt64, newOnes: ClosedRange<Int>
+  ) -> (old: [FakeSource.Item], new: [FakeSource.Item]) {
+    var random = SeededGenerator(seed)
+    let old = (0..<200).map { number in
+      QuakeRecord("o\(number)", magnitude: 1, ids: ",o\(number),")
+    }
+    var items: [FakeSource.Item] = []
+    var claimed: Set<Int> = []
+    for number in 0..<Int.random(in: newOnes, using: &random) {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0: items.append(.reject(.numbered(number)))
+      case 1:
+        let known = Int.random(in: 0..<150, using: &random)
+        let magnitude = Double(1 + known % 2)
+        items.append(
+          .record(QuakeRecord("o\(known)", magnitude: magnitude, ids: ",o\(known),")))
+      case 2:
+        // From 150 on they are in the catalogue under another id.
+        let other = Int.random(in: 150..<260, using: &random)
+        let isFirst = claimed.insert(other).inserted
+        let ids = isFirst ? ",o\(other),n\(number)," : ",n\(number),"
+        items.append(.record(QuakeRecord("n\(number)", ids: ids)))
+      case 3 where number > 0:
+        // Once more, a little or a long way on.
+        let again = Int.random(in: max(0, number - 60)..<number, using: &random)
+        items.append(.record(QuakeRecord("t\(again)", magnitude: Double(number % 9), ids: nil)))
+      default: items.append(.record(QuakeRecord("n\(number)", ids: ",n\(number),")))
+      }
+    }
+    return (old.map { .record($0) }, items)
+  }
+
+  @Test(
+    "comes to the same by portions as all at once, over one connection or three",
+    arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  func portions(seed: UInt64) throws {
+    // Mostly new, or mostly known: new events are copied, others merged.
+    let (old, new) = scene(seed, newOnes: 300...700)
+    let whole = try TestDatabase()
+    let connection = try whole.connect()
+    _ = try bring(old, generated: Self.before, into: connection)
+    let expected = try bring(new, generated: Self.now, into: connection)
+    let contents = try contents(connection)
+    #expect(expected.superseded > 0 && expected.updated > 0 && expected.duplicate > 0)
+    for (every, helpers) in [(7, 0), (90, 0), (90, 1), (23, 2)] {
+      let database = try TestDatabase()
+      let connection = try database.connect()
+      _ = try bring(old, generated: Self.before, into: connection)
+      let report = try bring(
+        new, generated: Self.now, into: connection, commitEvery: every,
+        helpers: try (0..<helpers).map { _ in try database.connect() })
+      let difference = Set(try self.contents(connection)).symmetricDifference(contents)
+      #expect(difference.isEmpty, "\(every) by \(helpers): \(difference.sorted())")
+      #expect(report.seen == expected.seen && report.rejected == expected.rejected)
+      #expect(report.inserted == expected.inserted)
+      #expect(report.superseded == expected.superseded)
+      #expect(try connection.historyFaults() == [])
+      // Once more changes nothing.
+      let again = try bring(
+        new, generated: Self.now, into: connection, commitEvery: every,
+        helpers: try (0..<helpers).map { _ in try database.connect() })
+      #expect(again.inserted == 0)
+      #expect(try self.contents(connection).count == contents.count + Int(report.rejected))
+    }
+  }
+
+  @Test("of more events than a feed has is one transaction, and the same again writes nothing")
+  func long() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let records = (0..<26_000).map { number in
+      QuakeRecord(
+        "c\(number * 7919 % 26_000)",
+        ids: number % 9 == 0 ? ",c\(number * 7919 % 26_000),x\(number)," : nil)
+    }
+    let items = records.map { FakeSource.Item.record($0) }
+    // The last of a code counts, also where the first was brought in long before.
+    let last = QuakeRecord("c0", magnitude: 9, ids: nil)
+    let report = try bring(
+      items + [.reject(.numbered(1)), .record(last)], generated: Self.now, into: connection)
+    #expect(report.inserted == 26_000 && report.rejected == 1 && report.updated == 1)
+    #expect(
+      try connection.table(
+        "select inserted, updated from quake.change_transaction") == ["26000|1"])
+    #expect(try connection.ask("select magnitude from quake.quake where code = 'c0'") == "9")
+    #expect(try connection.ask("select record from quake.import_reject") == "26001")
+    #expect(try connection.ask("select count(*) from quake.quake_alias") == "\(26_000 / 9 + 1)")
+    #expect(try connection.historyFaults() == [])
+    let token = try connection.latestToken()
+    let again = try bring(
+      items.dropFirst() + [.record(last)], generated: Self.now, into: connection)
+    #expect(again.unchanged + again.duplicate == 26_000)
+    #expect(try connection.latestToken() == token)
+    // And with a few that differ.
+    let changed = (0..<100).map { QuakeRecord("c\($0 * 260)", magnitude: 6) }
+    let third = try bring(
+      records.dropFirst(100).map { .record($0) } + changed.map { .record($0) },
+      generated: "2024-01-03T00:00:00Z", into: connection)
+    #expect(third.inserted == 0 && third.updated >= 100)
+    #expect(
+      try connection.ask("select count(*) from quake.quake where magnitude = 6") == "100")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("that breaks off leaves nothing, and with commits on the way what was committed")
+  func broken() throws {
+    struct Broken: Error {}
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let items =
+      (0..<25_000).map { FakeSource.Item.record(QuakeRecord("c\($0)")) } + [
+        .action { throw Broken() }
+      ]
+    #expect(throws: Broken.self) {
+      try bring(items, generated: Self.now, into: connection)
+    }
+    #expect(connection.isIdle)
+    #expect(try connection.ask("select count(*) from quake.quake") == "0")
+    #expect(try connection.ask("select count(*) from quake.import") == "0")
+    let helper = try database.connect()
+    #expect(throws: Broken.self) {
+      try bring(
+        items, generated: Self.now, into: connection, commitEvery: 1_000, helpers: [helper])
+    }
+    #expect(connection.isIdle && helper.isIdle)
+    let stored = try #require(Int(try connection.ask("select count(*) from quake.quake") ?? ""))
+    #expect(stored > 20_000 && stored <= 25_000 && stored % 1_000 == 0)
+    #expect(try connection.table("select inserted, complete from quake.import") == ["\(stored)|f"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("of which somebody else brings in the same events at the same time is merged with theirs")
+  func concurrent() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let other = try database.connect()
+    let items = (0..<300).map { FakeSource.Item.record(QuakeRecord("c\($0)")) }
+    let report = try bring(
+      items[..<100] + [
+        // Nothing that the import knows of: it expects new events.
+        .action {
+          try other.run("insert into quake.quake (code, time, magnitude) values ('c150', now(), 1)")
+        }
+      ] + items[100...], generated: Self.now, into: connection, commitEvery: 50)
+    #expect(report.inserted == 299 && report.updated == 1)
+    #expect(try connection.ask("select magnitude from quake.quake where code = 'c150'") == "5")
+    #expect(try connection.historyFaults() == [])
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The benchmark measures what it says, on little data.
+@Suite struct BenchmarkTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func bench(_ arguments: [String]) throws -> ToolProcess.Outcome {
+    try Tools.start(
+      "quake-bench",
+      [
+        "--events", "2000", "--month-events", "500", "--grown-events", "2000", "--folder",
+        folder.path,
+      ] + arguments
+    ).exit(within: .seconds(240))
+  }
+
+  @Test func eachRowHasPlausibleFigures() throws {
+    let markdown = folder.path + "/tables.md"
+    let contenders = ["limit", "quake", "one by one", "batches"]
+    let outcome = try bench([
+      "--json", "--quiet", "--repeat", "3", "--only", "a,b,f,g,k", "--contenders",
+      contenders.joined(separator: ","), "--markdown", markdown,
+    ])
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let lines = try outcome.lines.map { try JSONLine($0) }
+    let head = try #require(lines.first)
+    #expect(head.string("machine")?.contains("Linux") == true)
+    #expect(head["settings"]?.string("fsync") == "on")
+    #expect(head["versions"]?.keys.isSuperset(of: contenders + ["PostgreSQL", "Swift"]) == true)
+
+    let rows = Array(lines.dropFirst())
+    func names(_ letter: String, _ subject: String = "contender") -> [String] {
+      rows.filter { $0.string("workload") == letter }.compactMap { $0.string(subject) }
+    }
+    for letter in ["a", "b", "f"] { #expect(names(letter) == contenders) }
+    #expect(names("g").first == "quake")
+    #expect(
+      names("k", "store") == [
+        "first load, empty", "first load, grown", "unchanged, empty", "unchanged, grown",
+        "2 % revised, empty", "2 % revised, grown",
+      ])
+    for row in rows {
+      let seconds = try #require(row.double("seconds"), "\(row.text)")
+      let fastest = try #require(row.double("seconds_min"))
+      let slowest = try #require(row.double("seconds_max"))
+      #expect(row.integer("runs") == 3)
+      #expect(0.001 < fastest && fastest <= seconds && seconds <= slowest && slowest < 60)
+      #expect(try #require(row.double("peak_memory_mb")) > 1, "\(row.text)")
+      #expect(try #require(row.double("peak_memory_mb")) < 1000, "\(row.text)")
+      #expect(try #require(row.double("client_cpu_seconds")) <= slowest * 4, "\(row.text)")
+      if row.string("workload") != "g" {
+        #expect(try #require(row.double("wal_mb")) > 0.001, "\(row.text)")
+        #expect(try #require(row.double("ratio")) > 0)
+      }
+      if row.string("contender") == "limit" { #expect(row.double("ratio") == 1) }
+    }
+    // What commits once for each event takes longer, and writes of its own to the log.
+    func figure(_ letter: String, _ name: String, _ key: String) -> Double {
+      rows.first { $0.string("workload") == letter && $0.string("contender") == name }?.double(key)
+        ?? .nan
+    }
+    #expect(figure("f", "one by one", "seconds") > figure("f", "limit", "seconds"))
+    #expect(figure("f", "one by one", "server_cpu_seconds") > 0)
+    #expect(figure("a", "quake", "wal_mb") > figure("b", "quake", "wal_mb"))
+
+    let text = try String(contentsOfFile: markdown, encoding: .utf8)
+    for letter in ["a", "b", "f", "g", "k"] { #expect(text.contains("\n### (\(letter)) ")) }
+    #expect(text.components(separatedBy: "\n| ").count == rows.count + 5 * 2 + 1)
+    // The data and the server are gone.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["tables.md"])
+  }
+
+  /// A contender that stores less than the file has is found out; the others are measured.
+  @Test func wrongRowsFailIt() throws {
+    let bin = folder.path + "/bin"
+    try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
+    let program = try folder.write(
+      "bin/quake-ingest",
+      """
+      #!/bin/sh
+      case "$*" in
+        *--help* | *--version*) exec "\(Tools.folder)/quake-ingest" "$@" ;;
+        *) exec "\(Tools.folder)/quake-ingest" import --quiet \(folder.path)/less.geojson ;;
+      esac
+      """)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+    let simulated = try Tools.run(
+      "quake-ingest", ["simulate", "--events", "499", "--output", folder.path + "/less.geojson"])
+    try #require(simulated.status == 0)
+    let outcome = try bench([
+      "--json", "--repeat", "1", "--only", "a", "--contenders", "quake,batches", "--bin", bin,
+    ])
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("error: quake left wrong rows of month"))
+    #expect(outcome.errors.contains("there are 499 events"))
+    let rows = try outcome.lines.dropFirst().map { try JSONLine($0) }
+    #expect(rows.map { $0.string("contender") } == ["batches"])
+  }
+
+  @Test func unknownWorkloadsAndContendersAreRefused() throws {
+    for (option, value) in [("--only", "a,z"), ("--contenders", "quak"), ("--repeat", "0")] {
+      let outcome = try bench([option, value])
+      #expect(outcome.status == 64, "\(option) \(value)")
+      #expect(outcome.errors.contains(option))
+    }
+  }
+}

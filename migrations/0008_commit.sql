@@ -1,0 +1,96 @@
+-- What a small transaction pays for its number.
+--
+-- Only change_pending__number makes nonces. PostgreSQL reads and compiles a CHECK anew for each
+-- statement that writes a row.
+alter table quake.change_transaction drop constraint change_transaction_nonce_form;
+
+-- What is called by an assignment is not planned and run as a query.
+create or replace function quake.change_pending__add(
+  p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint
+) returns bigint
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  place text := current_setting('quake.pending', true);
+  transaction_id bigint;
+begin
+  if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
+    update quake.change_pending p
+       set inserted = p.inserted + p_inserted, updated = p.updated + p_updated,
+           deleted = p.deleted + p_deleted, truncated = p.truncated + p_truncated
+     where p.ctid = place::tid and p.xid = pg_current_xact_id()
+    returning p.transaction_id, p.ctid::text into transaction_id, place;
+    if found then
+      place := set_config('quake.pending', place, true);
+      return transaction_id;
+    end if;
+  end if;
+  insert into quake.change_pending as p
+  values (pg_current_xact_id(), nextval('quake.transaction_id'), p_inserted, p_updated, p_deleted, p_truncated)
+  returning p.transaction_id, p.ctid::text into transaction_id, place;
+  place := set_config('quake.pending', place, true);
+  return transaction_id;
+end
+$$;
+
+-- The number is drawn, and everything after it done, under a lock that all writers want: what can be
+-- known before it is put together before it.
+create or replace function quake.change_pending__number() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  place text := current_setting('quake.pending', true);
+  import_setting constant text := nullif(current_setting('quake.import', true), '');
+  author constant text := nullif(current_setting('quake.author', true), '');
+  nonce constant text := substr(gen_random_uuid()::text, 1, 8);
+  pending quake.change_pending;
+  import_id bigint;
+  new_token bigint;
+begin
+  if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
+    delete from quake.change_pending p
+     where p.ctid = place::tid and p.xid = new.xid and p.transaction_id = new.transaction_id
+    returning p.* into pending;
+  end if;
+  if pending.xid is null then  -- somebody meddled with the setting
+    delete from quake.change_pending p
+     where p.xid = new.xid and p.transaction_id = new.transaction_id
+    returning p.* into pending;
+  end if;
+  place := set_config('quake.pending', '', true);
+
+  -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again
+  -- for something else.
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+
+  -- Only an import that this transaction itself wrote may claim it.
+  if import_setting ~ '^[0-9]{1,18}$' then
+    select i.id into import_id from quake.import i
+     where i.id = import_setting::bigint and i.xmin = pg_current_xact_id()::xid;
+  end if;
+
+  -- The key is 'quake' in ASCII followed by 01: any number would do, as long as nobody else's lock
+  -- uses it.
+  perform pg_advisory_xact_lock(x'7175616b6501'::bigint);
+  new_token := nextval('quake.token');
+  insert into quake.change_transaction values (
+    new_token, nonce, pending.transaction_id, author,
+    nullif(current_setting('quake.context', true), ''),
+    nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
+    inet_client_addr(), clock_timestamp(),
+    pending.inserted, pending.updated, pending.deleted, pending.truncated, import_id);
+  if import_id is not null then
+    update quake.import i set token = new_token where i.id = import_id;
+  end if;
+  -- A notification holds at most 8,000 bytes; an author of 200 characters is at most 2,400.
+  perform pg_notify('quake_changes', json_build_object(
+    'token', new_token || '.' || nonce, 'author', left(author, 200),
+    'inserted', pending.inserted, 'updated', pending.updated,
+    'deleted', pending.deleted, 'truncated', pending.truncated)::text);
+  return null;
+end
+$$;
