@@ -77,6 +77,7 @@ create table quake.absence (
   snapshots integer not null,
   since timestamptz not null,
   withdrawn_at timestamptz,
+  asked_at timestamptz,
   constraint absence_pkey primary key (code, feed),
   constraint absence_snapshots_count check (snapshots > 0)
 );
@@ -87,6 +88,7 @@ comment on column quake.absence.feed is 'the feed that it is missing from (all_d
 comment on column quake.absence.snapshots is 'from how many snapshots, one after the other';
 comment on column quake.absence.since is 'when the first of these was generated';
 comment on column quake.absence.withdrawn_at is 'quake.withdrawn_at, where that was set because of this; null: it was not';
+comment on column quake.absence.asked_at is 'when the event''s own page was asked for last and did not tell; null: it was not';
 
 create or replace function quake.find(p_id text) returns setof quake.quake
   language sql stable

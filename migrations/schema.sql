@@ -808,6 +808,7 @@ CREATE TABLE quake.absence (
     snapshots integer NOT NULL,
     since timestamp with time zone NOT NULL,
     withdrawn_at timestamp with time zone,
+    asked_at timestamp with time zone,
     CONSTRAINT absence_snapshots_count CHECK ((snapshots > 0))
 );
 COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them';
@@ -816,6 +817,7 @@ COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_d
 COMMENT ON COLUMN quake.absence.snapshots IS 'from how many snapshots, one after the other';
 COMMENT ON COLUMN quake.absence.since IS 'when the first of these was generated';
 COMMENT ON COLUMN quake.absence.withdrawn_at IS 'quake.withdrawn_at, where that was set because of this; null: it was not';
+COMMENT ON COLUMN quake.absence.asked_at IS 'when the event''s own page was asked for last and did not tell; null: it was not';
 CREATE TABLE quake.backfill (
     id bigint NOT NULL,
     url text NOT NULL,

@@ -18,7 +18,8 @@ public struct Absences {
     self.connection = connection
   }
 
-  /// The events that a feed lacked in so many good snapshots, one after the other.
+  /// The events that a feed lacked in so many good snapshots, one after the other, but for those that
+  /// could not be told of minutes ago.
   public func missing(
     from feed: String, times: Int, limit: Int64
   ) throws(PostgresError) -> [Event] {
@@ -27,7 +28,8 @@ public struct Absences {
       select q.code, q.detail from quake.absence a join quake.quake q on q.code = a.code
        where a.feed = $1 and a.snapshots >= $2
          and q.withdrawn_at is null and q.superseded_by is null
-       order by a.since, q.code limit $3
+         and (a.asked_at is null or a.asked_at < clock_timestamp() - interval '10 minutes')
+       order by a.asked_at nulls first, a.since, q.code limit $3
       """, [.text(feed), .integer(Int64(times)), .integer(limit)])
     return (0..<rows.rowCount).map { Event(code: rows.text($0, 0) ?? "", detail: rows.text($0, 1)) }
   }
@@ -54,6 +56,12 @@ public struct Absences {
         update quake.absence a set withdrawn_at = w.withdrawn_at from withdrawn w where a.code = w.code
         """, [.text(event.code)])
     }
+  }
+
+  /// An event of which its page did not tell: others come first now.
+  public func postpone(_ event: Event) throws {
+    try connection.execute(
+      "update quake.absence set asked_at = clock_timestamp() where code = $1", [.text(event.code)])
   }
 
   /// An event that is there after all: its absence begins to count anew.

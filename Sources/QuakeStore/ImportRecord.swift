@@ -53,6 +53,19 @@ struct ImportRecord {
       ])
   }
 
+  /// The feed may reach further back than it must, but not further than its window.
+  private func reach(
+    of coverage: SnapshotScope?, over connection: Connection
+  ) throws(PostgresError) -> String? {
+    guard let coverage else { return nil }
+    return try connection.execute(
+      """
+      select least($1::timestamptz, greatest($2::timestamptz, min(time)))
+        from pg_temp.quake_staging where reject_reason is null
+      """, [.text(coverage.from.description), .text(coverage.windowStart.description)]
+    ).text(0, 0)
+  }
+
   private func insert(
     _ total: ImportReport, over connection: Connection
   ) throws(PostgresError) -> Int64? {
@@ -64,10 +77,7 @@ struct ImportRecord {
         covers_from, covers_to, minimum_magnitude, scope, reaches_from,
         quarantined_at, quarantine_reason, quarantine_detail)
       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $14,
-        -- The feed may reach further back than it must, but not further than its window.
-        case when $9::timestamptz is not null then
-          least($9, greatest($15, (select min(time) from pg_temp.quake_staging where reject_reason is null)))
-        end,
+        $15,
         case when $12::text is not null then clock_timestamp() end, $12, $13)
       returning id
       """,
@@ -78,7 +88,7 @@ struct ImportRecord {
         .text(coverage?.from.description), .text(coverage?.to.description),
         .double(coverage?.minimumMagnitude), .text(total.quarantine?.reason.rawValue),
         .text(total.quarantine?.detail), .text(coverage?.scope.name),
-        .text(coverage?.windowStart.description),
+        .text(try reach(of: coverage, over: connection)),
       ]
     ).integer(0, 0)
   }

@@ -187,7 +187,9 @@ public struct Importer {
       generated: total.generated, scope: scope)
     try merge.prepare(&batch, mayHaveDuplicates: ids.mayHaveDuplicates)
     let rejectedBefore = batch.rejected
-    if isWhole { total.quarantine = try judge(total.generated, &batch) }
+    if isWhole {
+      total.quarantine = try judge(total.generated, saysWhen: source.generated != nil, &batch)
+    }
     // What the judge has rejected claims nothing, and is none that others could not claim.
     if batch.rejected == rejectedBefore { merge.claims = ids.claims }
     if total.quarantine == nil {
@@ -216,12 +218,12 @@ public struct Importer {
   }
 
   private func judge(
-    _ generated: Timestamp?, _ batch: inout ImportReport
+    _ generated: Timestamp?, saysWhen: Bool, _ batch: inout ImportReport
   ) throws -> QuarantineVerdict? {
     guard let limits = options.limits else { return nil }
     let judge = SnapshotJudge(
       limits: limits, feed: options.feed, scope: options.scope, generated: generated,
-      firstReject: batch.firstReject?.reason, connection: connection)
+      saysWhen: saysWhen, firstReject: batch.firstReject?.reason, connection: connection)
     let (verdict, rejected) = try judge.judge()
     batch.rejected += rejected
     if rejected > 0, batch.firstReject == nil {

@@ -10,6 +10,8 @@ struct SnapshotJudge {
   let scope: FeedScope?
   /// When it was generated; nil: nobody knows.
   let generated: Timestamp?
+  /// Whether the snapshot itself says so.
+  let saysWhen: Bool
   /// Why the first record that could not be taken could not; nil: all could.
   let firstReject: String?
   let connection: Connection
@@ -44,6 +46,9 @@ struct SnapshotJudge {
 
   /// No catalogue that a feed is made of reaches so far back, but a clock that was never set says 1970.
   private static let unsetClock = "1971-01-01T00:00:00Z"
+
+  /// So many events of one snapshot may be taken back before the next.
+  private static let handful: Int64 = 3
 
   /// What is wrong with the snapshot; nil: it can be applied. Then single events with implausible times
   /// have been turned into rejects, so many.
@@ -106,6 +111,13 @@ struct SnapshotJudge {
     // One event may be taken back, or its time of update, and nothing else happen.
     let behind = compared.older + compared.later
     guard behind >= 3, behind > 2 * (compared.newer + compared.unknown) else { return nil }
+    // Or a few may be: a snapshot that says it is newer, and has nothing that is older, overwrites
+    // nothing.
+    if saysWhen, compared.older == 0, compared.later <= Self.handful,
+      try newestApplied().map({ $0 < generated }) ?? true
+    {
+      return nil
+    }
     return QuarantineVerdict(
       .stale,
       """
@@ -159,7 +171,15 @@ struct SnapshotJudge {
     let row = try connection.execute(
       SQL(
         trusted: """
-          with \(SnapshotScope.expected)
+          with \(SnapshotScope.expected), missed as (
+            -- What a snapshot lacked that somebody has applied by hand is expected no longer.
+            select * from expected e
+             where there
+                or not exists (select from quake.absence a
+                                where a.code = e.code and a.feed = $7
+                                  and a.since <= (select max(i.generated) from quake.import i
+                                                   where i.feed = $8 and i.applied_import_id is not null))
+          )
           select count(*), count(*) filter (where not there),
                  count(*) filter (where staged_updated < updated),
                  count(*) filter (where staged_updated > updated),
@@ -167,8 +187,11 @@ struct SnapshotJudge {
                    where s.reject_reason is null
                      and not exists (select from quake.quake q where q.code = s.code)),
                  max(updated), count(*) filter (where not there and updated > $6::timestamptz)
-            from expected
-          """), scope.parameters + [.text(newestUpdate?.description)], format: .binary)
+            from missed
+          """),
+      scope.parameters + [
+        .text(newestUpdate?.description), .text(scope.scope.name), .text(feed),
+      ], format: .binary)
     return Comparison(
       expected: row.binaryInteger(0, 0) ?? 0, missing: row.binaryInteger(0, 1) ?? 0,
       later: row.binaryInteger(0, 6) ?? 0, older: row.binaryInteger(0, 2) ?? 0,

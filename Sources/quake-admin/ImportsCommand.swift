@@ -95,19 +95,30 @@ enum ImportsCommand {
       throw StoreError(
         .badData, "there is no import \(id)", hint: "\"quake-admin imports\" lists them.")
     }
-    let reader = try FeedReader(
-      source: try body(of: id, connection), name: "the body of import \(id)")
-    var source = FeedImportSource(reader)
     var options = ImportOptions(
       source: entry.source, feed: entry.feed, program: "\(diagnostics.tool) \(productVersion)",
       author: diagnostics.tool)
     options.generated = entry.generated
-    let report = try Importer(connection: connection, options: options)
-      .run(
-        from: &source,
-        beforeCommit: { applied in
-          try Quarantine(connection: connection).decide(on: id, appliedBy: applied.id)
-        })
+    // So that what it lacks is not missed from those that follow.
+    options.scope = FeedReference.scope(of: entry.feed)
+    let report: ImportReport
+    do {
+      var source = FeedImportSource(
+        try FeedReader(source: try body(of: id, connection), name: "the body of import \(id)"))
+      report = try Importer(connection: connection, options: options)
+        .run(
+          from: &source,
+          beforeCommit: { applied in
+            try Quarantine(connection: connection).decide(on: id, appliedBy: applied.id)
+          })
+    } catch let error as FeedError {
+      throw StoreError(
+        .badData, "could not read the body of import \(id)",
+        detail: [error.message + ".", error.detail].compactMap { $0 }.joined(separator: " "),
+        hint:
+          "\"quake-admin imports body \(id)\" prints it as it came, \"quake-admin imports discard \(id)\" lets go of it."
+      )
+    }
     let output = StandardOutput()
     if arguments.flag("json"), let applied = report.id,
       let entry = try ImportList.find(applied, over: connection)

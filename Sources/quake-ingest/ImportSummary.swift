@@ -22,7 +22,9 @@ struct ImportSummary {
   var quarantine: (message: String, detail: String, hint: String?)? {
     report.quarantine.map { verdict in
       let hint = report.id.map { id in
-        "See \"quake-admin imports\", import \(id); \"quake-admin imports apply \(id)\" applies it all the same."
+        "See \"quake-admin imports\", import \(id); \"quake-admin imports apply \(id)\" applies it all the same"
+          + (verdict.reason == .massLoss
+            ? ", and has those that follow not be expected to hold what it lacks." : ".")
       }
       return ("the snapshot was set aside as \(verdict.reason.rawValue)", verdict.detail, hint)
     }

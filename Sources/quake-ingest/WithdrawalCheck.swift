@@ -26,9 +26,13 @@ struct WithdrawalCheck {
         _ = try fetcher.open(url: url, validators: nil)
       } catch {
         guard error.status == 409 else {
-          // Whether it was deleted is not known; it is asked again after the next poll.
+          // Whether it was deleted is not known; it is asked again later.
           diagnostics.verbose("could not ask for \(event.code): \(error.message)")
-          return
+          guard let status = error.status, (400...499).contains(status), status != 429 else {
+            return
+          }
+          try absences.postpone(event)
+          continue
         }
         try absences.withdraw(event, author: author, context: feed.name)
         diagnostics.note("\(feed.name): \(event.code) was deleted from its catalogue")

@@ -22,6 +22,8 @@ final class Worker {
   /// Whether the bell for requests has rung.
   private var hasRung = true
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
+  /// Whether each feed is polled once, and not again.
+  private var pollsOnce = false
   private lazy var poller = FeedPoller(
     fetcher: FeedFetcher(
       timeoutMilliseconds: importing.timeoutMilliseconds,
@@ -76,6 +78,7 @@ final class Worker {
 
   /// Polls each feed once; the status of the first that failed.
   func pollOnce() -> ExitStatus {
+    pollsOnce = true
     guard let connection else { return .unavailable }
     var status = ExitStatus.ok
     do {
@@ -251,6 +254,14 @@ final class Worker {
     }
   }
 
+  /// What a feed's failure leaves to do: look at what it gave, and wait.
+  private func hint(after failure: Failure, _ pause: Duration) -> String {
+    var hints: [String] = []
+    if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
+    if !pollsOnce { hints.append("Next attempt in \(Readable.duration(pause)).") }
+    return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
+  }
+
   private func fail(
     _ index: Int, _ state: FeedState, _ error: any Error, over connection: Connection
   ) throws -> ExitStatus {
@@ -261,7 +272,7 @@ final class Worker {
     let message = "could not import \(feeds[index].name): \(failure.message)"
     diagnostics.warning(
       message, detail: failure.detail,
-      hint: "Next attempt in \(Readable.duration(pause.length)).",
+      hint: hint(after: failure, pause.length),
       fields: [
         "feed": .text(feeds[index].name), "status": .integer(Int64(failure.status.rawValue)),
         "failures": .integer(Int64(schedule.failures)),

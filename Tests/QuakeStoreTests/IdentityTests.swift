@@ -119,6 +119,37 @@ struct IdentityTests {
     #expect(try rows() == ["a|-", "b|-", "c|d", "d|-"])
   }
 
+  @Test("is undone by a split also where it came of a file of unknown age")
+  func ofUnknownAge() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
+    _ = try apply(QuakeRecord("b", ids: ",b,a,"), hour: nil)
+    #expect(try rows() == ["a|b", "b|-"])
+    // An old file does not show the earthquake twice.
+    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
+    #expect(try rows() == ["a|b", "b|-"])
+    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
+    #expect(try rows() == ["a|-", "b|-"])
+  }
+
+  @Test("is known where new events come in great numbers")
+  func portions() throws {
+    _ = try apply(QuakeRecord("b", ids: ",b,new1,"), hour: 2)
+    func catalogue(_ hour: Int) throws {
+      var records = (2...20_500).map { QuakeRecord("new\($0)", ids: ",new\($0),") }
+      records.append(QuakeRecord("new1", ids: ",new1,"))
+      var source = FakeSource(records, generated: "2024-01-01T0\(hour):00:00Z")
+      _ = try Importer(
+        connection: connection,
+        options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+      ).run(from: &source)
+    }
+    try catalogue(1)
+    #expect(try found("new1") == ["b"])
+    #expect(
+      try connection.table("select code from quake.current_quake where code in ('b', 'new1')")
+        == ["b"])
+  }
+
   @Test("ends where somebody has made a circle by hand")
   func circle() throws {
     try connection.execute(

@@ -139,6 +139,43 @@ struct JudgingTests {
         == nil)
   }
 
+  @Test("and one of great loss that is applied by hand sets what the next should hold")
+  func massLossByHand() throws {
+    try apply(events(1...60), at: 0)
+    let half = events((1...60).filter { $0 % 2 == 0 })
+    let first = try #require(try apply(half, at: 5).id)
+    try expectSetAside(.massLoss) { try apply(half, at: 6) }
+    var options = ImportOptions(
+      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
+    options.scope = Self.day
+    var source = FakeSource(half, generated: Self.time(5).description)
+    _ = try Importer(connection: connection, options: options).run(
+      from: &source,
+      beforeCommit: {
+        try Quarantine(connection: connection).decide(on: first, appliedBy: $0.id)
+      })
+    #expect(try withdrawn().isEmpty)
+    #expect(try apply(half, at: 7).quarantine == nil)
+    // But no more than that.
+    try expectSetAside(.massLoss) {
+      try apply(events((1...60).filter { $0 % 4 == 0 }), at: 8)
+    }
+    #expect(try apply(half, at: 9).withdrawn == 29)
+  }
+
+  @Test("and applied if it says that it is newer and only lacks a handful, though it be the newest")
+  func fewTakenBack() throws {
+    try apply(events(4...60), at: 0)
+    // The three that were updated last.
+    for minutes in [5, 6, 7] as [Int64] {
+      #expect(try apply(events(7...60), at: minutes).quarantine == nil)
+    }
+    #expect(try withdrawn() == ["us4", "us5", "us6"])
+    // With something in an older form it is stale all the same.
+    try apply(events(10...60) + [7, 8, 9].map { Self.event($0, revised: 200) }, at: 11)
+    try expectSetAside(.stale) { try apply(events(7...60), at: 12) }
+  }
+
   @Test("and set aside if it is stale: generated before, or of contents that are older")
   func stale() throws {
     try apply(events(1...60), at: 0)

@@ -32,8 +32,14 @@ import Testing
       try ScriptedServer { [self] request, client in
         if request.target.hasPrefix("/detail/") {
           pages.withLock { $0.append(request.target) }
-          // Event 8 is only missing from the feed.
-          client.answer(request.target == "/detail/us7.geojson" ? 409 : 200, [], "{}")
+          // Event 8 is only missing from the feed, and there are events without a page.
+          let status =
+            switch request.target {
+            case "/detail/us7.geojson": 409
+            case "/detail/us8.geojson": 200
+            default: 404
+            }
+          client.answer(status, [], "{}")
           return
         }
         let now = Int(Date().timeIntervalSince1970 * 1000)
@@ -80,6 +86,9 @@ import Testing
     let server = try catalogue.serve()
     let worker = try run(server, "--confirm-withdrawals")
     try worker.waitForError("30 inserted")
+    // These are asked for first, and their pages say nothing.
+    for event in 1...6 { catalogue.set(false, event) }
+    try eventually("events without a page were asked for") { catalogue.asked.count >= 5 }
     catalogue.set(false, 7)
     catalogue.set(false, 8)
     try worker.waitForError("us7 was deleted from its catalogue")
@@ -91,6 +100,9 @@ import Testing
       catalogue.asked.filter { $0 == "/detail/us8.geojson" }.count >= 2
     }
     #expect(try !isWithdrawn("us8"))
+    // Those without a page are left alone for a while.
+    #expect(
+      (1...6).allSatisfy { n in catalogue.asked.count { $0 == "/detail/us\(n).geojson" } == 1 })
     catalogue.set(true, 7)
     try worker.waitForError("1 restored")
     #expect(try !isWithdrawn("us7"))
