@@ -60,7 +60,7 @@ struct ImportRecord {
     guard let coverage else { return nil }
     return try connection.execute(
       """
-      select least($1::timestamptz, greatest($2::timestamptz, min(time)))
+      select least($1::timestamptz, greatest($2::timestamptz, coalesce(min(time), $1::timestamptz)))
         from pg_temp.quake_staging where reject_reason is null
       """, [.text(coverage.from.description), .text(coverage.windowStart.description)]
     ).text(0, 0)
