@@ -56,7 +56,7 @@ struct BackPressureTests {
       #expect(try await iterator.next()?.code == "b1")
       // Listening again: what comes now wakes it.
       async let next = iterator.next()?.code
-      #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce")))
+      #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, v.id")))
       try connection.insertQuakes("c")
       #expect(try await next == "c1")
     }

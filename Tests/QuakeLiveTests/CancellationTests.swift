@@ -36,7 +36,7 @@ struct CancellationTests {
     try await OwnThread.run {
       let connection = try database.test.connect()
       let duration = try await Self.cancel(database.live.changes()) {
-        try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce"))
+        try connection.eventually(LiveDatabase.idle(after: "select t.token, v.id"))
       }
       #expect(duration < Self.soon)
       #expect(try connection.eventually(LiveDatabase.connections(0), within: Self.soon))
@@ -80,7 +80,7 @@ struct CancellationTests {
         let name = database.test.name
         guard
           try database.test.connect().eventually(
-            LiveDatabase.idle(after: "select t.token, t.nonce"))
+            LiveDatabase.idle(after: "select t.token, v.id"))
         else { return false }
         try admin.run("alter database \(name) allow_connections false")
         try admin.run(

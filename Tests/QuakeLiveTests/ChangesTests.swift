@@ -86,7 +86,7 @@ struct ChangesTests {
           """
           exists (select from pg_stat_activity
                    where datname = current_database() and application_name = 'live'
-                     and state = 'idle' and query like 'select t.token, t.nonce%')
+                     and state = 'idle' and query like 'select t.token, v.id%')
           """)
     }
     #expect(isWaiting)
@@ -121,7 +121,7 @@ struct ChangesTests {
       // Only a connection that was there once is made again.
       try test.connect().insertQuakes("first")
       #expect(
-        try test.connect().eventually(LiveDatabase.idle(after: "select t.token, t.nonce")))
+        try test.connect().eventually(LiveDatabase.idle(after: "select t.token, v.id")))
       let writer = BackgroundThread {
         let connection = try test.connect()
         for number in 0..<40 { try connection.insertQuakes("n\(number)x", 150) }

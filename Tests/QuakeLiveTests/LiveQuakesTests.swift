@@ -26,7 +26,7 @@ struct LiveQuakesTests {
   ) -> BackgroundThread {
     BackgroundThread {
       let connection = try database.test.connect()
-      guard try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce")) else {
+      guard try connection.eventually(LiveDatabase.idle(after: "select t.token, v.id")) else {
         throw OwnThread.TimedOut()
       }
       try body(connection)

@@ -21,7 +21,7 @@ struct ManyStreamsTests {
           """
           (select count(*) from pg_stat_activity
             where datname = current_database() and application_name = 'live'
-              and state = 'idle' and query like 'select t.token, t.nonce%') = \(count)
+              and state = 'idle' and query like 'select t.token, v.id%') = \(count)
           """))
       try connection.insertQuakes("a", 2)
     }

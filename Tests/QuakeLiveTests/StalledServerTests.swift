@@ -43,7 +43,7 @@ struct StalledServerTests {
         try await stream.first(3) { $0.code }
       }
       try connection.insertQuakes("a", 2)
-      #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, t.nonce")))
+      #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, v.id")))
       let process = try #require(
         try connection.ask(
           "select pid from pg_stat_activity where application_name = 'live'"

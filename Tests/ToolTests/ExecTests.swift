@@ -105,7 +105,7 @@ import Testing
 
   @Test func thousandsOfCommandsLeaveNothingBehind() throws {
     let watch = try scene.watch(["--exec", "echo x", "--jobs", "2"])
-    try scene.database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try scene.database.waitForIdle("quake-watch", after: "select t.token, v.id")
     func descriptors() throws -> Int {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/\(watch.pid)/fd").count
     }
@@ -191,7 +191,7 @@ import Testing
   @Test func aLongCommandHoldsNothingUp() throws {
     let gate = try scene.gate()
     let watch = try scene.watch(["--exec", "read line < gate; echo $QUAKE_CODE"])
-    try scene.database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try scene.database.waitForIdle("quake-watch", after: "select t.token, v.id")
     try scene.insert("a")
     try eventually("it does not listen any more") {
       try scene.database.value(
@@ -203,7 +203,7 @@ import Testing
       try gate.letOneThrough()
       #expect(try watch.line() == code)
     }
-    try scene.database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try scene.database.waitForIdle("quake-watch", after: "select t.token, v.id")
     try scene.insert("c")
     try gate.letOneThrough()
     #expect(try watch.line() == "c")

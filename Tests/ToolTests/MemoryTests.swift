@@ -25,7 +25,7 @@ import Testing
     let psql = try Tools.startShell(
       "mkfifo pipe; exec 3<>pipe; exec ./psql -X -d '\(database.conninfo)' <pipe",
       folder: folder.path)
-    try database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try database.waitForIdle("quake-watch", after: "select t.token, v.id")
     try eventually("psql is connected") {
       try database.value(
         """

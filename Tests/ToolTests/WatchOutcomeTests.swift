@@ -247,7 +247,7 @@ import Testing
         """
         select count(*) from pg_stat_activity
          where datname = current_database() and application_name = 'quake-watch'
-           and state = 'idle' and query like 'select t.token, t.nonce%'
+           and state = 'idle' and query like 'select t.token, v.id%'
         """) == "2"
     }
     try insert("b")

@@ -171,7 +171,7 @@ import Testing
   @Test func withoutABeginningItFollowsFromNow() throws {
     try database.psql(Self.insert("before"))
     let watch = try watch(["--json"])
-    try database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try database.waitForIdle("quake-watch", after: "select t.token, v.id")
     try database.psql(Self.insert("after"))
     #expect(try JSONLine(watch.line()).string("code") == "after")
     #expect(try read(["--json"]).isEmpty, "with --no-follow there is nothing from now")
@@ -451,7 +451,7 @@ import Testing
   @Test(arguments: [SIGTERM, SIGINT])
   func signalsEndItWithStatusZero(_ signal: Int32) throws {
     let watch = try watch(["--json"])
-    try database.waitForIdle("quake-watch", after: "select t.token, t.nonce")
+    try database.waitForIdle("quake-watch", after: "select t.token, v.id")
     watch.signal(signal)
     let outcome = try watch.exit(within: .seconds(20))
     #expect(outcome.ending == .exited(0))
