@@ -4,10 +4,13 @@ import Testing
 
 @Suite("A value of a composite type")
 struct CompositeTests {
+  private let database: TestDatabase
   private let connection: Connection
 
   init() throws {
-    connection = try TestDatabase().connect()
+    // It is dropped with the last reference to it.
+    database = try TestDatabase()
+    connection = try database.connect()
   }
 
   @Test("gives its fields in their order")
