@@ -23,12 +23,17 @@ public struct Deadline: Comparable, Sendable {
   public var hasPassed: Bool { Self.now >= milliseconds }
 
   /// What `poll(2)` wants: milliseconds left, at least 0.
-  public var pollTimeout: Int32 {
-    // `hasPassed` first: the distance to the farthest past does not fit.
-    hasPassed ? 0 : Int32(clamping: milliseconds - Self.now)
+  public var pollTimeout: Int32 { pollTimeout(at: Self.now) }
+
+  /// The clock is read once for all of it. With a second look, after the process was kept from the
+  /// processor for a while, the time left can be less than 0, which means forever to poll(2).
+  func pollTimeout(at now: Int64) -> Int32 {
+    let (left, overflow) = milliseconds.subtractingReportingOverflow(now)
+    // The distance to the farthest past does not fit.
+    return overflow ? 0 : Int32(clamping: max(0, left))
   }
 
-  private static var now: Int64 {
+  static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

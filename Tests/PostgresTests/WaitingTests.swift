@@ -1,6 +1,7 @@
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 @Suite("Waiting")
 struct WaitingTests {
@@ -109,6 +110,18 @@ struct WaitingTests {
     #expect(error.kind == .timeout)
     #expect(error.isConnectionLoss)
     #expect(error.hint != nil)
+  }
+
+  /// What is less than 0 would be a wait for ever.
+  @Test("has no time left, and not less, when it comes late to a deadline")
+  func late() {
+    let deadline = Deadline(after: .zero)
+    let then = Deadline.now
+    for milliseconds: Int64 in [0, 1, 16, 1_000_000, .max - then] {
+      #expect(deadline.pollTimeout(at: then + milliseconds) == 0)
+    }
+    #expect(deadline.pollTimeout(at: then - 1000) <= 1000)
+    #expect(deadline.pollTimeout(at: then - 1000) >= 900)
   }
 
   @Test("has deadlines that compare, however far away")
