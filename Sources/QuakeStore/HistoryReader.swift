@@ -20,6 +20,8 @@ public struct HistoryReader {
   private var last: Row?
   private var ahead: (row: Row, ticket: Connection.AheadTicket)?
   private var pace = ReadingPace()
+  /// Whether the page asked for last reached the end of the history.
+  private var isAtEnd = false
 
   /// How far it has come: everything up to here has been handed over.
   public var place: HistoryPlace {
@@ -129,11 +131,18 @@ public struct HistoryReader {
       from = Row(transaction: done > 0 ? token.number : token.number + 1, version: 0)
     }
     let asked = ContinuousInstant.now()
+    let page = try ask(from)
+    let answerTime = asked.elapsed
+    // What comes after a full page, or to begin with, is old for other reasons.
+    let age = isAtEnd && page.rowCount > 0 ? try HistoryRow.age(page, 0) : nil
+    pace.add(answerAfter: answerTime, isEmpty: page.rowCount == 0, age: age)
+    isAtEnd = page.rowCount < Self.pageSize
+    return page
+  }
+
+  private func ask(_ from: Row) throws -> QueryResult {
     do throws(PostgresError) {
-      let page = try connection.executePrepared(
-        Self.page, Self.parameters(from), format: .binary)
-      pace.add(answerAfter: asked.elapsed, isEmpty: page.rowCount == 0)
-      return page
+      return try connection.executePrepared(Self.page, Self.parameters(from), format: .binary)
     } catch {
       throw StoreError(token: error) ?? error
     }

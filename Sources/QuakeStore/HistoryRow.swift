@@ -2,7 +2,7 @@ internal import Postgres
 internal import QuakeModel
 
 /// A row of a reader's page, and what is made of it. Transaction and versions come as whole rows of
-/// their tables: the statement then has six columns, not eighty-five, which more than halves what it
+/// their tables: the statement then has seven columns, not eighty-six, which more than halves what it
 /// costs where it returns one change.
 enum HistoryRow {
   /// The number of the transaction.
@@ -13,11 +13,19 @@ enum HistoryRow {
   private static let transaction = 3
   private static let change = 4
   private static let previous = 5
+  private static let now = 6
 
   /// The columns. `t` is the transaction and `v` the version, each with its whole row as `row`; `p` is
   /// to be the whole row of the event's version before it, or null.
   static func columns(previous p: String) -> String {
-    "t.token, v.id, host(t.client_address), t.row, v.row, \(p)"
+    "t.token, v.id, host(t.client_address), t.row, v.row, \(p), clock_timestamp()"
+  }
+
+  /// How long ago the transaction in a row had been written when the server read it, by the server's
+  /// clock.
+  static func age(_ page: borrowing QueryResult, _ row: Int) throws -> Duration {
+    guard let now = page.binaryTimestamp(row, now) else { throw incomplete }
+    return .microseconds(now - (try transaction(page, row)).at.microseconds)
   }
 
   /// The transaction in a row.

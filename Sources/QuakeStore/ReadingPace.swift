@@ -2,24 +2,33 @@
 ///
 /// Where many watch, each commit wakes all of them, and all ask at once. If that is more than the
 /// server can do, everybody falls further and further behind, and the writers with them. So a reader
-/// that is answered late waits before it asks again, and gets several transactions at a time; and if
-/// that does not help, it gives up the bell, which costs the server as much as a page does, and asks at
-/// intervals for as long as changes keep coming. A server that answers at once is asked at once.
+/// to whom the bell mostly brings changes late gives up the bell, which costs the server as much as a
+/// page does, and asks at intervals for as long as changes keep coming. The interval grows while answers
+/// are late, and shrinks while they are not, until the bell is worth a try again.
+///
+/// Each decides for itself, by the age of what it gets: enough of them leave for the rest to be served
+/// in time.
 struct ReadingPace {
-  private var best: Duration?
-  private var wanted = Duration.zero
-  private var lateAnswers = 0
-  private var polls = 0
-
   /// Whether to do without the bell.
   private(set) var isCrowded = false
-
   /// For how long to leave the server alone now.
-  var rest: Duration { isCrowded ? Self.longest : wanted < Self.shortest ? .zero : wanted }
+  private(set) var rest = Duration.zero
 
-  private static let shortest = Duration.milliseconds(5)
-  private static let longest = Duration.milliseconds(150)
-  private static let late = Duration.milliseconds(90)
+  private var quickest: Duration?
+  private var lateBells = 0
+  private var interval = Duration.zero
+  private var emptyAnswers = 0
+
+  /// More than 200 on two processors have to wait, so that these can keep the bell.
+  private static let lateBell = Duration.milliseconds(40)
+  /// A late one counts two, one in time takes one off: a moment in which the machine had something else
+  /// to do is no crowd.
+  private static let lateBellsOfCrowd = 4
+  private static let firstInterval = Duration.milliseconds(150)
+  private static let shortestInterval = Duration.milliseconds(20)
+  private static let longestInterval = Duration.milliseconds(200)
+  private static let lateAnswer = Duration.milliseconds(15)
+  private static let emptyAnswersOfQuiet = 4
 
   /// Takes in an answer.
   ///
@@ -27,28 +36,38 @@ struct ReadingPace {
   ///   - time: How long it took. What counts is how much longer that is than it can be, which leaves
   ///     out the way there and back.
   ///   - isEmpty: Whether there was nothing new.
-  mutating func add(answerAfter time: Duration, isEmpty: Bool) {
-    let best = min(best ?? time, time)
-    self.best = best
-    // One quick answer does not mean that the crowd is gone.
-    wanted = min(max((time - best) * 3, wanted * 3 / 4), Self.longest)
-    let isLate = wanted >= Self.late
+  ///   - age: How old the oldest change in it was, if the reader had read all there was before.
+  mutating func add(answerAfter time: Duration, isEmpty: Bool, age: Duration?) {
+    let quickest = min(quickest ?? time, time)
+    self.quickest = quickest
     if isCrowded {
-      polls += 1
-      if isEmpty || polls >= Self.pollsBeforeBell && !isLate {
-        isCrowded = false
-        lateAnswers = 0
-      }
-    } else {
-      lateAnswers = isLate && !isEmpty ? lateAnswers + 1 : 0
-      if lateAnswers == Self.lateAnswersOfCrowd {
-        isCrowded = true
-        polls = 0
-      }
+      addInCrowd(delay: time - quickest, isEmpty: isEmpty)
+    } else if let age {
+      lateBells = age >= Self.lateBell ? lateBells + 2 : max(0, lateBells - 1)
+      guard lateBells >= Self.lateBellsOfCrowd else { return }
+      isCrowded = true
+      interval = Self.firstInterval
+      emptyAnswers = 0
+      scatter()
     }
   }
 
-  private static let lateAnswersOfCrowd = 3
-  /// About five seconds.
-  private static let pollsBeforeBell = 32
+  private mutating func addInCrowd(delay: Duration, isEmpty: Bool) {
+    emptyAnswers = max(0, emptyAnswers + (isEmpty ? 1 : -1))
+    interval =
+      delay >= Self.lateAnswer
+      ? min(interval * 5 / 4, Self.longestInterval) : interval * 49 / 50
+    if emptyAnswers == Self.emptyAnswersOfQuiet || interval < Self.shortestInterval {
+      isCrowded = false
+      lateBells = 0
+      rest = .zero
+    } else {
+      scatter()
+    }
+  }
+
+  /// What began at the same moment must not go on in step.
+  private mutating func scatter() {
+    rest = interval * Int.random(in: 85...115) / 100
+  }
 }
