@@ -1,7 +1,7 @@
 import Glibc
 public import Postgres
 public import QuakeFeed
-public import QuakeStore
+internal import QuakeStore
 
 /// The body of a snapshot in quarantine, as a feed that can be read again.
 public struct QuarantinedFeed {

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Values in the binary format of COPY, one after the other in memory: what `CopyWriter` sends, or
 /// rows that are made ready before their time.
 ///
@@ -26,6 +28,27 @@ public struct CopyValues: ~Copyable {
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) rethrows {
     try body(UnsafeRawBufferPointer(rebasing: memory[range]))
+  }
+
+  /// Whether the values at `range` are, byte for byte, those of a row of `result`, which has them in the
+  /// binary format in `count` columns from `column` on. Of types whose binary formats are the same.
+  public borrowing func isEqual(
+    _ range: Range<Int>, to result: borrowing QueryResult, row: Int, from column: Int, count: Int
+  ) -> Bool {
+    var offset = range.lowerBound
+    for index in column..<column + count {
+      let length = Int(
+        Int32(bigEndian: memory.loadUnaligned(fromByteOffset: offset, as: Int32.self)))
+      offset += MemoryLayout<Int32>.size
+      guard result.isNull(row, index) == (length < 0) else { return false }
+      let stored = result.bytes(row, index)
+      if length < 0 || length == 0 && stored.isEmpty { continue }
+      guard stored.count == length, let stored = stored.baseAddress,
+        let value = memory.baseAddress, memcmp(stored, value + offset, length) == 0
+      else { return false }
+      offset += length
+    }
+    return true
   }
 
   private mutating func reserve(_ more: Int) {

@@ -1,5 +1,5 @@
 public import Postgres
-public import QuakeModel
+internal import QuakeModel
 
 /// The windows of a backfill, in the database.
 public struct BackfillWindows {

@@ -42,7 +42,8 @@ extension EmbeddedServer {
       [
         "-D", new, "-U", "quake", "--auth-local=trust", "--auth-host=reject", "--data-checksums",
         "--encoding=UTF8", "--locale=\(locale)", "--text-search-config=english",
-        "--no-instructions",
+        // The same order as C.UTF-8's, and a third of the time for a look into an index of texts.
+        "--lc-collate=C", "--no-instructions",
       ] + (isUnsafe ? ["--no-sync"] : [])
     }
     var outcome = try run(binaries.initdb, arguments(locale: "C.UTF-8"))

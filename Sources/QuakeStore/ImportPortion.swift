@@ -16,6 +16,8 @@ final class ImportPortion {
     var prefix: UInt64
     var code: Range<Int>
     var values: Range<Int>
+    /// Whether the store has the same already.
+    var isStored = false
   }
 
   private let columns: [QuakeColumn]
@@ -57,6 +59,7 @@ final class ImportPortion {
       item = try source.next(into: &record)
     }
     sort()
+    different = rows.count
     return item
   }
 
@@ -93,13 +96,14 @@ final class ImportPortion {
   }
 
   private func sort() {
-    let codes = codes
-    func precedes(_ left: Row, _ right: Row) -> Bool {
-      if left.prefix != right.prefix { return left.prefix < right.prefix }
-      let order = codes[left.code].lexicographicOrder(codes[right.code])
-      return order == 0 ? left.values.lowerBound < right.values.lowerBound : order < 0
+    codes.withUnsafeBytes { all in
+      rows.sort { left, right in
+        if left.prefix != right.prefix { return left.prefix < right.prefix }
+        let order = UnsafeRawBufferPointer(rebasing: all[left.code])
+          .order(of: UnsafeRawBufferPointer(rebasing: all[right.code]))
+        return order == 0 ? left.values.lowerBound < right.values.lowerBound : order < 0
+      }
     }
-    rows.sort(by: precedes)
     guard rows.count > 1 else { return }
     var kept: [Row] = []
     kept.reserveCapacity(rows.count)
@@ -115,9 +119,44 @@ final class ImportPortion {
     rows = kept
   }
 
-  /// Hands over each record's values, in the order of the codes.
+  /// Hands over the values of each record that is not known to be stored, in the order of the codes.
   func forEachRow(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    for row in rows { try values.withBytes(row.values, body) }
+    for row in rows where !row.isStored { try values.withBytes(row.values, body) }
+  }
+
+  /// How many records are not known to be stored.
+  private(set) var different = 0
+
+  /// Leaves out the record of an event if its values are those in a row of `result`, byte for byte.
+  ///
+  /// - Parameters:
+  ///   - code: The column with the event's code.
+  ///   - column: The first of the portion's columns.
+  func leaveOut(
+    ifIn result: borrowing QueryResult, row: Int, code: Int, from column: Int
+  ) {
+    guard let place = place(of: result.bytes(row, code)) else { return }
+    let isStored = values.isEqual(
+      rows[place].values, to: result, row: row, from: column, count: columns.count)
+    guard isStored else { return }
+    rows[place].isStored = true
+    different -= 1
+  }
+
+  /// The hashes of the ids that something is to be done about: the codes of records that are not known to
+  /// be stored, ids that are claimed, and who claims them.
+  var pendingKeys: Set<UInt64> {
+    var pending: Set<UInt64> = []
+    codes.withUnsafeBytes { all in
+      for row in rows where !row.isStored {
+        pending.insert(UnsafeRawBufferPointer(rebasing: all[row.code]).idKey)
+      }
+    }
+    for other in otherIDs {
+      pending.insert(other.id.idKey)
+      pending.insert(other.code.idKey)
+    }
+    return pending
   }
 
   /// The hashes of the codes.
@@ -128,37 +167,45 @@ final class ImportPortion {
   }
 
   /// The codes, in their order.
-  var eventCodes: [String] { rows.map { String(decoding: codes[$0.code], as: UTF8.self) } }
+  var eventCodes: [String] { eventCodes(0..<rows.count) }
+
+  /// The codes at some places.
+  func eventCodes(_ places: Range<Int>) -> [String] {
+    rows[places].map { String(decoding: codes[$0.code], as: UTF8.self) }
+  }
 
   /// The other ids that no record of the portion has as its own code, and by which event.
   var claims: [(id: String, code: String)] { otherIDs.filter { !contains($0.id) } }
 
   private func contains(_ id: String) -> Bool {
-    let id = Array(id.utf8)
-    var low = 0
-    var high = rows.count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = codes[rows[middle].code].lexicographicOrder(id[...])
-      if order == 0 { return true }
-      if order < 0 { low = middle + 1 } else { high = middle }
+    var id = id
+    return id.withUTF8 { place(of: UnsafeRawBufferPointer($0)) } != nil
+  }
+
+  /// The place of the record with this code.
+  private func place(of code: UnsafeRawBufferPointer) -> Int? {
+    codes.withUnsafeBytes { all in
+      var low = 0
+      var high = rows.count
+      while low < high {
+        let middle = (low + high) / 2
+        let order = UnsafeRawBufferPointer(rebasing: all[rows[middle].code]).order(of: code)
+        if order == 0 { return middle }
+        if order < 0 { low = middle + 1 } else { high = middle }
+      }
+      return nil
     }
-    return false
   }
 }
 
-extension ArraySlice<UInt8> {
+extension UnsafeRawBufferPointer {
   /// Negative if it comes before `other` byte by byte, 0 if it is the same.
-  fileprivate func lexicographicOrder(_ other: ArraySlice<UInt8>) -> Int {
-    withUnsafeBytes { left in
-      other.withUnsafeBytes { right in
-        let shared = Swift.min(left.count, right.count)
-        if shared > 0, let a = left.baseAddress, let b = right.baseAddress {
-          let order = memcmp(a, b, shared)
-          if order != 0 { return Int(order) }
-        }
-        return left.count - right.count
-      }
+  fileprivate func order(of other: UnsafeRawBufferPointer) -> Int {
+    let shared = Swift.min(count, other.count)
+    if shared > 0, let left = baseAddress, let right = other.baseAddress {
+      let order = memcmp(left, right, shared)
+      if order != 0 { return Int(order) }
     }
+    return count - other.count
   }
 }

@@ -47,6 +47,19 @@ struct ImportStatements {
         or exists (select from quake.quake where code = any($2::text[]))
     """
 
+  /// What is stored of the events $1: the code, whether nothing but the contents can have to be changed
+  /// when the event comes again, and the contents.
+  static func stored(_ columns: [QuakeColumn]) -> SQL {
+    SQL(
+      trusted: """
+        select q.code,
+               q.superseded_by is null and q.withdrawn_at is null
+               and not exists (select from quake.absence a where a.code = q.code),
+               \(columns.map { "q.\($0.name)" }.joined(separator: ", "))
+          from quake.quake q where q.code = any($1::text[])
+        """)
+  }
+
   /// The other ids, $1, of events that were not there before, $2; of two that claim one the first counts.
   /// $3: when the snapshot was generated.
   static let addAliases: SQL = """

@@ -52,10 +52,10 @@ struct EmbeddedServerTests {
       #expect(
         try server.ask(
           """
-          select current_database(), current_user, rolsuper, datcollate
+          select current_database(), current_user, rolsuper, datcollate, datctype
           from pg_database, pg_roles
           where datname = current_database() and rolname = current_user
-          """) == "quake|quake|t|C.UTF-8")
+          """) == "quake|quake|t|C|C.UTF-8")
       #expect(
         try server.ask("select type, auth_method, error from pg_hba_file_rules") == "local|trust|")
     }

@@ -160,6 +160,74 @@ struct CatalogueImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
+  @Test("does for an event that is stored as it comes again whatever else there is to do")
+  func storedButNotDone() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let records = (0..<60).map { QuakeRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
+    // c30 belongs to c0.
+    let first = [QuakeRecord("c0", magnitude: 0, ids: ",c0,c30,")] + records[1...]
+    _ = try bring(
+      first.filter { $0.text(.code) != "c30" }.map { .record($0) } + [
+        .record(QuakeRecord("c30", magnitude: 0, ids: ",c30,"))
+      ], generated: "2023-01-01T00:00:00Z", into: connection)
+    _ = try bring([.record(first[0])], generated: Self.before, into: connection)
+    for statement in [
+      """
+      insert into quake.absence (code, feed, snapshots, since, withdrawn_at) values
+        ('c31', 'all_day', 1, '2024-01-01T00:00:00Z', null),
+        ('c32', 'all_day', 3, '2024-01-01T00:00:00Z', '2024-01-01T00:00:00Z')
+      """,
+      "update quake.quake set withdrawn_at = '2024-01-01T00:00:00Z' where code = 'c32'",
+      "update quake.quake set magnitude = '-0' where code = 'c33'",
+      "update quake.quake set place = 'by hand' where code = 'c34'",
+    ] {
+      try connection.run(statement)
+    }
+    #expect(
+      try connection.table(
+        """
+        select code from quake.quake
+         where superseded_by is not null or withdrawn_at is not null order by code
+        """) == ["c30", "c32"])
+    // The first ten are staged, in any case.
+    let report = try bring(
+      records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 10)
+    #expect(report.updated == 2 && report.unchanged == 58 && report.inserted == 0)
+    #expect(report.restored == 2)
+    #expect(try connection.ask("select place is null from quake.quake where code = 'c34'") == "t")
+    // -0 is 0: nothing is written.
+    #expect(try connection.ask("select magnitude from quake.quake where code = 'c33'") == "-0")
+    #expect(
+      try connection.ask(
+        """
+        select count(*) from quake.quake
+         where superseded_by is not null or withdrawn_at is not null
+        """) == "0")
+    #expect(try connection.ask("select count(*) from quake.absence") == "0")
+    #expect(try connection.ask("select count(*) from quake.quake_alias") == "0")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("takes the last of a code also where that is what was stored before")
+  func backAgain() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    // Several portions' worth in a transaction.
+    let place = String(repeating: "x", count: 1_000)
+    var records = (0..<6_000).map { QuakeRecord("c\($0)", place: place) }
+    _ = try bring(records.map { .record($0) }, generated: Self.before, into: connection)
+    let revised = QuakeRecord("c4500", magnitude: 6, place: place)
+    records.insert(revised, at: 3_200)
+    records.append(QuakeRecord("c4600", magnitude: 6, place: place))
+    let report = try bring(
+      records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 3_001)
+    #expect(report.updated == 3 && report.unchanged == 5_999)
+    #expect(
+      try connection.table("select code from quake.quake where magnitude = 6") == ["c4600"])
+    #expect(try connection.historyFaults() == [])
+  }
+
   @Test("tells the duplicates of a feed into an empty store, wherever they are")
   func duplicates() throws {
     let database = try TestDatabase()
