@@ -61,12 +61,13 @@ final class CatalogueImport {
         ImportStatements.hasNewer, [.text(generated.description)])
       mayCopy = newer.bool(0, 0) == false
     }
+    let settlesAtEnd = storeWasEmpty && commitEvery == nil
     lanes = connections.map { connection in
       Lane(
         connection,
         PortionImport(
           connection: connection, options: options, columns: columns, total: total,
-          mayCopy: mayCopy))
+          mayCopy: mayCopy, settlesAtEnd: settlesAtEnd))
     }
   }
 
@@ -157,7 +158,7 @@ final class CatalogueImport {
     _ connection: Connection
   ) throws -> ImportReport {
     var latest = latest
-    latest.add(try work.mergeStaged())
+    latest.add(try work.finish())
     var all = before
     all.add(latest)
     try record.add(all, to: work.importID, over: connection)
@@ -189,7 +190,7 @@ final class CatalogueImport {
     guard lane.isOpen else { return }
     let rest =
       commitEvery == nil
-      ? try lane.work.mergeStaged()
+      ? try lane.work.finish()
       : try Self.end(lane.report, ImportReport(), record, lane.work, lane.lane.connection)
     lane.report.add(rest)
     close(lane)

@@ -56,6 +56,14 @@ struct IdentityStatements {
      where s.reject_reason is null
     """
 
+  /// The same of events that were copied straight into the table, in this transaction.
+  static let ownCopied: SQL = """
+    select array_agg(a.id)
+      from quake.quake_alias a
+      join quake.quake q on q.code = a.id
+     where q.superseded_by is null and q.as_of = $1::timestamptz
+    """
+
   /// - Parameter policy: Says whether the snapshot counts however old it is, or whether what is stored
   ///   stays, so that only ids without a row can be given to an event.
   /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already.

@@ -75,13 +75,33 @@ struct ImportMerge {
     _ batch: inout ImportReport, isLate: Bool, overwrites: Bool
   ) throws {
     let claimed = try readClaims()
-    let ids = claimed?.text(0, 0)
     let own = overwrites ? try connection.execute(IdentityStatements.own).text(0, 0) : nil
+    try settle(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
+  }
+
+  /// Does so for events that were copied straight into the table: other ids of theirs were looked at
+  /// then.
+  func settleCopied(_ batch: inout ImportReport) throws {
+    // Few ids are looked up in a large table that nothing is known about yet.
+    try connection.execute(
+      "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
+    )
+    let own = try connection.execute(IdentityStatements.ownCopied, [asOf]).text(0, 0)
+    try settle(nil, by: nil, own: own, isLate: false, &batch)
+  }
+
+  /// - Parameters:
+  ///   - ids: Ids that are claimed, as an array in text.
+  ///   - successors: By which events.
+  ///   - own: Events that the snapshot has as events of their own.
+  private func settle(
+    _ ids: String?, by successors: String?, own: String?, isLate: Bool, _ batch: inout ImportReport
+  ) throws {
     guard ids != nil || own != nil else { return }
     let statements = IdentityStatements(policy: options.policy, isLate: isLate)
     let counts = try connection.execute(
-      statements.settle, [asOf, .text(ids), .text(claimed?.text(0, 1)), .text(own)])
-    batch.superseded = counts.integer(0, 0) ?? 0
+      statements.settle, [asOf, .text(ids), .text(successors), .text(own)])
+    batch.superseded += counts.integer(0, 0) ?? 0
     batch.restored += counts.integer(0, 1) ?? 0
   }
 

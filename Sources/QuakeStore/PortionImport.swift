@@ -6,7 +6,7 @@ internal import QuakeModel
 ///
 /// New events are copied straight into the table. Those that are stored with the same contents are found
 /// out and left alone. Others are staged, several portions together, and then merged like a feed;
-/// `mergeStaged` merges the rest, before the transaction ends.
+/// `finish` merges the rest, before the transaction ends.
 final class PortionImport {
   /// So many records are merged together: enough for planning and truncating to cost little, and few
   /// enough for sorting them in memory.
@@ -27,6 +27,10 @@ final class PortionImport {
   /// Whether events may be copied straight into the table. What is late may not: what came after it may
   /// know better.
   private let mayCopy: Bool
+  /// Whether what is known of the codes of copied events, as other ids of events, is looked at once, at
+  /// the end of the transaction. Where there was nothing before, that is little.
+  private let settlesAtEnd: Bool
+  private var hasCopied = false
   private var staged = 0
   /// The ids that what is staged, or claimed, is about.
   private var pendingKeys: Set<UInt64> = []
@@ -34,7 +38,7 @@ final class PortionImport {
 
   init(
     connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
-    mayCopy: Bool
+    mayCopy: Bool, settlesAtEnd: Bool
   ) {
     self.connection = connection
     self.options = options
@@ -44,6 +48,7 @@ final class PortionImport {
     importID = total.id ?? 0
     expectsNew = total.inserted == total.seen - total.rejected - total.duplicate
     self.mayCopy = mayCopy
+    self.settlesAtEnd = settlesAtEnd
   }
 
   /// What holds for a transaction that brings in portions.
@@ -94,15 +99,12 @@ final class PortionImport {
   }
 
   /// Merges what is staged; the report counts what became of it.
-  func mergeStaged() throws -> ImportReport {
+  private func mergeStaged() throws -> ImportReport {
     var report = ImportReport()
     guard staged > 0 || !pendingClaims.isEmpty else { return report }
     if staged == 0 { try connection.execute("truncate pg_temp.quake_staging") }
     report.seen = Int64(staged)
-    try ImportMerge(
-      connection: connection, options: options, columns: columns, generated: generated, scope: nil,
-      claims: pendingClaims
-    ).merge(&report)
+    try merge.merge(&report)
     expectsNew = staged > 0 && report.inserted == report.seen
     // They were counted as seen when they were staged.
     report.seen = 0
@@ -110,6 +112,20 @@ final class PortionImport {
     pendingKeys.removeAll(keepingCapacity: true)
     pendingClaims.removeAll(keepingCapacity: true)
     return report
+  }
+
+  /// What is left to be done at the end of a transaction; the report counts it.
+  func finish() throws -> ImportReport {
+    var report = try mergeStaged()
+    guard settlesAtEnd, hasCopied else { return report }
+    try merge.settleCopied(&report)
+    return report
+  }
+
+  private var merge: ImportMerge {
+    ImportMerge(
+      connection: connection, options: options, columns: columns, generated: generated, scope: nil,
+      claims: pendingClaims)
   }
 
   // MARK: - New events
@@ -120,10 +136,13 @@ final class PortionImport {
   private func copy(_ portion: ImportPortion) throws -> Bool {
     let claims = portion.claims
     let ids = claims.map(\.id)
-    let known = try connection.executePrepared(
-      ImportStatements.isAnyKnown, [.array(portion.eventCodes + ids), .array(ids)])
     expectsNew = false
-    guard known.bool(0, 0) == false else { return false }
+    let codes = settlesAtEnd ? [] : portion.eventCodes
+    if !codes.isEmpty || !ids.isEmpty {
+      let known = try connection.executePrepared(
+        ImportStatements.isAnyKnown, [.array(codes + ids), .array(ids)])
+      guard known.bool(0, 0) == false else { return false }
+    }
     try connection.execute("savepoint quake_portion")
     do {
       try connection.copyIn(copyStatement) { writer in
@@ -149,6 +168,7 @@ final class PortionImport {
         [.array(ids), .array(claims.map(\.code)), .text(generated?.description)])
     }
     expectsNew = true
+    hasCopied = true
     return true
   }
 

@@ -209,6 +209,22 @@ struct CatalogueImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
+  @Test("into an empty store takes an event that comes after a claim of its id for one of its own")
+  func claimedBefore() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    // Several portions' worth; c0 claims two, of which one never comes.
+    let place = String(repeating: "x", count: 1_000)
+    var records = (0..<3_000).map { QuakeRecord("c\($0)", place: place) }
+    records[0] = QuakeRecord("c0", place: place, ids: ",c0,c2500,x1,")
+    let report = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
+    #expect(report.inserted == 3_000 && report.superseded == 0)
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["x1|c0"])
+    #expect(
+      try connection.ask("select count(*) from quake.quake where superseded_by is not null") == "0")
+    #expect(try connection.historyFaults() == [])
+  }
+
   @Test("takes the last of a code also where that is what was stored before")
   func backAgain() throws {
     let database = try TestDatabase()
