@@ -48,11 +48,14 @@ struct IdentityStatements {
     """
 
   /// The events that the snapshot has as events of their own, and that are known to belong to another
-  /// one.
+  /// one: they have given way to it, or were not there before ($1).
   static let own: SQL = """
     select array_agg(a.id)
-      from quake.quake_alias a
-      join pg_temp.quake_staging s on s.code = a.id
+      from (select q.code from quake.quake q where q.superseded_by is not null
+             union all
+            select * from unnest($1::text[])) c (code)
+      join pg_temp.quake_staging s on s.code = c.code
+      join quake.quake_alias a on a.id = c.code
      where s.reject_reason is null
     """
 

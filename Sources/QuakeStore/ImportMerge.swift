@@ -35,14 +35,17 @@ struct ImportMerge {
 
   /// Merges what is new or different.
   func merge(_ batch: inout ImportReport) throws {
-    let isLate = try connection.execute(ImportStatements.isLate, [asOf]).bool(0, 0) ?? false
+    let state = try connection.execute(ImportStatements.state, [asOf])
+    let isLate = state.bool(0, 0) ?? false
     let statements = ImportStatements(columns: columns, policy: options.policy, isLate: isLate)
     if options.policy == .error { try refuseConflicts(statements) }
     try connection.execute(
       "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
       [.text(options.author), .text(options.context ?? options.feed)])
     let overwrites = options.policy == .incoming || options.policy == .always
-    if overwrites { batch.restored = try count(IdentityStatements.restore) }
+    if overwrites, state.bool(0, 1) == true {
+      batch.restored = try count(IdentityStatements.restore)
+    }
     let counts = try connection.execute(statements.merge, [asOf])
     let brought = counts.text(0, 2)
     batch.inserted = counts.integer(0, 0) ?? 0
@@ -52,8 +55,10 @@ struct ImportMerge {
     if options.policy == .incoming, try hasNewer() {
       batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
     }
-    try settleIdentities(&batch, isLate: isLate, overwrites: overwrites)
-    if overwrites { try settleAbsences(&batch, brought: brought) }
+    // An event that is known to belong to another one has given way to it, or has just come.
+    let mayBelong = overwrites && (state.bool(0, 2) == true || brought != nil)
+    try settleIdentities(&batch, isLate: isLate, brought: brought, mayBelong: mayBelong)
+    if overwrites { try settleAbsences(&batch, brought: isLate ? brought : nil) }
   }
 
   private func hasNewer() throws -> Bool {
@@ -71,11 +76,17 @@ struct ImportMerge {
   }
 
   /// Which rows stand for an earthquake now.
+  ///
+  /// - Parameters:
+  ///   - brought: The events that were not there before; nil: none.
+  ///   - mayBelong: Whether an event of the snapshot can be known to belong to another one.
   private func settleIdentities(
-    _ batch: inout ImportReport, isLate: Bool, overwrites: Bool
+    _ batch: inout ImportReport, isLate: Bool, brought: String?, mayBelong: Bool
   ) throws {
     let claimed = try readClaims()
-    let own = overwrites ? try connection.execute(IdentityStatements.own).text(0, 0) : nil
+    let own =
+      mayBelong
+      ? try connection.execute(IdentityStatements.own, [.text(brought)]).text(0, 0) : nil
     try settle(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
   }
 

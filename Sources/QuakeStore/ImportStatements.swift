@@ -131,7 +131,7 @@ struct ImportStatements {
           returning q.xmax = 0 as inserted, q.code
         )
         select count(*) filter (where inserted), count(*) filter (where not inserted),
-               \(isLate ? "array_agg(code) filter (where inserted)" : "null")
+               array_agg(code) filter (where inserted)
           from written
         """)
     let conflicting = """
@@ -144,10 +144,12 @@ struct ImportStatements {
   }
 
   /// Whether any snapshot that was generated after $1 has been applied and is known to have held what it
-  /// should.
-  static let isLate: SQL = """
+  /// should; whether any event has been withdrawn; and whether any has given way to another one.
+  static let state: SQL = """
     select exists (select from quake.import
-                    where generated > $1::timestamptz and covers_to is not null and quarantined_at is null)
+                    where generated > $1::timestamptz and covers_to is not null and quarantined_at is null),
+           exists (select from quake.quake where withdrawn_at is not null),
+           exists (select from quake.quake where superseded_by is not null)
     """
 
   /// Whether any snapshot that was generated after $1 has been imported.

@@ -182,6 +182,11 @@ public struct Migrator {
     if let last = ledger.last, last.version > migrations.count {
       throw Self.newer(last.version, than: migrations.count)
     }
+    let hashes = try connection.execute(
+      """
+      select encode(sha256(convert_to(u.file, 'UTF8')), 'hex')
+        from unnest($1::text[]) with ordinality u (file, place) order by u.place
+      """, [.array(migrations.prefix(ledger.count).map(\.sql.text))])
     for (index, row) in ledger.enumerated() {
       guard row.version == index + 1 else {
         throw StoreError(
@@ -204,9 +209,7 @@ public struct Migrator {
           """,
           hint: "The database was migrated by a program of another line. Use that one.")
       }
-      let sha256 = try connection.execute(
-        "select encode(sha256(convert_to($1, 'UTF8')), 'hex')", [.text(migration.sql.text)])
-      guard sha256.text(0, 0) == row.sha256 else {
+      guard hashes.text(index, 0) == row.sha256 else {
         throw StoreError(
           .schema, "migration \(migration.label) was modified after it was applied",
           detail: "Applied at \(row.appliedAt) by \(row.program).",
