@@ -28,7 +28,7 @@ public enum FeedLock {
 
   /// Tries for the locks of feeds, without waiting, in one statement.
   ///
-  /// - Returns: Those that this session now holds.
+  /// - Returns: Those that are now held over this connection.
   public static func take(
     _ feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String] {
