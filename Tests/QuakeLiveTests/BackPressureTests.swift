@@ -72,7 +72,18 @@ struct BackPressureTests {
       // One transaction of half of it, and many small ones.
       try connection.insertQuakes("large", backlog / 2)
       for number in 0..<200 { try connection.insertQuakes("small\(number)x", backlog / 400) }
-      return try LiveProbe.run(["changes", conninfo, "\(backlog)"])
+      return try LiveProbe.run(["changes", conninfo, "\(backlog)"]) {
+        // Nothing has been asked of the server for a while: by its own clock, not by ours.
+        let isQuiet = try connection.eventually(
+          """
+          exists (select from pg_stat_activity
+                   where datname = current_database()
+                     and application_name = '\(LiveProbe.applicationName)'
+                     and query ~ '^(select t.token, v.id|unlisten)'
+                     and query_start < clock_timestamp() - interval '300 ms')
+          """)
+        #expect(isQuiet)
+      }
     }
     try #require(sizes.count == 3, "\(sizes)")
     // In kB: after the first change and a pause, and the most there was at the end.

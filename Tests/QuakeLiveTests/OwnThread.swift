@@ -21,15 +21,16 @@ final class OwnThread: TaskExecutor {
   static func run<Value: Sendable>(
     within duration: Duration = .seconds(60), _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    return try await withThrowingTaskGroup(of: Value.self) { group in
-      group.addTask(executorPreference: shared) { try await body() }
-      group.addTask(executorPreference: shared) {
-        try await Task.sleep(for: duration)
-        throw TimedOut()
-      }
-      defer { group.cancelAll() }
-      guard let value = try await group.next() else { throw TimedOut() }
-      return value
+    let task = Task(executorPreference: shared) { try await body() }
+    let (whole, rest) = duration.components
+    let seconds = Double(whole) + Double(rest) * 1e-18
+    let deadline = DispatchWorkItem { task.cancel() }
+    shared.queue.asyncAfter(deadline: .now() + seconds, execute: deadline)
+    defer { deadline.cancel() }
+    do {
+      return try await task.value
+    } catch is CancellationError {
+      throw TimedOut()
     }
   }
 }
