@@ -16,29 +16,13 @@ public struct QuarantinedFeed {
 
   /// The body's bytes, decompressed; nil if none is kept.
   public func open() throws -> (any ByteSource)? {
-    var path = Array("/tmp/quake-body-XXXXXX".utf8CString)
-    let file = mkstemp(&path)
-    guard file >= 0 else { throw Self.failure("create") }
+    let file = try UnnamedFile.create()
     // From here on the source closes it.
     let source = FileDescriptorSource(
       descriptor: file, closes: true, name: "the body of import \(id)")
-    unlink(path)
-    let isKept = try quarantine.withBody(of: id) { part in
-      var rest = part
-      while !rest.isEmpty {
-        let count = write(file, rest.baseAddress, rest.count)
-        guard count > 0 else { throw Self.failure("write") }
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      }
-    }
+    let isKept = try quarantine.withBody(of: id) { try UnnamedFile.write($0, to: file) }
     guard isKept else { return nil }
     lseek(file, 0, SEEK_SET)
     return DecompressingSource(source, name: "the body of import \(id)")
-  }
-
-  private static func failure(_ what: String) -> FeedError {
-    FeedError(
-      .unreadable, "could not \(what) a temporary file in \"/tmp\"",
-      detail: String(cString: strerror(errno)) + ".")
   }
 }

@@ -9,7 +9,7 @@ public final class BodySpool: ByteSource {
   private let file: Int32
   private var isAtEnd = false
   /// The first error of the file; what was read is not lost by it, only not kept.
-  private var failure: Int32 = 0
+  private var failure: FeedError?
 
   /// The most bytes that are kept: no feed is so long.
   private static let limit: off_t = 256 << 20
@@ -20,16 +20,7 @@ public final class BodySpool: ByteSource {
   /// - Throws: `.unreadable` if there can be no file.
   public init(_ source: any ByteSource, folder: String = "/tmp") throws(FeedError) {
     self.source = source
-    var path = Array("\(folder)/quake-body-XXXXXX".utf8CString)
-    file = mkstemp(&path)
-    guard file >= 0 else {
-      throw FeedError(
-        .unreadable, "could not create a temporary file in \"\(folder)\"",
-        detail: SystemError.sentence(errno),
-        hint: "The body of a feed is kept there while it is read.")
-    }
-    unlink(path)
-    _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+    file = try UnnamedFile.create(in: folder)
   }
 
   deinit { close(file) }
@@ -52,11 +43,7 @@ public final class BodySpool: ByteSource {
     _ part: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
     readToEnd()
-    guard failure == 0 else {
-      throw FeedError(
-        .unreadable, "could not keep the body in a temporary file",
-        detail: SystemError.sentence(failure))
-    }
+    if let failure { throw failure }
     let compressor = try isCompressed ? nil : GzipCompressor()
     let input = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.partBytes, alignment: 16)
     defer { input.deallocate() }
@@ -84,7 +71,7 @@ public final class BodySpool: ByteSource {
   private func readToEnd() {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }
-    while !isAtEnd, failure == 0 {
+    while !isAtEnd, failure == nil {
       do throws(FeedError) {
         _ = try read(into: buffer)
       } catch {
@@ -94,18 +81,16 @@ public final class BodySpool: ByteSource {
   }
 
   private func keep(_ bytes: UnsafeRawBufferPointer) {
-    var rest = bytes
-    while !rest.isEmpty, failure == 0 {
-      guard lseek(file, 0, SEEK_CUR) < Self.limit else {
-        failure = EFBIG
-        return
-      }
-      let count = write(file, rest.baseAddress, rest.count)
-      if count > 0 {
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      } else if errno != EINTR {
-        failure = errno
-      }
+    guard failure == nil else { return }
+    guard lseek(file, 0, SEEK_CUR) + off_t(bytes.count) <= Self.limit else {
+      failure = FeedError(
+        .unreadable, "the body is longer than what is kept, \(Self.limit >> 20) MiB")
+      return
+    }
+    do throws(FeedError) {
+      try UnnamedFile.write(bytes, to: file)
+    } catch {
+      failure = error
     }
   }
 }
