@@ -63,7 +63,7 @@ extension JSONWriter {
       json.key("token")
       json.string(version.transaction.token.description)
       json.key("position")
-      if let position = version.position { json.integer(Int(position)) } else { json.null() }
+      json.integer(version.position)
       json.members(version.op, version.code, version.changed, version.old, version.new)
       json.key("transaction")
       json.transaction(version.transaction)
@@ -149,7 +149,7 @@ extension JSONWriter {
       json.key("token")
       json.string(token.description)
       json.key("position")
-      if let position { json.integer(Int(position)) } else { json.null() }
+      json.integer(position)
       json.key("op")
       json.string(op)
       json.key("code")

@@ -121,12 +121,27 @@ public struct JSONWriter: Sendable {
     write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
   }
 
+  /// Writes an integer, or `null` where there is none.
+  public mutating func integer(_ value: Int64?) {
+    if let value { integer(Int(value)) } else { null() }
+  }
+
   /// Writes a number with as few digits as give the same double back; NaN and the infinities, which
   /// JSON cannot hold, as `null`.
   public mutating func double(_ value: Double) {
     guard value.isFinite else { return null() }
     beginValue()
     write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
+  }
+
+  /// Writes a number, or `null` where there is none.
+  public mutating func double(_ value: Double?) {
+    if let value { double(value) } else { null() }
+  }
+
+  /// Writes an instant, or `null` where there is none.
+  public mutating func timestamp(_ value: Timestamp?) {
+    if let value { timestamp(value) } else { null() }
   }
 
   /// Writes an instant as an ISO 8601 string in UTC.

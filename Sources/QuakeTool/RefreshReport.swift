@@ -67,21 +67,17 @@ public struct RefreshReport {
       json.key("outcome")
       json.string(feed.outcome?.rawValue)
       json.key("import")
-      Self.write(feed.importID, to: &json)
+      json.integer(feed.importID)
       json.key("seen")
-      Self.write(feed.seen, to: &json)
+      json.integer(feed.seen)
       json.key("inserted")
-      Self.write(feed.inserted, to: &json)
+      json.integer(feed.inserted)
       json.key("updated")
-      Self.write(feed.updated, to: &json)
+      json.integer(feed.updated)
       json.key("token")
       json.string(feed.token?.description)
       json.key("error")
       json.string(feed.error)
     }
-  }
-
-  private static func write(_ number: Int64?, to json: inout JSONWriter) {
-    if let number { json.integer(Int(number)) } else { json.null() }
   }
 }

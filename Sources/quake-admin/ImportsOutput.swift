@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeModel
 import QuakeStore
+import QuakeTool
 
 /// Imports as a table and as JSON.
 enum ImportsOutput {
@@ -31,7 +32,8 @@ enum ImportsOutput {
   static func write(_ entry: ImportList.Entry, to json: inout JSONWriter) {
     let report = entry.report
     json.object { json in
-      integer("import", entry.id, &json)
+      json.key("import")
+      json.integer(entry.id)
       json.key("feed")
       json.string(entry.feed)
       json.key("source")
@@ -39,33 +41,24 @@ enum ImportsOutput {
       json.key("format")
       json.string(entry.format)
       json.key("generated")
-      if let generated = entry.generated { json.timestamp(generated) } else { json.null() }
+      json.timestamp(entry.generated)
       json.key("started_at")
       json.timestamp(entry.startedAt)
-      for (key, count) in [
-        ("seen", report.seen), ("inserted", report.inserted), ("updated", report.updated),
-        ("unchanged", report.unchanged), ("rejected", report.rejected),
-        ("duplicate", report.duplicate), ("stale", report.stale),
-        ("superseded", report.superseded), ("withdrawn", report.withdrawn),
-        ("restored", report.restored), ("bytes", report.bytes),
-      ] {
-        integer(key, count, &json)
-      }
+      report.writeCounts(to: &json)
+      report.writeOtherCounts(to: &json)
+      json.key("bytes")
+      json.integer(report.bytes)
       json.key("quarantine_reason")
       json.string(report.quarantine?.reason.rawValue)
       json.key("quarantine_detail")
       json.string(report.quarantine?.detail)
-      integer("kept_bytes", entry.keptBytes, &json)
+      json.key("kept_bytes")
+      json.integer(entry.keptBytes)
       json.key("decision")
       json.string(entry.decision)
       json.key("applied_import")
-      if let applied = entry.appliedBy { json.integer(Int(applied)) } else { json.null() }
+      json.integer(entry.appliedBy)
     }
     json.newline()
-  }
-
-  private static func integer(_ key: String, _ value: Int64, _ json: inout JSONWriter) {
-    json.key(dynamic: key)
-    json.integer(Int(value))
   }
 }

@@ -44,7 +44,7 @@ struct StatusJSON {
 
   private func schema(_ json: inout JSONWriter) {
     json.key("version")
-    Self.write(report.schemaVersion.map { Int64($0) }, to: &json)
+    json.integer(report.schemaVersion.map { Int64($0) })
     json.key("pending")
     json.array { json in for name in report.pending { json.string(name) } }
     json.key("error")
@@ -61,9 +61,9 @@ struct StatusJSON {
     json.key("token")
     json.string(store.newest?.token.description)
     json.key("token_at")
-    Self.write(store.newest?.at, to: &json)
+    json.timestamp(store.newest?.at)
     json.key("token_age_seconds")
-    Self.write(store.newest.map { store.age(of: $0.at).inSeconds }, to: &json)
+    json.double(store.newest.map { store.age(of: $0.at).inSeconds })
     json.key("watchers")
     json.array { json in for watcher in store.watchers { Self.write(watcher, to: &json) } }
     json.key("notification_queue_usage")
@@ -86,27 +86,27 @@ struct StatusJSON {
       json.key("name")
       json.string(feed.name)
       json.key("generated")
-      Self.write(feed.generated, to: &json)
+      json.timestamp(feed.generated)
       json.key("polled_at")
-      Self.write(feed.polledAt, to: &json)
+      json.timestamp(feed.polledAt)
       json.key("succeeded_at")
-      Self.write(feed.succeededAt, to: &json)
+      json.timestamp(feed.succeededAt)
       json.key("lag_seconds")
-      Self.write(store.lag(of: feed)?.inSeconds, to: &json)
+      json.double(store.lag(of: feed)?.inSeconds)
       json.key("interval_seconds")
-      Self.write(feed.interval, to: &json)
+      json.double(feed.interval)
       json.key("next_due")
-      Self.write(feed.nextDue, to: &json)
+      json.timestamp(feed.nextDue)
       json.key("failures")
       json.integer(feed.failures)
       json.key("error")
       json.string(feed.error)
       json.key("import")
-      Self.write(feed.lastImport, to: &json)
+      json.integer(feed.lastImport)
       json.key("held")
       json.bool(feed.isHeld)
       json.key("holder_pid")
-      Self.write(feed.holderPID, to: &json)
+      json.integer(feed.holderPID)
       json.key("holder_application")
       json.string(feed.holderApplication)
       json.key("holder_address")
@@ -121,7 +121,7 @@ struct StatusJSON {
       json.key("feed")
       json.string(last.feed)
       json.key("finished_at")
-      write(last.finishedAt, to: &json)
+      json.timestamp(last.finishedAt)
       json.key("seen")
       json.integer(Int(last.seen))
       json.key("inserted")
@@ -150,17 +150,5 @@ struct StatusJSON {
       json.key("expired")
       json.bool(watcher.isExpired)
     }
-  }
-
-  private static func write(_ moment: Timestamp?, to json: inout JSONWriter) {
-    if let moment { json.timestamp(moment) } else { json.null() }
-  }
-
-  private static func write(_ number: Double?, to json: inout JSONWriter) {
-    if let number { json.double(number) } else { json.null() }
-  }
-
-  private static func write(_ number: Int64?, to json: inout JSONWriter) {
-    if let number { json.integer(Int(number)) } else { json.null() }
   }
 }

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeModel
 import QuakeStore
+import QuakeTool
 
 /// What a backfill tells: how far it is, what each part of it did, and at the end the whole.
 final class BackfillOutput {
@@ -47,15 +48,15 @@ final class BackfillOutput {
     _ name: String, _ report: ImportReport, elapsed: Duration, members: (inout JSONWriter) -> Void
   ) throws {
     let text =
-      "\(name): \(Self.counts(report)), in \(Readable.duration(elapsed))\(progress)"
+      "\(name): \(report.counts), in \(Readable.duration(elapsed))\(progress)"
     if isTerminal { diagnostics.verbose(text) } else { diagnostics.note(text) }
     guard writesJSON else { return }
     var json = JSONWriter()
     json.object { json in
       members(&json)
       json.key("import")
-      if let id = report.id { json.integer(Int(id)) } else { json.null() }
-      Self.write(report, to: &json)
+      json.integer(report.id)
+      report.writeCounts(to: &json)
       json.key("seconds")
       json.double(elapsed.inSeconds)
     }
@@ -72,7 +73,7 @@ final class BackfillOutput {
       let elapsed = Readable.duration(MonotonicClock.now() - begun)
       try output.writeLine(
         "backfill \(backfill.id) of \(parameters.url) \(report.isComplete ? "is complete" : "is not complete"): "
-          + "\(Self.counts(report)); \(Readable.count(Int(records - before))) records in \(elapsed)"
+          + "\(report.counts); \(Readable.count(Int(records - before))) records in \(elapsed)"
       )
       return try output.flush()
     }
@@ -87,7 +88,7 @@ final class BackfillOutput {
       json.key("resumed")
       json.bool(backfill.isResumed)
       members(&json)
-      Self.write(report, to: &json)
+      report.writeCounts(to: &json)
       json.key("complete")
       json.bool(report.isComplete)
     }
@@ -116,27 +117,5 @@ final class BackfillOutput {
       text += ", \(Readable.count(Int(rate)))/s, \(Readable.duration(.seconds(left))) left"
     }
     return text
-  }
-
-  private static func counts(_ report: ImportReport) -> String {
-    func count(_ value: Int64) -> String { Readable.count(Int(value)) }
-    return "\(count(report.seen)) seen: \(count(report.inserted)) inserted, "
-      + "\(count(report.updated)) updated, \(count(report.unchanged)) unchanged, "
-      + "\(count(report.rejected)) rejected, \(count(report.duplicate)) duplicate"
-  }
-
-  private static func write(_ report: ImportReport, to json: inout JSONWriter) {
-    json.key("seen")
-    json.integer(Int(report.seen))
-    json.key("inserted")
-    json.integer(Int(report.inserted))
-    json.key("updated")
-    json.integer(Int(report.updated))
-    json.key("unchanged")
-    json.integer(Int(report.unchanged))
-    json.key("rejected")
-    json.integer(Int(report.rejected))
-    json.key("duplicate")
-    json.integer(Int(report.duplicate))
   }
 }

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeModel
 import QuakeStore
+import QuakeTool
 
 /// What an import did, for people and for machines.
 struct ImportSummary {
@@ -31,17 +32,14 @@ struct ImportSummary {
   }
 
   private var counts: String {
-    func count(_ value: Int64) -> String { Readable.count(Int(value)) }
-    var text =
-      "\(options.feed): \(count(report.seen)) seen: \(count(report.inserted)) inserted, "
-      + "\(count(report.updated)) updated, \(count(report.unchanged)) unchanged, "
-      + "\(count(report.rejected)) rejected, \(count(report.duplicate)) duplicate, "
-      + "in \(Readable.duration(elapsed))"
+    var text = "\(options.feed): \(report.counts), in \(Readable.duration(elapsed))"
     for (count, what) in [
       (report.superseded, "superseded"), (report.withdrawn, "withdrawn"),
       (report.restored, "restored"),
     ] where count > 0 { text += ", \(Readable.count(Int(count))) \(what)" }
-    if report.stale > 0 { text += "; \(count(report.stale)) older than what is stored" }
+    if report.stale > 0 {
+      text += "; \(Readable.count(Int(report.stale))) older than what is stored"
+    }
     if let token = report.token { text += "; token \(token)" }
     if options.dryRun { text += " (dry run, rolled back)" }
     return text
@@ -103,33 +101,15 @@ struct ImportSummary {
       json.key("format")
       json.string(format)
       json.key("import")
-      if let id = report.id { json.integer(Int(id)) } else { json.null() }
+      json.integer(report.id)
       json.key("http_status")
-      if let status = options.httpStatus { json.integer(status) } else { json.null() }
+      json.integer(options.httpStatus.map { Int64($0) })
       json.key("etag")
       json.string(options.etag)
       json.key("generated")
-      if let generated = report.generated { json.timestamp(generated) } else { json.null() }
-      json.key("seen")
-      json.integer(Int(report.seen))
-      json.key("inserted")
-      json.integer(Int(report.inserted))
-      json.key("updated")
-      json.integer(Int(report.updated))
-      json.key("unchanged")
-      json.integer(Int(report.unchanged))
-      json.key("rejected")
-      json.integer(Int(report.rejected))
-      json.key("duplicate")
-      json.integer(Int(report.duplicate))
-      json.key("stale")
-      json.integer(Int(report.stale))
-      json.key("superseded")
-      json.integer(Int(report.superseded))
-      json.key("withdrawn")
-      json.integer(Int(report.withdrawn))
-      json.key("restored")
-      json.integer(Int(report.restored))
+      json.timestamp(report.generated)
+      report.writeCounts(to: &json)
+      report.writeOtherCounts(to: &json)
       json.key("quarantine")
       if let quarantine = report.quarantine {
         json.object { json in
