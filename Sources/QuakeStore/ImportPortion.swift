@@ -7,8 +7,8 @@ internal import QuakeModel
 ///
 /// It has one owner at a time; it is filled by one thread and handed over to another.
 final class ImportPortion {
-  /// About a thousand events. Larger ones cost memory and gain nothing.
-  private static let mostBytes = 512 * 1024
+  /// More than five hundred events. Larger ones cost memory and gain nothing.
+  private static let mostBytes = 384 * 1024
 
   /// Where a record's values and its code are.
   private struct Row {

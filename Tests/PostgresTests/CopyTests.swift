@@ -57,6 +57,38 @@ struct CopyTests {
         ])
   }
 
+  @Test("has values that can be compared with those of a row, byte for byte")
+  func compared() throws {
+    var values = CopyValues()
+    values.null()  // what is before the range does not count
+    let start = values.count
+    values.text("é")
+    values.null()
+    values.text("")
+    values.float8(0)
+    values.int4(7)
+    values.timestamp(microseconds: -1)
+    let row = [
+      "'é'::text", "null::text", "''::text", "0::float8", "7",
+      "'1969-12-31T23:59:59.999999Z'::timestamptz",
+    ]
+    func isEqual(_ row: [String]) throws -> Bool {
+      let result = try connection.execute(
+        SQL(trusted: "select 'before', \(row.joined(separator: ", "))"), format: .binary)
+      return values.isEqual(start..<values.count, to: result, row: 0, from: 1, count: row.count)
+    }
+    #expect(try isEqual(row))
+    for (column, other) in [
+      (0, "'e'::text"), (0, "'éé'::text"), (0, "null::text"), (1, "''::text"), (2, "null::text"),
+      // Equal as a number: who wants to know has to ask the database.
+      (3, "'-0'::float8"), (4, "8"), (5, "'1970-01-01T00:00:00Z'::timestamptz"),
+    ] {
+      var different = row
+      different[column] = other
+      #expect(try !isEqual(different), "\(other)")
+    }
+  }
+
   @Test("of no rows takes none")
   func empty() throws {
     #expect(try connection.copyIn(Self.statement) { _ in } == 0)
