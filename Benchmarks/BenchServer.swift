@@ -61,11 +61,14 @@ final class BenchServer {
     try admin.execute(SQL(trusted: "drop database if exists \(database) with (force)"))
   }
 
-  /// Waits until nobody is connected to a database: a session may outlive its client by a moment.
+  /// Waits until no client is connected to a database: a session may outlive it by a moment.
   func waitUntilLeft(_ database: String) throws {
     let deadline = Deadline(after: .seconds(60))
     while try admin.execute(
-      "select count(*) from pg_stat_activity where datname = $1", [.text(database)]
+      """
+      select count(*) from pg_stat_activity
+       where datname = $1 and backend_type = 'client backend'
+      """, [.text(database)]
     ).integer(0, 0) != 0 {
       guard !deadline.hasPassed else {
         throw BenchFailure("database \"\(database)\" is still in use")

@@ -20,6 +20,35 @@ struct CatchUpWorkload: Workload {
     try bench.server.drop(database)
     try bench.server.create(
       database, from: try bench.databases.template(for: quake, before: nil, bench))
+    var series = try prepare(bench, database)
+    for round in 0..<bench.options.repeats {
+      for (index, backlog) in Self.backlogs.enumerated() {
+        let program = bench.tool(
+          "quake-watch",
+          ["--json", "--no-follow", "--after", series[index].after, "--up-to", series[index].upTo],
+          database: database)
+        let run = try bench.measure(program, on: database)
+        bench.progress(letter, backlog.name, round, run)
+        series[index].series.runs.append(run)
+      }
+    }
+    for (backlog, row) in zip(Self.backlogs, series) {
+      table.add(backlog.name, row.series.figures(reference: series[0].series))
+    }
+    return table
+  }
+
+  private static let backlogs = [
+    Backlog(name: "1", transactions: 1, changes: 1),
+    Backlog(name: "1,000, one a transaction", transactions: 1000, changes: 1),
+    Backlog(name: "100,000, one a transaction", transactions: 100_000, changes: 1),
+    Backlog(name: "100,000, 1,000 a transaction", transactions: 100, changes: 1000),
+  ]
+
+  /// Makes the backlogs. Its connection ends with the call: nobody but the watcher may be connected.
+  private func prepare(
+    _ bench: Bench, _ database: String
+  ) throws -> [(after: String, upTo: String, series: Series)] {
     let connection = try bench.server.connect(database)
     try connection.execute(
       """
@@ -27,14 +56,8 @@ struct CatchUpWorkload: Workload {
       select 'bench' || i, now(), 4.5, '10 km N of somewhere', 'M 4.5 - 10 km N of somewhere'
         from generate_series(1, 1000) i
       """)
-    let backlogs = [
-      Backlog(name: "1", transactions: 1, changes: 1),
-      Backlog(name: "1,000, one a transaction", transactions: 1000, changes: 1),
-      Backlog(name: "100,000, one a transaction", transactions: 100_000, changes: 1),
-      Backlog(name: "100,000, 1,000 a transaction", transactions: 100, changes: 1000),
-    ]
     var series: [(after: String, upTo: String, series: Series)] = []
-    for backlog in backlogs {
+    for backlog in Self.backlogs {
       let after = try token(connection)
       try connection.execute("set synchronous_commit = local")
       try connection.execute(
@@ -51,21 +74,7 @@ struct CatchUpWorkload: Workload {
       series.append((after, try token(connection), Series()))
     }
     try connection.execute("vacuum (analyze)")
-    for round in 0..<bench.options.repeats {
-      for (index, backlog) in backlogs.enumerated() {
-        let program = bench.tool(
-          "quake-watch",
-          ["--json", "--no-follow", "--after", series[index].after, "--up-to", series[index].upTo],
-          database: database)
-        let run = try bench.measure(program, on: database)
-        bench.progress(letter, backlog.name, round, run)
-        series[index].series.runs.append(run)
-      }
-    }
-    for (backlog, row) in zip(backlogs, series) {
-      table.add(backlog.name, row.series.figures(reference: series[0].series))
-    }
-    return table
+    return series
   }
 
   private func token(_ connection: Connection) throws -> String {

@@ -25,7 +25,9 @@ enum HistoryRow {
   /// clock.
   static func age(_ page: borrowing QueryResult, _ row: Int) throws -> Duration {
     guard let now = page.binaryTimestamp(row, now) else { throw incomplete }
-    return .microseconds(now - (try transaction(page, row)).at.microseconds)
+    let at = try transaction(page, row).at.microseconds
+    let (age, overflow) = now.subtractingReportingOverflow(at)
+    return overflow ? .zero : .microseconds(age)
   }
 
   /// The transaction in a row.

@@ -48,7 +48,7 @@ struct IdentityStatements {
     """
 
   /// The events that the snapshot has as events of their own, and that are known to belong to another
-  /// one: they have given way to it, or were not there before ($1).
+  /// one: those that have given way to it, and $1, which were not there before.
   static let own: SQL = """
     select array_agg(a.id)
       from (select q.code from quake.quake q where q.superseded_by is not null

@@ -44,7 +44,7 @@ struct ImportMerge {
       [.text(options.author), .text(options.context ?? options.feed)])
     let overwrites = options.policy == .incoming || options.policy == .always
     if overwrites, state.bool(0, 1) == true {
-      batch.restored = try count(IdentityStatements.restore)
+      batch.restored += try count(IdentityStatements.restore)
     }
     let counts = try connection.execute(statements.merge, [asOf])
     let brought = counts.text(0, 2)
@@ -56,9 +56,12 @@ struct ImportMerge {
       batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
     }
     // An event that is known to belong to another one has given way to it, or has just come.
-    let mayBelong = overwrites && (state.bool(0, 2) == true || brought != nil)
-    try settleIdentities(&batch, isLate: isLate, brought: brought, mayBelong: mayBelong)
-    if overwrites { try settleAbsences(&batch, brought: isLate ? brought : nil) }
+    var own = counts.text(0, 3)
+    if overwrites, state.bool(0, 2) == true {
+      own = try connection.execute(IdentityStatements.own, [.text(own)]).text(0, 0)
+    }
+    try settleIdentities(&batch, isLate: isLate, own: own)
+    if overwrites { try settleAbsences(&batch, brought: brought) }
   }
 
   private func hasNewer() throws -> Bool {
@@ -77,16 +80,11 @@ struct ImportMerge {
 
   /// Which rows stand for an earthquake now.
   ///
-  /// - Parameters:
-  ///   - brought: The events that were not there before; nil: none.
-  ///   - mayBelong: Whether an event of the snapshot can be known to belong to another one.
+  /// - Parameter own: The events of the snapshot that are known to belong to another one.
   private func settleIdentities(
-    _ batch: inout ImportReport, isLate: Bool, brought: String?, mayBelong: Bool
+    _ batch: inout ImportReport, isLate: Bool, own: String?
   ) throws {
     let claimed = try readClaims()
-    let own =
-      mayBelong
-      ? try connection.execute(IdentityStatements.own, [.text(brought)]).text(0, 0) : nil
     try settle(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
   }
 
@@ -98,6 +96,9 @@ struct ImportMerge {
       "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
     )
     let own = try connection.execute(IdentityStatements.ownCopied, [asOf]).text(0, 0)
+    try connection.execute(
+      "select set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true)"
+    )
     try settle(nil, by: nil, own: own, isLate: false, &batch)
   }
 

@@ -131,7 +131,9 @@ struct ImportStatements {
           returning q.xmax = 0 as inserted, q.code
         )
         select count(*) filter (where inserted), count(*) filter (where not inserted),
-               array_agg(code) filter (where inserted)
+               \(isLate ? "array_agg(code) filter (where inserted)" : "null"),
+               (select array_agg(a.id) from written w join quake.quake_alias a on a.id = w.code
+                 where w.inserted)
           from written
         """)
     let conflicting = """

@@ -102,6 +102,8 @@ final class PortionImport {
   private func mergeStaged() throws -> ImportReport {
     var report = ImportReport()
     guard staged > 0 || !pendingClaims.isEmpty else { return report }
+    // What was copied is to stand by itself before anything that came later leads on from it.
+    try settleCopied(&report)
     if staged == 0 { try connection.execute("truncate pg_temp.quake_staging") }
     report.seen = Int64(staged)
     try merge.merge(&report)
@@ -117,9 +119,14 @@ final class PortionImport {
   /// What is left to be done at the end of a transaction; the report counts it.
   func finish() throws -> ImportReport {
     var report = try mergeStaged()
-    guard settlesAtEnd, hasCopied else { return report }
-    try merge.settleCopied(&report)
+    try settleCopied(&report)
     return report
+  }
+
+  private func settleCopied(_ report: inout ImportReport) throws {
+    guard settlesAtEnd, hasCopied else { return }
+    try merge.settleCopied(&report)
+    hasCopied = false
   }
 
   private var merge: ImportMerge {

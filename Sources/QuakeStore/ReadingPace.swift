@@ -43,7 +43,8 @@ struct ReadingPace {
     if isCrowded {
       addInCrowd(delay: time - quickest, isEmpty: isEmpty)
     } else if let age {
-      lateBells = age >= Self.lateBell ? lateBells + 2 : max(0, lateBells - 1)
+      // The bell and the question have a way to go, which no crowd is to blame for.
+      lateBells = age - quickest >= Self.lateBell ? lateBells + 2 : max(0, lateBells - 1)
       guard lateBells >= Self.lateBellsOfCrowd else { return }
       isCrowded = true
       interval = Self.firstInterval

@@ -139,7 +139,8 @@ final class Watcher {
     while try readToEnd(over: connection) {
       answerTimeout = Self.shortestAnswerTimeout
       connection.answerTimeout = answerTimeout
-      let isCrowded = delivery.isServerCrowded
+      // Where nothing rings there is nothing to give up.
+      let isCrowded = session == .own && delivery.isServerCrowded
       if isCrowded {
         try listener?.pause()
       } else if try listenAgain() {
@@ -152,7 +153,7 @@ final class Watcher {
       let longest = isCrowded ? .zero : isShort ? .seconds(1) : Self.safetyPoll
       let pause = min(longest, delivery.rest)
       switch try listener?.wait(
-        for: pause, rest: delivery.serverRest, wake: Signals.wakeDescriptor)
+        for: pause, rest: isCrowded ? delivery.serverRest : .zero, wake: Signals.wakeDescriptor)
       {
       case .ready: isIdle = false
       case .timedOut, nil:

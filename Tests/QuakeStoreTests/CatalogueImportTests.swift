@@ -225,6 +225,40 @@ struct CatalogueImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
+  @Test("into an empty store keeps an event of its own where who claimed it gives way later")
+  func claimerGivesWay() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let place = String(repeating: "x", count: 1_000)
+    var records = (0..<3_000).map { QuakeRecord("c\($0)", place: place) }
+    // c0 claims c1200, which then comes itself; c2500 claims c0.
+    records[0] = QuakeRecord("c0", place: place, ids: ",c0,c1200,")
+    records[2_500] = QuakeRecord("c2500", place: place, ids: ",c2500,c0,")
+    _ = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
+    #expect(
+      try connection.table(
+        "select code, superseded_by from quake.quake where superseded_by is not null")
+        == ["c0|c2500"])
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["c0|c2500"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("that only adds leaves what it brings to whom that is known to belong")
+  func addedBelongs() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    _ = try bring(
+      [.record(QuakeRecord("y", ids: ",y,x,"))], generated: Self.now, into: connection)
+    var source = FakeSource([.record(QuakeRecord("x", ids: ",x,"))], generated: Self.before)
+    var options = options()
+    options.policy = .store
+    _ = try Importer(connection: connection, options: options).run(from: &source)
+    #expect(
+      try connection.table("select code, superseded_by from quake.quake order by code")
+        == ["x|y", "y|"])
+    #expect(try connection.historyFaults() == [])
+  }
+
   @Test("takes the last of a code also where that is what was stored before")
   func backAgain() throws {
     let database = try TestDatabase()

@@ -35,6 +35,10 @@ struct ReadingPaceTests {
     var pace = ReadingPace()
     // A long way; the first page, or one after a full one, says nothing of its age.
     for _ in 0..<20 { pace.add(answerAfter: .milliseconds(300), isEmpty: false, age: nil) }
+    // So far away that the bell takes as long.
+    for _ in 0..<20 {
+      pace.add(answerAfter: .milliseconds(300), isEmpty: false, age: .milliseconds(320))
+    }
     #expect(!pace.isCrowded)
     #expect(pace.rest == .zero)
   }
