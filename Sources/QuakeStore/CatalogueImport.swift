@@ -28,6 +28,10 @@ final class CatalogueImport {
 
   /// So many records a transaction holds at most where there are several: their ids are remembered.
   private static let mostInParallel: Int64 = 65_536
+  /// A portion's size. Larger ones cost memory and gain nothing; smaller ones cost a little time.
+  private static let portionBytes = 512 * 1024
+  /// The same where there are several connections, and so more portions.
+  private static let portionBytesInParallel = 384 * 1024
 
   private let lanes: [Lane]
   private let columns: [QuakeColumn]
@@ -88,7 +92,7 @@ final class CatalogueImport {
       while item != nil, commitEvery == nil || !shouldStop() {
         let lane = lanes[turn % lanes.count]
         turn += 1
-        let portion = spare.popLast() ?? ImportPortion(columns: columns)
+        let portion = spare.popLast() ?? newPortion()
         let begun = ContinuousInstant.now()
         item = try portion.fill(
           from: &source, lookahead: item, record: &record, limit: room(on: lane))
@@ -115,6 +119,12 @@ final class CatalogueImport {
     total.unchanged -= repeated - updated
     total.duplicate += repeated
     return total
+  }
+
+  private func newPortion() -> ImportPortion {
+    ImportPortion(
+      columns: columns,
+      mostBytes: lanes.count > 1 ? Self.portionBytesInParallel : Self.portionBytes)
   }
 
   private func countRepeated(in portion: ImportPortion) {

@@ -7,9 +7,6 @@ internal import QuakeModel
 ///
 /// It has one owner at a time; it is filled by one thread and handed over to another.
 final class ImportPortion {
-  /// More than five hundred events. Larger ones cost memory and gain nothing.
-  private static let mostBytes = 384 * 1024
-
   /// Where a record's values and its code are.
   private struct Row {
     /// The code's first eight bytes, which settle most comparisons.
@@ -21,7 +18,8 @@ final class ImportPortion {
   }
 
   private let columns: [QuakeColumn]
-  private var values = CopyValues(capacity: mostBytes + 64 * 1024)
+  private let mostBytes: Int
+  private var values: CopyValues
   private var codes: [UInt8] = []
   private var rows: [Row] = []
   /// Records read, those rejected included.
@@ -35,9 +33,13 @@ final class ImportPortion {
   /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
   private(set) var keys: Set<UInt64> = []
 
-  /// - Parameter columns: What the source can fill.
-  init(columns: [QuakeColumn]) {
+  /// - Parameters:
+  ///   - columns: What the source can fill.
+  ///   - mostBytes: So much is good for it; the last record may go beyond that.
+  init(columns: [QuakeColumn], mostBytes: Int) {
     self.columns = columns
+    self.mostBytes = mostBytes
+    values = CopyValues(capacity: mostBytes + 64 * 1024)
   }
 
   /// How many records it has to bring in.
@@ -50,7 +52,7 @@ final class ImportPortion {
     limit: Int64
   ) throws -> ImportItem? {
     var item = lookahead
-    while let current = item, seen < limit, values.count < Self.mostBytes {
+    while let current = item, seen < limit, values.count < mostBytes {
       seen += 1
       switch current {
       case .record: append(record)
