@@ -12,29 +12,28 @@ extension ImportReport {
 
   /// Writes what became of the records as members of an object.
   public func writeCounts(to json: inout JSONWriter) {
-    json.key("seen")
-    json.integer(Int(seen))
-    json.key("inserted")
-    json.integer(Int(inserted))
-    json.key("updated")
-    json.integer(Int(updated))
-    json.key("unchanged")
-    json.integer(Int(unchanged))
-    json.key("rejected")
-    json.integer(Int(rejected))
-    json.key("duplicate")
-    json.integer(Int(duplicate))
+    Self.write(
+      [
+        ("seen", seen), ("inserted", inserted), ("updated", updated), ("unchanged", unchanged),
+        ("rejected", rejected), ("duplicate", duplicate),
+      ], to: &json)
   }
 
   /// Writes, beside that, what became of events that it did not name, or that were known better.
   public func writeOtherCounts(to json: inout JSONWriter) {
-    json.key("stale")
-    json.integer(Int(stale))
-    json.key("superseded")
-    json.integer(Int(superseded))
-    json.key("withdrawn")
-    json.integer(Int(withdrawn))
-    json.key("restored")
-    json.integer(Int(restored))
+    Self.write(
+      [
+        ("stale", stale), ("superseded", superseded), ("withdrawn", withdrawn),
+        ("restored", restored),
+      ], to: &json)
+  }
+
+  private static func write(
+    _ members: [(key: StaticString, count: Int64)], to json: inout JSONWriter
+  ) {
+    for (key, count) in members {
+      json.key(key)
+      json.integer(count)
+    }
   }
 }
