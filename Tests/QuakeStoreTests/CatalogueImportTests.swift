@@ -19,6 +19,12 @@ struct CatalogueImportTests {
     return options
   }
 
+  /// An event of more than a kilobyte: a few thousand are several portions.
+  private func wide(_ code: String, magnitude: Double = 5, ids: String? = nil) -> QuakeRecord {
+    QuakeRecord(
+      code, magnitude: magnitude, place: String(repeating: "x", count: 1_000), ids: ids)
+  }
+
   private func bring(
     _ items: [FakeSource.Item], generated: String?, into connection: Connection,
     commitEvery: Int? = nil, helpers: [Connection] = []
@@ -213,10 +219,8 @@ struct CatalogueImportTests {
   func claimedBefore() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    // Several portions' worth; c0 claims two, of which one never comes.
-    let place = String(repeating: "x", count: 1_000)
-    var records = (0..<3_000).map { QuakeRecord("c\($0)", place: place) }
-    records[0] = QuakeRecord("c0", place: place, ids: ",c0,c2500,x1,")
+    var records = (0..<3_000).map { wide("c\($0)") }
+    records[0] = wide("c0", ids: ",c0,c2500,x1,")
     let report = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
     #expect(report.inserted == 3_000 && report.superseded == 0)
     #expect(try connection.table("select id, code from quake.quake_alias") == ["x1|c0"])
@@ -229,11 +233,10 @@ struct CatalogueImportTests {
   func claimerGivesWay() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    let place = String(repeating: "x", count: 1_000)
-    var records = (0..<3_000).map { QuakeRecord("c\($0)", place: place) }
+    var records = (0..<3_000).map { wide("c\($0)") }
     // c0 claims c1200, which then comes itself; c2500 claims c0.
-    records[0] = QuakeRecord("c0", place: place, ids: ",c0,c1200,")
-    records[2_500] = QuakeRecord("c2500", place: place, ids: ",c2500,c0,")
+    records[0] = wide("c0", ids: ",c0,c1200,")
+    records[2_500] = wide("c2500", ids: ",c2500,c0,")
     _ = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
     #expect(
       try connection.table(
@@ -263,13 +266,11 @@ struct CatalogueImportTests {
   func backAgain() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    // Several portions' worth in a transaction.
-    let place = String(repeating: "x", count: 1_000)
-    var records = (0..<6_000).map { QuakeRecord("c\($0)", place: place) }
+    var records = (0..<6_000).map { wide("c\($0)") }
     _ = try bring(records.map { .record($0) }, generated: Self.before, into: connection)
-    let revised = QuakeRecord("c4500", magnitude: 6, place: place)
+    let revised = wide("c4500", magnitude: 6)
     records.insert(revised, at: 3_200)
-    records.append(QuakeRecord("c4600", magnitude: 6, place: place))
+    records.append(wide("c4600", magnitude: 6))
     let report = try bring(
       records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 3_001)
     #expect(report.updated == 3 && report.unchanged == 5_999)
@@ -282,9 +283,7 @@ struct CatalogueImportTests {
   func duplicates() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    // Several portions' worth.
-    let place = String(repeating: "x", count: 1_000)
-    let records = (0..<2_000).map { QuakeRecord("c\($0)", place: place) }
+    let records = (0..<2_000).map { wide("c\($0)") }
     let report = try bring(
       (records + [QuakeRecord("c1999", magnitude: 8), QuakeRecord("c3", magnitude: 9)])
         .map { .record($0) }, generated: Self.now, into: connection)
