@@ -27,8 +27,9 @@ final class PortionImport {
   /// Whether events may be copied straight into the table. What is late may not: what came after it may
   /// know better.
   private let mayCopy: Bool
-  /// Whether what is known of the codes of copied events, as other ids of events, is looked at once, at
-  /// the end of the transaction. Where there was nothing before, that is little.
+  /// Whether what is known of the codes of copied events, as other ids of events, is looked at for many
+  /// portions together: before a merge, and at the end of the transaction. Where there was nothing before,
+  /// that is little.
   private let settlesAtEnd: Bool
   private var hasCopied = false
   private var staged = 0
