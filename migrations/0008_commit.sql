@@ -34,32 +34,29 @@ begin
 end
 $$;
 
--- The number is drawn, and everything after it done, under a lock that all writers want: what can be
--- known before it is put together before it.
+-- What is only needed once is part of the statement that needs it: PL/pgSQL prepares each expression
+-- anew in each transaction, which costs more than what most of them compute. So the transaction's row
+-- and the notification are one statement.
 create or replace function quake.change_pending__number() returns trigger
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
 as $$
 declare
-  place text := current_setting('quake.pending', true);
-  import_setting constant text := nullif(current_setting('quake.import', true), '');
-  author constant text := nullif(current_setting('quake.author', true), '');
-  nonce constant text := substr(gen_random_uuid()::text, 1, 8);
   pending quake.change_pending;
-  import_id bigint;
+  own_import bigint;
   new_token bigint;
+  notified text;
 begin
-  if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
-    delete from quake.change_pending p
-     where p.ctid = place::tid and p.xid = new.xid and p.transaction_id = new.transaction_id
-    returning p.* into pending;
-  end if;
-  if pending.xid is null then  -- somebody meddled with the setting
+  delete from quake.change_pending p
+   where p.ctid = case when current_setting('quake.pending', true) ~ '^\([0-9]{1,9},[0-9]{1,4}\)$'
+                       then current_setting('quake.pending')::tid end
+     and p.xid = new.xid and p.transaction_id = new.transaction_id
+  returning p.* into pending;
+  if not found then  -- somebody meddled with the setting
     delete from quake.change_pending p
      where p.xid = new.xid and p.transaction_id = new.transaction_id
     returning p.* into pending;
   end if;
-  place := set_config('quake.pending', '', true);
 
   -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again
   -- for something else.
@@ -68,29 +65,30 @@ begin
   end if;
 
   -- Only an import that this transaction itself wrote may claim it.
-  if import_setting ~ '^[0-9]{1,18}$' then
-    select i.id into import_id from quake.import i
-     where i.id = import_setting::bigint and i.xmin = pg_current_xact_id()::xid;
+  if current_setting('quake.import', true) ~ '^[0-9]{1,18}$' then
+    select i.id into own_import from quake.import i
+     where i.id = current_setting('quake.import')::bigint and i.xmin = pg_current_xact_id()::xid;
   end if;
 
-  -- The key is 'quake' in ASCII followed by 01: any number would do, as long as nobody else's lock
-  -- uses it.
-  perform pg_advisory_xact_lock(x'7175616b6501'::bigint);
-  new_token := nextval('quake.token');
-  insert into quake.change_transaction values (
-    new_token, nonce, pending.transaction_id, author,
+  -- First the lock, then the number. The key is 'quake' in ASCII followed by 01: any number would do,
+  -- as long as nobody else's lock uses it.
+  new_token := case when pg_advisory_xact_lock(x'7175616b6501'::bigint) is not null
+                    then nextval('quake.token') end;
+  insert into quake.change_transaction as t values (
+    new_token, substr(gen_random_uuid()::text, 1, 8), pending.transaction_id,
+    nullif(current_setting('quake.author', true), ''),
     nullif(current_setting('quake.context', true), ''),
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
-    pending.inserted, pending.updated, pending.deleted, pending.truncated, import_id);
-  if import_id is not null then
-    update quake.import i set token = new_token where i.id = import_id;
-  end if;
+    pending.inserted, pending.updated, pending.deleted, pending.truncated, own_import)
   -- A notification holds at most 8,000 bytes; an author of 200 characters is at most 2,400.
-  perform pg_notify('quake_changes', json_build_object(
-    'token', new_token || '.' || nonce, 'author', left(author, 200),
-    'inserted', pending.inserted, 'updated', pending.updated,
-    'deleted', pending.deleted, 'truncated', pending.truncated)::text);
+  returning pg_notify('quake_changes', json_build_object(
+    'token', t.token || '.' || t.nonce, 'author', left(t.author, 200),
+    'inserted', t.inserted, 'updated', t.updated,
+    'deleted', t.deleted, 'truncated', t.truncated)::text) into notified;
+  if own_import is not null then
+    update quake.import i set token = new_token where i.id = own_import;
+  end if;
   return null;
 end
 $$;
