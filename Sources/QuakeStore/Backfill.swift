@@ -1,5 +1,5 @@
 public import Postgres
-public import QuakeModel
+internal import QuakeModel
 
 /// A fetch of the past and how far it has come: its row in `quake.backfill`.
 ///

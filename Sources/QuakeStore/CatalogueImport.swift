@@ -1,8 +1,8 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Brings in what follows the first records of a source that is longer than any feed: portion by
-/// portion, over one connection or several, while the next portion is being decoded.
+/// Brings in a source that need not be looked at as a whole, or what follows its first records: portion
+/// by portion, over one connection or several, while the next portion is being decoded.
 ///
 /// Over one connection that is part of the transaction that is open there. Over several, and wherever
 /// there are commits on the way, each has transactions of its own. Two that are open at the same time
@@ -38,22 +38,23 @@ final class CatalogueImport {
   private let record: ImportRecord
   /// Commit after so many records; nil: the transaction is the caller's.
   private let commitEvery: Int64?
-  /// Hashes of the first codes, as many as a feed has, where there were no events before: what comes again
-  /// is a duplicate then, although it is brought in twice.
-  private var brought: Set<UInt64>?
+  /// What is known of the ids of a source that is brought in by portions from its beginning, for as many
+  /// records as a feed has.
+  private var ids: PortionIDs?
   private var repeated: Int64 = 0
   private var total: ImportReport
   private var spare: [ImportPortion] = []
 
   /// - Parameters:
   ///   - connections: The first is the one that the first records were brought in over.
-  ///   - total: What has been done so far, with the import's id.
+  ///   - total: What has been done so far, with the import's id; nothing if it is to bring in all of the
+  ///     source, in one transaction.
   ///   - storeWasEmpty: Whether there were no events before.
   init(
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
     record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
   ) throws {
-    brought = storeWasEmpty ? [] : nil
+    ids = total.seen == 0 ? PortionIDs() : nil
     self.columns = columns
     self.record = record
     self.total = total
@@ -71,8 +72,14 @@ final class CatalogueImport {
         connection,
         PortionImport(
           connection: connection, options: options, columns: columns, total: total,
-          mayCopy: mayCopy, settlesAtEnd: settlesAtEnd))
+          mayCopy: mayCopy, expectsNew: storeWasEmpty || Self.isNew(total),
+          settlesAtEnd: settlesAtEnd))
     }
+  }
+
+  /// Whether the first records were all new.
+  private static func isNew(_ first: ImportReport) -> Bool {
+    first.seen > 0 && first.inserted == first.seen - first.rejected - first.duplicate
   }
 
   deinit {
@@ -98,12 +105,12 @@ final class CatalogueImport {
           from: &source, lookahead: item, record: &record, limit: room(on: lane))
         total.receiveDuration += begun.elapsed
         total.bytes = source.bytesRead
-        countRepeated(in: portion)
+        let claims = takeNote(of: portion, isLast: item == nil)
         try finish(lane)
         for other in lanes where other !== lane && !other.keys.isDisjoint(with: portion.keys) {
           try commit(other)
         }
-        start(portion, on: lane, first: read + 1)
+        start(portion, claims, on: lane, first: read + 1)
         read += portion.seen
         progress(read)
       }
@@ -113,11 +120,12 @@ final class CatalogueImport {
       throw error
     }
     total.isComplete = item == nil
+    guard repeated > 0 else { return total }
     // They were counted as what became of them.
-    let updated = min(repeated, total.updated)
-    total.updated -= updated
-    total.unchanged -= repeated - updated
     total.duplicate += repeated
+    let others = total.seen - total.rejected - total.duplicate - total.inserted
+    total.updated = min(total.updated, others)
+    total.unchanged = others - total.updated
     return total
   }
 
@@ -127,9 +135,15 @@ final class CatalogueImport {
       mostBytes: lanes.count > 1 ? Self.portionBytesInParallel : Self.portionBytes)
   }
 
-  private func countRepeated(in portion: ImportPortion) {
-    guard let known = brought, known.count < Importer.longestFeed else { return }
-    for key in portion.codeKeys where brought?.insert(key).inserted == false { repeated += 1 }
+  /// Holds back what the portion's events claim until it is known which of the ids are events of their
+  /// own: to the end of the source, or for as long as a feed is. Returns what has been held back, then.
+  private func takeNote(of portion: ImportPortion, isLast: Bool) -> [ImportPortion.Claim] {
+    guard ids != nil else { return [] }
+    ids?.add(portion)
+    guard let known = ids, isLast || known.count >= Importer.longestFeed else { return [] }
+    ids = nil
+    repeated = known.repeated
+    return known.claims
   }
 
   /// How many records the lane's open transaction still takes, or the next one.
@@ -139,7 +153,10 @@ final class CatalogueImport {
     return left > 0 ? left : commitEvery
   }
 
-  private func start(_ portion: ImportPortion, on lane: Lane, first: Int64) {
+  /// - Parameter claims: Ids that events of this portion and of earlier ones claim.
+  private func start(
+    _ portion: ImportPortion, _ claims: [ImportPortion.Claim], on lane: Lane, first: Int64
+  ) {
     let begins = !lane.isOpen
     let commits = commitEvery != nil
     let before = lane.report
@@ -156,6 +173,7 @@ final class CatalogueImport {
         try work.prepareTransaction()
       }
       var report = try work.bringIn(portion, first: first)
+      if !claims.isEmpty { report.add(try work.settle(claims)) }
       if ends { report = try Self.end(before, report, record, work, connection) }
       return report
     }

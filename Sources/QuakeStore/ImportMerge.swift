@@ -11,7 +11,7 @@ struct ImportMerge {
   /// What it should hold; nil: nobody knows.
   let scope: SnapshotScope?
   /// The ids that staged events claim and no staged event has, where that has been found out already.
-  var claims: [(id: String, code: String)]?
+  var claims: [ImportPortion.Claim]?
 
   /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
   private static let analyzeFrom = 20_000
@@ -64,6 +64,11 @@ struct ImportMerge {
     if overwrites { try settleAbsences(&batch, brought: brought) }
   }
 
+  /// Whether anything that is claimed is not known yet.
+  func hasNewClaims() throws -> Bool {
+    try readClaims()?.isNull(0, 0) == false
+  }
+
   private func hasNewer() throws -> Bool {
     try connection.execute(ImportStatements.hasNewer, [asOf]).bool(0, 0) ?? false
   }
@@ -111,6 +116,7 @@ struct ImportMerge {
   ) throws {
     guard ids != nil || own != nil else { return }
     let statements = IdentityStatements(policy: options.policy, isLate: isLate)
+    try connection.execute(ImportStatements.createStaging)
     let counts = try connection.execute(
       statements.settle, [asOf, .text(ids), .text(successors), .text(own)])
     batch.superseded += counts.integer(0, 0) ?? 0

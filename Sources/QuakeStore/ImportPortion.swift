@@ -7,6 +7,9 @@ internal import QuakeModel
 ///
 /// It has one owner at a time; it is filled by one thread and handed over to another.
 final class ImportPortion {
+  /// An id, and the event that has it besides its own code.
+  typealias Claim = (id: String, code: String)
+
   /// Where a record's values and its code are.
   private struct Row {
     /// The code's first eight bytes, which settle most comparisons.
@@ -28,8 +31,8 @@ final class ImportPortion {
   private(set) var duplicates: Int64 = 0
   /// What could not be taken, with the number of the record within the portion, from 1.
   private(set) var rejects: [(record: Int64, reject: ImportReject)] = []
-  /// The ids that events have besides their code.
-  private var otherIDs: [(id: String, code: String)] = []
+  /// The ids that events have besides their code, and where the record's values begin.
+  private var otherIDs: [(claim: Claim, record: Int)] = []
   /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
   private(set) var keys: Set<UInt64> = []
 
@@ -91,8 +94,10 @@ final class ImportPortion {
     let code = codeStart..<codes.count
     rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
     record.forEachOtherID { id in
-      otherIDs.append(
-        (String(decoding: id, as: UTF8.self), String(decoding: codes[code], as: UTF8.self)))
+      let claim = (
+        String(decoding: id, as: UTF8.self), String(decoding: codes[code], as: UTF8.self)
+      )
+      otherIDs.append((claim, start))
       keys.insert(id.idKey)
     }
   }
@@ -119,6 +124,9 @@ final class ImportPortion {
       }
     }
     rows = kept
+    guard duplicates > 0, !otherIDs.isEmpty else { return }
+    let records = Set(rows.map(\.values.lowerBound))
+    otherIDs.removeAll { !records.contains($0.record) }
   }
 
   /// Hands over the values of each record that is not known to be stored, in the order of the codes.
@@ -155,8 +163,8 @@ final class ImportPortion {
       }
     }
     for other in otherIDs {
-      pending.insert(other.id.idKey)
-      pending.insert(other.code.idKey)
+      pending.insert(other.claim.id.idKey)
+      pending.insert(other.claim.code.idKey)
     }
     return pending
   }
@@ -177,7 +185,13 @@ final class ImportPortion {
   }
 
   /// The other ids that no record of the portion has as its own code, and by which event.
-  var claims: [(id: String, code: String)] { otherIDs.filter { !contains($0.id) } }
+  var claims: [Claim] { otherIDs.map(\.claim).filter { !contains($0.id) } }
+
+  /// The same, for somebody else to settle.
+  func takeClaims() -> [Claim] {
+    defer { otherIDs.removeAll(keepingCapacity: true) }
+    return claims
+  }
 
   private func contains(_ id: String) -> Bool {
     var id = id

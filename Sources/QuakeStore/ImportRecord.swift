@@ -58,6 +58,7 @@ struct ImportRecord {
     of coverage: SnapshotScope?, over connection: Connection
   ) throws(PostgresError) -> String? {
     guard let coverage else { return nil }
+    try connection.execute(ImportStatements.createStaging)
     return try connection.execute(
       """
       select least($1::timestamptz, greatest($2::timestamptz, coalesce(min(time), $1::timestamptz)))

@@ -49,16 +49,16 @@ public struct Importer {
     // be read never reaches the database.
     var record = QuakeRecord()
     var lookahead = try source.next(into: &record)
-    try connection.execute(ImportStatements.createStaging)
     let rest = ImportRecord(
       options: options, format: source.format, startedAt: startedAt, scope: nil)
     var total = ImportReport()
     do {
       try connection.transaction {
         total.generated = age(of: source)
-        if let first = lookahead, try isFirstLoad(of: source) {
-          try loadFirst(
-            from: &source, first, &record, startedAt: startedAt, &total, shouldStop, progress)
+        if let first = lookahead, let isFirst = try portions(of: source) {
+          try importByPortions(
+            from: &source, first, &record, startedAt: startedAt, isFirstLoad: isFirst, &total,
+            shouldStop, progress)
         } else {
           lookahead = try importFirst(
             from: &source, lookahead, &record, startedAt: startedAt, &total, progress)
@@ -110,19 +110,23 @@ public struct Importer {
     (source.generated ?? options.generated).map { min($0, .now()) }
   }
 
-  /// Whether there is nothing yet that the events would have to be compared with.
-  private func isFirstLoad(of source: some ImportSource) throws -> Bool {
-    guard firstLimit(of: source) == Self.longestFeed, !commitsOnTheWay, age(of: source) != nil,
-      options.policy == .incoming || options.policy == .always
-    else { return false }
-    return try connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) ?? false
+  /// What kind of import by portions it is: whether there is nothing yet that the events would have to be
+  /// compared with. Nil: none, because all of it is to be looked at together.
+  private func portions(of source: some ImportSource) throws -> Bool? {
+    guard firstLimit(of: source) == Self.longestFeed, !commitsOnTheWay,
+      let generated = age(of: source), options.policy == .incoming || options.policy == .always
+    else { return nil }
+    if try connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true { return true }
+    // Who is missing is known at the end.
+    let isWhole = options.isOrdered || SnapshotScope(options.scope, generated: generated) != nil
+    return isWhole ? nil : false
   }
 
-  /// Brings all of a source into an empty store.
-  private func loadFirst(
+  /// Brings in all of a source by portions, in the transaction that is open.
+  private func importByPortions(
     from source: inout some ImportSource, _ first: ImportItem, _ record: inout QuakeRecord,
-    startedAt: Timestamp, _ total: inout ImportReport, _ shouldStop: () -> Bool,
-    _ progress: (Int64) -> Void
+    startedAt: Timestamp, isFirstLoad: Bool, _ total: inout ImportReport,
+    _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
   ) throws {
     let row = ImportRecord(
       options: options, format: source.format, startedAt: startedAt,
@@ -130,7 +134,7 @@ public struct Importer {
     try row.write(&total, complete: false, over: connection)
     try importRest(
       of: &source, from: first, &record, row, over: [connection], &total, shouldStop, progress,
-      storeWasEmpty: true)
+      storeWasEmpty: isFirstLoad)
     try refuseIfNothingIsUsable(in: total, and: ImportReport())
     try row.write(&total, complete: true, over: connection)
   }
@@ -141,6 +145,7 @@ public struct Importer {
     from source: inout some ImportSource, _ lookahead: ImportItem?, _ record: inout QuakeRecord,
     startedAt: Timestamp, _ total: inout ImportReport, _ progress: (Int64) -> Void
   ) throws -> ImportItem? {
+    try connection.execute(ImportStatements.createStaging)
     let staging = ImportStaging(
       connection: connection, columns: source.columns, limit: firstLimit(of: source))
     var batch = ImportReport()
@@ -164,9 +169,6 @@ public struct Importer {
     _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
     _ shouldStop: () -> Bool, _ progress: (Int64) -> Void, storeWasEmpty: Bool = false
   ) throws {
-    for helper in connections.dropFirst() {
-      try helper.execute(ImportStatements.createStaging)
-    }
     total = try CatalogueImport(
       connections: connections, options: options, columns: source.columns, record: row,
       total: total, storeWasEmpty: storeWasEmpty

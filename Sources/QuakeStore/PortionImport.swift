@@ -32,14 +32,16 @@ final class PortionImport {
   /// that is little.
   private let settlesAtEnd: Bool
   private var hasCopied = false
+  /// Whether nothing came but new events.
+  private var hasOnlyCopied = true
   private var staged = 0
   /// The ids that what is staged, or claimed, is about.
   private var pendingKeys: Set<UInt64> = []
-  private var pendingClaims: [(id: String, code: String)] = []
+  private var pendingClaims: [ImportPortion.Claim] = []
 
   init(
     connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
-    mayCopy: Bool, settlesAtEnd: Bool
+    mayCopy: Bool, expectsNew: Bool, settlesAtEnd: Bool
   ) {
     self.connection = connection
     self.options = options
@@ -47,8 +49,8 @@ final class PortionImport {
     storedStatement = ImportStatements.stored(columns)
     generated = total.generated
     importID = total.id ?? 0
-    expectsNew = total.inserted == total.seen - total.rejected - total.duplicate
     self.mayCopy = mayCopy
+    self.expectsNew = expectsNew
     self.settlesAtEnd = settlesAtEnd
   }
 
@@ -78,7 +80,7 @@ final class PortionImport {
     report.firstReject = portion.rejects.first?.reject
     try keep(portion.rejects, first: first)
     if portion.count > 0 {
-      if mayCopy, expectsNew, staged == 0, pendingClaims.isEmpty, try copy(portion) {
+      if expectsNew, try copy(portion) {
         report.inserted = Int64(portion.count)
       } else {
         // Of one code the last counts: that it comes in a later merge makes sure of it. Nor is an id that
@@ -86,10 +88,29 @@ final class PortionImport {
         if isFull(with: portion) || !pendingKeys.isDisjoint(with: portion.keys) {
           report.add(try mergeStaged())
         }
-        try leaveOutStored(of: portion)
-        report.unchanged += Int64(portion.count - portion.different)
-        try stage(portion)
+        if try leaveOutStored(of: portion) == 0, try copy(portion) {
+          report.inserted += Int64(portion.count)
+        } else {
+          hasOnlyCopied = false
+          report.unchanged += Int64(portion.count - portion.different)
+          try stage(portion)
+        }
       }
+    }
+    report.mergeDuration = begun.elapsed
+    return report
+  }
+
+  /// Settles who stands for whom where events that have been brought in claim ids that are none of their
+  /// source's own events.
+  func settle(_ claims: [ImportPortion.Claim]) throws -> ImportReport {
+    let begun = ContinuousInstant.now()
+    var report = ImportReport()
+    if try !hasOnlyCopied || isAnyKnown(claims, codes: []) {
+      pendingClaims += claims
+      report = try mergeStaged()
+    } else {
+      try addAliases(claims)
     }
     report.mergeDuration = begun.elapsed
     return report
@@ -105,10 +126,12 @@ final class PortionImport {
     guard staged > 0 || !pendingClaims.isEmpty else { return report }
     // What was copied is to stand by itself before anything that came later leads on from it.
     try settleCopied(&report)
-    if staged == 0 { try connection.execute("truncate pg_temp.quake_staging") }
-    report.seen = Int64(staged)
-    try merge.merge(&report)
-    expectsNew = staged > 0 && report.inserted == report.seen
+    if try staged > 0 || merge.hasNewClaims() {
+      if staged == 0 { try emptyStaging() }
+      report.seen = Int64(staged)
+      try merge.merge(&report)
+    }
+    if staged > 0 { expectsNew = report.inserted == report.seen }
     // They were counted as seen when they were staged.
     report.seen = 0
     staged = 0
@@ -140,16 +163,13 @@ final class PortionImport {
 
   /// Copies the events into the table itself: without staging, joining and looking for conflicts this
   /// takes half the time. False, and nothing done, if one of them is there already, or anything is known
-  /// of one of their ids.
+  /// of one of their ids, or they might come before something that is still to be merged.
   private func copy(_ portion: ImportPortion) throws -> Bool {
+    guard mayCopy, staged == 0, pendingClaims.isEmpty else { return false }
     let claims = portion.claims
-    let ids = claims.map(\.id)
     expectsNew = false
-    let codes = settlesAtEnd ? [] : portion.eventCodes
-    if !codes.isEmpty || !ids.isEmpty {
-      let known = try connection.executePrepared(
-        ImportStatements.isAnyKnown, [.array(codes + ids), .array(ids)])
-      guard known.bool(0, 0) == false else { return false }
+    guard try !isAnyKnown(claims, codes: settlesAtEnd ? [] : portion.eventCodes) else {
+      return false
     }
     try connection.execute("savepoint quake_portion")
     do {
@@ -170,14 +190,28 @@ final class PortionImport {
       return false
     }
     try connection.execute("release savepoint quake_portion")
-    if !claims.isEmpty {
-      try connection.executePrepared(
-        ImportStatements.addAliases,
-        [.array(ids), .array(claims.map(\.code)), .text(generated?.description)])
-    }
+    try addAliases(claims)
     expectsNew = true
     hasCopied = true
     return true
+  }
+
+  /// Whether anything is known of ids that are claimed, or any of the codes as another event's id.
+  private func isAnyKnown(_ claims: [ImportPortion.Claim], codes: [String]) throws -> Bool {
+    guard !claims.isEmpty || !codes.isEmpty else { return false }
+    let ids = claims.map(\.id)
+    return try connection.executePrepared(
+      ImportStatements.isAnyKnown, [.array(codes + ids), .array(ids)]
+    ).bool(0, 0) ?? true
+  }
+
+  private func addAliases(_ claims: [ImportPortion.Claim]) throws {
+    guard !claims.isEmpty else { return }
+    try connection.executePrepared(
+      ImportStatements.addAliases,
+      [
+        .array(claims.map(\.id)), .array(claims.map(\.code)), .text(generated?.description),
+      ])
   }
 
   private var copyStatement: SQL {
@@ -198,23 +232,28 @@ final class PortionImport {
   /// Finds out which events are stored as they come again. That spares staging and merging them, which
   /// together cost three times as much. What nobody knows the age of is compared with all else that is
   /// said in the same source, and so has to be staged.
-  private func leaveOutStored(of portion: ImportPortion) throws {
-    guard generated != nil else { return }
+  ///
+  /// - Returns: How many of the events are stored, if anybody knows: whatever their contents.
+  private func leaveOutStored(of portion: ImportPortion) throws -> Int? {
+    guard generated != nil else { return nil }
+    var found = 0
     for start in stride(from: 0, to: portion.count, by: Self.lookedUpTogether) {
       let places = start..<min(start + Self.lookedUpTogether, portion.count)
       let stored = try connection.executePrepared(
         storedStatement, [.array(portion.eventCodes(places))], format: .binary)
+      found += stored.rowCount
       for row in 0..<stored.rowCount where stored.binaryBool(row, 1) == true {
         portion.leaveOut(ifIn: stored, row: row, code: 0, from: 2)
       }
     }
+    return found
   }
 
   private func stage(_ portion: ImportPortion) throws {
     pendingKeys.formUnion(portion.pendingKeys)
     pendingClaims += portion.claims
     guard portion.different > 0 else { return }
-    if staged == 0 { try connection.execute("truncate pg_temp.quake_staging") }
+    if staged == 0 { try emptyStaging() }
     try connection.copyIn(ImportStatements.copyRecords(columns)) { writer in
       try portion.forEachRow { values in
         staged += 1
@@ -223,6 +262,11 @@ final class PortionImport {
         try writer.values(values)
       }
     }
+  }
+
+  private func emptyStaging() throws(PostgresError) {
+    try connection.execute(ImportStatements.createStaging)
+    try connection.execute("truncate pg_temp.quake_staging")
   }
 
   private func keep(_ rejects: [(record: Int64, reject: ImportReject)], first: Int64) throws {

@@ -6,7 +6,7 @@ struct StagedIDs {
   private static let most = 65_536
 
   private var keys: Set<UInt64> = []
-  private var others: [(id: String, code: String)] = []
+  private var others: [ImportPortion.Claim] = []
   /// Whether all records have been looked at.
   private var isComplete = true
   private var isRepeated = false
@@ -15,7 +15,7 @@ struct StagedIDs {
   var mayHaveDuplicates: Bool { !isComplete || isRepeated }
 
   /// The ids that events claim and no record has as its code, and by which event; nil: not known.
-  var claims: [(id: String, code: String)]? {
+  var claims: [ImportPortion.Claim]? {
     mayHaveDuplicates ? nil : others.filter { !keys.contains($0.id.idKey) }
   }
 

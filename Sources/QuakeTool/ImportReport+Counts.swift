@@ -1,4 +1,4 @@
-public import CommandLine
+internal import CommandLine
 public import QuakeModel
 public import QuakeStore
 

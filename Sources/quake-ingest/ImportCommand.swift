@@ -104,10 +104,25 @@ struct ImportCommand {
     if status == .ok { status = failure.status }
   }
 
+  /// Imports a source; what can be read again is brought in the fast way, and if that ends in a deadlock,
+  /// once more in order.
   private func importOne(
     _ reference: FeedReference, _ connection: Connection, _ helpers: [Connection],
-    _ fetcher: FeedFetcher,
-    _ output: StandardOutput
+    _ fetcher: FeedFetcher, _ output: StandardOutput
+  ) throws {
+    let isOrdered = !Self.canBeReadAgain(reference)
+    do {
+      try importOne(reference, isOrdered: isOrdered, connection, helpers, fetcher, output)
+    } catch let error as PostgresError where error.sqlState == "40P01" && !isOrdered {
+      diagnostics.verbose(
+        "\(reference): somebody else was writing the same events; importing it once more")
+      try importOne(reference, isOrdered: true, connection, helpers, fetcher, output)
+    }
+  }
+
+  private func importOne(
+    _ reference: FeedReference, isOrdered: Bool, _ connection: Connection, _ helpers: [Connection],
+    _ fetcher: FeedFetcher, _ output: StandardOutput
   ) throws {
     let begun = MonotonicClock.now()
     guard
@@ -117,6 +132,7 @@ struct ImportCommand {
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)
     importOptions.scope = reference.scope
+    importOptions.isOrdered = isOrdered
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
     let importer = Importer(connection: connection, options: importOptions, helpers: helpers)
     let report: ImportReport
@@ -141,6 +157,16 @@ struct ImportCommand {
     // For people the error says it all.
     if refusal == nil || writesJSON { try summary.print(to: output, asJSON: writesJSON) }
     if let refusal { throw refusal }
+  }
+
+  private static func canBeReadAgain(_ reference: FeedReference) -> Bool {
+    switch reference.location {
+    case .url: return true
+    case .standardInput: return false
+    case .file(let path):
+      var status = stat()
+      return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
   }
 
   /// The files a pattern matches, in order; what is no pattern, or matches nothing, is left for

@@ -27,12 +27,13 @@ struct CatalogueImportTests {
 
   private func bring(
     _ items: [FakeSource.Item], generated: String?, into connection: Connection,
-    commitEvery: Int? = nil, helpers: [Connection] = []
+    commitEvery: Int? = nil, helpers: [Connection] = [], isOrdered: Bool = false
   ) throws -> ImportReport {
     var source = FakeSource(items, generated: generated)
-    let report = try Importer(
-      connection: connection, options: options(commitEvery: commitEvery), helpers: helpers
-    ).run(from: &source)
+    var options = options(commitEvery: commitEvery)
+    options.isOrdered = isOrdered
+    let report = try Importer(connection: connection, options: options, helpers: helpers)
+      .run(from: &source)
     #expect(
       report.seen
         == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
@@ -124,6 +125,51 @@ struct CatalogueImportTests {
       #expect(again.inserted == 0)
       #expect(try self.contents(connection).count == contents.count + Int(report.rejected))
     }
+  }
+
+  @Test(
+    "no longer than a feed comes to the same by portions as staged as a whole",
+    arguments: [1, 2, 3, 4, 5, 6] as [UInt64], [false, true])
+  func wholeFeed(seed: UInt64, isFirst: Bool) throws {
+    // Of a kilobyte each, in any order: what is claimed, and what comes again, are in other portions.
+    var random = SeededGenerator(seed * 1_000)
+    var (old, new) = scene(seed, newOnes: 1_500...2_500)
+    for place in new.indices {
+      if case .record(let record) = new[place] {
+        new[place] = .record(
+          wide(
+            record.text(.code) ?? "", magnitude: record.double(.magnitude) ?? 0,
+            ids: record.text(.ids)))
+      }
+    }
+    // Some claim what comes itself.
+    for place in stride(from: 3, to: new.count, by: 40) {
+      guard case .record(let record) = new[place], let code = record.text(.code) else { continue }
+      new[place] = .record(wide(code, ids: ",\(code),n\(new.count - place),z\(place),"))
+    }
+    new.shuffle(using: &random)
+    var ends: [[String]] = []
+    var reports: [[Int64]] = []
+    for staged in [false, true] {
+      let database = try TestDatabase()
+      let connection = try database.connect()
+      // Into an empty store nothing is staged.
+      let other = staged ? [FakeSource.Item.record(QuakeRecord("other"))] : []
+      _ = try bring(isFirst ? other : old, generated: Self.before, into: connection)
+      let report = try bring(
+        new, generated: Self.now, into: connection, isOrdered: staged)
+      // Once more, where all is there.
+      let again = try bring(new, generated: Self.now, into: connection, isOrdered: staged)
+      ends.append(try contents(connection).filter { !$0.hasPrefix("(other,") })
+      reports.append([
+        report.seen, report.inserted, report.rejected, report.duplicate, report.superseded,
+        again.inserted, again.rejected, again.duplicate, again.superseded,
+      ])
+      #expect(try connection.historyFaults() == [])
+    }
+    let difference = Set(ends[0]).symmetricDifference(ends[1])
+    #expect(difference.isEmpty, "\(difference.sorted())")
+    #expect(reports[0] == reports[1])
   }
 
   @Test("of more events than a feed has is one transaction, and the same again writes nothing")
@@ -233,10 +279,11 @@ struct CatalogueImportTests {
   func claimerGivesWay() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    var records = (0..<3_000).map { wide("c\($0)") }
+    // More than a feed has, so that what is claimed is settled on the way.
+    var records = (0..<20_000).map { QuakeRecord("a\($0)") } + (0..<3_000).map { wide("c\($0)") }
     // c0 claims c1200, which then comes itself; c2500 claims c0.
-    records[0] = wide("c0", ids: ",c0,c1200,")
-    records[2_500] = wide("c2500", ids: ",c2500,c0,")
+    records[20_000] = wide("c0", ids: ",c0,c1200,")
+    records[22_500] = wide("c2500", ids: ",c2500,c0,")
     _ = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
     #expect(
       try connection.table(

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -284,6 +285,36 @@ import Testing
     #expect(try database.value("select complete from quake.import") == "f")
     try folder.write("a.geojson", whole)
     #expect(try Self.counts(#require(report([file]).first)) == [5, 3, 0, 2, 0, 0])
+  }
+
+  /// Somebody else writes the same events in another order: the import that ends in a deadlock is done
+  /// once more, in order.
+  @Test func aDeadlockIsNotTheEnd() throws {
+    _ = try report([try folder.write("first", Feeds.collection([Feeds.feature("first")]))])
+    // More than a portion.
+    let file = try folder.write("a.geojson", Feeds.collection(count: 8_000))
+    let other = try database.connect(applicationName: "other")
+    // So that it is the import that gives way.
+    try other.run("set deadlock_timeout = '5min'")
+    try other.begin()
+    try other.run("insert into quake.quake (code, time, magnitude) values ('us8000', now(), 1)")
+    let process = try Tools.start(
+      "quake-ingest", ["import", "--json", "--verbose"] + database.option + [file])
+    #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
+    try other.run("insert into quake.quake (code, time, magnitude) values ('us1', now(), 1)")
+    try other.commit()
+    let outcome = try process.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("importing it once more"))
+    let line = try JSONLine(#require(outcome.lines.first))
+    #expect(Self.counts(line) == [8_000, 7_998, 2, 0, 0, 0])
+    #expect(outcome.lines.count == 1)
+    #expect(try database.count("quake.import") == 2)
+    // What came of the first attempt was taken back.
+    #expect(
+      try database.column(
+        "select inserted || '|' || updated from quake.change_transaction order by token")
+        == ["1|0", "2|0", "7998|2"])
   }
 
   @Test func mergePoliciesDecideWhoWins() throws {
