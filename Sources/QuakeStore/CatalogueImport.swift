@@ -42,6 +42,7 @@ final class CatalogueImport {
   /// records as a feed has.
   private var ids: PortionIDs?
   private var repeated: Int64 = 0
+  private let storeWasEmpty: Bool
   private var total: ImportReport
   private var spare: [ImportPortion] = []
 
@@ -55,16 +56,17 @@ final class CatalogueImport {
     record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
   ) throws {
     ids = total.seen == 0 ? PortionIDs() : nil
+    self.storeWasEmpty = storeWasEmpty
     self.columns = columns
     self.record = record
     self.total = total
     let most = connections.count > 1 ? Self.mostInParallel : .max
     commitEvery = options.dryRun ? nil : options.commitEvery.map { min(Int64($0), most) }
-    var mayCopy = false
+    var isLate = true
     if let generated = total.generated {
-      let newer = try connections[0].execute(
-        ImportStatements.hasNewer, [.text(generated.description)])
-      mayCopy = newer.bool(0, 0) == false
+      let state = try connections[0].execute(
+        ImportStatements.state, [.text(generated.description)])
+      isLate = state.bool(0, 0) ?? true
     }
     let settlesAtEnd = storeWasEmpty && commitEvery == nil
     lanes = connections.map { connection in
@@ -72,7 +74,8 @@ final class CatalogueImport {
         connection,
         PortionImport(
           connection: connection, options: options, columns: columns, total: total,
-          mayCopy: mayCopy, expectsNew: storeWasEmpty || Self.isNew(total),
+          mayCopy: !isLate, expectsNew: storeWasEmpty || Self.isNew(total),
+          mayNeedOrder: total.seen == 0 && !storeWasEmpty,
           settlesAtEnd: settlesAtEnd))
     }
   }
@@ -105,7 +108,7 @@ final class CatalogueImport {
           from: &source, lookahead: item, record: &record, limit: room(on: lane))
         total.receiveDuration += begun.elapsed
         total.bytes = source.bytesRead
-        let claims = takeNote(of: portion, isLast: item == nil)
+        let claims = try takeNote(of: portion, isLast: item == nil)
         try finish(lane)
         for other in lanes where other !== lane && !other.keys.isDisjoint(with: portion.keys) {
           try commit(other)
@@ -137,10 +140,15 @@ final class CatalogueImport {
 
   /// Holds back what the portion's events claim until it is known which of the ids are events of their
   /// own: to the end of the source, or for as long as a feed is. Returns what has been held back, then.
-  private func takeNote(of portion: ImportPortion, isLast: Bool) -> [ImportPortion.Claim] {
+  private func takeNote(of portion: ImportPortion, isLast: Bool) throws -> [ImportPortion.Claim] {
     guard ids != nil else { return [] }
     ids?.add(portion)
-    guard let known = ids, isLast || known.count >= Importer.longestFeed else { return [] }
+    guard let known = ids else { return [] }
+    // The first would be written although the last counts.
+    if known.repeated > 0, !storeWasEmpty {
+      throw OrderNeeded(reason: "an event is in it more than once")
+    }
+    guard isLast || known.count >= Importer.longestFeed else { return [] }
     ids = nil
     repeated = known.repeated
     return known.claims

@@ -42,9 +42,10 @@ public struct ImportOptions: Sendable {
   /// How bad a snapshot may be and still be applied; a worse one goes into quarantine. Nil: whatever
   /// it is like, it is applied. An import that commits in batches is never judged: that takes all of it.
   public var limits: SnapshotLimits?
-  /// Whether a feed is written in the order of its codes even where it could be brought in portion by
-  /// portion, beside events that are there already. That takes longer; but two imports of the same events
-  /// at the same time wait for each other then, where otherwise one of them can end in a deadlock.
+  /// Whether a feed (the first 20,000 records of a longer source) is written in the order of its codes even
+  /// where it could be brought in portion by portion, beside events that are there already. That takes
+  /// longer; but two imports of the same events at the same time wait for each other then, where otherwise
+  /// one of them can end in a deadlock. If this is false, `OrderNeeded` may be thrown.
   public var isOrdered = true
   /// Do everything, then roll it back.
   public var dryRun = false

@@ -55,11 +55,14 @@ final class ImportPortion {
     limit: Int64
   ) throws -> ImportItem? {
     var item = lookahead
-    while let current = item, seen < limit, values.count < mostBytes {
+    var bytes = 0
+    while let current = item, seen < limit, values.count + bytes < mostBytes {
       seen += 1
       switch current {
       case .record: append(record)
-      case .reject(let reject): rejects.append((seen, reject))
+      case .reject(let reject):
+        rejects.append((seen, reject))
+        bytes += reject.raw.utf8.count + reject.reason.utf8.count + 256
       }
       item = try source.next(into: &record)
     }

@@ -47,6 +47,11 @@ struct ImportStatements {
         or exists (select from quake.quake where code = any($2::text[]))
     """
 
+  /// Whether any of the events $1 has been missing from a feed.
+  static let isAnyMissing: SQL = """
+    select exists (select from quake.absence where code = any($1::text[]))
+    """
+
   /// What is stored of the events $1: the code, whether nothing but the contents can have to be changed
   /// when the event comes again, and the contents.
   static func stored(_ columns: [QuakeColumn]) -> SQL {

@@ -1,8 +1,11 @@
 public import Postgres
 internal import QuakeModel
 
-/// Brings the records of a source into the store: COPY into a temporary table, then one guarded
-/// insert-or-update of what is new or different. What did not change is not written.
+/// Brings the records of a source into the store. What did not change is not written.
+///
+/// What has to be looked at as a whole (a snapshot that is judged, or that tells who is missing, or whose
+/// age nobody knows) is copied into a temporary table, and then there is one guarded insert-or-update of
+/// what is new or different. Anything else is brought in by portions (`CatalogueImport`).
 ///
 /// An import is one transaction: all of it or nothing, with its row in `quake.import`. With
 /// `commitEvery` it is one for each batch, and can be repeated safely: what is already there is
@@ -37,8 +40,8 @@ public struct Importer {
   ///     run.
   /// - Returns: What was done.
   /// - Throws: `StoreError` of kind `badData` if every record is rejected, or the policy forbids what
-  ///   was found; `PostgresError`; whatever the source throws. Then nothing of the transaction under
-  ///   way stays.
+  ///   was found; `OrderNeeded` if the options do not ask for order, but the records do;
+  ///   `PostgresError`; whatever the source throws. Then nothing of the transaction under way stays.
   public func run(
     from source: inout some ImportSource, shouldStop: () -> Bool = { false },
     progress: (Int64) -> Void = { _ in },
@@ -114,7 +117,9 @@ public struct Importer {
   /// compared with. Nil: none, because all of it is to be looked at together.
   private func portions(of source: some ImportSource) throws -> Bool? {
     guard firstLimit(of: source) == Self.longestFeed, !commitsOnTheWay,
-      let generated = age(of: source), options.policy == .incoming || options.policy == .always
+      // What is said further on counts more than what is known from elsewhere.
+      source.generated != nil || !source.mayTellGenerated, let generated = age(of: source),
+      options.policy == .incoming || options.policy == .always
     else { return nil }
     if try connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true { return true }
     // Who is missing is known at the end.
@@ -132,9 +137,13 @@ public struct Importer {
       options: options, format: source.format, startedAt: startedAt,
       scope: SnapshotScope(options.scope, generated: total.generated))
     try row.write(&total, complete: false, over: connection)
-    try importRest(
-      of: &source, from: first, &record, row, over: [connection], &total, shouldStop, progress,
-      storeWasEmpty: isFirstLoad)
+    do {
+      try importRest(
+        of: &source, from: first, &record, row, over: [connection], &total, shouldStop, progress,
+        storeWasEmpty: isFirstLoad)
+    } catch let error as PostgresError where error.sqlState == "40P01" && !options.isOrdered {
+      throw OrderNeeded(reason: "somebody else was writing the same events")
+    }
     try refuseIfNothingIsUsable(in: total, and: ImportReport())
     try row.write(&total, complete: true, over: connection)
   }
@@ -243,6 +252,8 @@ public struct Importer {
     report.add(last)
     guard report.seen > 0, report.rejected == report.seen, let first = report.firstReject
     else { return }
+    report.id = nil
+    report.isComplete = false
     throw StoreError(
       .badData,
       report.seen == 1

@@ -24,9 +24,11 @@ final class PortionImport {
   let importID: Int64
   /// Whether the next events are likely to be new, as the last ones were.
   private var expectsNew: Bool
-  /// Whether events may be copied straight into the table. What is late may not: what came after it may
-  /// know better.
+  /// Whether events may be copied straight into the table. What is late may not: newer snapshots that
+  /// should have held an event may have done without it.
   private let mayCopy: Bool
+  /// Whether the import can be done otherwise, where portions do not do.
+  private let mayNeedOrder: Bool
   /// Whether what is known of the codes of copied events, as other ids of events, is looked at for many
   /// portions together: before a merge, and at the end of the transaction. Where there was nothing before,
   /// that is little.
@@ -41,7 +43,7 @@ final class PortionImport {
 
   init(
     connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
-    mayCopy: Bool, expectsNew: Bool, settlesAtEnd: Bool
+    mayCopy: Bool, expectsNew: Bool, mayNeedOrder: Bool, settlesAtEnd: Bool
   ) {
     self.connection = connection
     self.options = options
@@ -51,6 +53,7 @@ final class PortionImport {
     importID = total.id ?? 0
     self.mayCopy = mayCopy
     self.expectsNew = expectsNew
+    self.mayNeedOrder = mayNeedOrder
     self.settlesAtEnd = settlesAtEnd
   }
 
@@ -79,6 +82,7 @@ final class PortionImport {
     report.duplicate = portion.duplicates
     report.firstReject = portion.rejects.first?.reject
     try keep(portion.rejects, first: first)
+    try lookForMissing(portion.rejects)
     if portion.count > 0 {
       if expectsNew, try copy(portion) {
         report.inserted = Int64(portion.count)
@@ -184,7 +188,7 @@ final class PortionImport {
           }
         }
       }
-    } catch let error as PostgresError where Self.isConflict(error) {
+    } catch let error as PostgresError where isConflict(error) {
       try connection.execute("rollback to savepoint quake_portion")
       try connection.execute("release savepoint quake_portion")
       return false
@@ -223,8 +227,8 @@ final class PortionImport {
   }
 
   /// An event that is there, or that somebody else is just bringing in.
-  private static func isConflict(_ error: PostgresError) -> Bool {
-    error.sqlState == "23505" || error.sqlState == "40P01"
+  private func isConflict(_ error: PostgresError) -> Bool {
+    error.sqlState == "23505" || error.sqlState == "40P01" && !mayNeedOrder
   }
 
   // MARK: - Others
@@ -267,6 +271,17 @@ final class PortionImport {
   private func emptyStaging() throws(PostgresError) {
     try connection.execute(ImportStatements.createStaging)
     try connection.execute("truncate pg_temp.quake_staging")
+  }
+
+  /// What is rejected is not missing from its feed: where it is believed to be, it has to be staged with
+  /// all the rest.
+  private func lookForMissing(_ rejects: [(record: Int64, reject: ImportReject)]) throws {
+    let codes = rejects.compactMap(\.reject.code)
+    guard mayNeedOrder, !codes.isEmpty else { return }
+    let isMissing = try connection.execute(ImportStatements.isAnyMissing, [.array(codes)])
+    guard isMissing.bool(0, 0) == false else {
+      throw OrderNeeded(reason: "it has events that were missing, and cannot be taken")
+    }
   }
 
   private func keep(_ rejects: [(record: Int64, reject: ImportReject)], first: Int64) throws {

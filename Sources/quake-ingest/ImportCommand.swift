@@ -104,8 +104,7 @@ struct ImportCommand {
     if status == .ok { status = failure.status }
   }
 
-  /// Imports a source; what can be read again is brought in the fast way, and if that ends in a deadlock,
-  /// once more in order.
+  /// Imports a source; what can be read again is brought in the fast way first.
   private func importOne(
     _ reference: FeedReference, _ connection: Connection, _ helpers: [Connection],
     _ fetcher: FeedFetcher, _ output: StandardOutput
@@ -113,9 +112,8 @@ struct ImportCommand {
     let isOrdered = !Self.canBeReadAgain(reference)
     do {
       try importOne(reference, isOrdered: isOrdered, connection, helpers, fetcher, output)
-    } catch let error as PostgresError where error.sqlState == "40P01" && !isOrdered {
-      diagnostics.verbose(
-        "\(reference): somebody else was writing the same events; importing it once more")
+    } catch let error as OrderNeeded {
+      diagnostics.verbose("\(reference): \(error.reason); importing it once more")
       try importOne(reference, isOrdered: true, connection, helpers, fetcher, output)
     }
   }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import QuakeStore
 
-/// What is longer than a feed, or committed on the way, is brought in by portions; it must come to the
-/// same as all at once.
+/// What need not be looked at as a whole, is longer than a feed or committed on the way, is brought in by
+/// portions; it must come to the same as all at once.
 @Suite("A catalogue")
 struct CatalogueImportTests {
   private static let before = "2024-01-01T00:00:00Z"
@@ -102,7 +102,7 @@ struct CatalogueImportTests {
     let whole = try TestDatabase()
     let connection = try whole.connect()
     _ = try bring(old, generated: Self.before, into: connection)
-    let expected = try bring(new, generated: Self.now, into: connection)
+    let expected = try bring(new, generated: Self.now, into: connection, isOrdered: true)
     let contents = try contents(connection)
     #expect(expected.superseded > 0 && expected.updated > 0 && expected.duplicate > 0)
     for (every, helpers) in [(7, 0), (90, 0), (90, 1), (23, 2)] {
@@ -148,6 +148,15 @@ struct CatalogueImportTests {
       new[place] = .record(wide(code, ids: ",\(code),n\(new.count - place),z\(place),"))
     }
     new.shuffle(using: &random)
+    // What comes again is left to the import in order, but where there was nothing before.
+    let repeats = seed % 3 == 0
+    if !isFirst, !repeats {
+      var codes: Set<String> = []
+      new.removeAll {
+        guard case .record(let record) = $0 else { return false }
+        return !codes.insert(record.text(.code) ?? "").inserted
+      }
+    }
     var ends: [[String]] = []
     var reports: [[Int64]] = []
     for staged in [false, true] {
@@ -156,13 +165,29 @@ struct CatalogueImportTests {
       // Into an empty store nothing is staged.
       let other = staged ? [FakeSource.Item.record(QuakeRecord("other"))] : []
       _ = try bring(isFirst ? other : old, generated: Self.before, into: connection)
+      // Something newer that says nothing of what is missing.
+      if !isFirst, seed % 2 == 0 {
+        _ = try bring(
+          [.record(QuakeRecord("other", ids: ",other,n7,o160,"))],
+          generated: "2024-01-03T00:00:00Z", into: connection)
+      }
+      if !isFirst, repeats, !staged {
+        let before = try contents(connection)
+        #expect(throws: OrderNeeded.self) {
+          try bring(new, generated: Self.now, into: connection)
+        }
+        #expect(try contents(connection) == before)
+        return
+      }
       let report = try bring(
         new, generated: Self.now, into: connection, isOrdered: staged)
       // Once more, where all is there.
-      let again = try bring(new, generated: Self.now, into: connection, isOrdered: staged)
-      ends.append(try contents(connection).filter { !$0.hasPrefix("(other,") })
+      let again = try bring(
+        new, generated: Self.now, into: connection, isOrdered: staged || isFirst)
+      ends.append(try contents(connection).filter { !$0.contains("other") })
       reports.append([
-        report.seen, report.inserted, report.rejected, report.duplicate, report.superseded,
+        report.seen, report.inserted, report.updated, report.rejected, report.duplicate,
+        report.superseded,
         again.inserted, again.rejected, again.duplicate, again.superseded,
       ])
       #expect(try connection.historyFaults() == [])
@@ -170,6 +195,58 @@ struct CatalogueImportTests {
     let difference = Set(ends[0]).symmetricDifference(ends[1])
     #expect(difference.isEmpty, "\(difference.sorted())")
     #expect(reports[0] == reports[1])
+  }
+
+  @Test("with an event that is missing from a feed and cannot be taken is staged as a whole")
+  func rejectedIsNotMissing() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    _ = try bring(
+      [.record(QuakeRecord("c1")), .record(QuakeRecord("c2"))], generated: Self.before,
+      into: connection)
+    try connection.run(
+      """
+      insert into quake.absence (code, feed, snapshots, since)
+      values ('c1', 'all_day', 1, '2024-01-01T12:00:00Z')
+      """)
+    let reject = ImportReject(place: "record 1", reason: "It is odd.", raw: "", code: "c1")
+    let items = [FakeSource.Item.reject(reject), .record(QuakeRecord("c3"))]
+    #expect(throws: OrderNeeded.self) {
+      try bring(items, generated: Self.now, into: connection)
+    }
+    let report = try bring(items, generated: Self.now, into: connection, isOrdered: true)
+    #expect(report.inserted == 1 && report.rejected == 1)
+    #expect(try connection.ask("select count(*) from quake.absence") == "0")
+  }
+
+  @Test(
+    "of nothing but what cannot be taken leaves nothing, and says so", arguments: [false, true])
+  func refused(isOrdered: Bool) throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    _ = try bring([.record(QuakeRecord("c1"))], generated: Self.before, into: connection)
+    var source = FakeSource([.reject(.numbered(1)), .reject(.numbered(2))], generated: Self.now)
+    var options = options()
+    options.isOrdered = isOrdered
+    let error = #expect(throws: StoreError.self) {
+      try Importer(connection: connection, options: options).run(from: &source)
+    }
+    let report = try #require(error?.report)
+    #expect(report.seen == 2 && report.rejected == 2)
+    #expect(report.id == nil && !report.isComplete)
+    #expect(try connection.ask("select count(*) from quake.import") == "1")
+  }
+
+  @Test("holds no more of what cannot be taken in memory than of what can")
+  func portionOfRejects() throws {
+    let reject = ImportReject(
+      place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
+    var source = FakeSource(Array(repeating: .reject(reject), count: 100))
+    let portion = ImportPortion(columns: source.columns, mostBytes: 200_000)
+    var record = QuakeRecord()
+    let first = try source.next(into: &record)
+    let next = try portion.fill(from: &source, lookahead: first, record: &record, limit: .max)
+    #expect(next != nil && portion.seen < 21 && portion.seen > 10)
   }
 
   @Test("of more events than a feed has is one transaction, and the same again writes nothing")

@@ -25,6 +25,7 @@ struct IdentityModelTests {
     _ features: [IdentityModel.Feature], _ number: Int?, scope: Bool
   ) throws {
     var options = ImportOptions(source: "-", feed: "all_day", program: "tests 1", author: "a")
+    options.isOrdered = scope
     if scope {
       options.scope = FeedScope(name: "all_day", source: "usgs", window: 86_400)
       var limits = SnapshotLimits()

@@ -356,6 +356,21 @@ import Testing
     #expect(newer.string("generated")?.hasPrefix("2024-01-03T00:00:00") == true)
   }
 
+  /// What a feed says of its age counts, also where it says so at its end.
+  @Test func theFeedKnowsItsAgeBest() throws {
+    _ = try report([try folder.write("first", Feeds.collection([Feeds.feature("first")]))])
+    let feature = Feeds.feature("us1")
+    let file = try folder.write(
+      "a.geojson",
+      """
+      {"type":"FeatureCollection","features":[\(feature)],"metadata":{"generated":1700000200000}}
+      """)
+    _ = try report(["--generated", "2024-01-02T00:00:00Z", file])
+    #expect(
+      try database.value("select as_of at time zone 'UTC' from quake.quake where code = 'us1'")
+        == "2023-11-14 22:16:40")
+  }
+
   @Test func strictRejectsWhatTheFirstProgramRejected() throws {
     let file = try folder.write(
       "a.geojson",

@@ -31,9 +31,9 @@ struct SQLMutation: Sendable {
   }
 
   private static let number = "quake.change_pending__number"
-  private static let lock = "perform pg_advisory_xact_lock(x'7175616b6501'::bigint);"
-  private static let draw = "new_token := nextval('quake.token');"
-  private static let bell = "perform pg_notify('quake_changes', json_build_object("
+  private static let lock = "pg_advisory_xact_lock(x'7175616b6501'::bigint) is not null"
+  private static let draw = "new_token := case"
+  private static let bell = "returning pg_notify('quake_changes', json_build_object("
 
   /// None: what is checked must be right then.
   static let none = SQLMutation(name: "none", edits: [])
@@ -41,22 +41,25 @@ struct SQLMutation: Sendable {
   /// The number of a transaction is drawn at its first change.
   static let numberAtFirstChange = SQLMutation(
     name: "number at the first change",
-    edits: [Edit(function: number, text: draw, replacement: "new_token := pending.transaction_id;")]
+    edits: [
+      Edit(
+        function: number, text: "nextval('quake.token')", replacement: "pending.transaction_id")
+    ]
   )
 
   /// Numbers are drawn at commit, but nothing keeps others from overtaking.
   static let noLock = SQLMutation(
-    name: "no lock", edits: [Edit(function: number, text: lock, replacement: "")])
+    name: "no lock", edits: [Edit(function: number, text: lock, replacement: "true")])
 
   /// The bell says a number that is not drawn yet.
   static let bellBeforeNumber = SQLMutation(
     name: "notification before the number",
     edits: [
-      Edit(function: number, text: bell, replacement: "perform length(json_build_object("),
+      Edit(function: number, text: bell, replacement: "returning length(json_build_object("),
       Edit(
         function: number, text: draw,
         replacement: """
-          perform pg_notify('quake_changes', json_build_object('token', new_token || '.' || nonce,
+          perform pg_notify('quake_changes', json_build_object('token', new_token || '.00000000',
             'inserted', pending.inserted, 'updated', pending.updated, 'deleted', pending.deleted,
             'truncated', pending.truncated)::text);
           \(draw)
@@ -71,8 +74,8 @@ struct SQLMutation: Sendable {
         Edit(
           function: number, text: bell,
           replacement: """
-            perform public.dblink_exec('\(conninfo)', 'notify quake_changes');
-            perform length(json_build_object(
+            returning length(public.dblink_exec('\(conninfo)', 'notify quake_changes'))
+              + length(json_build_object(
             """)
       ])
   }
@@ -90,10 +93,10 @@ struct SQLMutation: Sendable {
     name: "stop after the number",
     edits: [
       Edit(
-        function: number, text: "insert into quake.change_transaction values",
+        function: number, text: "insert into quake.change_transaction as t values",
         replacement: """
           if current_setting('application_name') = 'late' then perform pg_advisory_xact_lock(42); end if;
-          insert into quake.change_transaction values
+          insert into quake.change_transaction as t values
           """)
     ])
 }
