@@ -110,6 +110,9 @@ final class ServiceBackfill {
       if failures > 1 { try windows.set(count: nil, of: window) }
     } catch let error as StoreError where error.report != nil {
       try failed(window, error.message)
+    } catch let error as PostgresError where error.sqlState == "40P01" {
+      // Somebody else was writing the same events.
+      try failed(window, error.message)
     }
   }
 
