@@ -29,11 +29,12 @@ final class PortionImport {
   private let mayCopy: Bool
   /// Whether the import can be done otherwise, where portions do not do.
   private let mayNeedOrder: Bool
-  /// Whether what is known of the codes of copied events, as other ids of events, is looked at for many
-  /// portions together: before a merge, and at the end of the transaction. Where there was nothing before,
-  /// that is little.
+  /// Whether ids that events claim are noted as theirs whatever is known of them, and those that are events
+  /// of their own are looked for later, for many portions together: before a merge, and at the end of the
+  /// transaction. Where there was nothing before, these are few, and each has its own record to count.
   private let settlesAtEnd: Bool
-  private var hasCopied = false
+  /// Whether events have been copied, or claims noted, since that was done.
+  private var isUnsettled = false
   /// Whether nothing came but new events.
   private var hasOnlyCopied = true
   private var staged = 0
@@ -110,7 +111,7 @@ final class PortionImport {
   func settle(_ claims: [ImportPortion.Claim]) throws -> ImportReport {
     let begun = ContinuousInstant.now()
     var report = ImportReport()
-    if try !hasOnlyCopied || isAnyKnown(claims, codes: []) {
+    if try !settlesAtEnd && (!hasOnlyCopied || isAnyKnown(claims, codes: [])) {
       pendingClaims += claims
       report = try mergeStaged()
     } else {
@@ -152,9 +153,9 @@ final class PortionImport {
   }
 
   private func settleCopied(_ report: inout ImportReport) throws {
-    guard settlesAtEnd, hasCopied else { return }
+    guard settlesAtEnd, isUnsettled else { return }
     try merge.settleCopied(&report)
-    hasCopied = false
+    isUnsettled = false
   }
 
   private var merge: ImportMerge {
@@ -172,9 +173,7 @@ final class PortionImport {
     guard mayCopy, staged == 0, pendingClaims.isEmpty else { return false }
     let claims = portion.claims
     expectsNew = false
-    guard try !isAnyKnown(claims, codes: settlesAtEnd ? [] : portion.eventCodes) else {
-      return false
-    }
+    guard try settlesAtEnd || !isAnyKnown(claims, codes: portion.eventCodes) else { return false }
     try connection.execute("savepoint quake_portion")
     do {
       try connection.copyIn(copyStatement) { writer in
@@ -196,7 +195,7 @@ final class PortionImport {
     try connection.execute("release savepoint quake_portion")
     try addAliases(claims)
     expectsNew = true
-    hasCopied = true
+    isUnsettled = true
     return true
   }
 
@@ -211,6 +210,7 @@ final class PortionImport {
 
   private func addAliases(_ claims: [ImportPortion.Claim]) throws {
     guard !claims.isEmpty else { return }
+    isUnsettled = true
     try connection.executePrepared(
       ImportStatements.addAliases,
       [
@@ -255,7 +255,11 @@ final class PortionImport {
 
   private func stage(_ portion: ImportPortion) throws {
     pendingKeys.formUnion(portion.pendingKeys)
-    pendingClaims += portion.claims
+    if settlesAtEnd {
+      try addAliases(portion.claims)
+    } else {
+      pendingClaims += portion.claims
+    }
     guard portion.different > 0 else { return }
     if staged == 0 { try emptyStaging() }
     try connection.copyIn(ImportStatements.copyRecords(columns)) { writer in
