@@ -58,10 +58,10 @@ public struct Importer {
     do {
       try connection.transaction {
         total.generated = age(of: source)
-        if let first = lookahead, let isFirst = try portions(of: source) {
+        if let first = lookahead, case .portions(let storeWasEmpty) = try way(of: source) {
           try importByPortions(
-            from: &source, first, &record, startedAt: startedAt, isFirstLoad: isFirst, &total,
-            shouldStop, progress)
+            from: &source, first, &record, startedAt: startedAt, storeWasEmpty: storeWasEmpty,
+            &total, shouldStop, progress)
         } else {
           lookahead = try importFirst(
             from: &source, lookahead, &record, startedAt: startedAt, &total, progress)
@@ -113,24 +113,33 @@ public struct Importer {
     (source.generated ?? options.generated).map { min($0, .now()) }
   }
 
-  /// What kind of import by portions it is: whether there is nothing yet that the events would have to be
-  /// compared with. Nil: none, because all of it is to be looked at together.
-  private func portions(of source: some ImportSource) throws -> Bool? {
+  /// How the first records of a source are brought in.
+  private enum Way {
+    /// Staged and merged together.
+    case staged
+    /// By portions, with or without events that they have to be compared with.
+    case portions(storeWasEmpty: Bool)
+  }
+
+  private func way(of source: some ImportSource) throws -> Way {
     guard firstLimit(of: source) == Self.longestFeed, !commitsOnTheWay,
       // What is said further on counts more than what is known from elsewhere.
       source.generated != nil || !source.mayTellGenerated, let generated = age(of: source),
       options.policy == .incoming || options.policy == .always
-    else { return nil }
-    if try connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true { return true }
+    else { return .staged }
+    if try connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true {
+      return .portions(storeWasEmpty: true)
+    }
     // Who is missing is known at the end.
-    let isWhole = options.isOrdered || SnapshotScope(options.scope, generated: generated) != nil
-    return isWhole ? nil : false
+    guard !options.isOrdered, SnapshotScope(options.scope, generated: generated) == nil
+    else { return .staged }
+    return .portions(storeWasEmpty: false)
   }
 
   /// Brings in all of a source by portions, in the transaction that is open.
   private func importByPortions(
     from source: inout some ImportSource, _ first: ImportItem, _ record: inout QuakeRecord,
-    startedAt: Timestamp, isFirstLoad: Bool, _ total: inout ImportReport,
+    startedAt: Timestamp, storeWasEmpty: Bool, _ total: inout ImportReport,
     _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
   ) throws {
     let row = ImportRecord(
@@ -140,7 +149,7 @@ public struct Importer {
     do {
       try importRest(
         of: &source, from: first, &record, row, over: [connection], &total, shouldStop, progress,
-        storeWasEmpty: isFirstLoad)
+        storeWasEmpty: storeWasEmpty)
     } catch let error as PostgresError where error.sqlState == "40P01" && !options.isOrdered {
       throw OrderNeeded(reason: "somebody else was writing the same events")
     }
