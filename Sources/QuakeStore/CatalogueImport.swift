@@ -40,7 +40,7 @@ final class CatalogueImport {
   private let commitEvery: Int64?
   /// What is known of the ids of a source that is brought in by portions from its beginning, for as many
   /// records as a feed has.
-  private var ids: PortionIDs?
+  private var ids: SourceIDs?
   private var repeated: Int64 = 0
   private let storeWasEmpty: Bool
   private var total: ImportReport
@@ -55,7 +55,7 @@ final class CatalogueImport {
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
     record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
   ) throws {
-    ids = total.seen == 0 ? PortionIDs() : nil
+    ids = total.seen == 0 ? SourceIDs() : nil
     self.storeWasEmpty = storeWasEmpty
     self.columns = columns
     self.record = record
@@ -140,7 +140,7 @@ final class CatalogueImport {
 
   /// Holds back what the portion's events claim until it is known which of the ids are events of their
   /// own: to the end of the source, or for as long as a feed is. Returns what has been held back, then.
-  private func takeNote(of portion: ImportPortion, isLast: Bool) throws -> [ImportPortion.Claim] {
+  private func takeNote(of portion: ImportPortion, isLast: Bool) throws -> [IDClaim] {
     guard ids != nil else { return [] }
     ids?.add(portion)
     guard let known = ids else { return [] }
@@ -148,7 +148,7 @@ final class CatalogueImport {
     if known.repeated > 0, !storeWasEmpty {
       throw OrderNeeded(reason: "an event is in it more than once")
     }
-    guard isLast || known.count >= Importer.longestFeed else { return [] }
+    guard isLast || known.isFull else { return [] }
     ids = nil
     repeated = known.repeated
     return known.claims
@@ -163,7 +163,7 @@ final class CatalogueImport {
 
   /// - Parameter claims: Ids that events of this portion and of earlier ones claim.
   private func start(
-    _ portion: ImportPortion, _ claims: [ImportPortion.Claim], on lane: Lane, first: Int64
+    _ portion: ImportPortion, _ claims: [IDClaim], on lane: Lane, first: Int64
   ) {
     let begins = !lane.isOpen
     let commits = commitEvery != nil

@@ -11,7 +11,7 @@ struct ImportMerge {
   /// What it should hold; nil: nobody knows.
   let scope: SnapshotScope?
   /// The ids that staged events claim and no staged event has, where that has been found out already.
-  var claims: [ImportPortion.Claim]?
+  var claims: [IDClaim]?
 
   /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
   private static let analyzeFrom = 20_000

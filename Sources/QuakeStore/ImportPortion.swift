@@ -7,9 +7,6 @@ internal import QuakeModel
 ///
 /// It has one owner at a time; it is filled by one thread and handed over to another.
 final class ImportPortion {
-  /// An id, and the event that has it besides its own code.
-  typealias Claim = (id: String, code: String)
-
   /// Where a record's values and its code are.
   private struct Row {
     /// The code's first eight bytes, which settle most comparisons.
@@ -32,7 +29,7 @@ final class ImportPortion {
   /// What could not be taken, with the number of the record within the portion, from 1.
   private(set) var rejects: [(record: Int64, reject: ImportReject)] = []
   /// The ids that events have besides their code, and where the record's values begin.
-  private var otherIDs: [(claim: Claim, record: Int)] = []
+  private var otherIDs: [(claim: IDClaim, record: Int)] = []
   /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
   private(set) var keys: Set<UInt64> = []
 
@@ -97,9 +94,9 @@ final class ImportPortion {
     let code = codeStart..<codes.count
     rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
     record.forEachOtherID { id in
-      let claim = (
-        String(decoding: id, as: UTF8.self), String(decoding: codes[code], as: UTF8.self)
-      )
+      let claim = IDClaim(
+        id: String(decoding: id, as: UTF8.self),
+        code: String(decoding: codes[code], as: UTF8.self))
       otherIDs.append((claim, start))
       keys.insert(id.idKey)
     }
@@ -188,10 +185,10 @@ final class ImportPortion {
   }
 
   /// The other ids that no record of the portion has as its own code, and by which event.
-  var claims: [Claim] { otherIDs.map(\.claim).filter { !contains($0.id) } }
+  var claims: [IDClaim] { otherIDs.map(\.claim).filter { !contains($0.id) } }
 
   /// The same, for somebody else to settle.
-  func takeClaims() -> [Claim] {
+  func takeClaims() -> [IDClaim] {
     defer { otherIDs.removeAll(keepingCapacity: true) }
     return claims
   }

@@ -167,7 +167,7 @@ public struct Importer {
     let staging = ImportStaging(
       connection: connection, columns: source.columns, limit: firstLimit(of: source))
     var batch = ImportReport()
-    var ids = StagedIDs()
+    var ids = SourceIDs()
     let begun = ContinuousInstant.now()
     let next = try staging.stage(
       from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
@@ -196,7 +196,7 @@ public struct Importer {
 
   /// Judges and merges what is staged, and writes down what was done.
   private func bringIn(
-    _ batch: inout ImportReport, of source: some ImportSource, _ ids: StagedIDs,
+    _ batch: inout ImportReport, of source: some ImportSource, _ ids: SourceIDs,
     startedAt: Timestamp, isLast: Bool, total: inout ImportReport
   ) throws {
     let begun = ContinuousInstant.now()
@@ -211,7 +211,7 @@ public struct Importer {
       total.quarantine = try judge(total.generated, saysWhen: source.generated != nil, &batch)
     }
     // What the judge has rejected claims nothing, and is none that others could not claim.
-    if batch.rejected == rejectedBefore { merge.claims = ids.claims }
+    if batch.rejected == rejectedBefore, !ids.mayHaveDuplicates { merge.claims = ids.claims }
     if total.quarantine == nil {
       if isLast { try refuseIfNothingIsUsable(in: total, and: batch) }
       try merge.merge(&batch)

@@ -40,7 +40,7 @@ final class PortionImport {
   private var staged = 0
   /// The ids that what is staged, or claimed, is about.
   private var pendingKeys: Set<UInt64> = []
-  private var pendingClaims: [ImportPortion.Claim] = []
+  private var pendingClaims: [IDClaim] = []
 
   init(
     connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
@@ -108,7 +108,7 @@ final class PortionImport {
 
   /// Settles who stands for whom where events that have been brought in claim ids that are none of their
   /// source's own events.
-  func settle(_ claims: [ImportPortion.Claim]) throws -> ImportReport {
+  func settle(_ claims: [IDClaim]) throws -> ImportReport {
     let begun = ContinuousInstant.now()
     var report = ImportReport()
     if try !settlesAtEnd && (!hasOnlyCopied || isAnyKnown(claims, codes: [])) {
@@ -200,7 +200,7 @@ final class PortionImport {
   }
 
   /// Whether anything is known of ids that are claimed, or any of the codes as another event's id.
-  private func isAnyKnown(_ claims: [ImportPortion.Claim], codes: [String]) throws -> Bool {
+  private func isAnyKnown(_ claims: [IDClaim], codes: [String]) throws -> Bool {
     guard !claims.isEmpty || !codes.isEmpty else { return false }
     let ids = claims.map(\.id)
     return try connection.executePrepared(
@@ -208,7 +208,7 @@ final class PortionImport {
     ).bool(0, 0) ?? true
   }
 
-  private func addAliases(_ claims: [ImportPortion.Claim]) throws {
+  private func addAliases(_ claims: [IDClaim]) throws {
     guard !claims.isEmpty else { return }
     isUnsettled = true
     try connection.executePrepared(
