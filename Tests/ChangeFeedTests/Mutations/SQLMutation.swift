@@ -33,7 +33,7 @@ struct SQLMutation: Sendable {
   private static let number = "quake.change_pending__number"
   private static let lock = "pg_advisory_xact_lock(x'7175616b6501'::bigint) is not null"
   private static let draw = "new_token := case"
-  private static let bell = "returning pg_notify('quake_changes', json_build_object("
+  private static let bell = "returning pg_notify('quake_changes', format("
 
   /// None: what is checked must be right then.
   static let none = SQLMutation(name: "none", edits: [])
@@ -43,7 +43,7 @@ struct SQLMutation: Sendable {
     name: "number at the first change",
     edits: [
       Edit(
-        function: number, text: "nextval('quake.token')", replacement: "pending.transaction_id")
+        function: number, text: "nextval('quake.token')", replacement: "new.transaction_id")
     ]
   )
 
@@ -55,13 +55,13 @@ struct SQLMutation: Sendable {
   static let bellBeforeNumber = SQLMutation(
     name: "notification before the number",
     edits: [
-      Edit(function: number, text: bell, replacement: "returning length(json_build_object("),
+      Edit(function: number, text: bell, replacement: "returning length(format("),
       Edit(
         function: number, text: draw,
         replacement: """
           perform pg_notify('quake_changes', json_build_object('token', new_token || '.00000000',
-            'inserted', pending.inserted, 'updated', pending.updated, 'deleted', pending.deleted,
-            'truncated', pending.truncated)::text);
+            'inserted', new.inserted, 'updated', new.updated, 'deleted', new.deleted,
+            'truncated', new.truncated)::text);
           \(draw)
           """),
     ])
@@ -75,7 +75,7 @@ struct SQLMutation: Sendable {
           function: number, text: bell,
           replacement: """
             returning length(public.dblink_exec('\(conninfo)', 'notify quake_changes'))
-              + length(json_build_object(
+              + length(format(
             """)
       ])
   }
