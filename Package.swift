@@ -97,8 +97,8 @@ let package = Package(
     .executableTarget(
       name: "quake-ingest",
       dependencies: [
-        "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeStore", "QuakeModel",
-        "Postgres", "Configuration", "CommandLine",
+        "CIdleMemory", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeStore",
+        "QuakeModel", "Postgres", "Configuration", "CommandLine",
       ],
       swiftSettings: strict),
     .executableTarget(

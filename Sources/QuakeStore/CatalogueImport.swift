@@ -28,10 +28,12 @@ final class CatalogueImport {
 
   /// So many records a transaction holds at most where there are several: their ids are remembered.
   private static let mostInParallel: Int64 = 65_536
-  /// A portion's size. Larger ones cost memory and gain nothing; smaller ones cost a little time.
-  private static let portionBytes = 512 * 1024
-  /// The same where there are several connections, and so more portions.
-  private static let portionBytesInParallel = 384 * 1024
+  /// So much all portions together hold at most: one for each connection, and the one that is being
+  /// filled. What a COPY costs besides its rows is a fifth of the time with half a megabyte.
+  private static let mostBytes = 5 * 1024 * 1024
+  /// A portion has an eighth of what was read before it, and at least this: where a source is short, its
+  /// last portion is not to keep the server busy for long after all is decoded.
+  private static let leastPortionBytes = 512 * 1024
 
   private let lanes: [Lane]
   private let columns: [QuakeColumn]
@@ -45,6 +47,9 @@ final class CatalogueImport {
   private let storeWasEmpty: Bool
   private var total: ImportReport
   private var spare: [ImportPortion] = []
+  private let mostPortionBytes: Int
+  /// What all portions had together so far.
+  private var bytes = 0
 
   /// - Parameters:
   ///   - connections: The first is the one that the first records were brought in over.
@@ -69,6 +74,7 @@ final class CatalogueImport {
       isLate = state.bool(0, 0) ?? true
     }
     let settlesAtEnd = storeWasEmpty && commitEvery == nil
+    mostPortionBytes = Self.mostBytes / (connections.count + 1)
     lanes = connections.map { connection in
       Lane(
         connection,
@@ -102,10 +108,13 @@ final class CatalogueImport {
       while item != nil, commitEvery == nil || !shouldStop() {
         let lane = lanes[turn % lanes.count]
         turn += 1
-        let portion = spare.popLast() ?? newPortion()
+        let portion =
+          spare.popLast() ?? ImportPortion(columns: columns, capacity: mostPortionBytes)
         let begun = ContinuousInstant.now()
         item = try portion.fill(
-          from: &source, lookahead: item, record: &record, limit: room(on: lane))
+          from: &source, lookahead: item, record: &record, limit: room(on: lane),
+          bytes: min(max(bytes / 8, Self.leastPortionBytes), mostPortionBytes))
+        bytes += portion.bytes
         total.receiveDuration += begun.elapsed
         total.bytes = source.bytesRead
         let claims = try takeNote(of: portion, isLast: item == nil)
@@ -130,12 +139,6 @@ final class CatalogueImport {
     total.updated = min(total.updated, others)
     total.unchanged = others - total.updated
     return total
-  }
-
-  private func newPortion() -> ImportPortion {
-    ImportPortion(
-      columns: columns,
-      mostBytes: lanes.count > 1 ? Self.portionBytesInParallel : Self.portionBytes)
   }
 
   /// Holds back what the portion's events claim until it is known which of the ids are events of their

@@ -18,7 +18,6 @@ final class ImportPortion {
   }
 
   private let columns: [QuakeColumn]
-  private let mostBytes: Int
   private var values: CopyValues
   private var codes: [UInt8] = []
   private var rows: [Row] = []
@@ -35,31 +34,33 @@ final class ImportPortion {
 
   /// - Parameters:
   ///   - columns: What the source can fill.
-  ///   - mostBytes: So much is good for it; the last record may go beyond that.
-  init(columns: [QuakeColumn], mostBytes: Int) {
+  ///   - capacity: So many bytes it is made to hold.
+  init(columns: [QuakeColumn], capacity: Int) {
     self.columns = columns
-    self.mostBytes = mostBytes
-    values = CopyValues(capacity: mostBytes + 64 * 1024)
+    values = CopyValues(capacity: capacity + 64 * 1024)
   }
+
+  /// How many bytes the values of its records take.
+  var bytes: Int { values.count }
 
   /// How many records it has to bring in.
   var count: Int { rows.count }
 
-  /// Fills an empty portion with at most `limit` records, and no more than is good for it; returns the
-  /// first that did not fit.
+  /// Fills an empty portion with at most `limit` records and about so many bytes: the last record may go
+  /// beyond that. Returns the first record that did not fit.
   func fill(
     from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    limit: Int64
+    limit: Int64, bytes mostBytes: Int
   ) throws -> ImportItem? {
     var item = lookahead
-    var bytes = 0
-    while let current = item, seen < limit, values.count + bytes < mostBytes {
+    var rejectedBytes = 0
+    while let current = item, seen < limit, values.count + rejectedBytes < mostBytes {
       seen += 1
       switch current {
       case .record: append(record)
       case .reject(let reject):
         rejects.append((seen, reject))
-        bytes += reject.raw.utf8.count + reject.reason.utf8.count + 256
+        rejectedBytes += reject.raw.utf8.count + reject.reason.utf8.count + 256
       }
       item = try source.next(into: &record)
     }
@@ -112,21 +113,19 @@ final class ImportPortion {
       }
     }
     guard rows.count > 1 else { return }
-    var kept: [Row] = []
-    kept.reserveCapacity(rows.count)
-    for (place, row) in rows.enumerated() {
-      if place + 1 < rows.count, rows[place + 1].prefix == row.prefix,
-        codes[row.code].elementsEqual(codes[rows[place + 1].code])
-      {
-        duplicates += 1
-      } else {
-        kept.append(row)
-      }
+    var last = 0
+    for place in 1..<rows.count {
+      if isSameEvent(rows[last], rows[place]) { duplicates += 1 } else { last += 1 }
+      rows[last] = rows[place]
     }
-    rows = kept
+    rows.removeLast(rows.count - 1 - last)
     guard duplicates > 0, !otherIDs.isEmpty else { return }
     let records = Set(rows.map(\.values.lowerBound))
     otherIDs.removeAll { !records.contains($0.record) }
+  }
+
+  private func isSameEvent(_ one: Row, _ other: Row) -> Bool {
+    one.prefix == other.prefix && codes[one.code].elementsEqual(codes[other.code])
   }
 
   /// Hands over the values of each record that is not known to be stored, in the order of the codes.

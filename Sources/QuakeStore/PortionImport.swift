@@ -8,8 +8,8 @@ internal import QuakeModel
 /// out and left alone. Others are staged, several portions together, and then merged like a feed;
 /// `finish` merges the rest, before the transaction ends.
 final class PortionImport {
-  /// So many records are merged together: enough for planning and truncating to cost little, and few
-  /// enough for sorting them in memory.
+  /// So many records are merged together, or a portion: enough for planning and truncating to cost little,
+  /// and few enough for sorting them in memory.
   private static let mostStaged = 8_192
   /// So many events are looked up together: what is stored of them is held in memory meanwhile.
   private static let lookedUpTogether = 256
@@ -90,10 +90,10 @@ final class PortionImport {
       } else {
         // Of one code the last counts: that it comes in a later merge makes sure of it. Nor is an id that
         // one event claims another's own within one merge.
-        if isFull(with: portion) || !pendingKeys.isDisjoint(with: portion.keys) {
-          report.add(try mergeStaged())
-        }
-        if try leaveOutStored(of: portion) == 0, try copy(portion) {
+        if !pendingKeys.isDisjoint(with: portion.keys) { report.add(try mergeStaged()) }
+        let found = try leaveOutStored(of: portion)
+        if isFull(with: portion) { report.add(try mergeStaged()) }
+        if found == 0, try copy(portion) {
           report.inserted += Int64(portion.count)
         } else {
           hasOnlyCopied = false
@@ -122,7 +122,7 @@ final class PortionImport {
   }
 
   private func isFull(with portion: ImportPortion) -> Bool {
-    max(staged, pendingClaims.count) + portion.count > Self.mostStaged
+    max(staged, pendingClaims.count) + portion.different > Self.mostStaged
   }
 
   /// Merges what is staged; the report counts what became of it.

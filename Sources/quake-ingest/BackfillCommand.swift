@@ -133,7 +133,7 @@ struct BackfillCommand {
   func run() throws -> ExitStatus {
     Signals.install()
     let folders = try paths.map { path throws(FeedError) in try FeedFolder.absolute(path) }
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    let connection = try IngestCommand.connect(to: database)
     try Migrator.checkSchema(of: connection)
     if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)

@@ -69,7 +69,7 @@ struct ImportCommand {
     // A source that is not there should not cost a connection, nor a name that is wrong an import.
     let references = sources.map { source in Result { try FeedReference(source) } }
     if references.count == 1 { _ = try references[0].get() }
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    let connection = try IngestCommand.connect(to: database)
     try Migrator.checkSchema(of: connection)
     let helpers = try (1..<jobs).map { _ in
       try Connection(database.settings, wake: Signals.wakeDescriptor)

@@ -1,4 +1,6 @@
+import CIdleMemory
 import CommandLine
+import Postgres
 import QuakeFeed
 import QuakeSimulator
 import QuakeStore
@@ -47,6 +49,16 @@ enum IngestCommand {
     .flag("strict", help: "reject records without a magnitude or a place, too"),
     .flag("dry-run", help: "do everything, then roll it back"),
   ]
+
+  /// Connects, and gives back the memory that only start-up needed: what an import takes comes on top of
+  /// what is left.
+  static func connect(
+    to database: DatabaseAccess, migrates: Bool? = nil
+  ) throws -> Connection {
+    let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
+    quake_give_back_idle_memory()
+    return connection
+  }
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {

@@ -65,7 +65,7 @@ struct ReplayCommand {
       diagnostics.note(
         "left out \(others) files without a time such as 2026-08-15T0040Z in their names")
     }
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    let connection = try IngestCommand.connect(to: database)
     try Migrator.checkSchema(of: connection)
     let output = StandardOutput()
     var total = Total()

@@ -132,7 +132,7 @@ struct RunCommand {
     }
     try refuseNamesakes(polled)
     // So will a wrong address of the database not; one that was there once is waited for.
-    let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
+    let connection = try IngestCommand.connect(to: database, migrates: migrates)
     if importing.isDryRun {
       try Migrator.checkSchema(of: connection)
     } else {

@@ -242,10 +242,11 @@ struct CatalogueImportTests {
     let reject = ImportReject(
       place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
     var source = FakeSource(Array(repeating: .reject(reject), count: 100))
-    let portion = ImportPortion(columns: source.columns, mostBytes: 200_000)
+    let portion = ImportPortion(columns: source.columns, capacity: 200_000)
     var record = QuakeRecord()
     let first = try source.next(into: &record)
-    let next = try portion.fill(from: &source, lookahead: first, record: &record, limit: .max)
+    let next = try portion.fill(
+      from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000)
     #expect(next != nil && portion.seen < 21 && portion.seen > 10)
   }
 
