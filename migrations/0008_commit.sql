@@ -53,11 +53,13 @@ begin
      where p.ctid = case when current_setting('quake.pending', true) ~ '^\([0-9]{1,9},[0-9]{1,4}\)$'
                          then current_setting('quake.pending')::tid end
        and p.xid = new.xid and p.transaction_id = new.transaction_id
-    returning p.* into new;
+    returning p.inserted, p.updated, p.deleted, p.truncated
+      into new.inserted, new.updated, new.deleted, new.truncated;
     if not found then  -- somebody meddled with the setting
       delete from quake.change_pending p
        where p.xid = new.xid and p.transaction_id = new.transaction_id
-      returning p.* into new;
+      returning p.inserted, p.updated, p.deleted, p.truncated
+        into new.inserted, new.updated, new.deleted, new.truncated;
     end if;
   end if;
 
@@ -96,3 +98,9 @@ begin
   return null;
 end
 $$;
+
+-- Triggers run whoever may call their functions. Anybody else has no use for these but to put them onto
+-- tables of his own, whose rows they would write into the history as the owner.
+revoke all on function
+  quake.change_pending__number(), quake.quake__record_insert(), quake.quake__record_update(),
+  quake.quake__record_delete(), quake.quake__record_truncate() from public;

@@ -161,11 +161,13 @@ begin
      where p.ctid = case when current_setting('quake.pending', true) ~ '^\([0-9]{1,9},[0-9]{1,4}\)$'
                          then current_setting('quake.pending')::tid end
        and p.xid = new.xid and p.transaction_id = new.transaction_id
-    returning p.* into new;
+    returning p.inserted, p.updated, p.deleted, p.truncated
+      into new.inserted, new.updated, new.deleted, new.truncated;
     if not found then  -- somebody meddled with the setting
       delete from quake.change_pending p
        where p.xid = new.xid and p.transaction_id = new.transaction_id
-      returning p.* into new;
+      returning p.inserted, p.updated, p.deleted, p.truncated
+        into new.inserted, new.updated, new.deleted, new.truncated;
     end if;
   end if;
   -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again

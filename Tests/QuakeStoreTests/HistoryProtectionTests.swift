@@ -26,6 +26,7 @@ struct HistoryProtectionTests {
       try connection.run("begin")
       try connection.execute("select set_config('quake.pending', $1, false)", [.text(setting)])
       try connection.insertQuakes("before \(number)")
+      try connection.run("update quake.quake set felt = 1 where code = 'before \(number)'")
       try connection.execute("select set_config('quake.pending', $1, true)", [.text(setting)])
       try connection.insertQuakes("after \(number)")
       try connection.run("commit")
@@ -38,7 +39,8 @@ struct HistoryProtectionTests {
         "select inserted from quake.change_transaction order by token desc limit 1") == "2")
     // Nothing of the meddler's is lost: it just has two transactions where one would do.
     #expect(
-      try connection.ask("select sum(inserted) from quake.change_transaction") == "16")
+      try connection.table("select sum(inserted), sum(updated) from quake.change_transaction")
+        == ["16|7"])
   }
 
   @Test("against claiming somebody else's import")
@@ -97,7 +99,20 @@ struct HistoryProtectionTests {
         try copy.text("c")
         try copy.timestamp(microseconds: 0)
       }
-      for statement in [
+      try writer.run("create temporary table own (like quake.quake)")
+      let recorders = ["insert", "update", "delete"].map {
+        """
+        create trigger own after \($0) on own referencing \($0 == "delete" ? "old" : "new") \
+        table as \($0 == "delete" ? "old" : "new")_rows
+        for each statement execute function quake.quake__record_\($0)()
+        """
+      }
+      for statement in recorders + [
+        "create trigger own after truncate on own execute function quake.quake__record_truncate()",
+        """
+        create trigger own after insert on own
+        for each row execute function quake.change_pending__number()
+        """,
         "insert into quake.quake_version (transaction_id, op) values (1, 'truncate')",
         "update quake.quake_version set place = 'forged'", "delete from quake.quake_version",
         "truncate quake.quake_version", "select * from quake.quake_version",
