@@ -28,12 +28,12 @@ final class CatalogueImport {
 
   /// So many records a transaction holds at most where there are several: their ids are remembered.
   private static let mostInParallel: Int64 = 65_536
-  /// So much all portions together hold at most: one for each connection, and the one that is being
+  /// So much memory all portions together take at most: one for each connection, and the one that is being
   /// filled. What a COPY costs besides its rows is a fifth of the time with half a megabyte.
-  private static let mostBytes = 5 * 1024 * 1024
+  private static let mostBytes = 6 * 1024 * 1024
   /// A portion has an eighth of what was read before it, and at least this: where a source is short, its
   /// last portion is not to keep the server busy for long after all is decoded.
-  private static let leastPortionBytes = 512 * 1024
+  private static let leastPortionBytes = 768 * 1024
 
   private let lanes: [Lane]
   private let columns: [QuakeColumn]

@@ -17,6 +17,9 @@ final class ImportPortion {
     var isStored = false
   }
 
+  /// What a record takes besides its values: its row, its code, and the hashes of its ids.
+  private static let bytesPerRecord = 128
+
   private let columns: [QuakeColumn]
   private var values: CopyValues
   private var codes: [UInt8] = []
@@ -40,8 +43,9 @@ final class ImportPortion {
     values = CopyValues(capacity: capacity + 64 * 1024)
   }
 
-  /// How many bytes the values of its records take.
-  var bytes: Int { values.count }
+  /// About how much memory it takes.
+  var bytes: Int { values.count + rows.count * Self.bytesPerRecord + rejectedBytes }
+  private var rejectedBytes = 0
 
   /// How many records it has to bring in.
   var count: Int { rows.count }
@@ -53,8 +57,7 @@ final class ImportPortion {
     limit: Int64, bytes mostBytes: Int
   ) throws -> ImportItem? {
     var item = lookahead
-    var rejectedBytes = 0
-    while let current = item, seen < limit, values.count + rejectedBytes < mostBytes {
+    while let current = item, seen < limit, bytes < mostBytes {
       seen += 1
       switch current {
       case .record: append(record)
@@ -75,6 +78,7 @@ final class ImportPortion {
     codes.removeAll(keepingCapacity: true)
     rows.removeAll(keepingCapacity: true)
     rejects.removeAll(keepingCapacity: true)
+    rejectedBytes = 0
     otherIDs.removeAll(keepingCapacity: true)
     keys.removeAll(keepingCapacity: true)
     seen = 0
