@@ -29,7 +29,9 @@ enum BenchCommand {
       .value("seed", "N", default: "1", help: "the same seed, the same data"),
       .flag(
         "quick",
-        help: "100,000 events, a store grown to 200,000, 3 runs, where nothing else is said"),
+        help: """
+          100,000 events, a store grown to 200,000, 3 runs, of slow contenders one, where nothing else is said
+          """),
       .value(
         "bin", "FOLDER", completion: .folders,
         help: "folder of Quake's tools; by default that of this program"),

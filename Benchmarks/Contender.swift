@@ -39,20 +39,20 @@ enum Layout: Hashable {
 enum Pace {
   /// It runs as often as any.
   case quick
-  /// With more than 50,000 events it runs once.
+  /// With more than 50,000 events, or where all is to be quick, it runs once.
   case slow
-  /// With more than 50,000 events it does not run.
+  /// With more than 50,000 events it does not run; with less it is slow.
   case smallOnly
 
   static let large = 50_000
 
   /// How often it runs.
-  func rounds(of repeats: Int, events: Int) -> Int {
-    guard events > Self.large else { return repeats }
+  func rounds(of repeats: Int, events: Int, isQuick: Bool) -> Int {
+    let isLarge = events > Self.large
     switch self {
     case .quick: return repeats
-    case .slow: return 1
-    case .smallOnly: return 0
+    case .slow: return isLarge || isQuick ? 1 : repeats
+    case .smallOnly: return isLarge ? 0 : isQuick ? 1 : repeats
     }
   }
 }

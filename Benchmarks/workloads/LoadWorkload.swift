@@ -14,7 +14,8 @@ struct LoadWorkload: Workload {
     let before = try before.map { try bench.data.file($0) }
     var entrants: [Entrant] = []
     for (contender, _) in bench.contenders {
-      let rounds = contender.pace.rounds(of: bench.options.repeats, events: file.contents.events)
+      let rounds = contender.pace.rounds(
+        of: bench.options.repeats, events: file.contents.events, isQuick: bench.options.isQuick)
       guard rounds > 0 else { continue }
       do {
         entrants.append(

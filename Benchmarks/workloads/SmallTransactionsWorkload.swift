@@ -60,7 +60,7 @@ struct SmallTransactionsWorkload: Workload {
   ]
 
   func run(_ bench: Bench) throws -> ResultTable {
-    let seconds = bench.options.isQuick ? 2 : 5
+    let seconds = bench.options.isQuick ? 1 : 5
     var table = ResultTable(
       self, size: "\(seconds) s a run, transactions a second",
       columns: Self.variants.map { .init($0.key, $0.header, places: 0) } + [
