@@ -62,6 +62,7 @@ public struct Failure {
         hint
         ?? "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
     case (.interrupted, _): status = .ok
+    case (.tooLarge, _): status = .failed
     case (.server, "42501"): status = .notAllowed
     case (.server, "42P01"), (.server, "42703"), (.server, "42883"), (.server, "3F000"):
       status = .schema
