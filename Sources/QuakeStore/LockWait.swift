@@ -145,7 +145,7 @@ extension LockWait {
     return waits
   }
 
-  private static func session(
+  static func session(
     _ rows: borrowing QueryResult, _ row: Int, from column: Int, prepared: String? = nil
   ) -> Session {
     Session(
