@@ -65,7 +65,7 @@ struct MigratorTests {
     _ = try migrator.migrate()
     let ledger = try connection.table("select * from quake.migration")
     let other = try database.connect()
-    try other.run("begin", "select pg_advisory_xact_lock(x'7175616b6502'::bigint)")
+    try other.run("begin", "lock table quake.migration in share row exclusive mode")
     connection.answerTimeout = .seconds(20)
     #expect(try Migrator(connection: connection, program: "tests 2").migrate().isEmpty)
     #expect(try connection.table("select * from quake.migration") == ledger)

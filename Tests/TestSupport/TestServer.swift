@@ -25,7 +25,7 @@ public final class TestServer: Sendable {
     var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())")
     options.binDirectory = getenv("QUAKE_PG_BIN").map { String(cString: $0) }
     // Nothing here has to survive a power failure.
-    options.settings = ["fsync": "off", "max_connections": "300"]
+    options.settings = ["fsync": "off", "max_connections": "300", "max_prepared_transactions": "5"]
     server = try EmbeddedServer(options)
     try server.start()
     try Self.createTemplate(server)
