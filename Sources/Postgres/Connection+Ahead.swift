@@ -25,6 +25,13 @@ extension Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> AheadTicket {
     dropAhead()
+    guard !setsPath || !isIdle else {
+      // It has to be done within a transaction, which nobody would end while the caller works.
+      let answer = try executePrepared(statement, parameters, format: format, limit: limit)
+      ahead = .answered(answer.release())
+      aheadCount += 1
+      return AheadTicket(number: aheadCount)
+    }
     try sendPrepared(statement, parameters, format, limit: limit)
     ahead = .underWay(statement)
     aheadCount += 1

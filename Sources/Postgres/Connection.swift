@@ -15,8 +15,16 @@ public final class Connection {
   /// further use.
   public var interrupt: Int32?
   /// Whether statements may be prepared and kept. Behind a pooler that lends its sessions out for a
-  /// transaction each they may not.
+  /// transaction each they may not, and behind one of which that is not known.
   public var keepsStatements = true
+  /// Looks at statements that the server takes long to answer.
+  public var watch: StatementWatch?
+  /// Why the statement under way was cancelled, if it was.
+  var cancellation: PostgresError?
+  /// Whether each transaction has to begin with our search path, because the session did not.
+  var setsPath = false
+  /// The server process that runs our statements now, as far as is known.
+  var processID: Int32?
   private var prepared: [SQL: String] = [:]
   var ahead = Ahead.none
   /// How many statements have been sent ahead.
@@ -29,8 +37,6 @@ public final class Connection {
   private var answerLimit: Int?
   /// How many have arrived.
   private var answerBytes = 0
-  /// Whether the statement was cancelled because there were too many.
-  private var isOverLimit = false
   /// A server that does not stop at this many times the limit is left.
   private static let answerTolerance = 8
 
@@ -50,36 +56,56 @@ public final class Connection {
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
   public init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
-    var connection = try Self.start(settings.parameters, with: PQconnectStartParams)
-    do throws(PostgresError) {
-      // Only libpq's own, blocking call goes on to the next host when one is silent.
-      if Self.option("host", of: connection)?.contains(",") == true {
-        let timeout = Self.ownTimeout(connection, default: settings.connectTimeout) ?? .zero
-        let several = try Self.start(
-          settings.parameters + [("connect_timeout", "\(timeout.components.seconds)")],
-          with: PQconnectdbParams)
-        PQfinish(connection)
-        connection = several
-      } else {
-        try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
-      }
-      guard PQstatus(connection) == CONNECTION_OK else {
-        throw PostgresError(connection: connection, doing: Self.connecting)
-      }
-    } catch {
-      PQfinish(connection)
-      throw error
-    }
     // Not before it is open: an initialiser that throws with all properties set runs `deinit`, which
     // would close it a second time.
-    self.connection = connection
+    connection = try Self.open(settings, wake: wake)
     // Notices (a table that exists already, ...) are for psql's users; ours get errors.
     PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    try lookAtSession(settings, wake: wake)
   }
 
   deinit {
     if case .answered(let result) = ahead { PQclear(result) }
     PQfinish(connection)
+  }
+
+  private static func open(
+    _ settings: ConnectionSettings, wake: Int32?
+  ) throws(PostgresError) -> OpaquePointer {
+    do throws(PostgresError) {
+      return try open(settings, settings.parameters(settingPath: true), wake: wake)
+    } catch {
+      // PgBouncer's words; it refuses what it does not know, or, from version 1.20 on, what it does not
+      // keep.
+      guard error.description.contains("unsupported startup parameter") else { throw error }
+      return try open(settings, settings.parameters(settingPath: false), wake: wake)
+    }
+  }
+
+  private static func open(
+    _ settings: ConnectionSettings, _ parameters: [(keyword: String, value: String)], wake: Int32?
+  ) throws(PostgresError) -> OpaquePointer {
+    var connection = try start(parameters, with: PQconnectStartParams)
+    do throws(PostgresError) {
+      // Only libpq's own, blocking call goes on to the next host when one is silent.
+      if option("host", of: connection)?.contains(",") == true {
+        let timeout = ownTimeout(connection, default: settings.connectTimeout) ?? .zero
+        let several = try start(
+          parameters + [("connect_timeout", "\(timeout.components.seconds)")],
+          with: PQconnectdbParams)
+        PQfinish(connection)
+        connection = several
+      } else {
+        try finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
+      }
+      guard PQstatus(connection) == CONNECTION_OK else {
+        throw PostgresError(connection: connection, doing: connecting)
+      }
+    } catch {
+      PQfinish(connection)
+      throw error
+    }
+    return connection
   }
 
   private static func finishConnecting(
@@ -120,7 +146,7 @@ public final class Connection {
 
   /// The `connect_timeout` of the conninfo or the environment, which libpq obeys only in its blocking
   /// call; nil: none.
-  private static func ownTimeout(
+  static func ownTimeout(
     _ connection: OpaquePointer, default standard: Duration
   ) -> Duration? {
     guard let value = option("connect_timeout", of: connection), let seconds = Int(value) else {
@@ -130,7 +156,7 @@ public final class Connection {
   }
 
   /// What libpq has made of the conninfo and the environment for a keyword; nil: nothing.
-  private static func option(_ keyword: String, of connection: OpaquePointer) -> String? {
+  static func option(_ keyword: String, of connection: OpaquePointer) -> String? {
     guard let options = PQconninfo(connection) else { return nil }
     defer { PQconninfoFree(options) }
     var option = options
@@ -143,17 +169,24 @@ public final class Connection {
 
   private static let connecting = "could not connect to the database"
 
-  private typealias ConnectCall = (
+  typealias ConnectCall = (
     UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?, Int32
   ) -> OpaquePointer?
 
-  private static func start(
-    _ parameters: [(keyword: String, value: String)], with call: ConnectCall
-  ) throws(PostgresError) -> OpaquePointer {
-    let connection = withCStrings(parameters.map { $0.keyword }) { keywords in
+  static func call(
+    _ call: ConnectCall, with parameters: [(keyword: String, value: String)]
+  ) -> OpaquePointer? {
+    withCStrings(parameters.map { $0.keyword }) { keywords in
       withCStrings(parameters.map { $0.value }) { values in call(keywords, values, 1) }
     }
-    guard let connection else { throw PostgresError(connection: nil, doing: connecting) }
+  }
+
+  private static func start(
+    _ parameters: [(keyword: String, value: String)], with function: ConnectCall
+  ) throws(PostgresError) -> OpaquePointer {
+    guard let connection = call(function, with: parameters) else {
+      throw PostgresError(connection: nil, doing: connecting)
+    }
     return connection
   }
 
@@ -169,7 +202,7 @@ public final class Connection {
     case woken
   }
 
-  private static func wait(
+  static func wait(
     _ socket: Int32, for events: Int16, until deadline: Deadline?, wake: Int32?
   ) -> WaitOutcome {
     // A tuple, because an array would be allocated for each wait. poll(2) passes over a descriptor
@@ -246,8 +279,10 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
     try settle()
-    try send(statement, parameters, format)
-    return try lastResult(statement.text)
+    return try inPath { () throws(PostgresError) in
+      try send(statement, parameters, format)
+      return try lastResult(statement.text)
+    }
   }
 
   private func send(
@@ -264,7 +299,6 @@ public final class Connection {
   private func expectAnswer(limit: Int?) {
     answerLimit = limit
     answerBytes = 0
-    isOverLimit = false
   }
 
   /// Runs one statement that is prepared at its first use and kept with the connection.
@@ -276,8 +310,10 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try settle()
-    try sendPrepared(statement, parameters, format, limit: limit)
-    return try lastResult(statement.text)
+    return try inPath { () throws(PostgresError) in
+      try sendPrepared(statement, parameters, format, limit: limit)
+      return try lastResult(statement.text)
+    }
   }
 
   func sendPrepared(
@@ -306,9 +342,13 @@ public final class Connection {
   /// the whole script is one transaction.
   public func executeScript(_ script: SQL) throws(PostgresError) {
     try settle()
+    _ = try inPath { () throws(PostgresError) in try runScript(script) }
+  }
+
+  func runScript(_ script: SQL) throws(PostgresError) -> QueryResult {
     expectAnswer(limit: nil)
     guard PQsendQuery(connection, script.text) == 1 else { throw lost() }
-    _ = try lastResult(script.text, isScript: true)
+    return try lastResult(script.text, isScript: true)
   }
 
   /// Runs a query and hands its rows over in small results as they come, so that memory does not
@@ -320,6 +360,20 @@ public final class Connection {
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try settle()
+    let hasBegun = try enterPath()
+    do {
+      try streamRows(statement, parameters, format, body)
+    } catch {
+      abandonPath(hasBegun)
+      throw error
+    }
+    try leavePath(hasBegun)
+  }
+
+  private func streamRows(
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format,
+    _ body: (borrowing QueryResult) throws -> Void
+  ) throws {
     try send(statement, parameters, format)
     guard quake_pq_stream_rows(connection, Self.rowsOfStream) == 1 else { throw lost() }
     var failure: (any Error)?
@@ -340,9 +394,10 @@ public final class Connection {
         let error = PostgresError(
           result: result, connection: connection, statement: statement.text)
         PQclear(result)
-        if failure == nil { failure = error }
+        if failure == nil { failure = named(error) }
       }
     }
+    cancellation = nil
     if let failure { throw failure }
   }
 
@@ -357,20 +412,9 @@ public final class Connection {
   /// The next result of the statement under way, or nil at its end.
   private func nextResult() throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
-      let deadline = answerTimeout.map { Deadline(after: $0) }
+      var patience = Patience(self)
       repeat {
-        switch Self.wait(
-          PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
-        {
-        case .ready: break
-        case .timedOut:
-          throw PostgresError(
-            kind: .timeout, message: "no answer from the database",
-            hint: "The server or the network to it has stopped.")
-        case .woken:
-          try? cancelHandle?.cancel()
-          throw PostgresError(kind: .interrupted, message: "the statement was interrupted")
-        }
+        try wait(for: Int16(POLLIN), &patience)
         try takeIn()
       } while PQisBusy(connection) != 0
     }
@@ -382,8 +426,8 @@ public final class Connection {
   func takeIn() throws(PostgresError) {
     if let answerLimit {
       answerBytes += Int(quake_pq_available(connection))
-      if answerBytes > answerLimit, !isOverLimit {
-        isOverLimit = true
+      if answerBytes > answerLimit, cancellation == nil {
+        cancellation = Self.tooLarge
         try? cancelHandle?.cancel()
       }
       guard answerBytes <= answerLimit * Self.answerTolerance else { throw Self.tooLarge }
@@ -441,8 +485,9 @@ public final class Connection {
       }
       PQclear(result)
     }
+    defer { cancellation = nil }
     if var failure {
-      if isOverLimit, failure.sqlState == "57014" { failure = Self.tooLarge }
+      failure = named(failure)
       if isScript, failure.line == nil {
         failure.line = SQLScript.line(ofStatement: statementsDone, in: statement)
       }
@@ -464,6 +509,21 @@ public final class Connection {
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
     try settle()
+    let hasBegun = try enterPath()
+    let count: Int
+    do {
+      count = try copyRows(statement, body)
+    } catch {
+      abandonPath(hasBegun)
+      throw error
+    }
+    try leavePath(hasBegun)
+    return count
+  }
+
+  private func copyRows(
+    _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
+  ) throws -> Int {
     expectAnswer(limit: nil)
     guard PQsendQuery(connection, statement.text) == 1 else { throw lost() }
     guard let start = try nextResult() else { throw lost() }
@@ -472,12 +532,15 @@ public final class Connection {
       throw PostgresError(kind: .server, message: "the statement is not a COPY from the client")
     }
     PQclear(start)
+    // The server may stop reading, as it does while it waits for a lock: libpq itself would wait then
+    // without looking at anything else.
+    PQsetnonblocking(connection, 1)
     var writer = CopyWriter(connection: self)
     do {
       try body(&writer)
       try writer.finish()
     } catch {
-      PQputCopyEnd(connection, Self.abort)
+      _ = try? endCopy(Self.abort)
       do throws(PostgresError) {
         _ = try lastResult(statement.text)
       } catch let verdict {
@@ -487,11 +550,19 @@ public final class Connection {
       }
       throw error
     }
-    guard PQputCopyEnd(connection, nil) == 1 else { throw lost() }
+    try endCopy(nil)
     return try lastResult(statement.text).affectedRows
   }
 
   private static let abort = "aborted by the client"
+
+  private func endCopy(_ error: String?) throws(PostgresError) {
+    // The server's own error, if there is one, comes as the result.
+    let isSent = PQputCopyEnd(connection, error) == 1
+    if isSent { try flush() }
+    PQsetnonblocking(connection, 0)
+    guard isSent || error != nil else { throw lost() }
+  }
 
   func putCopyData(_ values: borrowing CopyValues) throws(PostgresError) {
     var isSent = true
@@ -500,6 +571,20 @@ public final class Connection {
       isSent = PQputCopyData(connection, base, Int32(bytes.count)) == 1
     }
     guard isSent else { throw lost() }
+    try flush()
+  }
+
+  /// Sends what is left to send.
+  private func flush() throws(PostgresError) {
+    var left = PQflush(connection)
+    guard left > 0 else { return }
+    var patience = Patience(self)
+    while left > 0 {
+      try wait(for: Int16(POLLIN | POLLOUT), &patience)
+      guard PQconsumeInput(connection) == 1 else { throw lost() }
+      left = PQflush(connection)
+    }
+    guard left == 0 else { throw lost() }
   }
 
   // MARK: - Transactions
@@ -536,12 +621,19 @@ public final class Connection {
   public func begin(
     _ isolation: Isolation = .readCommitted, readOnly: Bool = false
   ) throws(PostgresError) {
-    switch (isolation, readOnly) {
-    case (.readCommitted, false): try execute("begin isolation level read committed read write")
-    case (.readCommitted, true): try execute("begin isolation level read committed read only")
-    case (.repeatableRead, false): try execute("begin isolation level repeatable read read write")
-    case (.repeatableRead, true): try execute("begin isolation level repeatable read read only")
+    let begin: SQL =
+      switch (isolation, readOnly) {
+      case (.readCommitted, false): "begin isolation level read committed read write"
+      case (.readCommitted, true): "begin isolation level read committed read only"
+      case (.repeatableRead, false): "begin isolation level repeatable read read write"
+      case (.repeatableRead, true): "begin isolation level repeatable read read only"
+      }
+    guard setsPath else {
+      try execute(begin)
+      return
     }
+    try settle()
+    try beginInPath(begin)
   }
 
   /// Commits the transaction that is open. When it throws there is none any more; when the connection
@@ -557,7 +649,8 @@ public final class Connection {
       }
     } catch {
       var error = error
-      if error.kind != .server {
+      // What the server has refused, it has rolled back; so it has when it was told to give up.
+      if error.kind != .server, error.sqlState != PostgresError.cancelled {
         error.detail =
           (error.detail.map { $0 + " " } ?? "")
           + "Whether the transaction was committed is not known."
@@ -574,6 +667,9 @@ public final class Connection {
   }
 
   // MARK: - About the connection
+
+  /// Whether nobody else can have had the session before, as behind a pooler.
+  public var hasNewSession: Bool { !setsPath }
 
   /// A handle that cancels the running statement from another thread.
   public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }

@@ -51,6 +51,10 @@ public struct PostgresError: Error, Sendable {
     self.hint = hint
   }
 
+  /// SQLSTATE of a statement that was cancelled. An error of kind `interrupted` with it says that the
+  /// server has ended the statement, and that the connection is of use.
+  public static let cancelled = "57014"
+
   /// Whether the connection is gone, or could not be had because the server is starting, stopping or
   /// full: connecting again later may help.
   public var isConnectionLoss: Bool {

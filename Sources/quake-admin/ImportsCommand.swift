@@ -39,6 +39,8 @@ enum ImportsCommand {
         "unknown action '\(action ?? "")': expected apply, discard or body")
     }
     let id = try action.map { try number(arguments, for: $0) }
+    // An import ends as a whole; the rest may be ended anywhere.
+    if action == "apply" { Signals.install() }
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
     try Migrator.checkSchema(of: connection)
     switch (action, id) {
