@@ -50,6 +50,8 @@ public struct ChangeListener {
     while try !connection.dropNotifications() {
       let outcome = connection.wait(until: deadline, wake: wake)
       guard outcome == .ready else { return outcome }
+      // What comes may be no notification, without end.
+      if deadline.hasPassed { return .timedOut }
     }
     return .ready
   }
