@@ -333,6 +333,8 @@ public final class Connection {
       if ends > Self.mostResults || Self.isCopy(status) { break }
     }
     if let failure { throw failure }
+    // Rows without their end may not be all.
+    guard ends > 0 else { throw Self.confused("without an end") }
   }
 
   /// How many rows of a query come at a time. With the longest texts that the schema allows they take
@@ -405,6 +407,7 @@ public final class Connection {
     var failure: PostgresError?
     var statementsDone = 0
     var count = 0
+    var isCopy = false
     var known = first
     while let result = try known == nil ? nextResult() : known {
       known = nil
@@ -425,6 +428,7 @@ public final class Connection {
         // Left in this state the connection would wait for data for ever.
         PQclear(last)
         last = nil
+        isCopy = true
         PQputCopyEnd(connection, "COPY is run by copyIn")
       case PGRES_COPY_OUT:
         // In this state it would answer the same again and again until the data have been taken.
@@ -443,6 +447,8 @@ public final class Connection {
       }
       PQclear(result)
     }
+    // A server that keeps to the protocol complains of the end of the data.
+    if isCopy, failure == nil { failure = Self.confused("with a COPY") }
     if var failure {
       if isScript, failure.line == nil {
         failure.line = SQLScript.line(ofStatement: statementsDone, in: statement)

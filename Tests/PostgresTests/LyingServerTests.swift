@@ -26,11 +26,17 @@ struct LyingServerTests {
     let server = try LyingServer(answering: { wire, _ in wire.send(bytes) && !closing })
     let connection = try connect(server)
     let begun = ContinuousClock.now
-    let error = try #require(throws: PostgresError.self) { try run(connection) }
-    #expect(!error.message.isEmpty)
-    #expect(begun.duration(to: .now) < .seconds(20), "\(error)")
-    return error
+    do {
+      try run(connection)
+    } catch let error as PostgresError {
+      #expect(!error.message.isEmpty)
+      #expect(begun.duration(to: .now) < .seconds(20), "\(error)")
+      return error
+    }
+    throw NoError()
   }
+
+  private struct NoError: Error {}
 
   private func stream(_ connection: Connection) throws {
     try connection.stream("select 1") { rows in
@@ -237,11 +243,12 @@ struct LyingServerTests {
       Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), Array(repeating: 0, count: 100),
       Array(repeating: 0xFF, count: 100), [],
     ]
-    for answer in answers {
+    for (index, answer) in answers.enumerated() {
       for run in [stream, { _ = try $0.execute("select 1", format: .binary) }]
         as [(Connection) throws -> Void]
       {
-        _ = try error(answering: answer, closing: true, run)
+        let error = try? error(answering: answer, closing: true, run)
+        #expect(error != nil, "answer \(index)")
       }
     }
   }
@@ -270,7 +277,7 @@ struct LyingServerTests {
 
   @Test("that sends values of the wrong size gives none")
   func values() throws {
-    let sizes = (0...9).map { Array(repeating: UInt8(0x7F), count: $0) }
+    let sizes = (0...9).map { Array(([0x7F] + [UInt8](repeating: 0xFF, count: 8)).prefix($0)) }
     let server = try LyingServer(answering: { wire, _ in
       wire.send(
         Server.parsed + Server.columns(sizes.count) + Server.row(sizes)
