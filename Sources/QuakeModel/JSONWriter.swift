@@ -15,6 +15,15 @@ public struct JSONWriter: Sendable {
   /// What has been written so far, as a copy.
   public var bytes: [UInt8] { Array(storage[..<count]) }
 
+  /// Empties the buffer, and hands over what was in it with the memory.
+  public mutating func take() -> [UInt8] {
+    storage.removeLast(storage.count - count)
+    let bytes = storage
+    storage = []
+    removeAll()
+    return bytes
+  }
+
   /// Calls `body` with what has been written so far.
   public func withBytes(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
     try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
@@ -179,7 +188,7 @@ public struct JSONWriter: Sendable {
   /// Writes a string from its UTF-8.
   public mutating func string(utf8: UnsafeRawBufferPointer) {
     beginValue()
-    write(atMost: utf8.count * EscapedText.growth + 2) { place in
+    write(atMost: EscapedText.room(for: utf8.count) + 2) { place in
       var end = place
       put(0x22, &end)
       EscapedText.put(utf8, &end)

@@ -3,17 +3,17 @@
 /// Escaped is what JSON demands, and each ``HiddenCharacter``, so that a line of JSON does no harm on a
 /// terminal; a reader gets the same text back. What is not UTF-8 becomes U+FFFD.
 public enum EscapedText {
-  /// One byte becomes no more than so many.
-  public static let growth = 6
+  /// How much room `put` may need for so many bytes: six for one, and a word at the end.
+  public static func room(for count: Int) -> Int { count * 6 + 8 }
 
-  /// Puts UTF-8, escaped, into as much as ``growth`` times its room.
+  /// Puts UTF-8, escaped. There must be as much room as `room` says.
   public static func put(
     _ text: UnsafeRawBufferPointer, _ end: inout UnsafeMutablePointer<UInt8>
   ) {
     guard let start = text.baseAddress else { return }
     let count = text.count
     var index = 0
-    while index < count {
+    while true {
       // Eight bytes at a time, as long as none of them needs more.
       while index + 8 <= count {
         let word = start.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -22,7 +22,17 @@ public enum EscapedText {
         index += 8
         end += 8
       }
-      // Then one by one, to the end of a word at least.
+      let rest = count - index
+      if rest < 8 {
+        // What is stored too much is written over.
+        let word = lastWord(start + index, rest)
+        guard holdsSpecial(word) else {
+          UnsafeMutableRawPointer(end).storeBytes(of: word, as: UInt64.self)
+          end += rest
+          return
+        }
+      }
+      // One by one, to the end of a word at least.
       let next = min(index + 8, count)
       while index < next {
         let byte = text[index]
@@ -33,14 +43,38 @@ public enum EscapedText {
           index += putCharacter(text, at: index, &end)
         }
       }
+      if index == count { return }
     }
+  }
+
+  /// Up to seven bytes, with spaces after them: most texts are short.
+  private static func lastWord(_ start: UnsafeRawPointer, _ count: Int) -> UInt64 {
+    let spaces: UInt64 = 0x2020_2020_2020_2020
+    func byte(_ offset: Int) -> UInt64 {
+      UInt64(start.load(fromByteOffset: offset, as: UInt8.self))
+    }
+    func half(_ offset: Int) -> UInt64 {
+      UInt64(UInt32(littleEndian: start.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+    }
+    let word: UInt64
+    if count >= 4 {
+      // The two halves may lie over each other.
+      word = half(0) | half(count - 4) << UInt64((count - 4) * 8)
+    } else if count > 0 {
+      word =
+        byte(0) | byte(count / 2) << UInt64(count / 2 * 8) | byte(count - 1)
+        << UInt64((count - 1) * 8)
+    } else {
+      word = 0
+    }
+    return (word | spaces << UInt64(count * 8)).littleEndian
   }
 
   /// A JSON string with its quotes.
   public static func quoted(_ text: String) -> String {
     var text = text
     return text.withUTF8 { utf8 in
-      String(unsafeUninitializedCapacity: utf8.count * growth + 2) { room in
+      String(unsafeUninitializedCapacity: room(for: utf8.count) + 2) { room in
         guard let start = room.baseAddress else { return 0 }
         var end = start
         append(0x22, &end)

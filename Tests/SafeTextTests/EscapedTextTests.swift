@@ -7,7 +7,7 @@ struct EscapedTextTests {
   private func escaped(_ bytes: [UInt8]) -> [UInt8] {
     bytes.withUnsafeBytes { text in
       withUnsafeTemporaryAllocation(
-        of: UInt8.self, capacity: bytes.count * EscapedText.growth + 1
+        of: UInt8.self, capacity: EscapedText.room(for: bytes.count)
       ) { room in
         guard let start = room.baseAddress else { return [] }
         var end = start
@@ -39,6 +39,19 @@ struct EscapedTextTests {
     }
   }
 
+  @Test("is the text itself where nothing has to be escaped, however long it is")
+  func lengths() {
+    for count in 0...40 {
+      let text = (0..<count).map { UInt8(0x61 + $0 % 26) }
+      #expect(escaped(text) == text)
+      for place in 0..<count {
+        var special = text
+        special[place] = 0x22
+        #expect(escaped(special) == Array(text[..<place]) + [0x5C, 0x22] + text[(place + 1)...])
+      }
+    }
+  }
+
   @Test("names characters above U+FFFF by two surrogates")
   func surrogates() {
     #expect(
@@ -67,9 +80,9 @@ struct EscapedTextTests {
   func room() {
     for text in ["\u{1}", "\u{9B}", "\u{202E}", "\u{E0041}", "\u{7F}"] {
       let bytes = Array(String(repeating: text, count: 1000).utf8)
-      #expect(escaped(bytes).count <= bytes.count * EscapedText.growth)
+      #expect(escaped(bytes).count <= bytes.count * 6)
     }
     let bytes = [UInt8](repeating: 0xFF, count: 1000)
-    #expect(escaped(bytes).count == bytes.count * EscapedText.growth)
+    #expect(escaped(bytes).count == bytes.count * 6)
   }
 }
