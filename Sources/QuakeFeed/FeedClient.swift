@@ -72,6 +72,13 @@ public final class FeedClient {
     return try Self.response(transfer)
   }
 
+  /// The same, of a URL as a text.
+  public func open(
+    url: String, validators: FeedValidators? = nil
+  ) throws(FeedError) -> FeedResponse {
+    try open(url: FeedURL(url), validators: validators)
+  }
+
   /// The answer of a transfer whose headers have come.
   static func response(
     _ transfer: HTTPTransfer, spool: BodySpool? = nil

@@ -62,7 +62,7 @@ struct RedirectGuard {
   }
 
   private mutating func refuse(_ kind: AddressKind, _ reach: AddressKind) {
-    refusal = "A server of \(reach.words) redirects to an address of \(kind.words)"
+    refusal = "A server of \(reach.words) leads to an address of \(kind.words)"
   }
 
   /// What the text of a host tells where its name is resolved elsewhere.

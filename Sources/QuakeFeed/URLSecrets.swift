@@ -169,7 +169,7 @@ struct URLSecrets {
     let name = parameter.prefix { $0 != "=" }
     let value = parameter[name.endIndex...].dropFirst()
     // What ends in an equals sign may be a token in base 64.
-    guard name.endIndex < parameter.endIndex, !value.isEmpty, name.utf8.count <= 64 else {
+    guard value.contains(where: { $0 != "=" }), name.utf8.count <= 64 else {
       shown += Self.mask
       hide(parameter)
       return

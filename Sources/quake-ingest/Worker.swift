@@ -109,6 +109,7 @@ final class Worker {
           results[done] = try take(done, over: connection)
         } else if !downloads.isEmpty {
           wait(for: lifeSign.remaining, over: connection)
+          _ = try connection.takeNotifications()
           showLife()
         }
       }
