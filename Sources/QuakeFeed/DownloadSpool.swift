@@ -19,7 +19,7 @@ final class DownloadSpool {
   /// Keeps bytes; false if they cannot be kept.
   func take(_ bytes: UnsafeRawBufferPointer, of name: String) -> Bool {
     do throws(FeedError) {
-      guard count + bytes.count <= limit else { throw .bodyTooLarge(name, limit: limit) }
+      guard count + bytes.count <= limit else { throw .bodyTooLarge("\"\(name)\"", limit: limit) }
       try open()
       try UnnamedFile.write(bytes, to: file)
       count += bytes.count

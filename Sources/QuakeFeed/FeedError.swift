@@ -123,10 +123,10 @@ public struct FeedError: Error, Sendable, Equatable {
     }
   }
 
-  /// The error for a body of more bytes than are taken; `name` must be free of secrets.
-  static func bodyTooLarge(_ name: String, limit: Int) -> FeedError {
+  /// The error for a body of more bytes than are taken; `subject` must be free of secrets.
+  static func bodyTooLarge(_ subject: String, limit: Int) -> FeedError {
     FeedError(
-      .bodyTooLarge, "the body of \"\(name)\" is too long",
+      .bodyTooLarge, "the body of \(subject) is too long",
       detail: "It has more than \(limit) bytes, which is more than a feed that is polled may have.",
       hint: "Check the URL; \"quake-ingest import\" takes catalogues of any length.")
   }

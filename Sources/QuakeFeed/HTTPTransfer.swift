@@ -329,7 +329,7 @@ extension HTTPTransfer {
     if let slowness, result == nil { throw tooSlow(slowness) }
     guard let result, result != CURLE_OK else { return }
     if let failure = spool?.failure { throw failure }
-    if let refusal = redirects.refusal, result != CURLE_PARTIAL_FILE {
+    if let refusal = redirects.refusal {
       throw FeedError(
         .refusedRedirect, "could not fetch \"\(name)\"", detail: url.redact(refusal) + ".",
         hint: "If that is meant, name the address itself, or allow any redirect.")

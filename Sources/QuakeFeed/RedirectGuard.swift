@@ -36,6 +36,8 @@ struct RedirectGuard {
 
   /// Whether a request may be sent, over a new connection or one that was there.
   mutating func admits(url: String, address: String) -> Bool {
+    // Of several addresses another one may have been admitted.
+    refusal = nil
     let isSecure = URLText.scheme(of: url) == "https"
     defer { self.isSecure = self.isSecure || isSecure }
     guard !trusts else { return true }

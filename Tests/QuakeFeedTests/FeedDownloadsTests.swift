@@ -42,7 +42,9 @@ import Testing
       case "/headers": Answer(Array((begin + "X: ").utf8), end: .drip)
       case "/gzip":
         Answer(
-          Array((begin + "Content-Encoding: gzip\r\n\r\n").utf8) + [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3], end: .drip)
+          Array((begin + "Content-Encoding: gzip\r\n\r\n").utf8) + [
+            0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3,
+          ], end: .drip)
       default: Answer(Array((begin + "\r\n").utf8) + body.prefix(20), end: .drip)
       }
     }

@@ -81,6 +81,10 @@ import Testing
           "\(said)")
       }
     }
+    // Where no address belongs.
+    let misplaced = try Tools.run("quake-ingest", ["run", url(bad, query.0)] + database.option)
+    #expect(misplaced.status == 64 && misplaced.errors.contains("unexpected argument 'http://...'"))
+    try expectNoSecret(misplaced)
     for text in [
       "http:///me:\(Self.secret)@h/x", "http:/me:\(Self.secret)@h/x", "ftp://me:\(Self.secret)@h/x",
       "me:\(Self.secret)@h/x.geojson", "http://me:\(Self.secret)/x?a=\(Self.secret)",
