@@ -69,6 +69,8 @@ let package = Package(
     .target(
       name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
       swiftSettings: strict),
+    // The roles of a database, and what each may do.
+    .target(name: "QuakeRoles", dependencies: ["Postgres"], swiftSettings: strict),
     // Changes and live lists for programs with Swift concurrency, which the tools do without.
     .target(
       name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
@@ -114,9 +116,8 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeStore", "QuakeModel",
-        "Postgres",
-        "CommandLine",
+        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeRoles", "QuakeStore",
+        "QuakeModel", "Postgres", "CommandLine",
       ],
       swiftSettings: strict),
 
