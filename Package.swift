@@ -170,6 +170,9 @@ let package = Package(
         "ChildProcesses", "TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "QuakeRolesTests",
+      dependencies: ["QuakeRoles", "QuakeStore", "Postgres", "TestSupport"], swiftSettings: strict),
     // What the change feed promises, under load and faults.
     .testTarget(
       name: "ChangeFeedTests",

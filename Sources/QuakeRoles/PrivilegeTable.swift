@@ -4,7 +4,8 @@ public enum PrivilegeTable {
   /// All objects of the schema, and the database itself.
   public static let objects: [ObjectPrivileges] =
     [
-      row(.database, "", [.connect: Role.allCases, .temporary: [.writer, .owner], .create: [.owner]]),
+      row(
+        .database, "", [.connect: Role.allCases, .temporary: [.writer, .owner], .create: [.owner]]),
       row(.schema, "quake", [.usage: Role.granted]),
     ] + tables + views + sequences + functions
 

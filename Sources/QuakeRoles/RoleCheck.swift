@@ -202,7 +202,8 @@ public struct RoleCheck {
         let words = grant.privilege + (grant.column.map { " (\($0))" } ?? "")
         if !expected.contains(grant.privilege + (grant.column.map { " \($0)" } ?? "")) {
           add(
-            .tooMany, grantee.isEmpty ? "PUBLIC" : grantee, "\(name) has \(words) on \(object.label)",
+            .tooMany, grantee.isEmpty ? "PUBLIC" : grantee,
+            "\(name) has \(words) on \(object.label)",
             object: object.name, item: words,
             .revoke(grant.privilege, columns: columns, object, from: role), authority(object))
         } else if directory.grantable.contains(grant) {

@@ -217,16 +217,25 @@ struct RoleDirectory {
            and not coalesce(pg_has_role(r.oid, (select o.oid from pg_roles o where o.rolname = $2), 'usage'),
                             false)
       ), target as (
-        select 'table' as kind, n.name, to_regclass(n.name)::oid as oid, p.privilege
+        -- By the catalogs: looking names up needs a right to the schema.
+        select 'table' as kind, c.oid, n.name, p.privilege
           from unnest($3::text[]) n (name)
+          join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
          cross join unnest('{INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) p (privilege)
         union all
-        select 'table', n.name, to_regclass(n.name)::oid, 'TRIGGER' from unnest($4::text[]) n (name)
+        select 'table', c.oid, n.name, 'TRIGGER'
+          from unnest($4::text[]) n (name)
+          join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
         union all
-        select 'sequence', n.name, to_regclass(n.name)::oid, p.privilege
-          from unnest($5::text[]) n (name) cross join unnest('{USAGE,UPDATE}'::text[]) p (privilege)
+        select 'sequence', c.oid, n.name, p.privilege
+          from unnest($5::text[]) n (name)
+          join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
+         cross join unnest('{USAGE,UPDATE}'::text[]) p (privilege)
         union all
-        select 'function', n.name, to_regprocedure(n.name)::oid, 'EXECUTE' from unnest($6::text[]) n (name)
+        select 'function', f.oid, n.name, 'EXECUTE'
+          from unnest($6::text[]) n (name)
+          join pg_proc f on f.pronamespace = to_regnamespace('quake')
+           and 'quake.' || f.proname || '(' || oidvectortypes(f.proargtypes) || ')' = n.name
       ), held as (
         select s.rolname::text as role, t.kind, t.name, t.privilege,
                case t.kind
@@ -244,7 +253,6 @@ struct RoleDirectory {
           from target t cross join stranger s
           left join pg_class c on c.oid = t.oid and t.kind <> 'function'
           left join pg_proc f on f.oid = t.oid and t.kind = 'function'
-         where t.oid is not null
       )
       select role, kind, name, privilege from held where is_held order by 1, 2, 3, 4
       """,

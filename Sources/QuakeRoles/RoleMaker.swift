@@ -147,7 +147,8 @@ public struct RoleMaker {
       kind: .server, sqlState: "42501",
       message: "role \"\(caller.name)\" cannot make the roles",
       detail: "It is no superuser, and " + lacks.joined(separator: ", and ") + ".",
-      hint: "Have a superuser run this, or a role with CREATEROLE that owns the database and the schema."
+      hint:
+        "Have a superuser run this, or a role with CREATEROLE that owns the database and the schema."
     )
   }
 }

@@ -118,7 +118,8 @@ public struct RoleRemoval {
     guard others.rowCount > 0 else { return }
     let details = (0..<others.rowCount).map { row in
       let verb = others.bool(row, 2) == true ? "own objects" : "have privileges"
-      return "In database \"\(others.text(row, 0) ?? "")\", they \(verb): \(others.text(row, 1) ?? "")."
+      return
+        "In database \"\(others.text(row, 0) ?? "")\", they \(verb): \(others.text(row, 1) ?? "")."
     }
     throw Refusal(
       message: "cannot drop the roles, because they are in use in other databases",

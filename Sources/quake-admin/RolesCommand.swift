@@ -16,7 +16,8 @@ enum RolesCommand {
       """,
     options: [
       .value(
-        "prefix", "TEXT", default: RoleNames.standardPrefix, help: "what each role's name begins with")
+        "prefix", "TEXT", default: RoleNames.standardPrefix,
+        help: "what each role's name begins with")
     ],
     subcommands: [
       Command(
@@ -227,7 +228,8 @@ enum RolesCommand {
       let outcome = try removal.remove()
       for role in outcome.removed { try output.writeLine("dropped role \(role)") }
       for role in outcome.kept {
-        try output.writeLine("kept role \(role), which was there before, without its privileges here")
+        try output.writeLine(
+          "kept role \(role), which was there before, without its privileges here")
       }
       try output.flush()
       diagnostics.note(

@@ -43,7 +43,9 @@ public final class TestServer: Sendable {
     var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())\(suffix)")
     options.binDirectory = binDirectory
     // Nothing here has to survive a power failure.
-    options.settings = ["fsync": "off", "max_connections": "300"]
+    options.settings = [
+      "fsync": "off", "max_connections": "300", "max_prepared_transactions": "5",
+    ]
     server = try EmbeddedServer(options)
     try server.start()
     try Self.createTemplate(server)
@@ -76,7 +78,8 @@ public final class TestServer: Sendable {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      guard name.hasPrefix(prefix), let pid = pid_t(name.dropFirst(prefix.count).prefix { $0.isNumber }),
+      guard name.hasPrefix(prefix),
+        let pid = pid_t(name.dropFirst(prefix.count).prefix { $0.isNumber }),
         kill(pid, 0) != 0, errno == ESRCH
       else { continue }
       let options = EmbeddedServer.Options(home: "/tmp/\(name)")
