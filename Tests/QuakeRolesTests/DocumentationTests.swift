@@ -5,7 +5,7 @@ import Testing
 
 /// docs/security.md shows the table of privileges and the settings as they are. `QUAKE_WRITE_DOCS=1`
 /// writes them anew.
-@Suite struct DocumentationTests {
+@Suite(.serialized) struct DocumentationTests {
   private static let path = Tools.package + "/docs/security.md"
 
   @Test(arguments: ["privileges", "settings"])

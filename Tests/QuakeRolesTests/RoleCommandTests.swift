@@ -83,7 +83,8 @@ struct RoleCommandTests {
     let powerful = try database.makeRole("powerful")
     try database.connection.run(
       "grant usage on schema quake to \(stranger)",
-      "grant select, insert on quake.quake to \(stranger)",  // a writer of one's own is nobody's business
+      // A writer of one's own is nobody's business.
+      "grant select, insert on quake.quake to \(stranger)",
       "grant update on quake.quake_version to \(stranger)",
       "grant trigger on quake.quake to \(stranger)",
       "grant usage on sequence quake.token to \(stranger)",

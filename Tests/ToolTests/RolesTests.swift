@@ -82,7 +82,10 @@ import Testing
     let scene = try Scene(other: other, ["--writer-purges"])
     let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))
     expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", "--jobs", "2", "--commit-every", "10", file]))
+    expect(
+      0,
+      try scene.run(
+        "writer", "quake-ingest", ["import", "--jobs", "2", "--commit-every", "10", file]))
     expect(0, try scene.run("writer", "quake-ingest", ["import", "--dry-run", file]))
 
     // What is bad goes to the quarantine, and it decides on it; rejects are recorded.
@@ -109,14 +112,12 @@ import Testing
       0,
       try scene.run(
         "writer", "quake-ingest",
-        ["backfill", "--url", service.base, "--from", "2020-01-01", "--to", "2020-01-03", "--rate", "100"]))
+        ["backfill", "--url", service.base, "--from", "2020-01-01", "--to", "2020-01-03"]
+          + ["--rate", "100"]))
 
     // A worker that purges, answers requests of a reader, and is seen by the monitor.
-    let feed = try ScriptedServer(
-      200,
-      body: Array(
-        Feeds.collection(
-          [Feeds.feature("us1"), Feeds.feature("us2", magnitude: "99")]).utf8))
+    let features = [Feeds.feature("us1"), Feeds.feature("us2", magnitude: "99")]
+    let feed = try ScriptedServer(200, body: Array(Feeds.collection(features).utf8))
     let worker = try Tools.start(
       "quake-ingest",
       [
