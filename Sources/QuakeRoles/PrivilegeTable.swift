@@ -7,7 +7,7 @@ public enum PrivilegeTable {
       row(
         .database, "", [.connect: Role.allCases, .temporary: [.writer, .owner], .create: [.owner]]),
       row(.schema, "quake", [.usage: Role.granted]),
-    ] + tables + views + sequences + functions
+    ] + tables + views + sequences + types + functions
 
   private static let tables = [
     table("migration", select: Role.granted, isHistory: true),
@@ -29,7 +29,8 @@ public enum PrivilegeTable {
       [.select: Role.readers + [.purger, .monitor], .delete: [.purger]],
       columns: [
         .insert: ["name", "holder", "token", "nonce", "changes"],
-        .update: ["holder", "token", "nonce", "changes", "moved_at", "seen_at"],
+        // The role is for cursors that are nobody's yet.
+        .update: ["role", "holder", "token", "nonce", "changes", "moved_at", "seen_at"],
       ], columnRoles: [.watcher]),
     // What imports record.
     table(
@@ -43,11 +44,27 @@ public enum PrivilegeTable {
     table(
       "absence", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
       delete: [.writer]),
-    table("feed", select: Role.readers + [.writer], insert: [.writer], update: [.writer]),
+    // Who knows the key of a lock can take it before those for whom it is.
+    row(
+      .table, "quake.feed",
+      [.select: [.writer], .insert: [.writer], .update: [.writer]],
+      columns: [
+        .select: [
+          "name", "url", "etag", "last_modified", "generated", "polled_at", "succeeded_at",
+          "failures", "error", "every", "next_due", "fresh_until", "retry_after", "last_import_id",
+        ]
+      ], columnRoles: Role.readers),
     table("refresh_request", select: Role.readers + [.writer], update: [.writer]),
-    table(
-      "backfill", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
-      delete: [.writer]),
+    row(
+      .table, "quake.backfill",
+      [.select: [.writer], .insert: [.writer], .update: [.writer], .delete: [.writer]],
+      columns: [
+        .select: [
+          "id", "url", "source", "start_time", "end_time", "min_magnitude", "started_at",
+          "finished_at", "expected", "seen", "inserted", "updated", "unchanged", "rejected",
+          "duplicate",
+        ]
+      ], columnRoles: Role.readers),
     table(
       "backfill_window", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
       delete: [.writer]),
@@ -68,13 +85,18 @@ public enum PrivilegeTable {
     row(.sequence, "quake.refresh_request_id", [:]),
   ]
 
+  private static let types = [
+    row(.type, "quake.event", [.usage: Role.granted], harmlessForPublic: [.usage])
+  ]
+
   private static let functions =
     [
       // With the caller's rights: they read what the caller may read.
       "find(text)", "as_of(text)", "as_of(timestamp with time zone)", "changes_since(text)",
       "difference(text, text)", "versions(text)", "latest_token()", "oldest_token()",
       "token_at(timestamp with time zone)", "token_number(text)", "token__refuse_expired(text)",
-      "history_covers(bigint)", "purgeable_to(text, interval)",
+      "history_covers(bigint)", "purgeable_to(text, interval)", "feed_lock_key(text)",
+      "feed_lock__take(text[])",
     ].map { function($0, Role.granted, harmlessForPublic: true) } + [
       // With the owner's rights, or for triggers alone.
       function("request_refresh(text)", Role.readers + [.writer]),

@@ -169,6 +169,10 @@ struct RoleDirectory {
        where c.relnamespace = to_regnamespace('quake') and c.relkind in ('r', 'p', 'v')
          and not a.attisdropped and a.attacl is not null
       union all
+      select 'type', 'quake.' || t.typname, null, t.typowner, coalesce(t.typacl, acldefault('T', t.typowner))
+        from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+       where t.typnamespace = to_regnamespace('quake')
+      union all
       select 'function', 'quake.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', null,
              p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
         from pg_proc p where p.pronamespace = to_regnamespace('quake')

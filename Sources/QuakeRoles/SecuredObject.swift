@@ -2,7 +2,7 @@
 public struct SecuredObject: Hashable, Sendable {
   /// What it is, in the word that GRANT uses.
   public enum Kind: String, Sendable {
-    case database, schema, table, view, sequence, function
+    case database, schema, table, view, sequence, type, function
 
     /// The word in GRANT, which knows no views.
     var grantWord: String { self == .view ? "table" : rawValue }

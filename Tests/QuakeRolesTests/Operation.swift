@@ -32,26 +32,30 @@ struct Operation {
     var operations: [Operation] = []
     for row in PrivilegeTable.objects where row.object.kind == .table || row.object.kind == .view {
       let name = row.object.name
-      operations.append(
-        Operation(statement: "select from \(name) limit 0", allowed: allowed(row, .select)))
-      // Views that cannot be written say so before they look at privileges.
-      guard row.object.kind == .table || name == "quake.current_quake" else { continue }
       let columns = try connection.table(
         """
         select attname from pg_attribute
          where attrelid = '\(name)'::regclass and attnum > 0 and not attisdropped
         """)
+      // Views that cannot be written say so before they look at privileges.
+      let isWritable = row.object.kind == .table || name == "quake.current_quake"
       for column in columns {
         for (privilege, statement) in [
-          (Privilege.insert, "insert into \(name) (\(column)) values (default)"),
+          (Privilege.select, "select \(column) from \(name) limit 0"),
+          (.insert, "insert into \(name) (\(column)) values (default)"),
           (.update, "update \(name) set \(column) = default where false"),
-        ] {
+        ] where isWritable || privilege == .select {
           let byColumn = Role.allCases.filter { row.columns(privilege, for: $0).contains(column) }
           operations.append(
             Operation(
               statement: statement, allowed: allowed(row, privilege).union(byColumn)))
         }
       }
+      if columns.isEmpty {
+        operations.append(
+          Operation(statement: "select from \(name)", allowed: allowed(row, .select)))
+      }
+      guard isWritable else { continue }
       operations.append(
         Operation(statement: "delete from \(name) where false", allowed: allowed(row, .delete)))
       guard row.object.kind == .table else { continue }
@@ -69,7 +73,7 @@ struct Operation {
             """, allowed: [.owner]))
       for change in [
         "alter table \(name) add column own integer", "alter table \(name) disable trigger user",
-        "create index on \(name) (\(columns[0]))", "drop table \(name) cascade",
+        "create index on \(name) (\(columns.first ?? "(1)"))", "drop table \(name) cascade",
         "comment on table \(name) is 'own'", "alter table \(name) enable row level security",
         "create rule own as on insert to \(name) do instead nothing",
       ] { operations.append(Operation(statement: change, allowed: [.owner])) }
@@ -89,7 +93,9 @@ struct Operation {
   private static func functions() -> [Operation] {
     PrivilegeTable.objects.filter { $0.object.kind == .function }.map { row in
       let parts = row.object.name.split(separator: "(", maxSplits: 1)
-      let types = parts[1].dropLast().split(separator: ", ").map { "null::\($0)" }
+      let types = parts[1].dropLast().split(separator: ",").map {
+        "null::\($0.drop { $0 == " " })"
+      }
       return Operation(
         statement: "select \(parts[0])(\(types.joined(separator: ", ")))",
         allowed: row.harmlessForPublic.contains(.execute)
