@@ -80,6 +80,8 @@ let package = Package(
     .target(
       name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
       swiftSettings: strict),
+    // The roles of a database, and what each may do.
+    .target(name: "QuakeRoles", dependencies: ["Postgres"], swiftSettings: strict),
     // Changes and live lists for programs with Swift concurrency, which the tools do without.
     .target(
       name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
@@ -125,9 +127,8 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeStore", "QuakeModel",
-        "Postgres",
-        "CommandLine",
+        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeRoles", "QuakeStore",
+        "QuakeModel", "Postgres", "CommandLine",
       ],
       swiftSettings: strict),
 
@@ -180,6 +181,9 @@ let package = Package(
         "ChildProcesses", "TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "QuakeRolesTests",
+      dependencies: ["QuakeRoles", "QuakeStore", "Postgres", "TestSupport"], swiftSettings: strict),
     // What the change feed promises, under load and faults.
     .testTarget(
       name: "ChangeFeedTests",
