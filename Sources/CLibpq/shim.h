@@ -3,6 +3,7 @@
 
 #include <libpq-fe.h>   // the client library itself
 #include <pg_config.h>  // PG_VERSION_NUM, to know what this libpq offers
+#include <sys/ioctl.h>  // FIONREAD
 
 // PQsetChunkedRowsMode came with libpq 17; before it rows stream one at a time. A macro that may be
 // missing cannot be asked for from Swift.
@@ -21,6 +22,14 @@ static inline int quake_pq_is_partial(ExecStatusType status) {
   if (status == PGRES_TUPLES_CHUNK) return 1;
 #endif
   return status == PGRES_SINGLE_TUPLE;
+}
+
+// How many bytes have arrived at the socket that libpq has not taken in. ioctl is variadic, which Swift
+// cannot call.
+static inline int quake_pq_available(const PGconn *connection) {
+  int count = 0;
+  int descriptor = PQsocket(connection);
+  return descriptor >= 0 && ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
 }
 
 // The field codes of PQresultErrorField are character macros, which Swift imports as Int32 or not at

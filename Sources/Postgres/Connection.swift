@@ -29,6 +29,18 @@ public final class Connection {
   var ahead = Ahead.none
   /// How many statements have been sent ahead.
   var aheadCount = 0
+  /// Notifications that have arrived and have not been taken: the first of them, which tell as much as
+  /// all would. Anybody who may connect can send any number.
+  private var arrived: [Notification] = []
+  private static let mostNotifications = 64
+  /// How many bytes the answer to the statement under way may have; nil: any number.
+  private var answerLimit: Int?
+  /// How many have arrived.
+  private var answerBytes = 0
+  /// Whether the statement was cancelled because there were too many.
+  private var isOverLimit = false
+  /// A server that does not stop at this many times the limit is left.
+  private static let answerTolerance = 8
 
   /// The form in which values are returned.
   public enum Format: Int32, Sendable {
@@ -223,21 +235,14 @@ public final class Connection {
     wait(-1, for: 0, until: Deadline(after: duration), wake: wake)
   }
 
-  /// Takes the notifications that have arrived; never blocks.
+  /// Takes the notifications that have arrived, at most the first 64; never blocks.
   ///
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
   public func takeNotifications() throws(PostgresError) -> [Notification] {
     guard PQconsumeInput(connection) == 1 else { throw lost() }
-    var notifications: [Notification] = []
-    while let notification = PQnotifies(connection) {
-      notifications.append(
-        Notification(
-          channel: String(cString: notification.pointee.relname),
-          payload: String(cString: notification.pointee.extra),
-          processID: notification.pointee.be_pid))
-      PQfreemem(notification)
-    }
-    return notifications
+    collectNotifications()
+    defer { arrived.removeAll() }
+    return arrived
   }
 
   /// Drops the notifications that have arrived; never blocks.
@@ -245,13 +250,22 @@ public final class Connection {
   /// - Returns: Whether there were any.
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
   public func dropNotifications() throws(PostgresError) -> Bool {
-    guard PQconsumeInput(connection) == 1 else { throw lost() }
-    var wereAny = false
+    try !takeNotifications().isEmpty
+  }
+
+  /// Takes the notifications that libpq has parsed out of its hands, where they would pile up.
+  private func collectNotifications() {
     while let notification = PQnotifies(connection) {
-      wereAny = true
-      PQfreemem(notification)
+      defer { PQfreemem(notification) }
+      // They are no part of the answer that they came with.
+      answerBytes -= strlen(notification.pointee.relname) + strlen(notification.pointee.extra)
+      guard arrived.count < Self.mostNotifications else { continue }
+      arrived.append(
+        Notification(
+          channel: String(cString: notification.pointee.relname),
+          payload: String(cString: notification.pointee.extra),
+          processID: notification.pointee.be_pid))
     }
-    return wereAny
   }
 
   // MARK: - Statements
@@ -274,8 +288,9 @@ public final class Connection {
   }
 
   private func send(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
+    expectAnswer(limit: limit)
     let sent = withCStrings(parameters.map(\.textForm)) { values in
       PQsendQueryParams(
         connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
@@ -283,31 +298,42 @@ public final class Connection {
     guard sent == 1 else { throw lost() }
   }
 
+  private func expectAnswer(limit: Int?) {
+    answerLimit = limit
+    answerBytes = 0
+    isOverLimit = false
+  }
+
   /// Runs one statement that is prepared at its first use and kept with the connection.
+  ///
+  /// - Parameter limit: The most bytes that the answer may have, about; nil: any number. A statement
+  ///   whose answer has more is cancelled, with an error of kind `tooLarge`.
   @discardableResult
   public func executePrepared(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try settle()
     return try inPath { () throws(PostgresError) in
-      try sendPrepared(statement, parameters, format)
+      try sendPrepared(statement, parameters, format, limit: limit)
       return try lastResult(statement.text)
     }
   }
 
   func sendPrepared(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
-    guard keepsStatements else { return try send(statement, parameters, format) }
+    guard keepsStatements else { return try send(statement, parameters, format, limit: limit) }
     let name: String
     if let known = prepared[statement] {
       name = known
     } else {
       name = "quake_\(prepared.count + 1)"
+      expectAnswer(limit: nil)
       guard PQsendPrepare(connection, name, statement.text, 0, nil) == 1 else { throw lost() }
       _ = try lastResult(statement.text)
       prepared[statement] = name
     }
+    expectAnswer(limit: limit)
     let sent = withCStrings(parameters.map(\.textForm)) { values in
       PQsendQueryPrepared(
         connection, name, Int32(parameters.count), values, nil, nil, format.rawValue)
@@ -323,6 +349,7 @@ public final class Connection {
   }
 
   func runScript(_ script: SQL) throws(PostgresError) -> QueryResult {
+    expectAnswer(limit: nil)
     guard PQsendQuery(connection, script.text) == 1 else { throw lost() }
     return try lastResult(script.text, isScript: true)
   }
@@ -351,7 +378,7 @@ public final class Connection {
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try send(statement, parameters, format)
-    guard quake_pq_stream_rows(connection, 256) == 1 else { throw lost() }
+    guard quake_pq_stream_rows(connection, Self.rowsOfStream) == 1 else { throw lost() }
     var failure: (any Error)?
     while let result = try nextResult() {
       let status = PQresultStatus(result)
@@ -377,6 +404,10 @@ public final class Connection {
     if let failure { throw failure }
   }
 
+  /// Rows in a result of a stream, where libpq can do more than one: with the longest texts that the
+  /// schema allows they are 4 MB.
+  private static let rowsOfStream: Int32 = 8
+
   func lost() -> PostgresError {
     PostgresError(connection: connection, doing: "lost the connection to the database")
   }
@@ -387,11 +418,29 @@ public final class Connection {
       var patience = Patience(self)
       repeat {
         try wait(for: Int16(POLLIN), &patience)
-        guard PQconsumeInput(connection) == 1 else { throw lost() }
+        try takeIn()
       } while PQisBusy(connection) != 0
     }
     return PQgetResult(connection)
   }
+
+  /// Takes in what has arrived of the answer to the statement under way; never blocks, but to cancel a
+  /// statement whose answer has become too large. libpq keeps an answer as a whole.
+  func takeIn() throws(PostgresError) {
+    if let answerLimit {
+      answerBytes += Int(quake_pq_available(connection))
+      if answerBytes > answerLimit, !isOverLimit {
+        isOverLimit = true
+        try? cancelHandle?.cancel()
+      }
+      guard answerBytes <= answerLimit * Self.answerTolerance else { throw Self.tooLarge }
+    }
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    collectNotifications()
+  }
+
+  private static let tooLarge = PostgresError(
+    kind: .tooLarge, message: "the answer of the database is too large")
 
   /// Reads results to the end of the statement; the last one, or the first error.
   ///
@@ -441,7 +490,7 @@ public final class Connection {
     }
     defer { cancellation = nil }
     if var failure {
-      failure = named(failure)
+      failure = isOverLimit && failure.sqlState == "57014" ? Self.tooLarge : named(failure)
       if isScript, failure.line == nil {
         failure.line = SQLScript.line(ofStatement: statementsDone, in: statement)
       }
@@ -478,6 +527,7 @@ public final class Connection {
   private func copyRows(
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
+    expectAnswer(limit: nil)
     guard PQsendQuery(connection, statement.text) == 1 else { throw lost() }
     guard let start = try nextResult() else { throw lost() }
     guard PQresultStatus(start) == PGRES_COPY_IN else {

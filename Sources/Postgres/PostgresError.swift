@@ -15,6 +15,8 @@ public struct PostgresError: Error, Sendable {
     case server
     /// The caller asked to stop.
     case interrupted
+    /// The answer had more bytes than the caller allowed; the statement was cancelled.
+    case tooLarge
   }
 
   /// Where the error comes from.
@@ -58,7 +60,7 @@ public struct PostgresError: Error, Sendable {
   public var isConnectionLoss: Bool {
     switch kind {
     case .connection, .timeout: true
-    case .interrupted: false
+    case .interrupted, .tooLarge: false
     case .server:
       ["57P01", "57P02", "57P03", "57P05", "53300"].contains(sqlState)
         || sqlState.hasPrefix("08")

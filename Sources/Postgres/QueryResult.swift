@@ -31,6 +31,9 @@ public struct QueryResult: ~Copyable {
   /// How many rows there are.
   public var rowCount: Int { Int(PQntuples(result)) }
 
+  /// How many bytes of memory it takes.
+  public var memorySize: Int { Int(PQresultMemorySize(result)) }
+
   /// How many columns each row has.
   public var columnCount: Int { Int(PQnfields(result)) }
 

@@ -64,6 +64,7 @@ public struct Failure {
     // Told to stop while another session held a lock.
     case (.interrupted, PostgresError.cancelled): status = .tryLater
     case (.interrupted, _): status = .ok
+    case (.tooLarge, _): status = .failed
     case (.server, "42501"): status = .notAllowed
     case (.server, "42P01"), (.server, "42703"), (.server, "42883"), (.server, "3F000"):
       status = .schema

@@ -170,7 +170,7 @@ final class Worker {
     while true {
       let wanted = feeds.filter { !$0.isHeld }.map(\.name)
       try hold(
-        importing.isDryRun ? wanted : FeedLock.take(wanted, over: connection), over: connection)
+        importing.isDryRun ? wanted : standby.takeLocks(wanted, over: connection), over: connection)
       guard !feeds.allSatisfy(\.isHeld), !Signals.stopRequested, MonotonicClock.now() < deadline
       else { return }
       _ = Signals.wait(timeout: .milliseconds(100))

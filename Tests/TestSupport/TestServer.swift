@@ -25,7 +25,11 @@ public final class TestServer: Sendable {
     var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())")
     options.binDirectory = getenv("QUAKE_PG_BIN").map { String(cString: $0) }
     // Nothing here has to survive a power failure.
-    options.settings = ["fsync": "off", "max_connections": "300", "max_prepared_transactions": "5"]
+    options.settings = [
+      "fsync": "off", "max_connections": "300",
+      // For what must not survive its session.
+      "max_prepared_transactions": "20",
+    ]
     server = try EmbeddedServer(options)
     try server.start()
     try Self.createTemplate(server)
