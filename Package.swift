@@ -42,9 +42,15 @@ let package = Package(
     // A call of Linux's that older glibcs leave out.
     .target(name: "CProcess"),
 
+    // Text that does no harm where it is shown: JSON strings, and which characters are hidden.
+    .target(name: "SafeText", swiftSettings: strict),
+    .testTarget(
+      name: "SafeTextTests", dependencies: ["SafeText", "CommandLine", "QuakeModel"],
+      swiftSettings: strict),
+
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(
-      name: "QuakeModel", swiftSettings: strict,
+      name: "QuakeModel", dependencies: ["SafeText"], swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),  // the standard library's floating point calls it
     .target(
       name: "QuakeFeed", dependencies: ["QuakeModel", "CLibcurl", "CSimdjson", "CZlib"],
@@ -61,6 +67,11 @@ let package = Package(
         .embedInCode("0006_workers.sql"),
         .embedInCode("0007_backfill.sql"),
         .embedInCode("0008_commit.sql"),
+        .embedInCode("0009_commit_lock.sql"),
+        .embedInCode("0010_text_lengths.sql"),
+        .embedInCode("0011_own_columns.sql"),
+        .embedInCode("0012_polling.sql"),
+        .embedInCode("0013_privileges.sql"),
       ],
       swiftSettings: strict),
     .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
@@ -84,7 +95,7 @@ let package = Package(
       name: "QuakeSimulatorTests",
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: strict),
-    .target(name: "CommandLine", swiftSettings: strict),
+    .target(name: "CommandLine", dependencies: ["SafeText"], swiftSettings: strict),
     // The options of a command in a file. Apart from the command line itself: quake-watch has none.
     .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(

@@ -13,5 +13,10 @@ public enum EmbeddedMigrations {
     ("0006_workers.sql", PackageResources._006_workers_sql),
     ("0007_backfill.sql", PackageResources._007_backfill_sql),
     ("0008_commit.sql", PackageResources._008_commit_sql),
+    ("0009_commit_lock.sql", PackageResources._009_commit_lock_sql),
+    ("0010_text_lengths.sql", PackageResources._010_text_lengths_sql),
+    ("0011_own_columns.sql", PackageResources._011_own_columns_sql),
+    ("0012_polling.sql", PackageResources._012_polling_sql),
+    ("0013_privileges.sql", PackageResources._013_privileges_sql),
   ]
 }

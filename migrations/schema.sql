@@ -3,89 +3,44 @@
 -- QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
 CREATE SCHEMA quake;
 COMMENT ON SCHEMA quake IS 'earthquakes, their history, and the imports that brought them';
-CREATE TABLE quake.quake (
-    code text NOT NULL,
-    net text,
-    net_code text,
-    source text DEFAULT 'local'::text NOT NULL,
-    type text,
-    status text,
-    magnitude double precision,
-    magnitude_type text,
-    place text,
-    "time" timestamp with time zone NOT NULL,
-    updated timestamp with time zone,
-    longitude double precision,
-    latitude double precision,
-    depth double precision,
-    title text,
-    url text,
-    detail text,
-    felt integer,
-    cdi double precision,
-    mmi double precision,
-    alert text,
-    tsunami smallint,
-    sig integer,
-    nst integer,
-    dmin double precision,
-    rms double precision,
-    gap double precision,
-    ids text,
-    sources text,
-    types text,
-    as_of timestamp with time zone,
-    validated boolean DEFAULT false NOT NULL,
-    withdrawn_at timestamp with time zone,
-    superseded_by text,
-    CONSTRAINT quake_as_of_range CHECK (((as_of >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (as_of < '10000-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT quake_code_length CHECK (((length(code) >= 1) AND (length(code) <= 256))),
-    CONSTRAINT quake_depth_range CHECK (((depth >= ('-100'::integer)::double precision) AND (depth <= (7000)::double precision))),
-    CONSTRAINT quake_epicentre_whole CHECK (((longitude IS NULL) = (latitude IS NULL))),
-    CONSTRAINT quake_latitude_range CHECK (((latitude >= ('-90'::integer)::double precision) AND (latitude <= (90)::double precision))),
-    CONSTRAINT quake_longitude_range CHECK (((longitude >= ('-180'::integer)::double precision) AND (longitude <= (180)::double precision))),
-    CONSTRAINT quake_magnitude_range CHECK (((magnitude >= ('-10'::integer)::double precision) AND (magnitude <= (12)::double precision))),
-    CONSTRAINT quake_superseded_by_other CHECK ((superseded_by <> code)),
-    CONSTRAINT quake_time_range CHECK ((("time" >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND ("time" < '10000-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT quake_updated_range CHECK (((updated >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (updated < '10000-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT quake_withdrawn_at_range CHECK (((withdrawn_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (withdrawn_at < '10000-01-01 00:00:00+00'::timestamp with time zone)))
+CREATE TYPE quake.event AS (
+	code text,
+	net text,
+	net_code text,
+	source text,
+	type text,
+	status text,
+	magnitude double precision,
+	magnitude_type text,
+	place text,
+	"time" timestamp with time zone,
+	updated timestamp with time zone,
+	longitude double precision,
+	latitude double precision,
+	depth double precision,
+	title text,
+	url text,
+	detail text,
+	felt integer,
+	cdi double precision,
+	mmi double precision,
+	alert text,
+	tsunami smallint,
+	sig integer,
+	nst integer,
+	dmin double precision,
+	rms double precision,
+	gap double precision,
+	ids text,
+	sources text,
+	types text,
+	as_of timestamp with time zone,
+	validated boolean,
+	withdrawn_at timestamp with time zone,
+	superseded_by text
 );
-COMMENT ON TABLE quake.quake IS 'seismic events, one row each, as they are known now; every change is recorded in quake_version';
-COMMENT ON COLUMN quake.quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
-COMMENT ON COLUMN quake.quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
-COMMENT ON COLUMN quake.quake.net_code IS 'the network''s own code for the event; not unique';
-COMMENT ON COLUMN quake.quake.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
-COMMENT ON COLUMN quake.quake.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed, deleted, as the feed spells it';
-COMMENT ON COLUMN quake.quake.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
-COMMENT ON COLUMN quake.quake.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
-COMMENT ON COLUMN quake.quake.place IS 'where the event was, in words';
-COMMENT ON COLUMN quake.quake."time" IS 'origin time';
-COMMENT ON COLUMN quake.quake.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
-COMMENT ON COLUMN quake.quake.longitude IS 'degrees east, -180 to 180; null together with latitude';
-COMMENT ON COLUMN quake.quake.latitude IS 'degrees north, -90 to 90; null together with longitude';
-COMMENT ON COLUMN quake.quake.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
-COMMENT ON COLUMN quake.quake.title IS 'headline for people';
-COMMENT ON COLUMN quake.quake.url IS 'page of the event for people';
-COMMENT ON COLUMN quake.quake.detail IS 'address of the event''s detail feed';
-COMMENT ON COLUMN quake.quake.felt IS 'number of felt reports';
-COMMENT ON COLUMN quake.quake.cdi IS 'maximum reported intensity, 0 to 12';
-COMMENT ON COLUMN quake.quake.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
-COMMENT ON COLUMN quake.quake.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
-COMMENT ON COLUMN quake.quake.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
-COMMENT ON COLUMN quake.quake.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
-COMMENT ON COLUMN quake.quake.nst IS 'number of stations used for the location';
-COMMENT ON COLUMN quake.quake.dmin IS 'degrees from the epicentre to the nearest station';
-COMMENT ON COLUMN quake.quake.rms IS 'root mean square of the travel time residuals, seconds';
-COMMENT ON COLUMN quake.quake.gap IS 'largest azimuthal gap between stations, degrees';
-COMMENT ON COLUMN quake.quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
-COMMENT ON COLUMN quake.quake.sources IS 'networks that contributed, in the same form';
-COMMENT ON COLUMN quake.quake.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
-COMMENT ON COLUMN quake.quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
-COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
-COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
-CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.quake
+COMMENT ON TYPE quake.event IS 'an event as the history holds it: the columns of quake.quake, without those that somebody has added';
+CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.event
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -111,7 +66,7 @@ CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.quake
     from newest n where n.op <> 'delete'
 $$;
 COMMENT ON FUNCTION quake.as_of(p_token text) IS 'the events as they were just after the transaction of a token';
-CREATE FUNCTION quake.as_of(p_time timestamp with time zone) RETURNS SETOF quake.quake
+CREATE FUNCTION quake.as_of(p_time timestamp with time zone) RETURNS SETOF quake.event
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -180,31 +135,32 @@ begin
     select i.id into own_import from quake.import i
      where i.id = current_setting('quake.import')::bigint and i.xmin = pg_current_xact_id()::xid;
   end if;
-  -- First the lock, then the number. The key is 'quake' in ASCII followed by 01: any number would do,
-  -- as long as nobody else's lock uses it.
-  new_token := case when pg_advisory_xact_lock(x'7175616b6501'::bigint) is not null
-                    then nextval('quake.token') end;
+  -- First the lock, then the number.
+  lock table quake.commit_lock in share update exclusive mode;
   insert into quake.change_transaction as t values (
-    new_token, substr(gen_random_uuid()::text, 1, 8), new.transaction_id,
-    nullif(current_setting('quake.author', true), ''),
-    nullif(current_setting('quake.context', true), ''),
+    nextval('quake.token'), substr(gen_random_uuid()::text, 1, 8), new.transaction_id,
+    nullif(left(current_setting('quake.author', true), 200), ''),
+    nullif(left(current_setting('quake.context', true), 2000), ''),
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
     new.inserted, new.updated, new.deleted, new.truncated, own_import)
   -- JSON, as text: building it value by value costs twice as much. A notification holds at most 8,000
   -- bytes; an author of 200 characters is at most 2,400.
-  returning pg_notify('quake_changes', format(
-    '{"token" : "%s.%s", "author" : %s, "inserted" : %s, "updated" : %s, "deleted" : %s, "truncated" : %s}',
-    t.token, t.nonce, coalesce(to_json(left(t.author, 200))::text, 'null'),
-    t.inserted, t.updated, t.deleted, t.truncated)) into notified;
+  returning t.token, case
+    when pg_notification_queue_usage() < 0.25 then pg_notify('quake_changes', format(
+      '{"token" : "%s.%s", "author" : %s, "inserted" : %s, "updated" : %s, "deleted" : %s, "truncated" : %s}',
+      t.token, t.nonce, coalesce(to_json(t.author)::text, 'null'),
+      t.inserted, t.updated, t.deleted, t.truncated))::text
+    when current_setting('max_prepared_transactions') <> '0' then pg_export_snapshot() end
+    into new_token, notified;
   if own_import is not null then
     update quake.import i set token = new_token where i.id = own_import;
   end if;
   return null;
 end
 $_$;
-COMMENT ON FUNCTION quake.change_pending__number() IS 'numbers a transaction at its commit and rings the bell (channel quake_changes)';
-CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.quake, new quake.quake, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
+COMMENT ON FUNCTION quake.change_pending__number() IS 'numbers a transaction at its commit, in commit order, and notifies (channel quake_changes) while the notification queue has room';
+CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.event, new quake.event, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -224,20 +180,20 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
             v.place, v.time, v.updated, v.longitude, v.latitude, v.depth, v.title, v.url,
             v.detail, v.felt, v.cdi, v.mmi, v.alert, v.tsunami, v.sig, v.nst,
             v.dmin, v.rms, v.gap, v.ids, v.sources, v.types, v.as_of, v.validated,
-            v.withdrawn_at, v.superseded_by)::quake.quake as row
+            v.withdrawn_at, v.superseded_by)::quake.event as row
        from quake.quake_version v where v.transaction_id = t.transaction_id) v
     left join lateral (
      select row(p.code, p.net, p.net_code, p.source, p.type, p.status, p.magnitude, p.magnitude_type,
             p.place, p.time, p.updated, p.longitude, p.latitude, p.depth, p.title, p.url,
             p.detail, p.felt, p.cdi, p.mmi, p.alert, p.tsunami, p.sig, p.nst,
             p.dmin, p.rms, p.gap, p.ids, p.sources, p.types, p.as_of, p.validated,
-            p.withdrawn_at, p.superseded_by)::quake.quake as row
+            p.withdrawn_at, p.superseded_by)::quake.event as row
        from quake.quake_version p
       where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
    order by t.token, v.id
 $$;
 COMMENT ON FUNCTION quake.changes_since(p_token text) IS 'every change after a token, in commit order; 0 for all. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
-CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, code text, changed text[], old quake.quake, new quake.quake)
+CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, code text, changed text[], old quake.event, new quake.event)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -273,13 +229,13 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
                 o.magnitude_type, o.place, o.time, o.updated, o.longitude, o.latitude, o.depth,
                 o.title, o.url, o.detail, o.felt, o.cdi, o.mmi, o.alert, o.tsunami, o.sig, o.nst,
                 o.dmin, o.rms, o.gap, o.ids, o.sources, o.types, o.as_of, o.validated,
-                o.withdrawn_at, o.superseded_by)::quake.quake end as low,
+                o.withdrawn_at, o.superseded_by)::quake.event end as low,
            case when c.is then row(
                 n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude,
                 n.magnitude_type, n.place, n.time, n.updated, n.longitude, n.latitude, n.depth,
                 n.title, n.url, n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
                 n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
-                n.withdrawn_at, n.superseded_by)::quake.quake end as high,
+                n.withdrawn_at, n.superseded_by)::quake.event end as high,
            case when c.was and c.is then array_remove(array[
              case when o.net is distinct from n.net then 'net' end,
              case when o.net_code is distinct from n.net_code then 'net_code' end,
@@ -344,13 +300,129 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
    order by n.code collate "C"
 $$;
 COMMENT ON FUNCTION quake.difference(p_from text, p_to text) IS 'what has been inserted, updated and deleted on the whole between two tokens, by code; from the later one to the earlier one, what would undo it';
-CREATE FUNCTION quake.feed_lock_key(p_name text) RETURNS integer
-    LANGUAGE sql IMMUTABLE STRICT
+CREATE FUNCTION quake.feed_lock__take(p_feeds text[]) RETURNS TABLE(feed text, foreign_pid integer, foreign_role name)
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-  select ('x' || left(md5(p_name), 8))::bit(32)::integer
+declare
+  key integer;
+begin
+  for feed in
+    select s.name from quake.feed_status s where s.name = any (p_feeds) and not s.held order by s.name
+  loop
+    foreign_pid := null;
+    foreign_role := null;
+    select f.lock_key into key from quake.feed f where f.name = feed for update skip locked;
+    continue when not found;
+    if not pg_try_advisory_lock(1903518059, key) then
+      continue when (select s.held from quake.feed_status s where s.name = feed);
+      -- Not a worker's. A prepared transaction has no process.
+      select a.pid, a.usename into foreign_pid, foreign_role
+        from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+       where l.locktype = 'advisory' and l.granted and l.classid = 1903518059 and l.objsubid = 2
+         and l.objid::bigint = key::bigint & 4294967295
+         and l.database = (select d.oid from pg_database d where d.datname = current_database())
+       limit 1;
+      foreign_pid := coalesce(foreign_pid, 0);
+      update quake.feed f set lock_key = default where f.name = feed returning f.lock_key into key;
+      continue when not pg_try_advisory_lock(1903518059, key);
+    end if;
+    return next;
+  end loop;
+end
+$$;
+COMMENT ON FUNCTION quake.feed_lock__take(p_feeds text[]) IS 'those of some feeds that this session polls from now on. foreign_pid and foreign_role tell which session of a role that may not poll held the lock that the feed had until now; 0: none that is connected';
+CREATE FUNCTION quake.feed_lock_key(p_name text) RETURNS integer
+    LANGUAGE sql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select f.lock_key from quake.feed f where f.name = p_name
 $$;
 COMMENT ON FUNCTION quake.feed_lock_key(p_name text) IS 'the second key of the advisory lock of a feed; the first is 1903518059';
+CREATE TABLE quake.quake (
+    code text NOT NULL,
+    net text,
+    net_code text,
+    source text DEFAULT 'local'::text NOT NULL,
+    type text,
+    status text,
+    magnitude double precision,
+    magnitude_type text,
+    place text,
+    "time" timestamp with time zone NOT NULL,
+    updated timestamp with time zone,
+    longitude double precision,
+    latitude double precision,
+    depth double precision,
+    title text,
+    url text,
+    detail text,
+    felt integer,
+    cdi double precision,
+    mmi double precision,
+    alert text,
+    tsunami smallint,
+    sig integer,
+    nst integer,
+    dmin double precision,
+    rms double precision,
+    gap double precision,
+    ids text,
+    sources text,
+    types text,
+    as_of timestamp with time zone,
+    validated boolean DEFAULT false NOT NULL,
+    withdrawn_at timestamp with time zone,
+    superseded_by text,
+    CONSTRAINT quake_as_of_range CHECK (((as_of >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (as_of < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT quake_code_length CHECK (((length(code) >= 1) AND (length(code) <= 256))),
+    CONSTRAINT quake_depth_range CHECK (((depth >= ('-100'::integer)::double precision) AND (depth <= (7000)::double precision))),
+    CONSTRAINT quake_epicentre_whole CHECK (((longitude IS NULL) = (latitude IS NULL))),
+    CONSTRAINT quake_latitude_range CHECK (((latitude >= ('-90'::integer)::double precision) AND (latitude <= (90)::double precision))),
+    CONSTRAINT quake_long_text_length CHECK ((GREATEST(octet_length(place), octet_length(title), octet_length(url), octet_length(detail), octet_length(ids), octet_length(sources), octet_length(types)) <= 65536)),
+    CONSTRAINT quake_longitude_range CHECK (((longitude >= ('-180'::integer)::double precision) AND (longitude <= (180)::double precision))),
+    CONSTRAINT quake_magnitude_range CHECK (((magnitude >= ('-10'::integer)::double precision) AND (magnitude <= (12)::double precision))),
+    CONSTRAINT quake_short_text_length CHECK ((GREATEST(octet_length(net), octet_length(net_code), octet_length(source), octet_length(type), octet_length(status), octet_length(magnitude_type), octet_length(alert), octet_length(superseded_by)) <= 1024)),
+    CONSTRAINT quake_superseded_by_other CHECK ((superseded_by <> code)),
+    CONSTRAINT quake_time_range CHECK ((("time" >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND ("time" < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT quake_updated_range CHECK (((updated >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (updated < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT quake_withdrawn_at_range CHECK (((withdrawn_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (withdrawn_at < '10000-01-01 00:00:00+00'::timestamp with time zone)))
+);
+COMMENT ON TABLE quake.quake IS 'seismic events, one row each, as they are known now; every change is recorded in quake_version';
+COMMENT ON COLUMN quake.quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON COLUMN quake.quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.quake.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.quake.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
+COMMENT ON COLUMN quake.quake.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed, deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
+COMMENT ON COLUMN quake.quake.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.quake.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.quake."time" IS 'origin time';
+COMMENT ON COLUMN quake.quake.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.quake.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.quake.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.quake.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
+COMMENT ON COLUMN quake.quake.title IS 'headline for people';
+COMMENT ON COLUMN quake.quake.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.quake.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.quake.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.quake.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.quake.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
+COMMENT ON COLUMN quake.quake.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.quake.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.quake.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.quake.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.quake.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.quake.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.quake.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
+COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -400,7 +472,7 @@ CREATE FUNCTION quake.oldest_token() RETURNS text
 $$;
 COMMENT ON FUNCTION quake.oldest_token() IS 'the oldest token that is still valid; 0 if nothing was ever purged';
 CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) RETURNS record
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -658,7 +730,7 @@ end
 $$;
 COMMENT ON FUNCTION quake.quake__refuse_code_change() IS 'an event''s code is its identity: its history hangs on it';
 CREATE FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) RETURNS text
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
@@ -678,32 +750,63 @@ CREATE FUNCTION quake.request_refresh(feed text DEFAULT NULL::text) RETURNS bigi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+  asked text[];
   request bigint;
 begin
   if not exists (select from quake.feed f where f.name = request_refresh.feed or request_refresh.feed is null) then
     if exists (select from quake.feed f) then
-      raise exception 'unknown feed "%"', request_refresh.feed
+      raise exception 'unknown feed "%"', left(request_refresh.feed, 200)
         using errcode = 'QK005',
               detail = format('The feeds are %s.', (select string_agg(f.name, ', ' order by f.name) from quake.feed f));
     end if;
     raise exception 'there is no feed to refresh'
       using errcode = 'QK005', hint = 'A feed is known as soon as a worker ("quake-ingest run") polls it.';
   end if;
-  delete from quake.refresh_request r where r.requested_at < now() - interval '1 day';
-  request := nextval('quake.refresh_request_id');
   if request_refresh.feed is not null then
-    insert into quake.refresh_request (id, feed) values (request, request_refresh.feed);
+    asked := array[request_refresh.feed];
   else
-    -- A feed that nobody polls any more would never be done.
-    insert into quake.refresh_request (id, feed)
-    select request, s.name from quake.feed_status s
+    -- Who polls which feed takes a look at all locks. What was asked within the last second need not be
+    -- looked at again.
+    select r.id into request from quake.refresh_request r
+     where r.every_feed and r.done_at is null and r.begun_at is null
+       and r.requested_at > clock_timestamp() - interval '1 second'
+     order by r.id desc limit 1;
+    if found then
+      return request;
+    end if;
+    -- A feed that no worker polls any more would never be done.
+    select array_agg(s.name) into asked from quake.feed_status s
      where s.held or not exists (select from quake.feed_status o where o.held);
   end if;
-  perform pg_notify('quake_refresh', '');
+
+  -- The same question, to which no poll has begun to find the answer. Workers leave out what was asked
+  -- for ten minutes ago.
+  select r.id into request from quake.refresh_request r
+   where r.feed = any (asked) and r.done_at is null and r.begun_at is null
+     and r.every_feed = (request_refresh.feed is null)
+     and r.requested_at > clock_timestamp() - interval '9 minutes'
+     and not exists (select from quake.refresh_request o where o.id = r.id and o.feed <> all (asked))
+   group by r.id having count(*) = cardinality(asked)
+   order by r.id desc limit 1;
+  if found then
+    return request;
+  end if;
+
+  delete from quake.refresh_request r where r.requested_at < now() - interval '1 day';
+  delete from quake.refresh_request r
+   where r.done_at is not null
+     and r.id < (select d.id from quake.refresh_request d where d.done_at is not null
+                  order by d.id desc offset 1000 limit 1);
+  request := nextval('quake.refresh_request_id');
+  insert into quake.refresh_request (id, feed, every_feed)
+  select request, a.name, request_refresh.feed is null from unnest(asked) a (name);
+  if pg_notification_queue_usage() < 0.25 then
+    perform pg_notify('quake_refresh', '');
+  end if;
   return request;
 end
 $$;
-COMMENT ON FUNCTION quake.request_refresh(feed text) IS 'asks the workers to poll a feed now, or all of them; returns the number of the request, whose result comes in refresh_request. An unknown feed is an error with SQLSTATE QK005';
+COMMENT ON FUNCTION quake.request_refresh(feed text) IS 'asks the workers to poll a feed now, or all of them; returns the number of the request, whose result comes in refresh_request. A question that was asked already, and that no poll has begun to answer, has the same number. An unknown feed is an error with SQLSTATE QK005';
 CREATE FUNCTION quake.token__refuse_expired(p_token text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -767,7 +870,7 @@ begin
 end
 $_$;
 COMMENT ON FUNCTION quake.token_number(p_token text) IS 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future) otherwise';
-CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position" bigint, op text, changed text[], event quake.quake, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
+CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position" bigint, op text, changed text[], event quake.event, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -781,7 +884,7 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
                o.magnitude_type, o.place, o.time, o.updated, o.longitude, o.latitude, o.depth,
                o.title, o.url, o.detail, o.felt, o.cdi, o.mmi, o.alert, o.tsunami, o.sig, o.nst,
                o.dmin, o.rms, o.gap, o.ids, o.sources, o.types, o.as_of, o.validated,
-               o.withdrawn_at, o.superseded_by)::quake.quake as event
+               o.withdrawn_at, o.superseded_by)::quake.event as event
       from own o
     union all
     -- The truncates that took the event away.
@@ -812,6 +915,7 @@ CREATE TABLE quake.absence (
     since timestamp with time zone NOT NULL,
     withdrawn_at timestamp with time zone,
     asked_at timestamp with time zone,
+    CONSTRAINT absence_short_text_length CHECK ((GREATEST(octet_length(code), octet_length(feed)) <= 1024)),
     CONSTRAINT absence_snapshots_count CHECK ((snapshots > 0))
 );
 COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them';
@@ -837,7 +941,10 @@ CREATE TABLE quake.backfill (
     unchanged bigint DEFAULT 0 NOT NULL,
     rejected bigint DEFAULT 0 NOT NULL,
     duplicate bigint DEFAULT 0 NOT NULL,
+    lock_key bigint DEFAULT ((('x'::text || translate((gen_random_uuid())::text, '-'::text, ''::text)))::bit(64))::bigint NOT NULL,
     CONSTRAINT backfill_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
+    CONSTRAINT backfill_long_text_length CHECK ((octet_length(url) <= 65536)),
+    CONSTRAINT backfill_short_text_length CHECK ((octet_length(source) <= 1024)),
     CONSTRAINT backfill_span_order CHECK ((start_time < end_time)),
     CONSTRAINT backfill_span_whole CHECK (((start_time IS NULL) = (end_time IS NULL)))
 );
@@ -857,6 +964,7 @@ COMMENT ON COLUMN quake.backfill.updated IS 'events whose contents differed';
 COMMENT ON COLUMN quake.backfill.unchanged IS 'events left untouched';
 COMMENT ON COLUMN quake.backfill.rejected IS 'records that could not be taken; see import_reject';
 COMMENT ON COLUMN quake.backfill.duplicate IS 'records whose code came again later in the same answer';
+COMMENT ON COLUMN quake.backfill.lock_key IS 'key of the advisory lock of the session that works on the backfill';
 CREATE TABLE quake.backfill_file (
     path text NOT NULL,
     backfill_id bigint NOT NULL,
@@ -938,8 +1046,8 @@ COMMENT ON TABLE quake.change_transaction IS 'one row for each committed transac
 COMMENT ON COLUMN quake.change_transaction.token IS 'number of the transaction, in commit order; written token.nonce where it leaves the database';
 COMMENT ON COLUMN quake.change_transaction.nonce IS 'random, 8 hexadecimal digits: proves that a reader with this token continues this very history';
 COMMENT ON COLUMN quake.change_transaction.transaction_id IS 'ties the versions in quake_version to the transaction';
-COMMENT ON COLUMN quake.change_transaction.author IS 'who made the change, as the writer says it: set local quake.author = ...';
-COMMENT ON COLUMN quake.change_transaction.context IS 'what for, as the writer says it: set local quake.context = ...';
+COMMENT ON COLUMN quake.change_transaction.author IS 'who made the change, as the writer says it: set local quake.author = ...; cut after 200 characters';
+COMMENT ON COLUMN quake.change_transaction.context IS 'what for, as the writer says it: set local quake.context = ...; cut after 2,000 characters';
 COMMENT ON COLUMN quake.change_transaction.application_name IS 'application_name of the writing session';
 COMMENT ON COLUMN quake.change_transaction.database_user IS 'role the session had logged in as';
 COMMENT ON COLUMN quake.change_transaction.process_id IS 'process id of the server process that wrote';
@@ -950,6 +1058,9 @@ COMMENT ON COLUMN quake.change_transaction.updated IS 'updates that changed some
 COMMENT ON COLUMN quake.change_transaction.deleted IS 'events deleted';
 COMMENT ON COLUMN quake.change_transaction.truncated IS 'times the table was truncated';
 COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change, if one did';
+CREATE TABLE quake.commit_lock (
+);
+COMMENT ON TABLE quake.commit_lock IS 'empty: transactions that changed events lock it at their commit, one at a time';
 CREATE VIEW quake.current_quake AS
  SELECT quake.code,
     quake.net,
@@ -1037,8 +1148,11 @@ CREATE TABLE quake.feed (
     fresh_until timestamp with time zone,
     retry_after timestamp with time zone,
     last_import_id bigint,
+    lock_key integer DEFAULT ((('x'::text || "left"((gen_random_uuid())::text, 8)))::bit(32))::integer NOT NULL,
     CONSTRAINT feed_every_positive CHECK ((every > '00:00:00'::interval)),
-    CONSTRAINT feed_failures_count CHECK ((failures >= 0))
+    CONSTRAINT feed_failures_count CHECK ((failures >= 0)),
+    CONSTRAINT feed_long_text_length CHECK ((GREATEST(octet_length(url), octet_length(error)) <= 65536)),
+    CONSTRAINT feed_short_text_length CHECK ((GREATEST(octet_length(name), octet_length(etag), octet_length(last_modified)) <= 1024))
 );
 COMMENT ON TABLE quake.feed IS 'state of the feeds that workers poll';
 COMMENT ON COLUMN quake.feed.name IS 'the feed''s short name';
@@ -1055,6 +1169,7 @@ COMMENT ON COLUMN quake.feed.next_due IS 'when it is to be polled next, whicheve
 COMMENT ON COLUMN quake.feed.fresh_until IS 'until when the last answer is fresh, by the server''s word (Cache-Control, Expires); null: it does not say';
 COMMENT ON COLUMN quake.feed.retry_after IS 'until when the server wants to be left alone (Retry-After); a refresh does not ask before that either; null: it does not say';
 COMMENT ON COLUMN quake.feed.last_import_id IS 'the last import of it (import.id); null: none since this is recorded';
+COMMENT ON COLUMN quake.feed.lock_key IS 'second key of the advisory lock of the session that polls the feed; the first is 1903518059';
 CREATE VIEW quake.feed_status AS
  SELECT f.name,
     f.url,
@@ -1066,15 +1181,20 @@ CREATE VIEW quake.feed_status AS
     f.failures,
     f.error,
     f.last_import_id,
-    l.pid AS holder_pid,
-    a.application_name AS holder_application,
-    a.client_addr AS holder_address,
-    (l.pid IS NOT NULL) AS held
-   FROM ((quake.feed f
-     LEFT JOIN pg_locks l ON (((l.locktype = 'advisory'::text) AND l.granted AND (l.mode = 'ExclusiveLock'::text) AND (l.database = ( SELECT d.oid
-           FROM pg_database d
-          WHERE (d.datname = current_database()))) AND (l.classid = (1903518059)::oid) AND (l.objsubid = 2) AND ((l.objid)::bigint = ((quake.feed_lock_key(f.name))::bigint & '4294967295'::bigint)))))
-     LEFT JOIN pg_stat_activity a ON ((a.pid = l.pid)));
+    h.pid AS holder_pid,
+    h.application_name AS holder_application,
+    h.client_addr AS holder_address,
+    (h.pid IS NOT NULL) AS held
+   FROM (quake.feed f
+     LEFT JOIN ( SELECT l.objid,
+            a.pid,
+            a.application_name,
+            a.client_addr
+           FROM (pg_locks l
+             JOIN pg_stat_activity a ON ((a.pid = l.pid)))
+          WHERE ((l.locktype = 'advisory'::text) AND l.granted AND (l.mode = 'ExclusiveLock'::text) AND (l.database = ( SELECT d.oid
+                   FROM pg_database d
+                  WHERE (d.datname = current_database()))) AND (l.classid = (1903518059)::oid) AND (l.objsubid = 2) AND has_table_privilege(a.usesysid, 'quake.feed'::text, 'update'::text))) h ON (((h.objid)::bigint = ((f.lock_key)::bigint & '4294967295'::bigint))));
 COMMENT ON VIEW quake.feed_status IS 'the feeds, how they are, and which session polls each';
 COMMENT ON COLUMN quake.feed_status.name IS 'the feed''s short name';
 COMMENT ON COLUMN quake.feed_status.url IS 'where it is polled, without a password';
@@ -1145,9 +1265,11 @@ CREATE TABLE quake.import (
     CONSTRAINT import_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
     CONSTRAINT import_decision CHECK ((decision = ANY (ARRAY['applied'::text, 'discarded'::text]))),
     CONSTRAINT import_decision_whole CHECK ((((decision IS NULL) = (decided_at IS NULL)) AND ((decision IS NULL) OR (quarantined_at IS NOT NULL)))),
+    CONSTRAINT import_long_text_length CHECK ((GREATEST(octet_length(source), octet_length(quarantine_detail)) <= 65536)),
     CONSTRAINT import_quarantine_reason CHECK ((quarantine_reason = ANY (ARRAY['implausible times'::text, 'mass loss'::text, 'stale'::text, 'empty'::text, 'truncated'::text, 'damaged'::text]))),
     CONSTRAINT import_quarantine_untouched CHECK (((quarantined_at IS NULL) OR ((inserted = 0) AND (updated = 0) AND (superseded = 0) AND (withdrawn = 0) AND (restored = 0) AND (token IS NULL)))),
     CONSTRAINT import_quarantine_whole CHECK (((quarantined_at IS NULL) = (quarantine_reason IS NULL))),
+    CONSTRAINT import_short_text_length CHECK ((GREATEST(octet_length(feed), octet_length(format), octet_length(etag), octet_length(last_modified), octet_length(program), octet_length(scope), octet_length(decision)) <= 1024)),
     CONSTRAINT import_stale_unchanged CHECK ((stale <= unchanged))
 );
 COMMENT ON TABLE quake.import IS 'one row for each run of an import that reached the store, written in the transaction of its data';
@@ -1211,7 +1333,9 @@ CREATE TABLE quake.import_reject (
     record bigint NOT NULL,
     place text NOT NULL,
     reason text NOT NULL,
-    raw text NOT NULL
+    raw text NOT NULL,
+    CONSTRAINT import_reject_long_text_length CHECK ((GREATEST(octet_length(reason), octet_length(raw)) <= 65536)),
+    CONSTRAINT import_reject_short_text_length CHECK ((octet_length(place) <= 1024))
 );
 COMMENT ON TABLE quake.import_reject IS 'records of a feed that could not be taken';
 COMMENT ON COLUMN quake.import_reject.import_id IS 'the import (import.id)';
@@ -1237,7 +1361,8 @@ CREATE TABLE quake.quake_alias (
     code text NOT NULL,
     named_by text,
     as_of timestamp with time zone,
-    CONSTRAINT quake_alias_other CHECK ((id <> code))
+    CONSTRAINT quake_alias_other CHECK ((id <> code)),
+    CONSTRAINT quake_alias_short_text_length CHECK ((GREATEST(octet_length(id), octet_length(code), octet_length(named_by)) <= 1024))
 );
 COMMENT ON TABLE quake.quake_alias IS 'the other ids under which events have been seen (quake.ids); an event''s present code needs no row here';
 COMMENT ON COLUMN quake.quake_alias.id IS 'an id that is, or was, one of the event''s';
@@ -1282,10 +1407,7 @@ CREATE TABLE quake.quake_version (
     as_of timestamp with time zone,
     validated boolean,
     withdrawn_at timestamp with time zone,
-    superseded_by text,
-    CONSTRAINT quake_version_changed_present CHECK (((changed IS NULL) = (op <> 'update'::text))),
-    CONSTRAINT quake_version_code_present CHECK (((code IS NULL) = (op = 'truncate'::text))),
-    CONSTRAINT quake_version_op_known CHECK ((op = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text, 'truncate'::text])))
+    superseded_by text
 );
 COMMENT ON TABLE quake.quake_version IS 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
 COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; grows along each event''s versions and within a transaction';
@@ -1347,10 +1469,14 @@ CREATE TABLE quake.refresh_request (
     inserted bigint,
     updated bigint,
     error text,
+    begun_at timestamp with time zone,
+    every_feed boolean DEFAULT false NOT NULL,
+    CONSTRAINT refresh_request_long_text_length CHECK ((octet_length(error) <= 65536)),
     CONSTRAINT refresh_request_outcome_known CHECK ((outcome = ANY (ARRAY['imported'::text, 'not_modified'::text, 'bad_data'::text, 'unavailable'::text, 'failed'::text]))),
-    CONSTRAINT refresh_request_outcome_whole CHECK (((outcome IS NULL) = (done_at IS NULL)))
+    CONSTRAINT refresh_request_outcome_whole CHECK (((outcome IS NULL) = (done_at IS NULL))),
+    CONSTRAINT refresh_request_short_text_length CHECK ((GREATEST(octet_length(feed), octet_length(outcome)) <= 1024))
 );
-COMMENT ON TABLE quake.refresh_request IS 'requests to poll feeds now, a row for each feed asked for; kept for a day';
+COMMENT ON TABLE quake.refresh_request IS 'requests to poll feeds now, a row for each feed asked for; those that are done are kept for a day, the last thousand of them';
 COMMENT ON COLUMN quake.refresh_request.id IS 'number of the request, as request_refresh returned it';
 COMMENT ON COLUMN quake.refresh_request.feed IS 'the feed (feed.name)';
 COMMENT ON COLUMN quake.refresh_request.requested_at IS 'when it was asked for; a poll that began later answers it';
@@ -1363,6 +1489,8 @@ COMMENT ON COLUMN quake.refresh_request.seen IS 'records in the feed';
 COMMENT ON COLUMN quake.refresh_request.inserted IS 'events that were new';
 COMMENT ON COLUMN quake.refresh_request.updated IS 'events whose contents differed';
 COMMENT ON COLUMN quake.refresh_request.error IS 'what the poll failed of; null: it did not';
+COMMENT ON COLUMN quake.refresh_request.begun_at IS 'when a poll began that will answer it; later requests need another. null: none has';
+COMMENT ON COLUMN quake.refresh_request.every_feed IS 'whether all feeds were asked for at once';
 CREATE SEQUENCE quake.refresh_request_id
     START WITH 1
     INCREMENT BY 1
@@ -1393,9 +1521,11 @@ CREATE TABLE quake.watcher (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     moved_at timestamp with time zone DEFAULT now() NOT NULL,
     seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    role name DEFAULT CURRENT_USER,
     CONSTRAINT watcher_changes_count CHECK ((changes >= 0)),
     CONSTRAINT watcher_name_length CHECK (((length(name) >= 1) AND (length(name) <= 200))),
     CONSTRAINT watcher_nonce_form CHECK ((nonce ~ '^[0-9a-f]{8}$'::text)),
+    CONSTRAINT watcher_short_text_length CHECK ((octet_length(holder) <= 1024)),
     CONSTRAINT watcher_token_whole CHECK (((nonce IS NULL) = (token = 0)))
 );
 COMMENT ON TABLE quake.watcher IS 'durable cursors: how far watchers with a name have come; they hold a purge back';
@@ -1407,6 +1537,7 @@ COMMENT ON COLUMN quake.watcher.holder IS 'the process that moves the cursor: a 
 COMMENT ON COLUMN quake.watcher.created_at IS 'when the name was first used';
 COMMENT ON COLUMN quake.watcher.moved_at IS 'when the cursor last moved';
 COMMENT ON COLUMN quake.watcher.seen_at IS 'when its process was last heard of';
+COMMENT ON COLUMN quake.watcher.role IS 'the role that moves the cursor; null: whoever moves it next';
 CREATE VIEW quake.watcher_lag AS
  SELECT w.name,
         CASE
@@ -1502,7 +1633,9 @@ CREATE INDEX quake_time ON quake.quake USING btree ("time");
 CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);
 CREATE INDEX quake_version_truncate ON quake.quake_version USING btree (id) WHERE (op = 'truncate'::text);
 CREATE INDEX quake_withdrawn_at ON quake.quake USING btree (withdrawn_at) WHERE (withdrawn_at IS NOT NULL);
+CREATE INDEX refresh_request_done ON quake.refresh_request USING btree (id) WHERE (done_at IS NOT NULL);
 CREATE INDEX refresh_request_pending ON quake.refresh_request USING btree (feed) WHERE (done_at IS NULL);
+CREATE INDEX refresh_request_requested_at ON quake.refresh_request USING btree (requested_at);
 CREATE CONSTRAINT TRIGGER change_pending_10_number AFTER INSERT ON quake.change_pending DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION quake.change_pending__number();
 CREATE TRIGGER quake_10_refuse_code_change BEFORE UPDATE OF code ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
 CREATE TRIGGER quake_20_record_delete AFTER DELETE ON quake.quake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_delete();
@@ -1521,3 +1654,8 @@ ALTER TABLE ONLY quake.import_body
     ADD CONSTRAINT import_body_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.import_reject
     ADD CONSTRAINT import_reject_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;
+ALTER TABLE quake.watcher ENABLE ROW LEVEL SECURITY;
+CREATE POLICY watcher_made ON quake.watcher FOR INSERT WITH CHECK ((role = CURRENT_USER));
+CREATE POLICY watcher_moved ON quake.watcher FOR UPDATE USING (((role IS NULL) OR (role = CURRENT_USER))) WITH CHECK ((role = CURRENT_USER));
+CREATE POLICY watcher_removed ON quake.watcher FOR DELETE USING (true);
+CREATE POLICY watcher_seen ON quake.watcher FOR SELECT USING (true);

@@ -19,12 +19,20 @@ extension Connection {
   /// may run before that: the answer is then received first, and kept until another statement is sent
   /// ahead.
   ///
+  /// - Parameter limit: The most bytes that the answer may have, as for `executePrepared`.
   /// - Returns: What to take the answer with.
   public func sendAhead(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> AheadTicket {
     dropAhead()
-    try sendPrepared(statement, parameters, format)
+    guard !setsPath || !isIdle else {
+      // It has to be done within a transaction, which nobody would end while the caller works.
+      let answer = try executePrepared(statement, parameters, format: format, limit: limit)
+      ahead = .answered(answer.release())
+      aheadCount += 1
+      return AheadTicket(number: aheadCount)
+    }
+    try sendPrepared(statement, parameters, format, limit: limit)
     ahead = .underWay(statement)
     aheadCount += 1
     guard PQflush(connection) >= 0 else { throw lost() }
@@ -35,7 +43,7 @@ extension Connection {
   /// cannot go on with a long answer if nobody does.
   public func receiveAhead() throws(PostgresError) {
     guard case .underWay = ahead else { return }
-    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    try takeIn()
   }
 
   /// The answer to the statement sent ahead; nil if it is taken already, or another one was sent ahead
@@ -62,7 +70,7 @@ extension Connection {
       ahead = .answered(try lastResult(statement.text).release())
     } catch {
       ahead = .failed(error)
-      guard error.kind == .server else { throw error }
+      guard error.kind == .server || error.kind == .tooLarge else { throw error }
     }
   }
 

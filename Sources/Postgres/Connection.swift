@@ -15,12 +15,30 @@ public final class Connection {
   /// further use.
   public var interrupt: Int32?
   /// Whether statements may be prepared and kept. Behind a pooler that lends its sessions out for a
-  /// transaction each they may not.
+  /// transaction each they may not, and behind one of which that is not known.
   public var keepsStatements = true
+  /// Looks at statements that the server takes long to answer.
+  public var watch: StatementWatch?
+  /// Why the statement under way was cancelled, if it was.
+  var cancellation: PostgresError?
+  /// Whether each transaction has to begin with our search path, because the session did not.
+  var setsPath = false
+  /// The server process that runs our statements now, as far as is known.
+  var processID: Int32?
   private var prepared: [SQL: String] = [:]
   var ahead = Ahead.none
   /// How many statements have been sent ahead.
   var aheadCount = 0
+  /// Notifications that have arrived and have not been taken: the first of them, which tell as much as
+  /// all would. Anybody who may connect can send any number.
+  private var arrived: [Notification] = []
+  private static let mostNotifications = 64
+  /// How many bytes the answer to the statement under way may have; nil: any number.
+  private var answerLimit: Int?
+  /// How many have arrived.
+  private var answerBytes = 0
+  /// A server that does not stop at this many times the limit is left.
+  private static let answerTolerance = 8
 
   /// The form in which values are returned.
   public enum Format: Int32, Sendable {
@@ -38,36 +56,54 @@ public final class Connection {
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
   public init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
-    var connection = try Self.start(settings.parameters, with: PQconnectStartParams)
-    do throws(PostgresError) {
-      // Only libpq's own, blocking call goes on to the next host when one is silent.
-      if Self.option("host", of: connection)?.contains(",") == true {
-        let timeout = Self.ownTimeout(connection, default: settings.connectTimeout) ?? .zero
-        let several = try Self.start(
-          settings.parameters + [("connect_timeout", "\(timeout.components.seconds)")],
-          with: PQconnectdbParams)
-        PQfinish(connection)
-        connection = several
-      } else {
-        try Self.finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
-      }
-      guard PQstatus(connection) == CONNECTION_OK else {
-        throw PostgresError(connection: connection, doing: Self.connecting)
-      }
-    } catch {
-      PQfinish(connection)
-      throw error
-    }
     // Not before it is open: an initialiser that throws with all properties set runs `deinit`, which
     // would close it a second time.
-    self.connection = connection
-    // Notices (a table that exists already, ...) are for psql's users; ours get errors.
-    PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    connection = try Self.open(settings, wake: wake)
+    try lookAtSession(settings, wake: wake)
   }
 
   deinit {
     if case .answered(let result) = ahead { PQclear(result) }
     PQfinish(connection)
+  }
+
+  private static func open(
+    _ settings: ConnectionSettings, wake: Int32?
+  ) throws(PostgresError) -> OpaquePointer {
+    do throws(PostgresError) {
+      return try open(settings, settings.parameters(settingPath: true), wake: wake)
+    } catch {
+      // PgBouncer's words; it refuses what it does not know, or, from version 1.20 on, what it does not
+      // keep.
+      guard error.description.contains("unsupported startup parameter") else { throw error }
+      return try open(settings, settings.parameters(settingPath: false), wake: wake)
+    }
+  }
+
+  private static func open(
+    _ settings: ConnectionSettings, _ parameters: [(keyword: String, value: String)], wake: Int32?
+  ) throws(PostgresError) -> OpaquePointer {
+    var connection = try start(parameters, with: PQconnectStartParams)
+    do throws(PostgresError) {
+      // Only libpq's own, blocking call goes on to the next host when one is silent.
+      if option("host", of: connection)?.contains(",") == true {
+        let timeout = ownTimeout(connection, default: settings.connectTimeout) ?? .zero
+        let several = try start(
+          parameters + [("connect_timeout", "\(timeout.components.seconds)")],
+          with: PQconnectdbParams)
+        PQfinish(connection)
+        connection = several
+      } else {
+        try finishConnecting(connection, timeout: settings.connectTimeout, wake: wake)
+      }
+      guard PQstatus(connection) == CONNECTION_OK else {
+        throw PostgresError(connection: connection, doing: connecting)
+      }
+    } catch {
+      PQfinish(connection)
+      throw error
+    }
+    return connection
   }
 
   private static func finishConnecting(
@@ -88,7 +124,9 @@ public final class Connection {
         address = current
         deadline = timeout.map { Deadline(after: $0) }
       }
-      switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
+      let outcome = wait(PQsocket(connection), for: wanted, until: deadline, wake: wake)
+      // A server may always have something to say, and never come to an end.
+      switch outcome == .ready && deadline?.hasPassed == true ? .timedOut : outcome {
       case .ready: break
       case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
       case .timedOut:
@@ -108,7 +146,7 @@ public final class Connection {
 
   /// The `connect_timeout` of the conninfo or the environment, which libpq obeys only in its blocking
   /// call; nil: none.
-  private static func ownTimeout(
+  static func ownTimeout(
     _ connection: OpaquePointer, default standard: Duration
   ) -> Duration? {
     guard let value = option("connect_timeout", of: connection), let seconds = Int(value) else {
@@ -118,7 +156,7 @@ public final class Connection {
   }
 
   /// What libpq has made of the conninfo and the environment for a keyword; nil: nothing.
-  private static func option(_ keyword: String, of connection: OpaquePointer) -> String? {
+  static func option(_ keyword: String, of connection: OpaquePointer) -> String? {
     guard let options = PQconninfo(connection) else { return nil }
     defer { PQconninfoFree(options) }
     var option = options
@@ -131,17 +169,27 @@ public final class Connection {
 
   private static let connecting = "could not connect to the database"
 
-  private typealias ConnectCall = (
+  typealias ConnectCall = (
     UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?, Int32
   ) -> OpaquePointer?
 
-  private static func start(
-    _ parameters: [(keyword: String, value: String)], with call: ConnectCall
-  ) throws(PostgresError) -> OpaquePointer {
-    let connection = withCStrings(parameters.map { $0.keyword }) { keywords in
+  static func call(
+    _ call: ConnectCall, with parameters: [(keyword: String, value: String)]
+  ) -> OpaquePointer? {
+    withCStrings(parameters.map { $0.keyword }) { keywords in
       withCStrings(parameters.map { $0.value }) { values in call(keywords, values, 1) }
     }
-    guard let connection else { throw PostgresError(connection: nil, doing: connecting) }
+  }
+
+  private static func start(
+    _ parameters: [(keyword: String, value: String)], with function: ConnectCall
+  ) throws(PostgresError) -> OpaquePointer {
+    guard let connection = call(function, with: parameters) else {
+      throw PostgresError(connection: nil, doing: connecting)
+    }
+    // Notices (a table that exists already, ...) are for psql's users; ours get errors. libpq would
+    // print them as they come, whatever is in them.
+    PQsetNoticeReceiver(connection, { _, _ in }, nil)
     return connection
   }
 
@@ -157,7 +205,7 @@ public final class Connection {
     case woken
   }
 
-  private static func wait(
+  static func wait(
     _ socket: Int32, for events: Int16, until deadline: Deadline?, wake: Int32?
   ) -> WaitOutcome {
     // A tuple, because an array would be allocated for each wait. poll(2) passes over a descriptor
@@ -188,21 +236,14 @@ public final class Connection {
     wait(-1, for: 0, until: Deadline(after: duration), wake: wake)
   }
 
-  /// Takes the notifications that have arrived; never blocks.
+  /// Takes the notifications that have arrived, at most the first 64; never blocks.
   ///
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
   public func takeNotifications() throws(PostgresError) -> [Notification] {
     guard PQconsumeInput(connection) == 1 else { throw lost() }
-    var notifications: [Notification] = []
-    while let notification = PQnotifies(connection) {
-      notifications.append(
-        Notification(
-          channel: String(cString: notification.pointee.relname),
-          payload: String(cString: notification.pointee.extra),
-          processID: notification.pointee.be_pid))
-      PQfreemem(notification)
-    }
-    return notifications
+    collectNotifications()
+    defer { arrived.removeAll() }
+    return arrived
   }
 
   /// Drops the notifications that have arrived; never blocks.
@@ -210,13 +251,22 @@ public final class Connection {
   /// - Returns: Whether there were any.
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
   public func dropNotifications() throws(PostgresError) -> Bool {
-    guard PQconsumeInput(connection) == 1 else { throw lost() }
-    var wereAny = false
+    try !takeNotifications().isEmpty
+  }
+
+  /// Takes the notifications that libpq has parsed out of its hands, where they would pile up.
+  private func collectNotifications() {
     while let notification = PQnotifies(connection) {
-      wereAny = true
-      PQfreemem(notification)
+      defer { PQfreemem(notification) }
+      // They are no part of the answer that they came with.
+      answerBytes -= strlen(notification.pointee.relname) + strlen(notification.pointee.extra)
+      guard arrived.count < Self.mostNotifications else { continue }
+      arrived.append(
+        Notification(
+          channel: String(cString: notification.pointee.relname),
+          payload: String(cString: notification.pointee.extra),
+          processID: notification.pointee.be_pid))
     }
-    return wereAny
   }
 
   // MARK: - Statements
@@ -232,13 +282,16 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
     try settle()
-    try send(statement, parameters, format)
-    return try lastResult(statement.text)
+    return try inPath { () throws(PostgresError) in
+      try send(statement, parameters, format)
+      return try lastResult(statement.text)
+    }
   }
 
   private func send(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
+    expectAnswer(limit: limit)
     let sent = withCStrings(parameters.map(\.textForm)) { values in
       PQsendQueryParams(
         connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
@@ -246,29 +299,41 @@ public final class Connection {
     guard sent == 1 else { throw lost() }
   }
 
+  private func expectAnswer(limit: Int?) {
+    answerLimit = limit
+    answerBytes = 0
+  }
+
   /// Runs one statement that is prepared at its first use and kept with the connection.
+  ///
+  /// - Parameter limit: The most bytes that the answer may have, about; nil: any number. A statement
+  ///   whose answer has more is cancelled, with an error of kind `tooLarge`.
   @discardableResult
   public func executePrepared(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try settle()
-    try sendPrepared(statement, parameters, format)
-    return try lastResult(statement.text)
+    return try inPath { () throws(PostgresError) in
+      try sendPrepared(statement, parameters, format, limit: limit)
+      return try lastResult(statement.text)
+    }
   }
 
   func sendPrepared(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
-    guard keepsStatements else { return try send(statement, parameters, format) }
+    guard keepsStatements else { return try send(statement, parameters, format, limit: limit) }
     let name: String
     if let known = prepared[statement] {
       name = known
     } else {
       name = "quake_\(prepared.count + 1)"
+      expectAnswer(limit: nil)
       guard PQsendPrepare(connection, name, statement.text, 0, nil) == 1 else { throw lost() }
       _ = try lastResult(statement.text)
       prepared[statement] = name
     }
+    expectAnswer(limit: limit)
     let sent = withCStrings(parameters.map(\.textForm)) { values in
       PQsendQueryPrepared(
         connection, name, Int32(parameters.count), values, nil, nil, format.rawValue)
@@ -280,8 +345,13 @@ public final class Connection {
   /// the whole script is one transaction.
   public func executeScript(_ script: SQL) throws(PostgresError) {
     try settle()
+    _ = try inPath { () throws(PostgresError) in try runScript(script) }
+  }
+
+  func runScript(_ script: SQL) throws(PostgresError) -> QueryResult {
+    expectAnswer(limit: nil)
     guard PQsendQuery(connection, script.text) == 1 else { throw lost() }
-    _ = try lastResult(script.text, isScript: true)
+    return try lastResult(script.text, isScript: true)
   }
 
   /// Runs a query and hands its rows over in small results as they come, so that memory does not
@@ -293,30 +363,86 @@ public final class Connection {
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try settle()
+    let hasBegun = try enterPath()
+    do {
+      try streamRows(statement, parameters, format, body)
+    } catch {
+      abandonPath(hasBegun)
+      throw error
+    }
+    try leavePath(hasBegun)
+  }
+
+  private func streamRows(
+    _ statement: SQL, _ parameters: [Parameter], _ format: Format,
+    _ body: (borrowing QueryResult) throws -> Void
+  ) throws {
     try send(statement, parameters, format)
-    guard quake_pq_stream_rows(connection, 256) == 1 else { throw lost() }
+    guard quake_pq_stream_rows(connection, Self.rowsOfPart) == 1 else { throw lost() }
     var failure: (any Error)?
-    while let result = try nextResult() {
+    var ends = 0
+    // A server that goes on sending rows after the query was cancelled is not listened to for long.
+    var patience: Deadline?
+    while let result = try nextResult(until: patience) {
       let status = PQresultStatus(result)
       if quake_pq_is_partial(status) != 0 {
         let rows = QueryResult(owning: result)
-        guard failure == nil else { continue }
+        guard failure == nil else {
+          if patience?.hasPassed == true { break }
+          continue
+        }
         do {
           try body(rows)
         } catch {
           failure = error
-          try? cancelHandle?.cancel()
+          patience = Deadline(after: CancelHandle.patience)
+          cancelHandle?.cancel(within: CancelHandle.patience)
         }
-      } else if status == PGRES_TUPLES_OK {
-        PQclear(result)
-      } else {
-        let error = PostgresError(
-          result: result, connection: connection, statement: statement.text)
-        PQclear(result)
-        if failure == nil { failure = error }
+        continue
       }
+      ends += 1
+      if status == PGRES_TUPLES_OK, ends == 1 {
+        PQclear(result)
+        continue
+      }
+      let error =
+        unexpected(result, ends)
+        ?? PostgresError(
+          result: result, connection: connection, statement: statement.text)
+      PQclear(result)
+      if failure == nil { failure = named(error) }
+      if ends > Self.mostResults || Self.isCopy(status) { break }
     }
+    cancellation = nil
     if let failure { throw failure }
+    // Rows without their end may not be all.
+    guard ends > 0 else { throw Self.confused("without an end") }
+  }
+
+  /// How many rows of a query come at a time. With the longest texts that the schema allows they take
+  /// some megabytes.
+  private static let rowsOfPart: Int32 = 8
+
+  /// A server that answers a statement with more results than these does not mean to end.
+  private static let mostResults = 10_000
+
+  private static func isCopy(_ status: ExecStatusType) -> Bool {
+    status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH
+  }
+
+  /// What to say of a result that no query has.
+  private func unexpected(_ result: OpaquePointer, _ number: Int) -> PostgresError? {
+    let status = PQresultStatus(result)
+    guard Self.isCopy(status) || status == PGRES_TUPLES_OK else { return nil }
+    return Self.confused(
+      Self.isCopy(status) ? "with a COPY" : "with \(number) results")
+  }
+
+  /// The server does not keep to the protocol, or is none.
+  private static func confused(_ how: String) -> PostgresError {
+    PostgresError(
+      kind: .connection, message: "the database answered a statement \(how)",
+      hint: "What answers there does not behave like a PostgreSQL server.")
   }
 
   func lost() -> PostgresError {
@@ -324,27 +450,38 @@ public final class Connection {
   }
 
   /// The next result of the statement under way, or nil at its end.
-  private func nextResult() throws(PostgresError) -> OpaquePointer? {
+  ///
+  /// - Parameter limit: When to give up at the latest.
+  private func nextResult(until limit: Deadline? = nil) throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
-      let deadline = answerTimeout.map { Deadline(after: $0) }
+      var patience = Patience(self, until: limit)
+      var flood = AnswerFlood()
       repeat {
-        switch Self.wait(
-          PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
-        {
-        case .ready: break
-        case .timedOut:
-          throw PostgresError(
-            kind: .timeout, message: "no answer from the database",
-            hint: "The server or the network to it has stopped.")
-        case .woken:
-          try? cancelHandle?.cancel()
-          throw PostgresError(kind: .interrupted, message: "the statement was interrupted")
-        }
-        guard PQconsumeInput(connection) == 1 else { throw lost() }
+        try wait(for: Int16(POLLIN), &patience)
+        try takeIn()
+        try flood.check(connection, until: patience.deadline)
       } while PQisBusy(connection) != 0
     }
     return PQgetResult(connection)
   }
+
+  /// Takes in what has arrived of the answer to the statement under way; never blocks, but to cancel a
+  /// statement whose answer has become too large. libpq keeps an answer as a whole.
+  func takeIn() throws(PostgresError) {
+    if let answerLimit {
+      answerBytes += Int(quake_pq_available(connection))
+      if answerBytes > answerLimit, cancellation == nil {
+        cancellation = Self.tooLarge
+        cancelHandle?.cancel(within: CancelHandle.patience)
+      }
+      guard answerBytes <= answerLimit * Self.answerTolerance else { throw Self.tooLarge }
+    }
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    collectNotifications()
+  }
+
+  private static let tooLarge = PostgresError(
+    kind: .tooLarge, message: "the answer of the database is too large")
 
   /// Reads results to the end of the statement; the last one, or the first error.
   ///
@@ -358,9 +495,18 @@ public final class Connection {
     var last: OpaquePointer?
     var failure: PostgresError?
     var statementsDone = 0
+    var count = 0
+    var isCopy = false
     var known = first
     while let result = try known == nil ? nextResult() : known {
       known = nil
+      count += 1
+      guard count <= (isScript ? Self.mostResults : 10), PQresultStatus(result) != PGRES_COPY_BOTH
+      else {
+        PQclear(result)
+        PQclear(last)
+        throw Self.confused(count == 1 ? "with a COPY" : "with \(count) results")
+      }
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
         statementsDone += 1
@@ -371,6 +517,7 @@ public final class Connection {
         // Left in this state the connection would wait for data for ever.
         PQclear(last)
         last = nil
+        isCopy = true
         PQputCopyEnd(connection, "COPY is run by copyIn")
       case PGRES_COPY_OUT:
         // In this state it would answer the same again and again until the data have been taken.
@@ -379,12 +526,9 @@ public final class Connection {
         if failure == nil {
           failure = PostgresError(kind: .server, message: "COPY to the client is not supported")
         }
-        try? cancelHandle?.cancel()
-        var row: UnsafeMutablePointer<CChar>?
-        while PQgetCopyData(connection, &row, 0) > 0 {
-          PQfreemem(row)
-          row = nil
-        }
+        PQclear(result)
+        try dropCopy()
+        continue
       default:
         if failure == nil {
           failure = PostgresError(result: result, connection: connection, statement: statement)
@@ -392,7 +536,11 @@ public final class Connection {
       }
       PQclear(result)
     }
+    // A server that keeps to the protocol complains of the end of the data.
+    if isCopy, failure == nil { failure = Self.confused("with a COPY") }
+    defer { cancellation = nil }
     if var failure {
+      failure = named(failure)
       if isScript, failure.line == nil {
         failure.line = SQLScript.line(ofStatement: statementsDone, in: statement)
       }
@@ -405,6 +553,24 @@ public final class Connection {
 
   // MARK: - COPY
 
+  /// Has the server end a COPY to the client, and drops what comes of it.
+  private func dropCopy() throws(PostgresError) {
+    cancelHandle?.cancel(within: CancelHandle.patience)
+    let deadline = Deadline(after: CancelHandle.patience)
+    var row: UnsafeMutablePointer<CChar>?
+    while true {
+      let count = PQgetCopyData(connection, &row, 1)
+      guard count >= 0 else { return }
+      PQfreemem(row)
+      row = nil
+      guard !deadline.hasPassed else { throw Self.confused("with a COPY that does not end") }
+      if count == 0 {
+        _ = Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
+        guard PQconsumeInput(connection) == 1 else { throw lost() }
+      }
+    }
+  }
+
   /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that `body` writes. When `body` throws,
   /// the COPY is aborted, nothing of it stays, and the error goes on to the caller.
   ///
@@ -414,6 +580,22 @@ public final class Connection {
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
     try settle()
+    let hasBegun = try enterPath()
+    let count: Int
+    do {
+      count = try copyRows(statement, body)
+    } catch {
+      abandonPath(hasBegun)
+      throw error
+    }
+    try leavePath(hasBegun)
+    return count
+  }
+
+  private func copyRows(
+    _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
+  ) throws -> Int {
+    expectAnswer(limit: nil)
     guard PQsendQuery(connection, statement.text) == 1 else { throw lost() }
     guard let start = try nextResult() else { throw lost() }
     guard PQresultStatus(start) == PGRES_COPY_IN else {
@@ -421,12 +603,15 @@ public final class Connection {
       throw PostgresError(kind: .server, message: "the statement is not a COPY from the client")
     }
     PQclear(start)
+    // The server may stop reading, as it does while it waits for a lock: libpq itself would wait then
+    // without looking at anything else.
+    PQsetnonblocking(connection, 1)
     var writer = CopyWriter(connection: self)
     do {
       try body(&writer)
       try writer.finish()
     } catch {
-      PQputCopyEnd(connection, Self.abort)
+      _ = try? endCopy(Self.abort)
       do throws(PostgresError) {
         _ = try lastResult(statement.text)
       } catch let verdict {
@@ -436,11 +621,19 @@ public final class Connection {
       }
       throw error
     }
-    guard PQputCopyEnd(connection, nil) == 1 else { throw lost() }
+    try endCopy(nil)
     return try lastResult(statement.text).affectedRows
   }
 
   private static let abort = "aborted by the client"
+
+  private func endCopy(_ error: String?) throws(PostgresError) {
+    // The server's own error, if there is one, comes as the result.
+    let isSent = PQputCopyEnd(connection, error) == 1
+    if isSent { try flush() }
+    PQsetnonblocking(connection, 0)
+    guard isSent || error != nil else { throw lost() }
+  }
 
   func putCopyData(_ values: borrowing CopyValues) throws(PostgresError) {
     var isSent = true
@@ -449,6 +642,20 @@ public final class Connection {
       isSent = PQputCopyData(connection, base, Int32(bytes.count)) == 1
     }
     guard isSent else { throw lost() }
+    try flush()
+  }
+
+  /// Sends what is left to send.
+  private func flush() throws(PostgresError) {
+    var left = PQflush(connection)
+    guard left > 0 else { return }
+    var patience = Patience(self)
+    while left > 0 {
+      try wait(for: Int16(POLLIN | POLLOUT), &patience)
+      guard PQconsumeInput(connection) == 1 else { throw lost() }
+      left = PQflush(connection)
+    }
+    guard left == 0 else { throw lost() }
   }
 
   // MARK: - Transactions
@@ -485,12 +692,19 @@ public final class Connection {
   public func begin(
     _ isolation: Isolation = .readCommitted, readOnly: Bool = false
   ) throws(PostgresError) {
-    switch (isolation, readOnly) {
-    case (.readCommitted, false): try execute("begin isolation level read committed read write")
-    case (.readCommitted, true): try execute("begin isolation level read committed read only")
-    case (.repeatableRead, false): try execute("begin isolation level repeatable read read write")
-    case (.repeatableRead, true): try execute("begin isolation level repeatable read read only")
+    let begin: SQL =
+      switch (isolation, readOnly) {
+      case (.readCommitted, false): "begin isolation level read committed read write"
+      case (.readCommitted, true): "begin isolation level read committed read only"
+      case (.repeatableRead, false): "begin isolation level repeatable read read write"
+      case (.repeatableRead, true): "begin isolation level repeatable read read only"
+      }
+    guard setsPath else {
+      try execute(begin)
+      return
     }
+    try settle()
+    try beginInPath(begin)
   }
 
   /// Commits the transaction that is open. When it throws there is none any more; when the connection
@@ -506,7 +720,8 @@ public final class Connection {
       }
     } catch {
       var error = error
-      if error.kind != .server {
+      // What the server has refused, it has rolled back; so it has when it was told to give up.
+      if error.kind != .server, error.sqlState != PostgresError.cancelled {
         error.detail =
           (error.detail.map { $0 + " " } ?? "")
           + "Whether the transaction was committed is not known."
@@ -523,6 +738,9 @@ public final class Connection {
   }
 
   // MARK: - About the connection
+
+  /// Whether nobody else can have had the session before, as behind a pooler.
+  public var hasNewSession: Bool { !setsPath }
 
   /// A handle that cancels the running statement from another thread.
   public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }

@@ -16,10 +16,15 @@ public struct ConnectionSettings: Sendable {
     self.applicationName = applicationName
   }
 
+  /// Where every name of a statement is looked up: in PostgreSQL's own schema, and last among the
+  /// session's temporary objects. Whatever is not there is written with its schema, so that nobody who
+  /// may create objects in a schema decides what a name of ours means.
+  static let searchPath = "pg_catalog,pg_temp"
+
   /// Keywords and values for libpq. What stands after `dbname` overrides the user's, what stands
   /// before it does not. A silent server is found within 15 s: a probe after 5 s, then each 3 s, and
   /// sent data must be acknowledged within 15 s.
-  var parameters: [(keyword: String, value: String)] {
+  private var ownParameters: [(keyword: String, value: String)] {
     [
       ("fallback_application_name", applicationName),
       ("keepalives", "1"), ("keepalives_idle", "5"), ("keepalives_interval", "3"),
@@ -27,6 +32,34 @@ public struct ConnectionSettings: Sendable {
       ("dbname", conninfo),
       ("client_encoding", "UTF8"),
     ]
+  }
+
+  /// Keywords and values for libpq.
+  ///
+  /// - Parameter setsPath: Whether the server is asked to begin the session with our search path; a
+  ///   pooler may refuse to.
+  func parameters(settingPath setsPath: Bool) -> [(keyword: String, value: String)] {
+    guard setsPath else { return ownParameters }
+    let option = "-c search_path=\(Self.searchPath)"
+    // The last of two settings counts.
+    let options = userOptions.map { "\($0) \(option)" } ?? option
+    return ownParameters + [("options", options)]
+  }
+
+  /// The `options` that libpq takes from the conninfo, a service file or `PGOPTIONS`.
+  ///
+  /// Libpq tells what it makes of all of them for a connection only. This one has two addresses for one
+  /// host, and is given up before it begins.
+  private var userOptions: String? {
+    let parameters = ownParameters + [("host", "none"), ("hostaddr", ",")]
+    guard let connection = Connection.call(PQconnectStartParams, with: parameters) else {
+      return nil
+    }
+    defer { PQfinish(connection) }
+    guard let options = Connection.option("options", of: connection), !options.isEmpty else {
+      return nil
+    }
+    return options
   }
 
   /// Checks the conninfo's form without connecting.

@@ -31,6 +31,9 @@ public struct QueryResult: ~Copyable {
   /// How many rows there are.
   public var rowCount: Int { Int(PQntuples(result)) }
 
+  /// How many bytes of memory it takes.
+  public var memorySize: Int { Int(PQresultMemorySize(result)) }
+
   /// How many columns each row has.
   public var columnCount: Int { Int(PQnfields(result)) }
 
@@ -41,7 +44,9 @@ public struct QueryResult: ~Copyable {
 
   /// How many rows the statement inserted, updated, deleted or copied; 0 for any other.
   public var affectedRows: Int {
-    PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    let count = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    // So that whoever adds up what a server says comes to an end of neither the digits nor the rows.
+    return min(max(0, count), 1 << 48)
   }
 
   /// Whether a value is null.

@@ -18,7 +18,7 @@ public final class BodySpool: ByteSource {
   /// Keeps what is read from `source` in a file in `folder`.
   ///
   /// - Throws: `.unreadable` if there can be no file.
-  public init(_ source: any ByteSource, folder: String = "/tmp") throws(FeedError) {
+  public init(_ source: any ByteSource, in folder: String) throws(FeedError) {
     self.source = source
     file = try UnnamedFile.create(in: folder)
   }

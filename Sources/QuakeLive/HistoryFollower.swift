@@ -60,6 +60,7 @@ final class HistoryFollower {
           try body($0)
         }
         mayHaveGrown = !isAtEnd
+        try listener?.hasRead(foundChanges: count > 0)
         if count > 0 { return isAtEnd }
       }
     }
@@ -112,8 +113,7 @@ final class HistoryFollower {
       listener = try ChangeListener(connection: connection, session: session)
       standbyCheck = Deadline(after: Self.standbyPatience)
       mayHaveGrown = true
-    } else if session == .own, listener?.isListening == false {
-      try listener?.resume()
+    } else if try listener?.resume() == true {
       mayHaveGrown = true
     }
   }

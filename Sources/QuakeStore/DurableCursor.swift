@@ -24,7 +24,8 @@ public struct DurableCursor {
   public func take(over connection: Connection) throws -> HistoryPlace? {
     let row = try connection.execute(
       """
-      update quake.watcher set holder = $2, seen_at = now() where name = $1
+      update quake.watcher set holder = $2, seen_at = now(), role = coalesce(role, current_user)
+       where name = $1
       returning case when token = 0 then '0' else token || '.' || nonce end, changes
       """, [.text(name), .text(holder)])
     guard row.rowCount > 0 else { return nil }
@@ -37,9 +38,33 @@ public struct DurableCursor {
 
   /// Moves the cursor to where its watcher begins; makes it if the name is new.
   ///
-  /// - Throws: `StoreError` of kind `replaced` if another process has taken it.
+  /// - Throws: `StoreError` of kind `replaced` if another process has taken it, `PostgresError` with
+  ///   SQLSTATE 42501 if the name is another role's.
   public func begin(at place: HistoryPlace, over connection: Connection) throws {
-    let begun = try connection.execute(
+    let rows: Int
+    do throws(PostgresError) {
+      rows = try insert(place, over: connection)
+    } catch {
+      guard error.sqlState == "42501", let role = try role(over: connection) else { throw error }
+      throw PostgresError(
+        kind: .server, sqlState: error.sqlState,
+        message: "cursor \"\(name)\" belongs to role \"\(role)\"",
+        hint: "Give the watcher another name, or run it as that role.")
+    }
+    try check(rows)
+  }
+
+  /// The role that the cursor belongs to; nil if there is none of that name.
+  private func role(over connection: Connection) throws(PostgresError) -> String? {
+    let row = try connection.execute(
+      "select role from quake.watcher where name = $1", [.text(name)])
+    return row.rowCount > 0 ? row.text(0, 0) : nil
+  }
+
+  private func insert(
+    _ place: HistoryPlace, over connection: Connection
+  ) throws(PostgresError) -> Int {
+    try connection.execute(
       """
       insert into quake.watcher as w (name, holder, token, nonce, changes)
       values ($1, $2, $3, $4, $5)
@@ -47,8 +72,8 @@ public struct DurableCursor {
          set token = excluded.token, nonce = excluded.nonce, changes = excluded.changes,
              moved_at = now(), seen_at = now()
        where w.holder = excluded.holder
-      """, parameters(place))
-    try check(begun.affectedRows)
+      """, parameters(place)
+    ).affectedRows
   }
 
   /// Moves the cursor. A crash of the server may take the last moves back: then some changes come

@@ -1,7 +1,8 @@
 public import Postgres
 
 /// The advisory locks under which feeds are polled: each by one session at a time, the one that imports
-/// it, so that a lost connection loses both.
+/// it, so that a lost connection loses both. Only sessions of roles that may poll feeds count: the lock
+/// of any other is left to it, and the feed gets another.
 public enum FeedLock {
   /// The session that polls a feed, as the others see it.
   public struct Holder: Sendable, Equatable {
@@ -26,19 +27,39 @@ public enum FeedLock {
   /// A snapshot may take so many times longer to come than a session may be idle.
   private static let copyPatience = 20.0
 
+  /// A feed whose lock this session has taken.
+  public struct Taken: Sendable, Equatable {
+    /// The feed.
+    public let feed: String
+    /// The session of a role that may not poll feeds, which held the lock that the feed had until then;
+    /// nil: none did.
+    public let displaced: ForeignSession?
+  }
+
+  /// A session that held a feed's lock, of a role that may not poll feeds.
+  public struct ForeignSession: Sendable, Equatable {
+    /// Process id of its server process; nil: a prepared transaction held the lock.
+    public let processID: Int?
+    /// Its role; nil: it is not known.
+    public let role: String?
+  }
+
   /// Tries for the locks of feeds, without waiting, in one statement.
   ///
   /// - Returns: Those that are now held over this connection.
   public static func take(
     _ feeds: [String], over connection: Connection
-  ) throws(PostgresError) -> [String] {
-    // The first key is 'quak' in ASCII.
+  ) throws(PostgresError) -> [Taken] {
     let result = try connection.executePrepared(
-      """
-      select name from unnest($1::text[]) f (name)
-       where pg_try_advisory_lock(1903518059, quake.feed_lock_key(name))
-      """, [.array(feeds)])
-    return (0..<result.rowCount).compactMap { result.text($0, 0) }
+      "select feed, foreign_pid, foreign_role from quake.feed_lock__take($1::text[])",
+      [.array(feeds)])
+    return (0..<result.rowCount).map { row in
+      let displaced = result.integer(row, 1).map { processID in
+        ForeignSession(
+          processID: processID == 0 ? nil : Int(processID), role: result.text(row, 2))
+      }
+      return Taken(feed: result.text(row, 0) ?? "", displaced: displaced)
+    }
   }
 
   /// Looks at the sessions that hold the locks of feeds.

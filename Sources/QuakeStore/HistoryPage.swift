@@ -10,8 +10,12 @@ internal import QuakeModel
 struct HistoryPage {
   /// How large a page may be.
   struct Limits {
-    /// Rows in a page: about a megabyte with long texts.
+    /// Rows in a page.
     var rows = 500
+    /// Bytes in a page. One that would have more is given up for a smaller one.
+    var bytes = 4 << 20
+    /// Rows in a smaller one: with the longest texts that the schema allows, a megabyte each.
+    var smallRows = 2
     /// Versions that are looked at for a page.
     var scanned = 10_000
     /// With more codes than this it is better to walk through the transactions.

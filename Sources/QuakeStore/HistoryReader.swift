@@ -18,7 +18,9 @@ public struct HistoryReader {
   private var done: Int64
   /// The row handed over last, and the one after which a page was asked for ahead.
   private var last: Row?
-  private var ahead: (row: Row, ticket: Connection.AheadTicket)?
+  private var ahead: (row: Row, size: PageSize, ticket: Connection.AheadTicket)?
+  /// How many rows the next page has.
+  private var size = PageSize.full
   private var pace = ReadingPace()
   /// Whether the page asked for last reached the end of the history.
   private var isAtEnd = false
@@ -98,14 +100,16 @@ public struct HistoryReader {
   /// - Returns: Whether the end of the history was reached, as it was after the call began.
   /// - Throws: `StoreError` of kind `token` if what comes next has been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+    let asked = ahead?.size ?? size
     if let page = try takeAhead() {
-      try handOver(page, body)
+      try handOver(page, of: asked, body)
       // It was asked for before the call began: more may have come since.
       return false
     }
     let page = try askForPage()
-    try handOver(page, body)
-    return page.rowCount < Self.pageSize
+    let size = size
+    try handOver(page, of: size, body)
+    return page.rowCount < size.rows
   }
 
   /// The page that was asked for while the last one was being handed over, if it is the next one: the
@@ -119,6 +123,10 @@ public struct HistoryReader {
       // Asking ahead does not know yet whether the last transaction is done, and so asks for more of
       // the history than may be needed.
       if StoreError(token: error) != nil { return nil }
+      if error.kind == .tooLarge {
+        size = .small
+        return nil
+      }
       throw error
     }
   }
@@ -136,15 +144,21 @@ public struct HistoryReader {
     // What comes after a full page, or to begin with, is old for other reasons.
     let age = isAtEnd && page.rowCount > 0 ? try HistoryRow.age(page, 0) : nil
     pace.add(answerAfter: answerTime, isEmpty: page.rowCount == 0, age: age)
-    isAtEnd = page.rowCount < Self.pageSize
+    isAtEnd = page.rowCount < size.rows
     return page
   }
 
-  private func ask(_ from: Row) throws -> QueryResult {
-    do throws(PostgresError) {
-      return try connection.executePrepared(Self.page, Self.parameters(from), format: .binary)
-    } catch {
-      throw StoreError(token: error) ?? error
+  private mutating func ask(_ from: Row) throws -> QueryResult {
+    while true {
+      do throws(PostgresError) {
+        return try connection.executePrepared(
+          size.statement, Self.parameters(from), format: .binary, limit: PageSize.limit)
+      } catch {
+        guard error.kind == .tooLarge, size == .full else {
+          throw StoreError(token: error) ?? error
+        }
+        size = .small
+      }
     }
   }
 
@@ -160,15 +174,17 @@ public struct HistoryReader {
   }
 
   private mutating func handOver(
-    _ page: borrowing QueryResult, _ body: (Change) throws -> Void
+    _ page: borrowing QueryResult, of asked: PageSize, _ body: (Change) throws -> Void
   ) throws {
     let count = page.rowCount
-    if count == Self.pageSize, let number = page.binaryInteger(count - 1, HistoryRow.token),
+    if asked == .small, page.memorySize < PageSize.smallRows { size = .full }
+    if count == asked.rows, let number = page.binaryInteger(count - 1, HistoryRow.token),
       let version = page.binaryInteger(count - 1, HistoryRow.version)
     {
       let row = Row(transaction: number, version: version)
-      let ticket = try connection.sendAhead(Self.page, Self.parameters(row), format: .binary)
-      ahead = (row, ticket)
+      let ticket = try connection.sendAhead(
+        size.statement, Self.parameters(row), format: .binary, limit: PageSize.limit)
+      ahead = (row, size, ticket)
     }
     for row in 0..<count {
       try handOver(page, row: row, body)
@@ -224,33 +240,55 @@ public struct HistoryReader {
       hint: "Please report this.")
   }
 
-  /// Rows in a page: about a megabyte with long texts.
+  /// How much a page holds: a number of rows, and a number of bytes, at which a full page is given up for
+  /// a small one. So memory does not depend on how long the texts are that somebody has stored.
+  private enum PageSize {
+    /// Rows as they usually are: 500 of them have some hundred kilobytes.
+    case full
+    /// Rows with the longest texts that the schema allows: a megabyte each, with the old values.
+    case small
+
+    var rows: Int { self == .full ? HistoryReader.pageSize : 2 }
+    var statement: SQL { self == .full ? HistoryReader.page : HistoryReader.smallPage }
+
+    /// Bytes that a page may have.
+    static let limit = 4 << 20
+    /// A small page with fewer bytes ends the small pages.
+    static let smallRows = 64 << 10
+  }
+
+  /// Rows in a full page.
   static let pageSize = 500
+
+  private static let page = page(of: pageSize)
+  private static let smallPage = page(of: PageSize.small.rows)
 
   /// One statement, one round trip. The transactions come through their primary key, each one's
   /// versions through theirs, which is what keeps 1,000 small transactions as quick as one large one;
   /// the limits are constants so that the planner knows. The transaction the last page ended in is
   /// read again, hence one more of them than rows. Whether a purge has reached the place is asked in
   /// the same statement, and so of the same snapshot; the function is called only to say that one has.
-  private static let page = SQL(
-    trusted: """
-      select \(HistoryRow.columns(previous: """
-        (select p from quake.quake_version p
-                where v.op = 'update' and p.code = v.code and p.id < v.id
-                order by p.id desc limit 1)
-        """))
-        from (select t as row, t.token, t.transaction_id, t.client_address
-                from quake.change_transaction t
-               where (select case when $1 - 1 < f.token then quake.history_covers($1 - 1)
-                                  else true end
-                        from quake.history_floor f where f.single)
-                 and t.token >= $1
-               order by t.token limit \(pageSize + 1)) t
-       cross join lateral (
-         select v as row, v.id, v.op, v.code from quake.quake_version v
-          where v.transaction_id = t.transaction_id
-            and v.id > case when t.token = $1 then $2::bigint else 0 end
-          order by v.id limit \(pageSize)) v
-       limit \(pageSize)
-      """)
+  private static func page(of rows: Int) -> SQL {
+    SQL(
+      trusted: """
+        select \(HistoryRow.columns(previous: """
+          (select p from quake.quake_version p
+                  where v.op = 'update' and p.code = v.code and p.id < v.id
+                  order by p.id desc limit 1)
+          """))
+          from (select t as row, t.token, t.transaction_id, t.client_address
+                  from quake.change_transaction t
+                 where (select case when $1 - 1 < f.token then quake.history_covers($1 - 1)
+                                    else true end
+                          from quake.history_floor f where f.single)
+                   and t.token >= $1
+                 order by t.token limit \(rows + 1)) t
+         cross join lateral (
+           select v as row, v.id, v.op, v.code from quake.quake_version v
+            where v.transaction_id = t.transaction_id
+              and v.id > case when t.token = $1 then $2::bigint else 0 end
+            order by v.id limit \(rows)) v
+         limit \(rows)
+        """)
+  }
 }

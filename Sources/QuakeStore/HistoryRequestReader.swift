@@ -8,14 +8,18 @@ public import QuakeModel
 /// passes the filter.
 public struct HistoryRequestReader {
   private let connection: Connection
-  private let page: HistoryPage
+  private let limits: HistoryPage.Limits
+  private let fullPage: HistoryPage
+  private let smallPage: HistoryPage
+  /// Whether pages have few rows, because full ones had too many bytes.
+  private var isSmall = false
   private let order: HistoryRequest.Order
   private var remaining: Int64?
   private var place: HistoryRequestPlace
   /// The transaction of the change handed over last.
   private var transaction: ChangeTransaction?
   /// The place after which a page was asked for ahead.
-  private var ahead: (place: HistoryRequestPlace, ticket: Connection.AheadTicket)?
+  private var ahead: (place: HistoryRequestPlace, isSmall: Bool, ticket: Connection.AheadTicket)?
   private var isAtEnd = false
 
   /// A reader of what `request` asks for; what is committed from now on is not part of it.
@@ -31,11 +35,18 @@ public struct HistoryRequestReader {
   ) throws {
     self.connection = connection
     try connection.readInIndexOrder()
-    page = HistoryPage(request, try HistoryRange(request, over: connection), limits: limits)
+    let range = try HistoryRange(request, over: connection)
+    self.limits = limits
+    fullPage = HistoryPage(request, range, limits: limits)
+    var small = limits
+    small.rows = min(limits.rows, limits.smallRows)
+    smallPage = HistoryPage(request, range, limits: small)
     order = request.order
     remaining = request.limit
-    place = page.beginning
+    place = fullPage.beginning
   }
+
+  private var page: HistoryPage { isSmall ? smallPage : fullPage }
 
   /// Reads one page and hands over its changes. While it does, the server reads the next one, if there
   /// is more.
@@ -46,26 +57,33 @@ public struct HistoryRequestReader {
   /// - Throws: `StoreError` of kind `token` if what comes next has been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     guard !isAtEnd, remaining != 0 else { return true }
-    try handOver(try nextPage(), body)
+    let result = try nextPage()
+    let page = page
+    if isSmall, result.memorySize < limits.bytes / 64 { isSmall = false }
+    try handOver(result, of: page, body)
     return isAtEnd || remaining == 0
   }
 
   private mutating func nextPage() throws -> QueryResult {
-    do throws(PostgresError) {
-      defer { ahead = nil }
-      // The last page may not have been handed over to its end.
-      if let ahead, ahead.place == place, let page = try connection.takeAhead(ahead.ticket) {
-        return page
+    while true {
+      do throws(PostgresError) {
+        defer { ahead = nil }
+        // The last page may not have been handed over to its end.
+        if let ahead, ahead.place == place, let page = try connection.takeAhead(ahead.ticket) {
+          isSmall = ahead.isSmall
+          return page
+        }
+        return try connection.executePrepared(
+          page.statement, page.parameters(after: place), format: .binary, limit: limits.bytes)
+      } catch {
+        guard error.kind == .tooLarge, !isSmall else { throw StoreError(token: error) ?? error }
+        isSmall = true
       }
-      return try connection.executePrepared(
-        page.statement, page.parameters(after: place), format: .binary)
-    } catch {
-      throw StoreError(token: error) ?? error
     }
   }
 
   private mutating func handOver(
-    _ result: borrowing QueryResult, _ body: (Change) throws -> Void
+    _ result: borrowing QueryResult, of page: HistoryPage, _ body: (Change) throws -> Void
   ) throws {
     let count = result.rowCount
     let isLast = count < page.rows && !isEdge(result, count - 1)
@@ -91,8 +109,8 @@ public struct HistoryRequestReader {
     var end = place
     for row in 0..<result.rowCount { (end, _) = try step(result, row, from: end) }
     let ticket = try connection.sendAhead(
-      page.statement, page.parameters(after: end), format: .binary)
-    ahead = (end, ticket)
+      page.statement, page.parameters(after: end), format: .binary, limit: limits.bytes)
+    ahead = (end, isSmall, ticket)
   }
 
   private mutating func change(
@@ -112,7 +130,9 @@ public struct HistoryRequestReader {
   ) throws -> (HistoryRequestPlace, Int64) {
     guard let number = result.binaryInteger(row, 0),
       let version = result.binaryInteger(row, ChangeRow.version),
-      var position = result.binaryInteger(row, HistoryPage.position)
+      var position = result.binaryInteger(row, HistoryPage.position),
+      // No history has so many changes; what is added to these numbers stays one.
+      [number, version, position].allSatisfy({ $0.magnitude < 1 << 60 })
     else {
       throw StoreError(.inconsistent, "the history returned a row without a token")
     }

@@ -9,12 +9,19 @@ struct ImportStatements {
 
   static let createStaging = SQL(
     trusted: """
-      create temporary table if not exists quake_staging (
+      create temporary table if not exists pg_temp.quake_staging (
         record bigint not null,
         \(QuakeColumn.feed.map { "\($0.name) \(sqlType(of: $0))" }.joined(separator: ", ")),
         reject_place text, reject_reason text, reject_raw text, reject_of_time boolean
       ) on commit delete rows
       """)
+
+  /// Behind a pooler somebody may have had the session before, and left a table of this name, with
+  /// triggers of his own. To be called at the start of a transaction.
+  static func forgetStaging(over connection: Connection) throws(PostgresError) {
+    guard !connection.hasNewSession else { return }
+    try connection.execute("drop table if exists pg_temp.quake_staging")
+  }
 
   /// Into the columns that a source can fill, and those of a reject.
   static func copy(_ columns: [QuakeColumn]) -> SQL {

@@ -57,6 +57,7 @@ public struct Importer {
     var total = ImportReport()
     do {
       try connection.transaction {
+        try ImportStatements.forgetStaging(over: connection)
         total.generated = age(of: source)
         if let first = lookahead, case .portions(let storeWasEmpty) = try way(of: source) {
           try importByPortions(

@@ -9,23 +9,30 @@ public struct Migrator {
   private let connection: Connection
   private let migrations: [Migration]
   private let program: String
+  private let patience: LockPatience
 
   /// A migrator with the migrations that the program carries.
   ///
-  /// - Parameter program: Name and version of the program, for the ledger.
-  public init(connection: Connection, program: String) throws(StoreError) {
+  /// - Parameters:
+  ///   - program: Name and version of the program, for the ledger.
+  ///   - patience: How it waits for locks.
+  public init(
+    connection: Connection, program: String, patience: LockPatience = LockPatience()
+  ) throws(StoreError) {
     var migrations: [Migration] = []
     for file in EmbeddedMigrations.files {
       migrations.append(try Migration(file: file.name, contents: file.bytes))
     }
-    try self.init(connection: connection, migrations: migrations, program: program)
+    try self.init(
+      connection: connection, migrations: migrations, program: program, patience: patience)
   }
 
   /// A migrator with migrations of the caller's.
   ///
   /// - Throws: `StoreError` of kind `schema` if there are two of one number, or a number is left out.
   public init(
-    connection: Connection, migrations: [Migration], program: String
+    connection: Connection, migrations: [Migration], program: String,
+    patience: LockPatience = LockPatience()
   ) throws(StoreError) {
     var expected = 1
     var previous: Migration?
@@ -46,6 +53,7 @@ public struct Migrator {
     self.connection = connection
     self.migrations = migrations.sorted { $0.version < $1.version }
     self.program = program
+    self.patience = patience
   }
 
   /// A migration and what the database knows of it.
@@ -68,9 +76,13 @@ public struct Migrator {
     var program: String
   }
 
-  /// The key of the lock under which migrations run: 'quake' in ASCII followed by 02 (01 is the
-  /// history's).
-  private static let lock: SQL = "select pg_advisory_xact_lock(x'7175616b6502'::bigint)"
+  /// Keeps other migrators out, and nobody else. It takes the right to write the ledger, so that nobody
+  /// else can keep them out.
+  private static let lock: SQL = "lock table quake.migration in share row exclusive mode"
+
+  /// What two programs see that create the same schema or table at the same moment: `duplicate_schema`,
+  /// `duplicate_table`, `unique_violation`.
+  private static let createdMeanwhile: Set = ["42P06", "42P07", "23505"]
 
   /// All migrations, with what the database knows of each.
   ///
@@ -94,9 +106,12 @@ public struct Migrator {
     // Most starts find nothing to do; they need no lock.
     let pending = try status().filter { $0.appliedAt == nil }
     guard !pending.isEmpty else { return [] }
-    try connection.transaction {
-      try connection.execute(Self.lock)
-      try connection.executeScript(Self.ledgerTable)
+    if try Self.readVersions(connection) == nil {
+      try patience.transaction(
+        over: connection, "create the schema", alsoAfter: Self.createdMeanwhile
+      ) {
+        try connection.executeScript(Self.ledgerTable)
+      }
     }
     var applied: [Entry] = []
     for migration in migrations where try apply(migration) {
@@ -179,8 +194,8 @@ public struct Migrator {
 
   /// Refuses a ledger that the program's migrations contradict.
   private func check(_ ledger: [LedgerRow]) throws {
-    if let last = ledger.last, last.version > migrations.count {
-      throw Self.newer(last.version, than: migrations.count)
+    if let last = ledger.last, max(last.version, ledger.count) > migrations.count {
+      throw Self.newer(max(last.version, ledger.count), than: migrations.count)
     }
     let hashes = try connection.execute(
       """
@@ -220,14 +235,16 @@ public struct Migrator {
 
   /// Applies one migration, unless another program has done so meanwhile.
   private func apply(_ migration: Migration) throws -> Bool {
-    try connection.transaction {
+    try patience.transaction(over: connection, "apply migration \(migration.file)") {
       try connection.execute(Self.lock)
       let known = try connection.execute(
         "select from quake.migration where version = $1", [.integer(Int64(migration.version))])
       guard known.rowCount == 0 else { return false }
       do {
         try connection.executeScript(migration.sql)
-      } catch let error as PostgresError where error.kind == .server {
+      } catch let error as PostgresError
+        where error.kind == .server && !LockPatience.isLocked(error)
+      {
         let place = error.line.map { "\(migration.file):\($0)" } ?? migration.file
         throw StoreError(
           .schema, "could not apply migration: \(place): \(error.message)", detail: error.detail,

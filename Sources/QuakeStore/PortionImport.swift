@@ -60,6 +60,7 @@ final class PortionImport {
 
   /// What holds for a transaction that brings in portions.
   func prepareTransaction() throws(PostgresError) {
+    try ImportStatements.forgetStaging(over: connection)
     // Sorts, and the rows that the history's triggers are given, stay in memory.
     try connection.execute(
       """

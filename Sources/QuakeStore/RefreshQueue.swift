@@ -43,6 +43,22 @@ public enum RefreshQueue {
     return (0..<result.rowCount).compactMap { result.text($0, 0) }
   }
 
+  /// Notes that a poll has begun which will answer all who have asked for the feed by now; later requests
+  /// need another one.
+  ///
+  /// - Parameter time: When the poll began (`FeedState.readAt`).
+  public static func begin(
+    _ feed: String, at time: String, over connection: Connection
+  ) throws(PostgresError) {
+    try connection.executePrepared(
+      """
+      update quake.refresh_request
+         set begun_at = $2::timestamptz
+       where feed = $1 and done_at is null and begun_at is null
+         and requested_at <= $2::timestamptz
+      """, [.text(feed), .text(time)])
+  }
+
   /// Answers all who asked before a poll began, and tells them when it is committed.
   ///
   /// - Parameter time: When the poll began (`FeedState.readAt`).

@@ -11,8 +11,7 @@ public enum SessionKind: Sendable {
   /// somebody else has the session.
   case lent
 
-  /// Finds out what `connection` leads to, and keeps it from preparing statements if the session is
-  /// not its own.
+  /// Finds out what `connection` leads to, and lets it prepare statements if the session is its own.
   ///
   /// - Parameter another: Makes a second connection to the same place; called only if a pooler stands
   ///   between.
@@ -23,9 +22,8 @@ public enum SessionKind: Sendable {
     if session.bool(0, 0) == true { return .standby }
     // A pooler answers for the server when a client connects, and makes up a process id.
     guard session.integer(0, 1) != Int64(connection.serverProcessID) else { return .own }
-    guard try isLent(connection, another: another) else { return .own }
-    connection.keepsStatements = false
-    return .lent
+    connection.keepsStatements = try !isLent(connection, another: another)
+    return connection.keepsStatements ? .own : .lent
   }
 
   /// A session that is lent is back with the pooler between two statements, and goes to the next who

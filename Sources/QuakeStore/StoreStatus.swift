@@ -87,24 +87,40 @@ public struct StoreStatus: Sendable {
   public var databaseBytes: Int64
   /// The tables of the schema `quake`, the largest first.
   public var tables: [Table]
+  /// Sessions that have waited for a lock for a while; see `LockWait.all`.
+  public var lockWaits: [LockWait] = []
+  /// Who may keep the notification queue from being emptied; looked for when it is fuller than it should
+  /// be.
+  public var notificationQueueSuspects: [LockWait.Session] = []
 }
 
 extension StoreStatus {
   /// Asks a store how it is; the schema must be the one this program was built for. On a hot standby
   /// it cannot be seen who polls a feed.
-  public static func read(over connection: Connection) throws -> StoreStatus {
+  ///
+  /// - Parameters:
+  ///   - lockWait: How long a session may wait for a lock.
+  ///   - queueShare: How full the notification queue may be, 0 to 1.
+  public static func read(
+    over connection: Connection, lockWait: Duration, queueShare: Double
+  ) throws -> StoreStatus {
     let now = try connection.execute(
       """
       select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database()),
              (select count(*) from quake.import where quarantined_at is not null and decision is null)
       """, format: .binary)
-    return StoreStatus(
+    var status = StoreStatus(
       time: Timestamp(microseconds: now.binaryTimestamp(0, 0) ?? 0),
       feeds: try feeds(connection), lastImport: try lastImport(connection),
       quarantined: now.binaryInteger(0, 3) ?? 0, newest: try newest(connection),
       watchers: try DurableCursor.list(over: connection),
       notificationQueueUsage: now.binaryDouble(0, 1) ?? 0,
       databaseBytes: now.binaryInteger(0, 2) ?? 0, tables: try tables(connection))
+    status.lockWaits = try LockWait.all(longerThan: lockWait, over: connection)
+    if status.notificationQueueUsage >= queueShare {
+      status.notificationQueueSuspects = try NotificationQueue.suspects(over: connection)
+    }
+    return status
   }
 
   private static func feeds(_ connection: Connection) throws -> [Feed] {

@@ -93,14 +93,21 @@ public struct DatabaseAccess {
           database give --database or DATABASE_URL.
           """)
     }
-    return try Connection(settings)
+    return try open()
+  }
+
+  /// Opens another connection to the database, and looks after it; see `LockWaits`.
+  public func open(wake: Int32? = nil) throws(PostgresError) -> Connection {
+    let connection = try Connection(settings, wake: wake)
+    LockWaits(settings, diagnostics).lookAfter(connection)
+    return connection
   }
 
   /// Connects again after a loss. The embedded server is started if it crashed; not if somebody has
   /// stopped it.
   public func reconnect(wake: Int32? = nil) throws -> Connection {
     if let embedded, embedded.hasCrashed { try start(embedded) }
-    return try Connection(settings, wake: wake)
+    return try open(wake: wake)
   }
 
   /// The embedded server may be restarting itself after one of its processes crashed: it is there, and
@@ -110,7 +117,7 @@ public struct DatabaseAccess {
     var backoff = Backoff()
     while true {
       do throws(PostgresError) {
-        return try Connection(settings, wake: wake)
+        return try open(wake: wake)
       } catch {
         guard error.kind == .connection, !deadline.hasPassed, !Signals.stopRequested else {
           throw error
@@ -121,10 +128,18 @@ public struct DatabaseAccess {
   }
 
   private func migrate(_ connection: Connection) throws {
-    let program = "\(diagnostics.tool) \(productVersion)"
-    for migration in try Migrator(connection: connection, program: program).migrate() {
+    for migration in try migrator(over: connection).migrate() {
       diagnostics.note("applied migration \(migration.version) (\(migration.name))")
     }
+  }
+
+  /// A migrator with the tool's migrations.
+  public func migrator(over connection: Connection) throws -> Migrator {
+    let waits = LockWaits(settings, diagnostics)
+    waits.lookAfter(connection)
+    return try Migrator(
+      connection: connection, program: "\(diagnostics.tool) \(productVersion)",
+      patience: LockPatience(wake: Signals.wakeDescriptor, lastWait: { waits.lastWait }))
   }
 
   private func start(_ server: EmbeddedServer) throws {

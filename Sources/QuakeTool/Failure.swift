@@ -61,7 +61,10 @@ public struct Failure {
       hint =
         hint
         ?? "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
+    // Told to stop while another session held a lock.
+    case (.interrupted, PostgresError.cancelled): status = .tryLater
     case (.interrupted, _): status = .ok
+    case (.tooLarge, _): status = .failed
     case (.server, "42501"): status = .notAllowed
     case (.server, "42P01"), (.server, "42703"), (.server, "42883"), (.server, "3F000"):
       status = .schema
@@ -77,7 +80,8 @@ public struct Failure {
     case (.server, "55P03"), (.server, "40001"), (.server, "40P01"): status = .tryLater
     case (.server, _): status = .failed
     }
-    let state = error.sqlState.isEmpty ? "" : " (SQLSTATE \(error.sqlState))"
+    let state =
+      error.sqlState.isEmpty || error.kind == .interrupted ? "" : " (SQLSTATE \(error.sqlState))"
     self.init(status, error.message + state, detail: error.detail, hint: hint)
   }
 }

@@ -18,9 +18,10 @@ enum MigrateCommand {
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     try arguments.requireAtMostOne(of: "dry-run", "status")
-    let connection = try DatabaseAccess(arguments, diagnostics).connect(migrates: false)
-    let migrator = try Migrator(
-      connection: connection, program: "\(diagnostics.tool) \(productVersion)")
+    Signals.install()
+    let database = try DatabaseAccess(arguments, diagnostics)
+    let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: false)
+    let migrator = try database.migrator(over: connection)
     let output = StandardOutput()
     if arguments.flag("status") {
       var table = TextTable([.number("version"), .text("name"), .text("applied at"), .text("by")])

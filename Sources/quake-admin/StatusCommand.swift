@@ -30,6 +30,12 @@ struct StatusCommand {
       .value(
         "max-watcher-lag", "DURATION", default: "1h",
         help: "how far a watcher with a name may be behind"),
+      .value(
+        "max-lock-wait", "DURATION", default: "3s",
+        help: "how long a session may wait for a lock"),
+      .value(
+        "max-queue", "SHARE", default: "0.25",
+        help: "how full the server's notification queue may be"),
     ],
     examples: [
       .init("quake-admin status", "how things are"),
@@ -40,7 +46,10 @@ struct StatusCommand {
       .init(.ok, "all is well"),
       .init(
         .failed,
-        "a feed is late, or no worker polls it; a watcher is too far behind, or has expired"),
+        """
+        a feed is late, or no worker polls it; a watcher is too far behind, or has expired; a session \
+        waits for a lock; the notification queue fills up
+        """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
       .init(.notAllowed, "the role may not read what is asked for"),
       .init(.schema, "the schema is missing, older, newer or modified"),
@@ -66,7 +75,9 @@ struct StatusCommand {
     feeds = arguments.strings("feed")
     limits = StatusLimits(
       feedLag: try arguments.duration("max-lag"),
-      watcherLag: try arguments.duration("max-watcher-lag") ?? .seconds(3600))
+      watcherLag: try arguments.duration("max-watcher-lag") ?? .seconds(3600),
+      lockWait: try arguments.duration("max-lock-wait", in: .zero...) ?? .seconds(3),
+      queueShare: try arguments.double("max-queue", in: 0...1) ?? NotificationQueue.standardLimit)
     access = try DatabaseAccess(arguments, diagnostics)
   }
 
@@ -76,7 +87,7 @@ struct StatusCommand {
       let connection = try access.connectAsItIs()
       connection.answerTimeout = .seconds(30)
       report = try StatusReport(
-        connection, access: access, feeds: feeds,
+        connection, access: access, feeds: feeds, limits: limits,
         program: "\(diagnostics.tool) \(productVersion)")
     } catch {
       // Whoever reads the file must not take the last one for the present.

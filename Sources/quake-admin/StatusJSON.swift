@@ -68,6 +68,17 @@ struct StatusJSON {
     json.array { json in for watcher in store.watchers { Self.write(watcher, to: &json) } }
     json.key("notification_queue_usage")
     json.double(store.notificationQueueUsage)
+    json.key("notification_queue")
+    json.object { json in
+      json.key("usage")
+      json.double(store.notificationQueueUsage)
+      json.key("holders")
+      json.array { json in
+        for session in store.notificationQueueSuspects { session.write(to: &json) }
+      }
+    }
+    json.key("lock_waits")
+    json.array { json in for wait in store.lockWaits { wait.write(to: &json) } }
     json.key("bytes")
     json.integer(Int(store.databaseBytes))
     json.key("tables")

@@ -1,5 +1,6 @@
 import CommandLine
 import QuakeStore
+import QuakeTool
 
 /// How bad things may be before `quake-admin status` says so.
 struct StatusLimits {
@@ -7,6 +8,10 @@ struct StatusLimits {
   let feedLag: Duration?
   /// How far a watcher may be behind.
   let watcherLag: Duration
+  /// How long a session may wait for a lock.
+  let lockWait: Duration
+  /// How full the notification queue may be, 0 to 1.
+  let queueShare: Double
 
   /// Something that somebody should look after.
   struct Problem: Equatable {
@@ -20,7 +25,7 @@ struct StatusLimits {
   func limit(for feed: StoreStatus.Feed) -> Duration {
     if let feedLag { return feedLag }
     guard let interval = feed.interval, interval < 1e9 else { return .seconds(600) }
-    return max(.seconds(60), .milliseconds(Int64(interval * 3000)))
+    return max(.seconds(60), Duration(lag: interval * 3))
   }
 
   /// What is wrong, the schema apart.
@@ -47,7 +52,7 @@ struct StatusLimits {
             message: "watcher \(watcher.name) has expired: the history it needs was let go",
             hint: "It has to begin again; \"quake-admin watchers --remove\" forgets it."))
       } else if watcher.secondsBehind > watcherLag.inSeconds {
-        let behind = Readable.duration(.milliseconds(Int64(watcher.secondsBehind * 1000)))
+        let behind = Readable.duration(Duration(lag: watcher.secondsBehind))
         problems.append(
           Problem(
             message: """
@@ -57,7 +62,30 @@ struct StatusLimits {
             hint: "One that will not come back holds the history: see \"quake-admin watchers\"."))
       }
     }
+    problems += store.lockWaits.map(Self.problem)
+    if store.notificationQueueUsage >= queueShare { problems.append(fullness(of: store)) }
     return problems
+  }
+
+  private static func problem(_ wait: LockWait) -> Problem {
+    let text = LockWaitText(wait)
+    return Problem(
+      message: "\(LockWaitText.words(for: wait.waiter)) is \(text.message)", detail: text.detail,
+      hint: text.hint)
+  }
+
+  private func fullness(of store: StoreStatus) -> Problem {
+    let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
+    let suspects = store.notificationQueueSuspects.map { LockWaitText.words(for: $0) }
+    return Problem(
+      message: "the server's notification queue is \(percent) % full",
+      detail: suspects.isEmpty
+        ? "No session is seen that stays in a transaction or does not read."
+        : "Most likely held by \(suspects.joined(separator: "; ")).",
+      hint: """
+        When it is full, commits fail that send a notification. A listener that stays in a \
+        transaction, or does not read, holds it; pg_terminate_backend() ends its session.
+        """)
   }
 
   private func lateness(of feed: StoreStatus.Feed, in store: StoreStatus) -> Problem? {

@@ -103,6 +103,12 @@ struct StatusMetrics {
     metrics.gauge(
       "quake_notification_queue_usage_ratio", "How full the server's notification queue is.",
       [.init(store.notificationQueueUsage)])
+    metrics.gauge(
+      "quake_lock_waits", "Sessions that have waited for a lock for longer than they should.",
+      [.init(Double(store.lockWaits.count))])
+    metrics.gauge(
+      "quake_lock_wait_longest_seconds", "How long the longest of them has waited.",
+      [.init(store.lockWaits.compactMap(\.seconds).max() ?? 0)])
   }
 
   private mutating func describeWatchers(_ store: StoreStatus) {

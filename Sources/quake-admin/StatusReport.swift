@@ -24,8 +24,13 @@ struct StatusReport {
 
   /// Asks a database how it is.
   ///
-  /// - Parameter feeds: The feeds to look at; none: all of them.
-  init(_ connection: Connection, access: DatabaseAccess, feeds: [String], program: String) throws {
+  /// - Parameters:
+  ///   - feeds: The feeds to look at; none: all of them.
+  ///   - limits: What is looked at more closely.
+  init(
+    _ connection: Connection, access: DatabaseAccess, feeds: [String], limits: StatusLimits,
+    program: String
+  ) throws {
     let server = try connection.execute(
       "select split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery()")
     address = connection.label
@@ -44,7 +49,8 @@ struct StatusReport {
       store = nil
       return
     }
-    var store = try StoreStatus.read(over: connection)
+    var store = try StoreStatus.read(
+      over: connection, lockWait: limits.lockWait, queueShare: limits.queueShare)
     if !feeds.isEmpty { store.feeds.removeAll { !feeds.contains($0.name) } }
     self.store = store
   }
@@ -53,7 +59,8 @@ struct StatusReport {
 extension StoreStatus {
   /// How long ago a moment was, by the server's clock.
   func age(of moment: Timestamp) -> Duration {
-    .microseconds(time.microseconds - moment.microseconds)
+    let (age, overflow) = time.microseconds.subtractingReportingOverflow(moment.microseconds)
+    return .microseconds(overflow ? (moment > time ? .min : .max) : age)
   }
 
   /// How long ago a feed was last polled with success; nil: never.

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeModel
 import QuakeStore
+import QuakeTool
 
 /// The status for people.
 struct StatusText {
@@ -15,6 +16,7 @@ struct StatusText {
     if let store = report.store {
       if !store.feeds.isEmpty { parts.append(feeds(store)) }
       if !store.watchers.isEmpty { parts.append(watchers(store)) }
+      if !store.lockWaits.isEmpty { parts.append(waits(store)) }
       parts.append(sizes(store))
     }
     return parts.joined(separator: "\n")
@@ -93,8 +95,24 @@ struct StatusText {
         PrintableText.line(watcher.name), "\(watcher.place.token)",
         Readable.count(Int(watcher.transactionsBehind)),
         watcher.isExpired
-          ? "expired" : Readable.duration(.milliseconds(Int64(watcher.secondsBehind * 1000))),
+          ? "expired" : Readable.duration(Duration(lag: watcher.secondsBehind)),
         ago(watcher.seenAt, store),
+      ])
+    }
+    return table.render()
+  }
+
+  private func waits(_ store: StoreStatus) -> String {
+    var table = TextTable([
+      .text("waiting"), .text("for"), .number("time"), .text("held by"),
+    ])
+    for wait in store.lockWaits {
+      let others = wait.holderCount > 1 ? " and \(wait.holderCount - 1) more" : ""
+      table.add([
+        PrintableText.line(LockWaitText.words(for: wait.waiter)), PrintableText.line(wait.object),
+        wait.seconds.map { Readable.duration(.milliseconds(Int64(max(0, $0) * 1000))) } ?? "",
+        PrintableText.line(
+          (wait.holders.first.map { LockWaitText.words(for: $0) } ?? "not known") + others),
       ])
     }
     return table.render()

@@ -24,12 +24,12 @@ struct HistoryKeeper {
 
   /// Removes what is too old; stops when `shouldStop` says so, and goes on the next time.
   ///
-  /// - Throws: `PostgresError` if the connection is lost; other failures are only told of.
+  /// - Throws: `PostgresError` if the connection is lost, or the worker was told to stop; other failures are only told of.
   mutating func purge(over connection: Connection, shouldStop: () -> Bool) throws {
     guard interval.takeDue() else { return }
     do {
       try purgeNow(over: connection, shouldStop: shouldStop)
-    } catch let error as PostgresError where error.isConnectionLoss {
+    } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
       throw error
     } catch {
       diagnostics.warning(

@@ -72,7 +72,7 @@ struct ImportCommand {
     let connection = try IngestCommand.connect(to: database)
     try Migrator.checkSchema(of: connection)
     let helpers = try (1..<jobs).map { _ in
-      try Connection(database.settings, wake: Signals.wakeDescriptor)
+      try database.open(wake: Signals.wakeDescriptor)
     }
     let fetcher = FeedFetcher(timeoutMilliseconds: options.timeoutMilliseconds)
     let output = StandardOutput()

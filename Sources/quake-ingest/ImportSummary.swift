@@ -63,7 +63,7 @@ struct ImportSummary {
       json.newline()
       try output.write(json.bytes)
     } else {
-      try output.writeLine(text)
+      try output.writeLine(PrintableText.line(text))
     }
     try output.flush()
   }

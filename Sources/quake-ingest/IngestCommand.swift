@@ -19,7 +19,8 @@ enum IngestCommand {
       .init("quake-ingest run --feed all_day", "poll USGS's feed of the past day each minute"),
       .init("quake-ingest import all_month.geojson", "import a file"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + [TemporaryFolder.variable],
+    exitStatuses: Tool.exitStatuses)
 
   /// Whose events they are, for `import` and `backfill`.
   static let sourceOption = Option.value(

@@ -48,7 +48,7 @@ struct OpenFeed {
       response = answer
       body = answer.body
     }
-    let spool = keepsBody ? try BodySpool(body) : nil
+    let spool = keepsBody ? try BodySpool(body, in: TemporaryFolder.path) : nil
     do throws(FeedError) {
       let reader = try FeedReader(
         source: spool ?? body, name: reference.description, options: options)

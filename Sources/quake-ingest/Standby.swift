@@ -37,14 +37,31 @@ struct Standby {
   /// Takes what can be had of `feeds`, none of which this worker holds.
   mutating func take(_ feeds: [String], over connection: Connection) throws -> [String] {
     guard !feeds.isEmpty, attempt.takeDue() else { return [] }
-    var taken = try FeedLock.take(feeds, over: connection)
+    var taken = try takeLocks(feeds, over: connection)
     let others = feeds.filter { !taken.contains($0) }
     if !others.isEmpty, inspection.takeDue(), try endStalled(others, over: connection) {
       // Their locks are free as soon as the server has ended them: the next attempt will have them.
-      taken += try FeedLock.take(others, over: connection)
+      taken += try takeLocks(others, over: connection)
     }
     tell(taken: taken, of: feeds)
     return taken
+  }
+
+  /// Takes what can be had of `feeds` now, and tells whose locks did not count.
+  func takeLocks(_ feeds: [String], over connection: Connection) throws -> [String] {
+    try FeedLock.take(feeds, over: connection).map { taken in
+      if let foreign = taken.displaced { tell(foreign, taken.feed) }
+      return taken.feed
+    }
+  }
+
+  private func tell(_ foreign: FeedLock.ForeignSession, _ feed: String) {
+    let session =
+      foreign.processID.map { "server process \($0) of role \(foreign.role ?? "unknown")" }
+      ?? "a prepared transaction"
+    diagnostics.warning(
+      "the lock of feed \(feed) was held by \(session), which may not poll it; took another lock",
+      hint: "Look at what that session does, and end it if it should not be there.")
   }
 
   private mutating func tell(taken: [String], of feeds: [String]) {

@@ -69,6 +69,8 @@ final class Worker {
         } else {
           try rest(until: next.map { time(of: $0) }, over: connection)
         }
+      } catch let error as PostgresError where error.kind == .interrupted {
+        leave(error)
       } catch let error as PostgresError {
         lose(error)
       }
@@ -88,6 +90,9 @@ final class Worker {
         if status == .ok { status = result }
       }
       return status
+    } catch let error as PostgresError where error.kind == .interrupted {
+      leave(error)
+      return Failure(error)?.status ?? .tryLater
     } catch {
       lose(error)
       return Failure(error)?.status ?? .failed
@@ -100,6 +105,12 @@ final class Worker {
       hint: "\"quake-admin refresh \(feed.name)\" has that worker poll it now.",
       fields: ["feed": .text(feed.name)])
     return .tryLater
+  }
+
+  /// Told to stop while another session held a lock: the poll counts for nothing, and is made again by
+  /// whoever polls the feed next.
+  private func leave(_ error: PostgresError) {
+    diagnostics.warning(error.message, detail: error.detail)
   }
 
   // MARK: - The connection
@@ -159,7 +170,7 @@ final class Worker {
     while true {
       let wanted = feeds.filter { !$0.isHeld }.map(\.name)
       try hold(
-        importing.isDryRun ? wanted : FeedLock.take(wanted, over: connection), over: connection)
+        importing.isDryRun ? wanted : standby.takeLocks(wanted, over: connection), over: connection)
       guard !feeds.allSatisfy(\.isHeld), !Signals.stopRequested, MonotonicClock.now() < deadline
       else { return }
       _ = Signals.wait(timeout: .milliseconds(100))
@@ -247,7 +258,7 @@ final class Worker {
       feeds[index].polled(outcome.schedule, pause: outcome.pause)
       backoff.reset()
       return outcome.status
-    } catch let error as PostgresError where error.isConnectionLoss {
+    } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
       throw error
     } catch {
       return try fail(index, state, error, over: connection)

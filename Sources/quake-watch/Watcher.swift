@@ -20,6 +20,8 @@ final class Watcher {
   private var answerTimeout = shortestAnswerTimeout
   private var knownSession = SessionKind.own
   private var hasSaidLate = false
+  /// Why the listener polls although it could listen, as far as that has been said.
+  private var silence: ChangeListener.Silence?
   /// Whether a connection was lost, and another one has not been told of yet.
   private var isBack = false
 
@@ -136,7 +138,11 @@ final class Watcher {
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
     var isIdle = false
+    var place = delivery.place
     while try readToEnd(over: connection) {
+      try listener?.hasRead(foundChanges: delivery.place != place)
+      place = delivery.place
+      saySilence()
       answerTimeout = Self.shortestAnswerTimeout
       connection.answerTimeout = answerTimeout
       // Where nothing rings there is nothing to give up.
@@ -186,10 +192,9 @@ final class Watcher {
   ///
   /// - Returns: Whether it had not been listening: then the history is to be read before waiting.
   private func listenAgain() throws -> Bool {
-    guard var paused = listener, paused.session == .own, !paused.isListening else { return false }
-    try paused.resume()
-    listener = paused
-    return true
+    let isResumed = try listener?.resume() == true
+    saySilence()
+    return isResumed
   }
 
   // MARK: - What is said
@@ -215,6 +220,24 @@ final class Watcher {
         """,
         hint: "Connect to the server itself, or to a pool in session mode, to hear of them at once."
       )
+    }
+  }
+
+  private func saySilence() {
+    guard listener?.silence != silence else { return }
+    silence = listener?.silence
+    let pause = ChangeListener.pollInterval.text
+    switch silence {
+    case nil: diagnostics.note("listening for notifications again")
+    case .flood:
+      diagnostics.warning(
+        "notifications come without end and bring no changes: polling every \(pause)",
+        hint:
+          "Somebody else notifies on channel quake_changes, which any role that may connect can.")
+    case .fullQueue:
+      diagnostics.warning(
+        "the server's notification queue is full, so that commits do not notify: polling every \(pause)",
+        hint: "\"quake-admin status\" names the session that keeps the queue full.")
     }
   }
 

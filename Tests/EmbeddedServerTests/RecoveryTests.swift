@@ -18,10 +18,10 @@ struct RecoveryTests {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
       try server.start()
-      _ = try server.ask("create table kept as select 42 as answer")
+      _ = try server.ask("create table public.kept as select 42 as answer")
       try crash(server)
       #expect(try server.startIfNeeded() == .started)
-      #expect(try server.ask("select answer from kept") == "42")
+      #expect(try server.ask("select answer from public.kept") == "42")
     }
   }
 

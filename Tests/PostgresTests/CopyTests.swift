@@ -6,14 +6,14 @@ import Testing
 struct CopyTests {
   private let database: TestDatabase
   private let connection: Connection
-  private static let statement: SQL = "copy t from stdin (format binary)"
+  private static let statement: SQL = "copy public.t from stdin (format binary)"
 
   init() throws {
     database = try TestDatabase(migrated: false)
     connection = try database.connect()
     try connection.run(
       """
-      create table t (a text, b smallint, c integer, d bigint, e double precision, f timestamptz,
+      create table public.t (a text, b smallint, c integer, d bigint, e double precision, f timestamptz,
         g boolean)
       """)
   }
@@ -51,10 +51,11 @@ struct CopyTests {
     #expect(count == 3)
     #expect(
       try connection.table(
-        "select a, b, c, d, e, f at time zone 'utc', g, num_nulls(a, b, c, d, e, f, g) from t") == [
-          "é \"\\\n\t🌋|-32768|-2147483648|-9223372036854775808|-0.1|1969-12-31 23:59:59.999999|t|0",
-          "|32767|2147483647|9223372036854775807|NaN|2000-01-01 00:00:00|f|0", "|||||||7",
-        ])
+        "select a, b, c, d, e, f at time zone 'utc', g, num_nulls(a, b, c, d, e, f, g) from public.t"
+      ) == [
+        "é \"\\\n\t🌋|-32768|-2147483648|-9223372036854775808|-0.1|1969-12-31 23:59:59.999999|t|0",
+        "|32767|2147483647|9223372036854775807|NaN|2000-01-01 00:00:00|f|0", "|||||||7",
+      ])
   }
 
   @Test("has values that can be compared with those of a row, byte for byte")
@@ -92,7 +93,7 @@ struct CopyTests {
   @Test("of no rows takes none")
   func empty() throws {
     #expect(try connection.copyIn(Self.statement) { _ in } == 0)
-    #expect(try connection.ask("select count(*) from t") == "0")
+    #expect(try connection.ask("select count(*) from public.t") == "0")
   }
 
   @Test("writes texts shorter and longer than its buffer, in any order")
@@ -111,7 +112,7 @@ struct CopyTests {
     }()
     #expect(bytesSent > 2_000_000)
     #expect(
-      try connection.table("select length(a), a = repeat('é', length(a)) from t")
+      try connection.table("select length(a), a = repeat('é', length(a)) from public.t")
         == sizes.map { "\($0 / 2)|t" })
   }
 
@@ -133,7 +134,7 @@ struct CopyTests {
     #expect(
       try connection.ask(
         """
-        select count(*) from t where a = 'row ' || c and b = c % 100 and d = c and e = c
+        select count(*) from public.t where a = 'row ' || c and b = c % 100 and d = c and e = c
           and f = '1970-01-01Z'::timestamptz + c * interval '1 microsecond' and g = (c % 2 = 0)
         """) == "50000")
   }
@@ -146,7 +147,7 @@ struct CopyTests {
         throw Stop()
       }
     }
-    #expect(try connection.ask("select count(*) from t") == "0")
+    #expect(try connection.ask("select count(*) from public.t") == "0")
     #expect(try connection.copyIn(Self.statement) { try writeRow(&$0, text: "x") } == 1)
   }
 
@@ -163,7 +164,7 @@ struct CopyTests {
 
   @Test("reports what the server finds wrong with the data")
   func badData() throws {
-    try connection.run("alter table t add constraint t_a_short check (length(a) < 5)")
+    try connection.run("alter table public.t add constraint t_a_short check (length(a) < 5)")
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn(Self.statement) { writer in
         // The server has refused the first row long before the last is sent.
@@ -172,7 +173,7 @@ struct CopyTests {
     }
     #expect(error.kind == .server)
     #expect(error.constraint == "t_a_short")
-    #expect(try connection.ask("select count(*) from t") == "0")
+    #expect(try connection.ask("select count(*) from public.t") == "0")
   }
 
   @Test("reports a row of too few columns")
@@ -203,7 +204,7 @@ struct CopyTests {
     "refuses statements that are something else",
     arguments: [
       ("select 1", "the statement is not a COPY from the client"),
-      ("copy t to stdout", "COPY to the client is not supported"),
+      ("copy public.t to stdout", "COPY to the client is not supported"),
     ])
   func otherStatement(statement: String, message: String) throws {
     let error = try #require(throws: PostgresError.self) {
@@ -226,6 +227,6 @@ struct CopyTests {
       }
     }
     #expect(error.kind == .connection)
-    #expect(try other.ask("select count(*) from t") == "0")
+    #expect(try other.ask("select count(*) from public.t") == "0")
   }
 }

@@ -19,16 +19,16 @@ struct ErrorTests {
   @Test("has its state, constraint, table and detail")
   func fields() throws {
     try connection.run(
-      "create table t (a int constraint t_a_key unique, constraint t_a_positive check (a > 0))",
-      "insert into t values (1)")
-    let duplicate = try failure("insert into t values (1)")
+      "create table public.t (a int constraint t_a_key unique, constraint t_a_positive check (a > 0))",
+      "insert into public.t values (1)")
+    let duplicate = try failure("insert into public.t values (1)")
     #expect(duplicate.kind == .server)
     #expect(duplicate.sqlState == "23505")
     #expect(duplicate.constraint == "t_a_key")
     #expect(duplicate.table == "public.t")
     #expect(duplicate.detail == "Key (a)=(1) already exists.")
     #expect(!duplicate.isConnectionLoss)
-    let check = try failure("insert into t values (-1)")
+    let check = try failure("insert into public.t values (-1)")
     #expect(check.sqlState == "23514")
     #expect(check.constraint == "t_a_positive")
   }

@@ -105,14 +105,15 @@ struct StatementTests {
 
   @Test("name their columns and count the rows they touched")
   func counts() throws {
-    try connection.run("create table t (a int)")
-    #expect(try connection.execute("insert into t select generate_series(1, 7)").affectedRows == 7)
-    #expect(try connection.execute("update t set a = 0 where a > 4").affectedRows == 3)
-    #expect(try connection.execute("delete from t where false").affectedRows == 0)
-    let result = try connection.execute("select a as \"Größe\" from t where false")
+    try connection.run("create table public.t (a int)")
+    #expect(
+      try connection.execute("insert into public.t select generate_series(1, 7)").affectedRows == 7)
+    #expect(try connection.execute("update public.t set a = 0 where a > 4").affectedRows == 3)
+    #expect(try connection.execute("delete from public.t where false").affectedRows == 0)
+    let result = try connection.execute("select a as \"Größe\" from public.t where false")
     #expect(result.rowCount == 0)
     #expect(result.columnName(0) == "Größe")
-    #expect(try connection.execute("create table u ()").affectedRows == 0)
+    #expect(try connection.execute("create table public.u ()").affectedRows == 0)
   }
 
   @Test("are prepared once, and again after a failure to prepare")
@@ -125,12 +126,12 @@ struct StatementTests {
     // A table that is not there yet.
     for _ in 0..<2 {
       let error = try #require(throws: PostgresError.self) {
-        try connection.executePrepared("select count(*) from later")
+        try connection.executePrepared("select count(*) from public.later")
       }
       #expect(error.sqlState == "42P01")
     }
-    try connection.run("create table later ()")
-    #expect(try connection.executePrepared("select count(*) from later").integer(0, 0) == 0)
+    try connection.run("create table public.later ()")
+    #expect(try connection.executePrepared("select count(*) from public.later").integer(0, 0) == 0)
     #expect(try connection.executePrepared("select 'other'").text(0, 0) == "other")
     #expect(try connection.ask("select count(*) from pg_prepared_statements") == "3")
   }
@@ -149,21 +150,22 @@ struct StatementTests {
 
   @Test("of a script run to its end, or not at all")
   func scripts() throws {
-    try connection.executeScript("create table a (); create table b ();")
-    #expect(try connection.ask("select to_regclass('b') is not null") == "t")
+    try connection.executeScript("create table public.a (); create table public.b ();")
+    #expect(try connection.ask("select to_regclass('public.b') is not null") == "t")
     let error = try #require(throws: PostgresError.self) {
       try connection.executeScript(
         """
-        create table c ();
-        create table d ();
+        create table public.c ();
+        create table public.d ();
         select * from nowhere;
-        create table e ();
+        create table public.e ();
         """)
     }
     #expect(error.sqlState == "42P01")
     #expect(error.line == 3)
     #expect(
-      try connection.ask("select to_regclass('c') is null and to_regclass('e') is null") == "t")
+      try connection.ask(
+        "select to_regclass('public.c') is null and to_regclass('public.e') is null") == "t")
     try connection.executeScript("")
     try connection.executeScript("-- nothing")
   }
@@ -171,9 +173,9 @@ struct StatementTests {
   /// The connection would otherwise wait for data, or for somebody to take them, for ever.
   @Test("of COPY are refused, and the connection stays usable")
   func copyByExecute() throws {
-    try connection.run("create table t (a int)")
+    try connection.run("create table public.t (a int)")
     for statement in [
-      "copy t from stdin", "copy (select generate_series(1, 100000)) to stdout",
+      "copy public.t from stdin", "copy (select generate_series(1, 100000)) to stdout",
     ] {
       let error = try #require(throws: PostgresError.self) { try connection.run(statement) }
       #expect(error.kind == .server)

@@ -12,19 +12,19 @@ struct TransactionTests {
     database = try TestDatabase(migrated: false)
     connection = try database.connect()
     other = try database.connect()
-    try connection.run("create table t (a int primary key)")
+    try connection.run("create table public.t (a int primary key)")
   }
 
   private struct Stop: Error {}
 
   private func count() throws -> String? {
-    try other.ask("select count(*) from t")
+    try other.ask("select count(*) from public.t")
   }
 
   @Test("is committed when its body returns, not before")
   func commit() throws {
     let value = try connection.transaction {
-      try connection.run("insert into t values (1)")
+      try connection.run("insert into public.t values (1)")
       #expect(try count() == "0")
       return 7
     }
@@ -36,7 +36,7 @@ struct TransactionTests {
   func rollback() throws {
     #expect(throws: Stop.self) {
       try connection.transaction {
-        try connection.run("insert into t values (1)")
+        try connection.run("insert into public.t values (1)")
         throw Stop()
       }
     }
@@ -48,7 +48,7 @@ struct TransactionTests {
   func serverError() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.transaction {
-        try connection.run("insert into t values (1)", "insert into t values (1)")
+        try connection.run("insert into public.t values (1)", "insert into public.t values (1)")
       }
     }
     #expect(error.sqlState == "23505")
@@ -59,20 +59,20 @@ struct TransactionTests {
   @Test("that fails at its commit says so and leaves the connection usable")
   func failingCommit() throws {
     try connection.run(
-      "create table u (a int references t deferrable initially deferred)")
+      "create table public.u (a int references public.t deferrable initially deferred)")
     let error = try #require(throws: PostgresError.self) {
-      try connection.transaction { try connection.run("insert into u values (9)") }
+      try connection.transaction { try connection.run("insert into public.u values (9)") }
     }
     #expect(error.sqlState == "23503")
     #expect(error.detail?.contains("not known") != true)
-    #expect(try connection.ask("select count(*) from u") == "0")
+    #expect(try connection.ask("select count(*) from public.u") == "0")
   }
 
   @Test("whose failed statement was swallowed does not pass for committed")
   func swallowed() throws {
     #expect(throws: PostgresError.self) {
       try connection.transaction {
-        try connection.run("insert into t values (1)")
+        try connection.run("insert into public.t values (1)")
         _ = try? connection.run("select nothing")
       }
     }
@@ -84,15 +84,15 @@ struct TransactionTests {
   func lost() throws {
     try connection.run(
       """
-      create function suicide() returns trigger language plpgsql as
+      create function public.suicide() returns trigger language plpgsql as
         $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$
       """,
       """
-      create constraint trigger t_suicide after insert on t deferrable initially deferred
-        for each row execute function suicide()
+      create constraint trigger t_suicide after insert on public.t deferrable initially deferred
+        for each row execute function public.suicide()
       """)
     let error = try #require(throws: PostgresError.self) {
-      try connection.transaction { try connection.run("insert into t values (1)") }
+      try connection.transaction { try connection.run("insert into public.t values (1)") }
     }
     #expect(error.kind == .connection)
     #expect(error.detail?.contains("Whether the transaction was committed is not known.") == true)
@@ -121,10 +121,10 @@ struct TransactionTests {
   @Test("of repeatable read sees one state")
   func repeatableRead() throws {
     try connection.transaction(.repeatableRead, readOnly: true) {
-      #expect(try connection.ask("select count(*) from t") == "0")
-      try other.run("insert into t values (1)")
-      #expect(try connection.ask("select count(*) from t") == "0")
+      #expect(try connection.ask("select count(*) from public.t") == "0")
+      try other.run("insert into public.t values (1)")
+      #expect(try connection.ask("select count(*) from public.t") == "0")
     }
-    #expect(try connection.ask("select count(*) from t") == "1")
+    #expect(try connection.ask("select count(*) from public.t") == "1")
   }
 }

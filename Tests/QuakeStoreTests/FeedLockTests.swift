@@ -1,3 +1,4 @@
+import Glibc
 import Postgres
 import TestSupport
 import Testing
@@ -17,6 +18,10 @@ struct FeedLockTests {
     try FeedState.register([("day", "d"), ("hour", "h"), ("month", "m")], over: first)
   }
 
+  private func take(_ feeds: [String], over connection: Connection) throws -> [String] {
+    try FeedLock.take(feeds, over: connection).map(\.feed)
+  }
+
   private func holders(_ limit: Duration = .seconds(30)) throws -> [FeedLock.Holder] {
     try FeedLock.holders(of: ["day", "hour", "month"], idleLimit: limit, over: second)
   }
@@ -27,9 +32,9 @@ struct FeedLockTests {
 
   @Test("is one session at a time, until it ends")
   func exclusive() throws {
-    #expect(try FeedLock.take(["day", "hour"], over: first).sorted() == ["day", "hour"])
-    #expect(try FeedLock.take(["day", "hour", "month"], over: second) == ["month"])
-    #expect(try FeedLock.take([], over: second) == [])
+    #expect(try take(["day", "hour"], over: first).sorted() == ["day", "hour"])
+    #expect(try take(["day", "hour", "month"], over: second) == ["month"])
+    #expect(try take([], over: second) == [])
     #expect(
       try first.table(
         """
@@ -39,7 +44,7 @@ struct FeedLockTests {
         == ["day|t|t|t", "hour|t|t|t", "month|t|f|t"])
     try second.run("select pg_terminate_backend(\(first.serverProcessID))")
     #expect(try second.eventually("not (select held from quake.feed_status where name = 'day')"))
-    #expect(try FeedLock.take(["day", "hour"], over: second).sorted() == ["day", "hour"])
+    #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
   @Test("is not confused by other locks, nor by other databases")
@@ -47,7 +52,7 @@ struct FeedLockTests {
     let elsewhere = try TestDatabase()
     let other = try elsewhere.connect()
     try FeedState.register([("day", "d")], over: other)
-    #expect(try FeedLock.take(["day"], over: other) == ["day"])
+    #expect(try take(["day"], over: other) == ["day"])
     try first.run(
       "select pg_advisory_lock(x'7175616b6501'::bigint)",
       "select pg_advisory_lock(1903518060, quake.feed_lock_key('day'))",
@@ -56,27 +61,91 @@ struct FeedLockTests {
     )
     #expect(try first.ask("select count(*) from quake.feed_status where held") == "0")
     #expect(try first.ask("select count(*) from quake.feed_status") == "3")
-    #expect(try FeedLock.take(["day", "hour"], over: second).sorted() == ["day", "hour"])
+    #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
-  @Test("is a key of the name, negative ones too")
+  @Test("has a random key, which only those learn who may poll")
   func keys() throws {
     let names = (0..<50).map { "feed\($0)" }
     try FeedState.register(names.map { ($0, "x") }, over: first)
-    #expect(try FeedLock.take(names, over: first).count == 50)
+    #expect(try take(names, over: first).count == 50)
     #expect(try first.ask("select count(*) from quake.feed_status where held") == "50")
     #expect(
-      try first.ask(
-        "select min(quake.feed_lock_key(name)) < 0 and max(quake.feed_lock_key(name)) > 0 from quake.feed_status"
-      )
+      try first.ask("select count(distinct lock_key) > 40 and min(lock_key) < 0 from quake.feed")
         == "t")
-    // Documented, so that others can name it.
-    #expect(try first.ask("select quake.feed_lock_key('all_day')") == "889881767")
+    #expect(
+      try first.ask("select bool_and(lock_key = quake.feed_lock_key(name)) from quake.feed") == "t")
+  }
+
+  /// A role that may connect and read, and no more.
+  private func outsider() throws -> Connection {
+    let role = "quake_test_outsider"
+    try first.run(
+      "do $$ begin create role \(role) login; exception when duplicate_object or unique_violation then null; end $$",
+      "grant usage on schema quake to \(role)", "grant select on quake.feed_status to \(role)")
+    return try Connection(
+      ConnectionSettings("\(database.conninfo) user=\(role)", applicationName: "tests"))
+  }
+
+  @Test("is not decided by who may merely connect", arguments: ["", "_shared"])
+  func foreign(_ mode: String) throws {
+    let outsider = try outsider()
+    let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
+    try outsider.run("select pg_advisory_lock\(mode)(1903518059, \(key))")
+    #expect(try first.ask("select held from quake.feed_status where name = 'day'") == "f")
+    let taken = try #require(try FeedLock.take(["day"], over: first).first)
+    #expect(taken.feed == "day")
+    #expect(
+      taken.displaced
+        == FeedLock.ForeignSession(
+          processID: Int(outsider.serverProcessID), role: "quake_test_outsider"))
+    #expect(try first.ask("select held from quake.feed_status where name = 'day'") == "t")
+    #expect(try first.ask("select lock_key = \(key) from quake.feed where name = 'day'") == "f")
+    // Nobody else has it besides, also when the outsider lets the old number go, or waits for the new.
+    try outsider.run("select pg_advisory_unlock_all()")
+    #expect(try take(["day"], over: second) == [])
+    #expect(throws: PostgresError.self) { try outsider.run("select lock_key from quake.feed") }
+    #expect(throws: PostgresError.self) {
+      try outsider.run("select * from quake.feed_lock__take(array['hour'])")
+    }
+  }
+
+  @Test("is not kept by a prepared transaction of somebody who may merely connect")
+  func prepared() throws {
+    let outsider = try outsider()
+    let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
+    try outsider.run(
+      "begin", "select pg_advisory_xact_lock(1903518059, \(key))",
+      "prepare transaction '\(database.name)'")
+    defer { try? first.run("rollback prepared '\(database.name)'") }
+    let taken = try #require(try FeedLock.take(["day"], over: first).first)
+    #expect(taken.displaced == FeedLock.ForeignSession(processID: nil, role: nil))
+  }
+
+  @Test("has one holder, however many try while somebody else takes every number he sees")
+  func contended() throws {
+    let outsider = try outsider()
+    for _ in 0..<20 {
+      let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
+      try outsider.run("select pg_advisory_lock(1903518059, \(key))")
+      let (tried, won) = (Tally(), Tally())
+      let database = database
+      try BackgroundThread.run(4) { _ in
+        let connection = try database.connect()
+        won.add(try FeedLock.take(["day"], over: connection).count)
+        tried.add(1)
+        // Whoever has it keeps it until all have tried.
+        let deadline = Deadline(after: .seconds(20))
+        while tried.total < 4, !deadline.hasPassed { poll(nil, 0, 1) }
+      }
+      #expect(won.total <= 1)
+      try outsider.run("select pg_advisory_unlock_all()")
+    }
   }
 
   @Test("is seen to have stopped when its server process has waited for it for long")
   func stalled() throws {
-    #expect(try FeedLock.take(["day"], over: first) == ["day"])
+    #expect(try take(["day"], over: first) == ["day"])
     #expect(try holders().map(\.feed) == ["day"])
     #expect(try holders().map(\.processID) == [Int(first.serverProcessID)])
     #expect(try condition(.seconds(30)) == .alive)
@@ -94,7 +163,7 @@ struct FeedLockTests {
 
   @Test("is given more time within a COPY")
   func copying() throws {
-    #expect(try FeedLock.take(["day"], over: first) == ["day"])
+    #expect(try take(["day"], over: first) == ["day"])
     try first.run("create temporary table t (a bigint)")
     try first.copyIn("copy t from stdin (format binary)") { writer in
       #expect(
@@ -120,11 +189,11 @@ struct FeedLockTests {
 
   @Test("can be ended by the same role; another's life is hidden")
   func ending() throws {
-    #expect(try FeedLock.take(["day"], over: first) == ["day"])
+    #expect(try take(["day"], over: first) == ["day"])
     let holder = try #require(try holders().first)
     let role = "quake_test_stranger"
     try second.run(
-      "do $$ begin create role \(role); exception when duplicate_object then null; end $$",
+      "do $$ begin create role \(role) login; exception when duplicate_object or unique_violation then null; end $$",
       "grant usage on schema quake to \(role)",
       "grant select on quake.feed_status to \(role)", "set role \(role)")
     #expect(try holders().map(\.condition) == [.hidden])

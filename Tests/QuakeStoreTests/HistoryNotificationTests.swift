@@ -91,7 +91,8 @@ struct HistoryNotificationTests {
     #expect(try object(payload)["author"] as? String == String(author.prefix(200)))
     #expect(
       try writer.ask(
-        "select author = $1 and context = $1 from quake.change_transaction", [.text(author)])
+        "select author = left($1, 200) and context = left($1, 2000) from quake.change_transaction",
+        [.text(author)])
         == "t")
   }
 

@@ -65,7 +65,7 @@ struct MigratorTests {
     _ = try migrator.migrate()
     let ledger = try connection.table("select * from quake.migration")
     let other = try database.connect()
-    try other.run("begin", "select pg_advisory_xact_lock(x'7175616b6502'::bigint)")
+    try other.run("begin", "lock table quake.migration in share row exclusive mode")
     connection.answerTimeout = .seconds(20)
     #expect(try Migrator(connection: connection, program: "tests 2").migrate().isEmpty)
     #expect(try connection.table("select * from quake.migration") == ledger)
@@ -90,18 +90,18 @@ struct MigratorTests {
 
   @Test("that are added later are applied on top")
   func added() throws {
-    let first = try migration("0001_a.sql", "create table a ();")
-    let second = try migration("0002_b.sql", "create table b ();")
+    let first = try migration("0001_a.sql", "create table public.a ();")
+    let second = try migration("0002_b.sql", "create table public.b ();")
     #expect(try migrate([first]).map(\.name) == ["a"])
     #expect(try migrate([second, first]).map(\.name) == ["b"])
-    #expect(try connection.ask("select to_regclass('b') is not null") == "t")
+    #expect(try connection.ask("select to_regclass('public.b') is not null") == "t")
   }
 
   @Test("that fail leave nothing and name file and line")
   func failing() throws {
-    let good = try migration("0001_good.sql", "create table good ();")
+    let good = try migration("0001_good.sql", "create table public.good ();")
     let bad = try migration(
-      "0002_bad.sql", "create table half ();\n-- é\ncreate table bad (a nonsense);\n")
+      "0002_bad.sql", "create table public.half ();\n-- é\ncreate table public.bad (a nonsense);\n")
     let error = try refusal {
       do {
         _ = try migrate([good, bad])
@@ -113,10 +113,11 @@ struct MigratorTests {
     #expect(
       error.message
         == "could not apply migration: 0002_bad.sql:3: type \"nonsense\" does not exist")
-    #expect(try connection.ask("select to_regclass('half') is null") == "t")
+    #expect(try connection.ask("select to_regclass('public.half') is null") == "t")
     #expect(try connection.table("select version from quake.migration") == ["1"])
     // It can be tried again, mended.
-    #expect(try migrate([good, try migration("0002_bad.sql", "create table bad ();")]).count == 1)
+    #expect(
+      try migrate([good, try migration("0002_bad.sql", "create table public.bad ();")]).count == 1)
   }
 
   @Test("that fail while a statement runs name its line, too")
@@ -124,12 +125,12 @@ struct MigratorTests {
     let bad = try migration(
       "0001_bad.sql",
       """
-      create table bad (a text);
-      insert into bad values ('; -- '';'), ($x$ ; $x$); /* ; /* ; */ */
+      create table public.bad (a text);
+      insert into public.bad values ('; -- '';'), ($x$ ; $x$); /* ; /* ; */ */
 
       -- the one that fails
-      insert into bad
-      values ((1 / (select count(*) - 2 from bad))::text);
+      insert into public.bad
+      values ((1 / (select count(*) - 2 from public.bad))::text);
       """)
     let error = try #require(throws: StoreError.self) { _ = try migrate([bad]) }
     #expect(error.message == "could not apply migration: 0001_bad.sql:5: division by zero")
@@ -137,9 +138,9 @@ struct MigratorTests {
 
   @Test("that were modified are refused")
   func modified() throws {
-    _ = try migrate([try migration("0001_a.sql", "create table a ();")])
+    _ = try migrate([try migration("0001_a.sql", "create table public.a ();")])
     let error = try refusal {
-      _ = try migrate([try migration("0001_a.sql", "create table  a ();")])
+      _ = try migrate([try migration("0001_a.sql", "create table  public.a ();")])
     }
     #expect(error.message == "migration 0001_a was modified after it was applied")
     #expect(error.detail?.contains("tests 1") == true)
@@ -147,8 +148,10 @@ struct MigratorTests {
 
   @Test("that the database has under another name are refused")
   func missing() throws {
-    _ = try migrate([try migration("0001_a.sql", "create table a ();")])
-    let error = try refusal { _ = try migrate([try migration("0001_b.sql", "create table a ();")]) }
+    _ = try migrate([try migration("0001_a.sql", "create table public.a ();")])
+    let error = try refusal {
+      _ = try migrate([try migration("0001_b.sql", "create table public.a ();")])
+    }
     #expect(
       error.message
         == "applied migration 1 \"a\" is missing from this program, which has \"b\"")
@@ -156,8 +159,8 @@ struct MigratorTests {
 
   @Test("that the database has more of are refused")
   func newer() throws {
-    let first = try migration("0001_a.sql", "create table a ();")
-    _ = try migrate([first, try migration("0002_b.sql", "create table b ();")])
+    let first = try migration("0001_a.sql", "create table public.a ();")
+    _ = try migrate([first, try migration("0002_b.sql", "create table public.b ();")])
     let error = try refusal { _ = try migrate([first]) }
     #expect(
       error.message
@@ -167,7 +170,9 @@ struct MigratorTests {
 
   @Test("of which one was left out in the database are refused")
   func ledgerGap() throws {
-    let all = try (1...3).map { try migration("000\($0)_m\($0).sql", "create table m\($0) ();") }
+    let all = try (1...3).map {
+      try migration("000\($0)_m\($0).sql", "create table public.m\($0) ();")
+    }
     _ = try migrate(all)
     try connection.run("delete from quake.migration where version = 2")
     let error = try refusal { _ = try migrate(all) }

@@ -44,7 +44,9 @@ public final class TestServer: Sendable {
     options.binDirectory = binDirectory
     // Nothing here has to survive a power failure.
     options.settings = [
-      "fsync": "off", "max_connections": "300", "max_prepared_transactions": "5",
+      "fsync": "off", "max_connections": "300",
+      // For what must not survive its session.
+      "max_prepared_transactions": "20",
     ]
     server = try EmbeddedServer(options)
     try server.start()

@@ -31,9 +31,8 @@ struct SQLMutation: Sendable {
   }
 
   private static let number = "quake.change_pending__number"
-  private static let lock = "pg_advisory_xact_lock(x'7175616b6501'::bigint) is not null"
-  private static let draw = "new_token := case"
-  private static let bell = "returning pg_notify('quake_changes', format("
+  private static let lock = "lock table quake.commit_lock in share update exclusive mode;"
+  private static let notify = "then pg_notify('quake_changes', format("
 
   /// None: what is checked must be right then.
   static let none = SQLMutation(name: "none", edits: [])
@@ -49,32 +48,32 @@ struct SQLMutation: Sendable {
 
   /// Numbers are drawn at commit, but nothing keeps others from overtaking.
   static let noLock = SQLMutation(
-    name: "no lock", edits: [Edit(function: number, text: lock, replacement: "true")])
+    name: "no lock", edits: [Edit(function: number, text: lock, replacement: "")])
 
-  /// The bell says a number that is not drawn yet.
+  /// The notification says a number that is not drawn yet.
   static let bellBeforeNumber = SQLMutation(
     name: "notification before the number",
     edits: [
-      Edit(function: number, text: bell, replacement: "returning length(format("),
+      Edit(function: number, text: notify, replacement: "then length(format("),
       Edit(
-        function: number, text: draw,
+        function: number, text: lock,
         replacement: """
           perform pg_notify('quake_changes', json_build_object('token', new_token || '.00000000',
             'inserted', new.inserted, 'updated', new.updated, 'deleted', new.deleted,
             'truncated', new.truncated)::text);
-          \(draw)
+          \(lock)
           """),
     ])
 
-  /// The bell rings over another session, and so before the change can be read.
+  /// The notification is sent over another session, and so before the change can be read.
   static func bellBeforeCommit(_ conninfo: String) -> SQLMutation {
     SQLMutation(
       name: "notification before the commit",
       edits: [
         Edit(
-          function: number, text: bell,
+          function: number, text: notify,
           replacement: """
-            returning length(public.dblink_exec('\(conninfo)', 'notify quake_changes'))
+            then length(public.dblink_exec('\(conninfo)', 'notify quake_changes'))
               + length(format(
             """)
       ])

@@ -14,19 +14,26 @@ final class Pooler {
   private let folder: TemporaryFolder
   private let process: ToolProcess
   private let database: String
+  private let user: String
 
   /// How to reach the database through it.
-  var conninfo: String { "host=\(folder.path) port=6432 user=quake dbname=\(database)" }
+  var conninfo: String { "host=\(folder.path) port=6432 user=\(user) dbname=\(database)" }
 
-  /// - Parameter mode: `session` or `transaction`.
-  init(_ mode: String, for database: TestDatabase) throws {
+  /// - Parameters:
+  ///   - mode: `session` or `transaction`.
+  ///   - user: The role that may connect through it.
+  ///   - setting: A line of its configuration.
+  init(
+    _ mode: String, for database: TestDatabase, user: String = "quake", setting: String = ""
+  ) throws {
+    self.user = user
     folder = try TemporaryFolder()
     self.database = database.name
     let server = try database.connect()
     let socket = try #require(try server.ask("show unix_socket_directories"))
       .replacingOccurrences(of: "\"", with: "")
     let port = try #require(try server.ask("show port"))
-    try folder.write("users.txt", "\"quake\" \"\"\n")
+    try folder.write("users.txt", "\"\(user)\" \"\"\n")
     let configuration = try folder.write(
       "pgbouncer.ini",
       """
@@ -40,6 +47,7 @@ final class Pooler {
       auth_type = trust
       auth_file = \(folder.path)/users.txt
       default_pool_size = 5
+      \(setting)
       """)
     let program = try #require(Self.program)
     let account = NSUserName() == "root" ? ["/sbin/runuser", "-u", "postgres", "--"] : []
@@ -48,7 +56,7 @@ final class Pooler {
     }
     let words = account + [program, configuration]
     process = try ToolProcess(words[0], Array(words.dropFirst()), environment: Tools.environment)
-    let conninfo = "host=\(folder.path) port=6432 user=quake dbname=\(database.name)"
+    let conninfo = "host=\(folder.path) port=6432 user=\(user) dbname=\(database.name)"
     try eventually("the pooler takes connections") {
       (try? Connection(ConnectionSettings(conninfo, applicationName: "tests"))) != nil
     }

@@ -1,0 +1,77 @@
+internal import CLibpq
+
+extension Connection {
+  /// What is known of one wait for the server: until when, and when it is to be looked at.
+  struct Patience {
+    fileprivate(set) var deadline: Deadline?
+    fileprivate var look: Deadline?
+    fileprivate var wake: Int32?
+    fileprivate var looks = 0
+
+    /// - Parameter limit: When to give up at the latest.
+    init(_ connection: Connection, until limit: Deadline? = nil) {
+      deadline = [limit, connection.answerTimeout.map { Deadline(after: $0) }].compactMap { $0 }.min()
+      if let watch = connection.watch {
+        look = Deadline(after: watch.first)
+        wake = connection.interrupt ?? watch.wake
+      } else {
+        wake = connection.interrupt
+      }
+    }
+
+    fileprivate var next: Deadline? {
+      guard let look else { return deadline }
+      return deadline.map { min($0, look) } ?? look
+    }
+  }
+
+  /// A server that was asked to give up a statement answers at once; one that does not is gone.
+  private static let cancelTimeout = Duration.seconds(10)
+
+  /// Waits until the server has sent something, or takes more.
+  func wait(for events: Int16, _ patience: inout Patience) throws(PostgresError) {
+    while true {
+      switch Self.wait(
+        PQsocket(connection), for: events, until: patience.next, wake: patience.wake)
+      {
+      case .ready: return
+      case .woken:
+        guard interrupt == nil, let watch else {
+          cancelHandle?.cancel(within: CancelHandle.patience)
+          throw PostgresError(kind: .interrupted, message: "the statement was interrupted")
+        }
+        // It stays readable for those who wait for nothing else.
+        patience.wake = nil
+        let soon = Deadline(after: watch.afterWake)
+        patience.look = patience.look.map { min($0, soon) }
+      case .timedOut:
+        if let watch, patience.look?.hasPassed == true {
+          lookAt(&patience, with: watch)
+        } else if patience.deadline?.hasPassed == true {
+          throw PostgresError(
+            kind: .timeout, message: "no answer from the database",
+            hint: "The server or the network to it has stopped.")
+        }
+      }
+    }
+  }
+
+  private func lookAt(_ patience: inout Patience, with watch: StatementWatch) {
+    let statement = StatementWatch.Statement(processID: processID, looks: patience.looks)
+    patience.looks += 1
+    switch watch.look(statement) {
+    case .goOn(let pause): patience.look = Deadline(after: pause)
+    case .cancel(let error):
+      cancelHandle?.cancel(within: CancelHandle.patience)
+      cancellation = error
+      patience.look = nil
+      let limit = Deadline(after: Self.cancelTimeout)
+      patience.deadline = patience.deadline.map { min($0, limit) } ?? limit
+    }
+  }
+
+  /// The server's error, or why the statement was cancelled if that is what it complains of.
+  func named(_ error: PostgresError) -> PostgresError {
+    error.sqlState == PostgresError.cancelled ? cancellation ?? error : error
+  }
+}

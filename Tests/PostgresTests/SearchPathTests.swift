@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite("The search path")
+struct SearchPathTests {
+  private let database: TestDatabase
+  private let path = "pg_catalog,pg_temp"
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+  }
+
+  private func connect(_ more: String) throws -> Connection {
+    try Connection(ConnectionSettings(database.conninfo + more, applicationName: "tests"))
+  }
+
+  @Test("is ours from the first statement on, whatever the database or the role has")
+  func standard() throws {
+    let role = "somebody_\(database.name)"
+    try database.connect().run(
+      "create role \(role) login", "alter role \(role) set search_path = public, pg_catalog",
+      "alter database \(database.name) set search_path = public, pg_catalog")
+    defer {
+      _ = try? TestDatabase(migrated: false).connect().run("drop role \(role)")
+    }
+    for more in ["", " user=\(role)"] {
+      let connection = try connect(more)
+      #expect(try connection.ask("show search_path") == path)
+      #expect(connection.hasNewSession && connection.keepsStatements)
+    }
+  }
+
+  @Test("comes after the options of the connection string, which stay")
+  func options() throws {
+    let connection = try connect(
+      " options='-c search_path=public -c statement_timeout=1234 -c work_mem=7MB'")
+    #expect(try connection.ask("show search_path") == path)
+    #expect(try connection.ask("show statement_timeout") == "1234ms")
+    #expect(try connection.ask("show work_mem") == "7MB")
+  }
+
+  @Test("comes after the options of a service")
+  func service() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write(
+      "services", "[quake_path]\noptions=-c search_path=public -c work_mem=9MB\n")
+    // The variable is for those only that name a service.
+    setenv("PGSERVICEFILE", file, 1)
+    let connection = try connect(" service=quake_path")
+    #expect(try connection.ask("show search_path") == path)
+    #expect(try connection.ask("show work_mem") == "9MB")
+  }
+
+  @Test("hides what somebody has put into the public schema")
+  func operators() throws {
+    try database.connect().run(
+      "create function public.trap(bigint, text) returns text language sql as 'select ''trapped'''",
+      "create operator public.|| (leftarg = bigint, rightarg = text, function = public.trap)")
+    let psql = try database.psql("select 1::bigint || 'x'::text;")
+    #expect(psql.output == "trapped\n")
+    #expect(try database.connect().ask("select 1::bigint || 'x'::text") == "1x")
+  }
+}

@@ -1,0 +1,118 @@
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite("A statement that takes long")
+struct StatementWatchTests {
+  private let database: TestDatabase
+  private let connection: Connection
+  private let other: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect(applicationName: "waits")
+    other = try database.connect()
+    try connection.run("create table public.t (a text primary key)")
+  }
+
+  private let stopped = PostgresError(
+    kind: .interrupted, sqlState: PostgresError.cancelled, message: "told to stop")
+
+  /// Has each statement of `connection` cancelled that takes longer than 20 ms and waits for a lock; gives
+  /// how often it was looked at.
+  private func cancelWaits(wake: Int32? = nil, first: Duration = .milliseconds(20)) -> Tally {
+    let tally = Tally()
+    let (database, stopped) = (database, stopped)
+    connection.watch = StatementWatch(first: first, wake: wake, afterWake: .milliseconds(10)) {
+      statement in
+      tally.add(1)
+      let isBlocked = try? database.connect().ask(
+        "select cardinality(pg_blocking_pids($1)) > 0",
+        [.integer(statement.processID.map { Int64($0) })])
+      return isBlocked == "t" ? .cancel(stopped) : .goOn(.milliseconds(20))
+    }
+    return tally
+  }
+
+  private func expectStopped(_ body: () throws -> Void) throws {
+    let error = try #require(throws: PostgresError.self) { try body() }
+    #expect(error.message == "told to stop" && error.kind == .interrupted, "\(error)")
+    #expect(error.detail == nil, "\(error)")
+    #expect(connection.isIdle)
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("is looked at, and goes on")
+  func looks() throws {
+    let tally = cancelWaits()
+    #expect(try connection.ask("select pg_sleep(0.3) is not null") == "t")
+    #expect(tally.total > 1)
+    #expect(try connection.ask("select 1") == "1")
+  }
+
+  @Test("is cancelled, which leaves the connection usable")
+  func cancelled() throws {
+    try other.begin()
+    try other.run("lock table public.t")
+    _ = cancelWaits()
+    try expectStopped { try connection.run("insert into public.t values ('a')") }
+    try expectStopped {
+      try connection.transaction { try connection.run("insert into public.t values ('a')") }
+    }
+    try expectStopped { try connection.stream("select a from public.t") { _ in } }
+    try other.rollback()
+    try connection.run("insert into public.t values ('b')")
+    #expect(try connection.table("select a from public.t") == ["b"])
+  }
+
+  @Test("is cancelled at the commit, which is then known to be rolled back")
+  func cancelledAtCommit() throws {
+    try connection.run(
+      """
+      create function public.at_commit() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(4711); return null; end $$
+      """,
+      """
+      create constraint trigger at_commit after insert on public.t deferrable initially deferred
+      for each row execute function public.at_commit()
+      """)
+    try other.run("select pg_advisory_lock(4711)")
+    _ = cancelWaits()
+    try expectStopped {
+      try connection.transaction { try connection.run("insert into public.t values ('a')") }
+    }
+    #expect(try other.ask("select count(*) from public.t") == "0")
+  }
+
+  @Test("is cancelled in the middle of a COPY, while the server reads nothing")
+  func cancelledInCopy() throws {
+    try other.begin()
+    try other.run("insert into public.t values ('row 7')")
+    _ = cancelWaits()
+    try expectStopped {
+      try connection.copyIn("copy public.t from stdin (format binary)") { writer in
+        for row in 0..<500_000 {
+          try writer.beginRow(columnCount: 1)
+          try writer.text("row \(row)")
+        }
+      }
+    }
+    try other.rollback()
+    #expect(try other.ask("select count(*) from public.t") == "0")
+  }
+
+  @Test("is looked at soon when somebody wants to stop")
+  func woken() throws {
+    let wake = try Wake()
+    let tally = cancelWaits(wake: wake.descriptor, first: .seconds(1000))
+    try other.begin()
+    try other.run("lock table public.t")
+    wake.ring()
+    try expectStopped { try connection.run("insert into public.t values ('a')") }
+    #expect(tally.total > 0)
+    // One that waits for nobody is done.
+    try other.rollback()
+    #expect(try connection.ask("select pg_sleep(0.1) is not null") == "t")
+  }
+}

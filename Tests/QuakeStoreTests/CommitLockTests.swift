@@ -1,0 +1,115 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("The lock of the commit order")
+struct CommitLockTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+    try connection.run(
+      "do $$ begin create role quake_test_outsider login; exception when duplicate_object or unique_violation then null; end $$"
+    )
+  }
+
+  private func outsider() throws -> Connection {
+    try Connection(
+      ConnectionSettings(
+        "\(database.conninfo) user=quake_test_outsider", applicationName: "tests"))
+  }
+
+  @Test("is the owner's alone", arguments: ["quake", ""])
+  func owner(_ usage: String) throws {
+    if !usage.isEmpty { try connection.run("grant usage on schema quake to quake_test_outsider") }
+    let outsider = try outsider()
+    for mode in [
+      "access share", "row share", "row exclusive", "share update exclusive", "share",
+      "share row exclusive", "exclusive", "access exclusive",
+    ] {
+      let error = try #require(throws: PostgresError.self) {
+        try outsider.transaction {
+          try outsider.run("lock table quake.commit_lock in \(mode) mode nowait")
+        }
+      }
+      #expect(error.sqlState == "42501")
+    }
+  }
+
+  @Test("is not delayed by advisory locks of others, nor by a transaction that they have prepared")
+  func advisory() throws {
+    let outsider = try outsider()
+    let number = "x'7175616b6501'::bigint"
+    try outsider.run(
+      "begin", "select pg_advisory_xact_lock(\(number))",
+      "prepare transaction '\(database.name)'", "set lock_timeout = '1s'")
+    defer { try? connection.run("rollback prepared '\(database.name)'") }
+    connection.answerTimeout = .seconds(20)
+    try connection.insertQuakes("a")
+    #expect(try connection.latestToken().number == 1)
+  }
+
+  @Test("is not in the way of vacuum, analyze or pg_dump, nor they in its")
+  func maintenance() throws {
+    try connection.run("begin")
+    try connection.insertQuakes("a")
+    try connection.run("set constraints all immediate")
+    // The lock is held now.
+    let other = try database.connect()
+    try other.run(
+      "set lock_timeout = '5s'", "begin", "lock table quake.commit_lock in access share mode",
+      "commit", "vacuum (skip_locked) quake.commit_lock", "analyze quake.quake")
+    try connection.run("commit")
+    try other.run("vacuum quake.commit_lock")
+  }
+
+  /// The trigger as it is when the notification queue is too full, which cannot be had in a test.
+  private func pretendFullQueue() throws {
+    let definition = try #require(
+      try connection.ask(
+        "select pg_get_functiondef('quake.change_pending__number'::regproc)"))
+    let parts = definition.split(separator: "pg_notification_queue_usage() < 0.25")
+    try #require(parts.count == 2)
+    try connection.execute(
+      SQL(trusted: parts.joined(separator: "pg_notification_queue_usage() < 0")))
+  }
+
+  @Test("cannot outlive its session: a transaction that changed events cannot be prepared")
+  func prepared() throws {
+    for isFull in [false, true] {
+      if isFull { try pretendFullQueue() }
+      for statement in ["insert into quake.quake (code, time) values ('p', now())"] {
+        let error = try #require(throws: PostgresError.self) {
+          try connection.run("begin", statement, "prepare transaction '\(database.name)'")
+        }
+        #expect(error.sqlState == "0A000")
+        try connection.run("rollback")
+      }
+    }
+    #expect(
+      try connection.ask(
+        "select count(*) from pg_prepared_xacts where database = current_database()") == "0")
+    #expect(try connection.ask("select count(*) from quake.quake") == "0")
+  }
+
+  @Test("is given a number, without a notification, when the notification queue is nearly full")
+  func fullQueue() throws {
+    let listener = try database.connect()
+    try listener.run("listen quake_changes")
+    try connection.insertQuakes("a")
+    #expect(listener.wait(until: Deadline(after: .seconds(20))) == .ready)
+    #expect(try listener.takeNotifications().count == 1)
+    try pretendFullQueue()
+    try connection.insertQuakes("b")
+    try connection.run("notify quake_changes, 'last'")
+    #expect(listener.wait(until: Deadline(after: .seconds(20))) == .ready)
+    #expect(try listener.takeNotifications().map(\.payload) == ["last"])
+    #expect(try connection.latestToken().number == 2)
+    #expect(try connection.historyFaults() == [])
+  }
+}

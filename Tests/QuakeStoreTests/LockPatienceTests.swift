@@ -1,0 +1,111 @@
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("Migrations wait for locks")
+struct LockPatienceTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect(applicationName: "migrator")
+  }
+
+  private func migrator(
+    _ count: Int, _ patience: LockPatience, over connection: Connection? = nil
+  ) throws -> Migrator {
+    let scripts = [
+      "create table public.a (b integer);", "alter table public.a add column c integer;",
+    ]
+    let migrations = try scripts.prefix(count).enumerated().map { index, script in
+      try Migration(file: "000\(index + 1)_m\(index).sql", contents: Array(script.utf8))
+    }
+    return try Migrator(
+      connection: connection ?? self.connection, migrations: migrations, program: "tests",
+      patience: patience)
+  }
+
+  @Test("of nobody who merely may connect")
+  func foreignLock() throws {
+    let other = try database.connect()
+    try other.run("select pg_advisory_lock(x'7175616b6502'::bigint)")
+    connection.answerTimeout = .seconds(20)
+    #expect(try migrator(2, LockPatience()).migrate().count == 2)
+  }
+
+  @Test("for a while, and are refused then")
+  func refusal() throws {
+    _ = try migrator(1, LockPatience()).migrate()
+    let reader = try database.connect()
+    try reader.begin()
+    try reader.run("select * from public.a")
+    let patience = LockPatience(
+      timeout: .milliseconds(100), total: .milliseconds(500), lastWait: { "It waited for Godot." })
+    let error = try #require(throws: StoreError.self) {
+      _ = try migrator(2, patience).migrate()
+    }
+    #expect(error.kind == .locked)
+    #expect(
+      error.message
+        == "could not apply migration 0002_m1.sql: another session holds a lock that it needs")
+    #expect(error.detail == "It waited for Godot." && error.hint != nil)
+    #expect(connection.isIdle)
+    try reader.rollback()
+    #expect(try migrator(2, patience).migrate().count == 1)
+  }
+
+  @Test("without keeping those behind them waiting, and go on when they can")
+  func retrying() throws {
+    _ = try migrator(1, LockPatience()).migrate()
+    let reader = try database.connect()
+    try reader.begin()
+    try reader.run("select * from public.a")
+    let (database, holder) = (database, reader.serverProcessID)
+    try BackgroundThread.run(2) { number in
+      if number == 0 {
+        let connection = try database.connect(applicationName: "waits")
+        let patience = LockPatience(timeout: .milliseconds(200), total: .seconds(60))
+        let migrations = try [
+          "create table public.a (b integer);", "alter table public.a add column c integer;",
+        ].enumerated().map { index, script in
+          try Migration(file: "000\(index + 1)_m\(index).sql", contents: Array(script.utf8))
+        }
+        let migrator = try Migrator(
+          connection: connection, migrations: migrations, program: "tests", patience: patience)
+        #expect(try migrator.migrate().count == 1)
+      } else {
+        let other = try database.connect()
+        #expect(try other.waitUntilBlocked(applicationName: "waits"))
+        // It queues behind the migration until that gives way; the reader goes on all the time.
+        other.answerTimeout = .seconds(10)
+        for _ in 0..<5 { try other.run("select * from public.a") }
+        try other.execute("select pg_terminate_backend($1)", [.integer(Int64(holder))])
+      }
+    }
+    #expect(try connection.ask("select count(c) from public.a") == "0")
+  }
+
+  @Test("until they are told to stop")
+  func stopping() throws {
+    _ = try migrator(1, LockPatience()).migrate()
+    let reader = try database.connect()
+    try reader.begin()
+    try reader.run("select * from public.a")
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    var byte: UInt8 = 1
+    #expect(write(ends[1], &byte, 1) == 1)
+    let patience = LockPatience(timeout: .milliseconds(100), total: .seconds(60), wake: ends[0])
+    let error = try #require(throws: PostgresError.self) {
+      _ = try migrator(2, patience).migrate()
+    }
+    #expect(error.kind == .interrupted && error.sqlState == PostgresError.cancelled)
+    #expect(error.message.contains("0002_m1.sql"))
+    #expect(connection.isIdle)
+  }
+}

@@ -1,0 +1,190 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeStore
+
+@Suite("A text has a length")
+struct TextLengthTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private static let short = 1024
+  private static let long = 65_536
+  private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
+
+  @Test("that an event may just have, and not a byte more")
+  func events() throws {
+    let columns = QuakeColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
+    #expect(columns.count == 15)
+    for column in columns {
+      try connection.run("truncate quake.quake")
+      let limit = Self.longColumns.contains(column) ? Self.long : Self.short
+      let value = "repeat('é', \(limit / 2))"
+      try connection.run(
+        "insert into quake.quake (code, time, \(column)) values ('a', now(), \(value))")
+      let error = try #require(throws: PostgresError.self) {
+        try connection.run("update quake.quake set \(column) = \(value) || 'x'")
+      }
+      #expect(error.sqlState == "23514")
+      #expect(
+        error.constraint
+          == (limit == Self.long ? "quake_long_text_length" : "quake_short_text_length"))
+    }
+  }
+
+  /// What nobody but the owner and the history's trigger write, or PostgreSQL itself keeps short.
+  private static let unlimited = [
+    "quake.code", "import.quarantine_reason", "watcher.name", "watcher.nonce",
+    "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
+  ]
+
+  @Test("in every table that others than the owner write")
+  func tables() throws {
+    let columns = try connection.table(
+      """
+      select c.relname || '.' || a.attname
+        from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r' and a.attnum > 0
+         and a.atttypid = 'text'::regtype
+         and c.relname not in ('quake_version', 'change_transaction', 'migration')
+         and not exists (
+           select from pg_constraint k
+            where k.conrelid = c.oid and k.contype = 'c' and a.attnum = any (k.conkey)
+              and k.conname like '%\\_text\\_length')
+       order by 1
+      """)
+    #expect(columns.sorted() == Self.unlimited.sorted())
+  }
+
+  @Test("also where a writer says who he is, and what for")
+  func author() throws {
+    try connection.transaction {
+      try connection.run(
+        "select set_config('quake.author', repeat('é', 1000000), true)",
+        "select set_config('quake.context', repeat('x', 20000000), true)")
+      try connection.insertQuakes("a")
+    }
+    #expect(
+      try connection.table("select length(author), length(context) from quake.change_transaction")
+        == ["200|2000"])
+  }
+
+  @Test("to which the migration cuts what is longer already")
+  func migration() throws {
+    let old = try TestDatabase(migrated: false)
+    let connection = try old.connect()
+    let files = try Folder.migrations()
+    let before = try files.prefix(8).map { try Migration(file: $0.name, contents: $0.bytes) }
+    _ = try Migrator(connection: connection, migrations: before, program: "tests").migrate()
+    try connection.run(
+      "select set_config('quake.context', repeat('x', 5000), false)",
+      """
+      insert into quake.quake (code, time, place, net, ids)
+      values ('a', now(), repeat('é', 100000), repeat('n', 5000), 'short'), ('b', now(), 'b', 'b', 'b')
+      """,
+      "update quake.quake set felt = 1 where code = 'a'",
+      """
+      insert into quake.import (source, feed, format, started_at, program, etag)
+      values (repeat('s', 100000), 'f', 'x', now(), 'p', repeat('e', 2000))
+      """,
+      "insert into quake.feed (name, url, error) values ('f', 'u', repeat('e', 100000))")
+    let token = try connection.latestToken()
+    _ = try Migrator(connection: connection, program: "tests").migrate()
+    #expect(
+      try connection.table(
+        "select length(place), length(net), ids from quake.quake order by code")
+        == ["16384|256|short", "1|1|b"])
+    #expect(
+      try connection.table(
+        """
+        select distinct length(place), length(net) from quake.quake_version where code = 'a'
+        """) == ["16384|256"])
+    // It is a change like any other, and the history still gives the table.
+    #expect(
+      try connection.table(
+        "select op, code, changed, author from quake.changes_since('\(token)')")
+        == ["update|a|{net,place}|quake-admin migrate"])
+    #expect(try connection.historyFaults() == [])
+    #expect(
+      try connection.table("select max(length(context)) from quake.change_transaction")
+        == ["2000"])
+    #expect(
+      try connection.table("select length(source), length(etag) from quake.import")
+        == ["16384|256"])
+    #expect(try connection.ask("select length(error) from quake.feed") == "16384")
+  }
+
+  /// The longest texts that the schema allows, in two versions of each event.
+  private func storeLongTexts(_ events: Int) throws {
+    let sets = Self.longColumns.map { "\($0) = repeat('\u{01}', \(Self.long))" }
+    try connection.run(
+      "insert into quake.quake (code, time) select 'e' || i, now() from generate_series(1, \(events)) i",
+      "update quake.quake set \(sets.joined(separator: ", "))",
+      "update quake.quake set felt = 1")
+  }
+
+  @Test("so that a page of the history has a number of bytes, however many rows would fit")
+  func pages() throws {
+    try storeLongTexts(40)
+    let expected = try connection.historyLines()
+    var reader = try HistoryReader(connection: connection, after: ChangeToken.beginning)
+    var lines = 0
+    var largest = 0
+    while true {
+      var inPage = 0
+      let isAtEnd = try reader.readPage { change in
+        lines += 1
+        if change.new?.text(.place)?.utf8.count == Self.long { inPage += 1 }
+      }
+      largest = max(largest, inPage)
+      if isAtEnd { break }
+    }
+    #expect(lines == expected.count && lines == 120)
+    #expect(largest > 0 && largest <= 10)
+    // The reader goes back to full pages.
+    try connection.run(
+      "insert into quake.quake (code, time) select 's' || i, now() from generate_series(1, 700) i")
+    var counts: [Int] = []
+    while true {
+      var count = 0
+      let isAtEnd = try reader.readPage { _ in count += 1 }
+      counts.append(count)
+      if isAtEnd { break }
+    }
+    #expect(counts.reduce(0, +) == 700)
+    #expect(counts.contains(HistoryReader.pageSize))
+  }
+
+  @Test(
+    "and so has a page of what is asked of it",
+    arguments: [HistoryRequest.Order.ascending, .descending])
+  func requests(_ order: HistoryRequest.Order) throws {
+    try storeLongTexts(40)
+    for codes in [nil, Set((1...40).map { "e\($0)" })] {
+      var request = HistoryRequest()
+      request.order = order
+      request.filter.codes = codes
+      var reader = try HistoryRequestReader(request, over: connection)
+      var seen: Set<String> = []
+      var largest = 0
+      while true {
+        var inPage = 0
+        let isAtEnd = try reader.readPage { change in
+          seen.insert("\(change.transaction.token) \(change.position)")
+          if change.new?.text(.place)?.utf8.count == Self.long { inPage += 1 }
+        }
+        largest = max(largest, inPage)
+        if isAtEnd { break }
+      }
+      #expect(seen.count == 120)
+      #expect(largest > 0 && largest <= 10)
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Names in our statements mean PostgreSQL's own objects, whatever others have created.
+@Suite struct HostileNamesTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    folder = try TemporaryFolder()
+  }
+
+  /// How the tools reach the database.
+  enum Route: String, CaseIterable {
+    case direct, session, transaction
+    /// A pooler that takes our startup parameter and forgets it.
+    case forgetful
+  }
+
+  private static var routes: [(Route, Bool)] {
+    let routes = Pooler.program == nil ? [.direct] : Route.allCases
+    return routes.map { ($0, true) } + [(.direct, false)]
+  }
+
+  /// Runs a tool as superuser, and expects that nothing planted has run.
+  @discardableResult
+  private func run(
+    _ scene: HostileNames, _ conninfo: String, _ tool: String, _ arguments: [String],
+    status: Int32 = 0
+  ) throws -> ToolProcess.Outcome {
+    let outcome = try Tools.run(tool, arguments + ["--database", conninfo])
+    let fired = try scene.timesFired()
+    let what = "\(tool) \(arguments.joined(separator: " ")): \(outcome.errors)"
+    #expect(fired == 0, "\(what)")
+    #expect(!outcome.errors.contains("planted"), "\(what)")
+    #expect(outcome.status == status, "\(what)")
+    return outcome
+  }
+
+  @Test(arguments: routes)
+  func nothingPlantedRuns(_ route: Route, isCareless: Bool) throws {
+    let scene = try HostileNames(database, isCareless: isCareless)
+    for (kind, count) in scene.planted { #expect(count > 0, "no \(kind) could be planted") }
+    #expect((scene.planted["function"] ?? 0) > 100 && (scene.planted["operator"] ?? 0) > 100)
+    // The traps work: who uses the path as it is falls into them.
+    #expect(try scene.fires(at: "select 1::bigint || 'x'::text"))
+    if isCareless {
+      for statement in [
+        "select count(*) from pg_class", "select now()", "select 1 + 1", "select 'x'::text",
+        "select * from pg_stat_activity",
+      ] {
+        #expect(try scene.fires(at: statement), "\(statement)")
+      }
+    }
+    var pooler: Pooler?
+    switch route {
+    case .direct: break
+    case .session, .transaction:
+      pooler = try Pooler(route.rawValue, for: database, user: scene.boss)
+    case .forgetful:
+      pooler = try Pooler(
+        "transaction", for: database, user: scene.boss,
+        setting: "ignore_startup_parameters = options")
+    }
+    if route == .transaction || route == .forgetful, let pooler {
+      try plantInSession(pooler.conninfo)
+    }
+    try runAll(scene, over: pooler?.conninfo ?? scene.conninfo, route)
+    if let pooler, route != .session { try expectCleanSessions(pooler) }
+    try pooler?.stop()
+  }
+
+  /// Temporary objects of whoever had the session before; a pool in session mode drops them.
+  private func plantInSession(_ conninfo: String) throws {
+    let planter = try ToolProcess(
+      Tools.psql(), ["-X", "-q", "-d", conninfo, "-v", "ON_ERROR_STOP=1"],
+      environment: Tools.environment.merging(["PGOPTIONS": ""]) { $1 },
+      input: folder.write(
+        "session.sql",
+        """
+        begin;
+        set local search_path = pg_catalog;
+        create function pg_temp.trap_row() returns trigger language plpgsql as
+          $$ begin perform trap.fire('temporary trigger'); return new; end $$;
+        create temporary table quake_staging (record bigint, code text, reject_reason text);
+        create trigger trap before insert on pg_temp.quake_staging
+          for each row execute function pg_temp.trap_row();
+        create temporary view quake as select trap.fire('temporary view') as code;
+        create temporary view pg_stat_activity as select trap.fire('temporary view') as pid;
+        create function pg_temp.now() returns timestamptz language plpgsql as
+          $$ begin perform trap.fire('temporary function'); return null; end $$;
+        commit;
+
+        """))
+    let outcome = try planter.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  /// Nothing of ours stays in sessions that are lent.
+  private func expectCleanSessions(_ pooler: Pooler) throws {
+    let psql = try ToolProcess(
+      Tools.psql(),
+      ["-X", "-q", "-A", "-t", "-d", pooler.conninfo, "-c", "show search_path"],
+      environment: Tools.environment)
+    let outcome = try psql.exit()
+    #expect(outcome.output == "\"$user\", public, pg_catalog\n", "\(outcome.errors)")
+  }
+
+  private func runAll(_ scene: HostileNames, over conninfo: String, _ route: Route) throws {
+    func run(_ tool: String, _ arguments: [String], status: Int32 = 0) throws -> String {
+      try self.run(scene, conninfo, tool, arguments, status: status).output
+    }
+    _ = try run("quake-admin", ["migrate", "--dry-run"])
+    _ = try run("quake-admin", ["migrate"])
+    _ = try run("quake-admin", ["migrate", "--status"])
+    try runIngest({ try run($0, $1, status: $2) }, route)
+    let token = try database.value("select quake.latest_token()")
+    for arguments in [
+      ["list"], ["list", "--json", "--all", "--min-magnitude", "1", "--within", "100:35,-117"],
+      ["list", "--as-of", token], ["list", "--count"], ["show", "us1"], ["history"],
+      ["history", "--count"], ["history", "--descending", "--json"],
+      ["history", "--since", "2020-01-01", "--code", "us1", "--author", "quake-ingest"],
+      ["versions", "us1"], ["diff", "0"], ["diff", "0", token],
+    ] {
+      _ = try run("quake-query", arguments)
+    }
+    for arguments in [
+      ["--from-start"], ["--from-start", "--json"], ["--snapshot"], ["--since", "2020-01-01"],
+      ["--from-start", "--name", "alerts"],
+    ] {
+      _ = try run("quake-watch", arguments + ["--no-follow"])
+    }
+    try watch(conninfo, scene)
+    _ = try run("quake-admin", ["watchers"])
+    _ = try run("quake-admin", ["watchers", "--remove", "alerts"])
+    let quarantined = try database.value(
+      "select coalesce(max(id), 0) from quake.import where quarantined_at is not null")
+    _ = try run("quake-admin", ["imports"])
+    _ = try run("quake-admin", ["imports", "--quarantined", "--json"])
+    if quarantined != "0" {
+      _ = try run("quake-admin", ["imports", "body", quarantined])
+      _ = try run("quake-admin", ["imports", "apply", quarantined])
+    }
+    _ = try run("quake-admin", ["refresh", "--timeout", "1s"], status: route.polls ? 69 : 64)
+    for arguments in [["status"], ["status", "--json"], ["status", "--prometheus"]] {
+      _ = try run("quake-admin", arguments, status: route.polls ? 1 : 0)
+    }
+    _ = try run("quake-admin", ["history", "purge", "--before", token, "--dry-run"])
+    _ = try run("quake-admin", ["history", "purge", "--before", token])
+  }
+
+  private func runIngest(
+    _ run: (String, [String], Int32) throws -> String, _ route: Route
+  ) throws {
+    // Two of them say that they are one earthquake.
+    let events =
+      (1...30).map { Feeds.feature("us\($0)") } + [
+        Feeds.feature("us31", changes: ["ids": "\",us31,ci31,\""]), Feeds.feature("ci31"),
+        Feeds.feature("us32", coordinates: "1000,2000,3"),
+      ]
+    let file = try folder.write("feed.geojson", Feeds.collection(events))
+    for arguments in [
+      ["import", file], ["import", file], ["import", file, "--commit-every", "10", "--jobs", "2"],
+      [
+        "import",
+        try folder.write(
+          "later.csv",
+          Feeds.csvHeader + "\n"
+            + (20...60).map { Feeds.row("us\($0)", magnitude: "4") }.joined(separator: "\n") + "\n"),
+      ],
+      ["import", file, "--merge", "store"], ["import", file, "--merge", "always", "--json"],
+    ] {
+      _ = try run("quake-ingest", arguments, 0)
+    }
+    let snapshots = folder.path + "/snapshots"
+    try FileManager.default.createDirectory(atPath: snapshots, withIntermediateDirectories: false)
+    for (hour, count) in [(10, 40), (11, 38), (12, 0), (13, 39), (14, 38), (15, 38)] {
+      let now = 1_700_000_000_000 + hour * 3_600_000
+      try folder.write(
+        "snapshots/all_day_2023-11-15T\(hour)00Z.geojson",
+        Feeds.collection(
+          (0..<count).map { Feeds.feature("us\(1000 + $0)", time: now - 7_200_000) }, generated: now
+        ))
+    }
+    _ = try run("quake-ingest", ["replay", snapshots, "--speed", "1000000"], 0)
+    // A backfill and a worker hold locks for as long as their sessions last.
+    guard route.polls else { return }
+    let past = folder.path + "/past"
+    try FileManager.default.createDirectory(atPath: past, withIntermediateDirectories: false)
+    try folder.write("past/a.geojson", Feeds.collection(count: 5, from: 2000))
+    _ = try run("quake-ingest", ["backfill", past], 0)
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 40).utf8))
+    for _ in 0..<2 {
+      _ = try run(
+        "quake-ingest", ["run", "--once", "--feed", server.url, "--keep-history", "1h"], 0)
+    }
+    _ = try run("quake-ingest", ["run", "--once", "--dry-run", "--feed", server.url], 0)
+  }
+
+  /// One that waits, too.
+  private func watch(_ conninfo: String, _ scene: HostileNames) throws {
+    let watch = try Tools.start(
+      "quake-watch", ["--database", conninfo, "--json", "--from-start", "--name", "follower"])
+    _ = try watch.line()
+    try database.connect().run("update quake.quake set felt = 4711 where code = 'us2'")
+    var line = ""
+    repeat { line = try watch.line() } while !line.contains("4711")
+    watch.signal(SIGTERM)
+    let outcome = try watch.exit()
+    #expect(outcome.status == 0 && !outcome.errors.contains("planted"), "\(outcome.errors)")
+    #expect(try scene.timesFired() == 0, "\(outcome.errors)")
+  }
+}
+
+extension HostileNamesTests.Route {
+  /// Whether sessions last as long as their clients.
+  fileprivate var polls: Bool { self == .direct || self == .session }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// What the tools say, and do at SIGTERM, while another session holds a lock that they need.
+@Suite struct LockWaitTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func lock(_ statement: String) throws -> Connection {
+    let holder = try database.connect(applicationName: "the holder")
+    try holder.begin()
+    try holder.run(statement)
+    return holder
+  }
+
+  private func importFeed() throws -> [String] {
+    ["import", try folder.write("a.geojson", Feeds.collection(count: 3))]
+  }
+
+  /// Waits until a tool has said that it waits, and for whom.
+  private func expectSaid(
+    _ tool: ToolProcess, _ object: String, by holder: Connection
+  ) throws {
+    try tool.waitForError("for \(object)")
+    try tool.waitForError("process \(holder.serverProcessID) (role quake, application the holder")
+    #expect(tool.errorText.contains("idle in transaction for "), "\(tool.errorText)")
+    #expect(
+      tool.errorText.contains("pg_terminate_backend(\(holder.serverProcessID))"),
+      "\(tool.errorText)")
+  }
+
+  /// Ends a tool that waits: nothing of what it did stays, and nothing of it goes on in the server.
+  private func expectLeft(_ tool: ToolProcess, status: Int32) throws {
+    let asked = ContinuousClock.now
+    tool.signal(SIGTERM)
+    let outcome = try tool.exit()
+    #expect(ContinuousClock.now - asked < .seconds(10))
+    #expect(outcome.ending == .exited(status), "\(outcome.errors)")
+    #expect(outcome.errors.contains("stopped while waiting "), "\(outcome.errors)")
+    #expect(outcome.errors.contains("is rolled back"), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("is not known"), "\(outcome.errors)")
+    #expect(
+      try database.connect().eventually(
+        """
+        not exists (select from pg_stat_activity
+                     where datname = current_database() and application_name like 'quake-%')
+        """))
+  }
+
+  // MARK: Said, and left
+
+  @Test(arguments: ["import", "backfill", "purge", "refresh", "apply"])
+  func whoWaitsSaysSoAndLeavesAtSIGTERM(_ what: String) throws {
+    var arguments: [String]
+    var (tool, table) = ("quake-ingest", "quake.quake")
+    switch what {
+    case "import": arguments = try importFeed()
+    case "backfill":
+      try folder.write("a.geojson", Feeds.collection(count: 3))
+      arguments = ["backfill", folder.path]
+    case "purge":
+      try database.psql("insert into quake.quake (code, time) values ('a', now());")
+      (tool, table) = ("quake-admin", "quake.history_floor")
+      arguments = ["history", "purge", "--before", "1s"]
+    case "refresh":
+      try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
+      (tool, table) = ("quake-admin", "quake.refresh_request")
+      arguments = ["refresh"]
+    default:
+      let file = try folder.write(
+        "all_day_2023-11-15T1000Z.geojson", Feeds.collection([], generated: 1_700_042_400_000))
+      _ = try Tools.run("quake-ingest", ["replay", folder.path] + database.option)
+      #expect(try database.count("quake.import") == 1, "\(file) is set aside")
+      tool = "quake-admin"
+      arguments = [
+        "imports", "apply", try database.value("select import_id from quake.import_body"),
+      ]
+    }
+    let before = try database.contents()
+    let holder = try lock("lock table \(table) in access exclusive mode")
+    let process = try Tools.start(tool, arguments + database.option)
+    try expectSaid(process, "a lock on \(table)", by: holder)
+    try expectLeft(process, status: 75)
+    try holder.rollback()
+    if what != "backfill" { #expect(try database.contents() == before) }
+    #expect(try database.count("quake.quake") == (what == "purge" ? 1 : 0))
+  }
+
+  /// The poll counts for nothing, not even as a failure of the feed.
+  @Test func aWorkerEndsWellAndLeavesThePollToTheNext() throws {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
+    let holder = try lock("lock table quake.quake in exclusive mode")
+    let worker = try Tools.start(
+      "quake-ingest", ["run", "--feed", "\(server.url)@1h"] + database.option)
+    try expectSaid(worker, "a lock on quake.quake", by: holder)
+    try expectLeft(worker, status: 0)
+    try holder.rollback()
+    #expect(try database.count("quake.quake") == 0 && database.count("quake.import") == 0)
+    #expect(try database.value("select sum(failures) from quake.feed") == "0")
+  }
+
+  /// The numbering of a transaction happens in its commit, and so may this wait.
+  @Test func whoWaitsInItsCommitSaysSoAndIsRolledBack() throws {
+    let owner = try database.connect()
+    try owner.run(
+      """
+      create function public.at_commit() returns trigger language plpgsql as
+      $$ begin perform from quake.feed for update; return null; end $$
+      """,
+      """
+      create constraint trigger at_commit after insert on quake.quake deferrable initially deferred
+      for each row execute function public.at_commit()
+      """, "insert into quake.feed (name, url) values ('all_day', 'x')")
+    let holder = try lock("update quake.feed set failures = 1")
+    let before = try database.contents()
+    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
+    try expectSaid(process, "a row of quake.feed, and so for the end of transaction", by: holder)
+    try expectLeft(process, status: 75)
+    try holder.rollback()
+    #expect(try database.contents() == before)
+    #expect(try Tools.run("quake-ingest", try importFeed() + database.option).status == 0)
+    #expect(try database.count("quake.quake") == 3)
+  }
+
+  /// It writes over several connections, each on a thread of its own, and by COPY.
+  @Test func everyConnectionOfAnImportLeaves() throws {
+    let holder = try lock("insert into quake.quake (code, time) values ('us30000', now())")
+    let file = try folder.write("large.geojson", Feeds.collection(count: 45_000))
+    let process = try Tools.start(
+      "quake-ingest",
+      ["import", file, "--jobs", "3", "--commit-every", "5000"] + database.option)
+    try expectSaid(process, "the end of transaction", by: holder)
+    try expectLeft(process, status: 75)
+    try holder.rollback()
+  }
+
+  @Test func whoWaitsGoesOnWhenTheLockIsFree() throws {
+    let first = try lock("lock table quake.quake in share mode")
+    let second = try lock("lock table quake.quake in share mode")
+    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
+    try process.waitForError("and by 1 more.")
+    // It is said again, less and less often.
+    try process.waitForError("waiting for ", count: 2)
+    try first.rollback()
+    try second.rollback()
+    let outcome = try process.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.components(separatedBy: "waiting for ").count < 6, "\(outcome.errors)")
+    #expect(try database.count("quake.quake") == 3)
+  }
+
+  @Test func preparedTransactionsAreNamed() throws {
+    let owner = try database.connect()
+    try owner.run(
+      "begin", "lock table quake.quake in share mode", "prepare transaction 'gid of \(database.name)'")
+    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
+    try process.waitForError("prepared transaction 'gid of \(database.name)' (role quake, prepared ")
+    try process.waitForError("rollback prepared")
+    try expectLeft(process, status: 75)
+    try owner.run("rollback prepared 'gid of \(database.name)'")
+  }
+
+  /// Readers wait for DDL only.
+  @Test func readersSaySoToo() throws {
+    let holder = try lock("lock table quake.quake in access exclusive mode")
+    let query = try Tools.start("quake-query", ["list"] + database.option)
+    let watch = try Tools.start("quake-watch", ["--snapshot"] + database.option)
+    try expectSaid(query, "a lock on quake.quake", by: holder)
+    try expectSaid(watch, "a lock on quake.quake", by: holder)
+    watch.signal(SIGTERM)
+    #expect(try watch.exit().ending == .exited(0))
+    try holder.rollback()
+    #expect(try query.exit().status == 0)
+  }
+
+  /// What migrators wait for is over soon, or given up.
+  @Test func aMigrationThatWaitsIsLeft() throws {
+    let empty = try TestDatabase(migrated: false)
+    let other = try empty.connect(applicationName: "the holder")
+    try other.begin()
+    try other.run("create schema quake")
+    let process = try Tools.start("quake-admin", ["migrate"] + empty.option)
+    try process.waitForError("process \(other.serverProcessID) (role quake, application the holder")
+    process.signal(SIGTERM)
+    let outcome = try process.exit()
+    #expect(outcome.status == 75, "\(outcome.errors)")
+    #expect(outcome.errors.contains("stopped while "), "\(outcome.errors)")
+    try other.rollback()
+    #expect(try Tools.run("quake-admin", ["migrate"] + empty.option).status == 0)
+  }
+
+  // MARK: quake-admin status
+
+  @Test func theStatusNamesWhoWaitsAndWhoHolds() throws {
+    let role = "outsider_\(database.name)"
+    let owner = try database.connect()
+    try owner.run(
+      "create role \(role) login", "grant usage on schema quake to \(role)",
+      "grant select on all tables in schema quake to \(role)")
+    let holder = try lock("lock table quake.quake in share mode")
+    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
+    try process.waitForError("for a lock on quake.quake")
+    func status(_ arguments: [String]) throws -> ToolProcess.Outcome {
+      try Tools.run("quake-admin", ["status"] + arguments)
+    }
+    let text = try status(database.option)
+    #expect(text.status == 1, "\(text.errors)")
+    #expect(text.output.contains("a lock on quake.quake"), "\(text.output)")
+    #expect(text.errors.contains("application quake-ingest"), "\(text.errors)")
+    #expect(text.errors.contains("Held by process \(holder.serverProcessID)"), "\(text.errors)")
+    let json = try JSONLine(try #require(status(["--json"] + database.option).lines.first))
+    #expect(json.text.contains("\"object\":\"a lock on quake.quake\""), "\(json.text)")
+    #expect(json.text.contains("\"holders\":[{\"pid\":\(holder.serverProcessID),\"role\":\"quake\""))
+    #expect(json.text.contains("\"relation\":\"quake.quake\""))
+    let metrics = try status(["--prometheus"] + database.option).output
+    #expect(metrics.contains("quake_lock_waits 1\n"), "\(metrics)")
+    #expect(!metrics.contains("quake_lock_wait_longest_seconds 0\n"), "\(metrics)")
+    // Whoever sees less is told less.
+    let outsider = try status(["--json", "--database", "\(database.conninfo) user=\(role)"])
+    #expect(outsider.status == 1, "\(outsider.errors)")
+    let seen = try JSONLine(try #require(outsider.lines.first))
+    #expect(
+      seen.text.contains("\"holders\":[{\"pid\":\(holder.serverProcessID),\"role\":\"quake\","),
+      "\(seen.text)")
+    #expect(seen.text.contains("\"state\":null"), "\(seen.text)")
+    // A wait that is allowed to be longer is no problem.
+    #expect(try status(["--max-lock-wait", "1h"] + database.option).status == 0)
+    try holder.rollback()
+    #expect(try process.exit().status == 0)
+    #expect(try status(database.option).status == 0)
+  }
+
+  @Test func theStatusNamesWhoMayHoldTheNotificationQueue() throws {
+    let listener = try database.connect(applicationName: "a listener")
+    try listener.run("listen quake_changes")
+    try listener.begin()
+    try listener.run("select 1")
+    let fine = try Tools.run("quake-admin", ["status"] + database.option)
+    #expect(fine.status == 0, "\(fine.errors)")
+    let arguments = ["status", "--max-queue", "0"] + database.option
+    let full = try Tools.run("quake-admin", arguments)
+    #expect(full.status == 1)
+    #expect(full.errors.contains("the server's notification queue is "), "\(full.errors)")
+    let json = try Tools.run("quake-admin", arguments + ["--json"])
+    // Other tests use the same server; it is among the first only if it has the oldest transaction.
+    #expect(json.output.contains("\"notification_queue\":{\"usage\":"), "\(json.output)")
+    #expect(json.output.contains("\"holders\":[{\"pid\":"), "\(json.output)")
+    #expect(json.output.contains("\"state\":\"idle in transaction\""), "\(json.output)")
+    try listener.rollback()
+  }
+}
