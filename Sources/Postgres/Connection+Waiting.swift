@@ -10,7 +10,8 @@ extension Connection {
 
     /// - Parameter limit: When to give up at the latest.
     init(_ connection: Connection, until limit: Deadline? = nil) {
-      deadline = [limit, connection.answerTimeout.map { Deadline(after: $0) }].compactMap { $0 }.min()
+      deadline = [limit, connection.answerTimeout.map { Deadline(after: $0) }].compactMap { $0 }
+        .min()
       if let watch = connection.watch {
         look = Deadline(after: watch.first)
         wake = connection.interrupt ?? watch.wake

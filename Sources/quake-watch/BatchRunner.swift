@@ -43,13 +43,13 @@ final class BatchRunner: CommandHandler {
     let token = change.transaction.token
     try open(token, "transaction \(token)", before: last.map { HistoryPlace(token: $0) })
     last = token
-    try json.change(change, drain: give)
+    json.change(change, drain: give)
     try giveLine()
   }
 
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
     try open(token, "snapshot (token \(token))", before: nil)
-    try json.snapshot(record, token: token, position: position, drain: give)
+    json.snapshot(record, token: token, position: position, drain: give)
     try giveLine()
   }
 

@@ -159,9 +159,11 @@ import Testing
   @Test func preparedTransactionsAreNamed() throws {
     let owner = try database.connect()
     try owner.run(
-      "begin", "lock table quake.quake in share mode", "prepare transaction 'gid of \(database.name)'")
+      "begin", "lock table quake.quake in share mode",
+      "prepare transaction 'gid of \(database.name)'")
     let process = try Tools.start("quake-ingest", try importFeed() + database.option)
-    try process.waitForError("prepared transaction 'gid of \(database.name)' (role quake, prepared ")
+    try process.waitForError(
+      "prepared transaction 'gid of \(database.name)' (role quake, prepared ")
     try process.waitForError("rollback prepared")
     try expectLeft(process, status: 75)
     try owner.run("rollback prepared 'gid of \(database.name)'")
@@ -217,7 +219,8 @@ import Testing
     #expect(text.errors.contains("Held by process \(holder.serverProcessID)"), "\(text.errors)")
     let json = try JSONLine(try #require(status(["--json"] + database.option).lines.first))
     #expect(json.text.contains("\"object\":\"a lock on quake.quake\""), "\(json.text)")
-    #expect(json.text.contains("\"holders\":[{\"pid\":\(holder.serverProcessID),\"role\":\"quake\""))
+    #expect(
+      json.text.contains("\"holders\":[{\"pid\":\(holder.serverProcessID),\"role\":\"quake\""))
     #expect(json.text.contains("\"relation\":\"quake.quake\""))
     let metrics = try status(["--prometheus"] + database.option).output
     #expect(metrics.contains("quake_lock_waits 1\n"), "\(metrics)")
