@@ -126,7 +126,7 @@ struct Operation {
       "copy quake.migration to '/tmp/quake-own'", "copy quake.migration from program 'true'",
       "select pg_read_file('postgresql.conf')", "select rolpassword from pg_authid",
       "select pg_terminate_backend(\(foreign))", "select pg_cancel_backend(\(foreign))",
-      "alter system set fsync = off", "create extension dblink",
+      "create extension dblink",
       "alter database \(database.database.name) connection limit 0",
       "set temp_file_limit = -1", "set role pg_write_all_data",
     ].map { Operation(statement: $0, allowed: []) }

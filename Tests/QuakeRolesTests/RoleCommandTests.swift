@@ -161,6 +161,10 @@ struct RoleCommandTests {
                                                    and d.classid = 'pg_class'::regclass
                                                    and d.refclassid = 'pg_class'::regclass)
       union all
+      select format('alter type quake.%I owner to \(creator)', t.typname)
+        from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+       where t.typnamespace = 'quake'::regnamespace
+      union all
       select format('alter function %s owner to \(creator)', oid::regprocedure)
         from pg_proc where pronamespace = 'quake'::regnamespace
       """)

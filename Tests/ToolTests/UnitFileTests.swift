@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The units for systemd, as far as systemd judges them without running them.
+@Suite(
+  .enabled(
+    if: (try? Tools.shell("systemd-analyze --version").status == 0) == true,
+    "there is no systemd-analyze"))
+struct UnitFileTests {
+  private static let services = ["quake-ingest.service", "quake-status.service"]
+
+  @Test(arguments: services + ["quake-status.timer"]) func theyAreUnderstood(_ name: String) throws
+  {
+    let folder = try TemporaryFolder()
+    // The timer names its service; the programs are where they were built.
+    for file in Set([name, "quake-status.service"]) {
+      let text = try String(contentsOfFile: "\(Tools.package)/deploy/\(file)", encoding: .utf8)
+      try folder.write(file, text.replacing("/usr/local/bin/", with: Tools.folder + "/"))
+    }
+    let outcome = try Tools.shell(
+      "systemd-analyze verify --man=no \(name)", folder: folder.path)
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+  }
+
+  /// On systemd's scale of 0 (nothing is exposed) to 10.
+  @Test(arguments: services) func theyAreConfined(_ name: String) throws {
+    let outcome = try Tools.shell(
+      "systemd-analyze security --no-pager --offline=true --threshold=20 deploy/\(name)",
+      folder: Tools.package)
+    #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
+  }
+
+  @Test func eachConnectsAsItsRole() throws {
+    let status = try String(
+      contentsOfFile: Tools.package + "/deploy/quake-status.service", encoding: .utf8)
+    #expect(status.contains("DATABASE_URL=postgresql://quake_monitor@"))
+    let ingest = try String(
+      contentsOfFile: Tools.package + "/deploy/quake-ingest.conf", encoding: .utf8)
+    #expect(ingest.contains("database = postgresql://quake_writer@"))
+  }
+}
