@@ -80,6 +80,8 @@ import Testing
     ["quake-watch", "--snapshot", "--no-follow"],
     ["quake-watch", "--snapshot", "--no-follow", "--json"],
     ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "cat"],
+    // A command that reads nothing.
+    ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "true"],
     ["quake-query", "list"], ["quake-query", "list", "--json"],
     ["quake-query", "diff", "0"], ["quake-query", "diff", "0", "--json"],
     ["quake-query", "versions", "e1"], ["quake-query", "versions", "e1", "--json"],
