@@ -1,5 +1,7 @@
 # The tools in a small image. The database is another container's: see docker-compose.yml.
-ARG SWIFT_VERSION=6.3
+# Exact tags. A digest would pin the bytes, too: put "@sha256:..." behind them where you have looked it up.
+ARG SWIFT_VERSION=6.3.1
+ARG DEBIAN_VERSION=12.11
 
 FROM swift:${SWIFT_VERSION}-bookworm AS build
 # The development packages of the C libraries; deploy/setup.sh has the same list for a machine.
@@ -21,7 +23,8 @@ RUN swift build -c release --static-swift-stdlib \
  && install -D --strip -t /out \
       "$bin/quake-ingest" "$bin/quake-watch" "$bin/quake-query" "$bin/quake-admin"
 
-FROM debian:bookworm-slim
+ARG DEBIAN_VERSION
+FROM debian:${DEBIAN_VERSION}-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
@@ -29,7 +32,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 quake \
  && useradd --system --uid 10001 --gid quake --home-dir /nonexistent --shell /usr/sbin/nologin quake \
- # For a volume: it can be written to whatever user id the container is run with.
+ # For a volume with state files: it can be written to whatever user id the container is run with.
  && install -d -m 1777 /state
 COPY --from=build /out/ /usr/local/bin/
 USER 10001:10001

@@ -42,9 +42,15 @@ let package = Package(
     // A call of Linux's that older glibcs leave out.
     .target(name: "CProcess"),
 
+    // Text that does no harm where it is shown: JSON strings, and which characters are hidden.
+    .target(name: "SafeText", swiftSettings: strict),
+    .testTarget(
+      name: "SafeTextTests", dependencies: ["SafeText", "CommandLine", "QuakeModel"],
+      swiftSettings: strict),
+
     .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(
-      name: "QuakeModel", swiftSettings: strict,
+      name: "QuakeModel", dependencies: ["SafeText"], swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),  // the standard library's floating point calls it
     .target(
       name: "QuakeFeed", dependencies: ["QuakeModel", "CLibcurl", "CSimdjson", "CZlib"],
@@ -74,6 +80,8 @@ let package = Package(
     .target(
       name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
       swiftSettings: strict),
+    // The roles of a database, and what each may do.
+    .target(name: "QuakeRoles", dependencies: ["Postgres"], swiftSettings: strict),
     // Changes and live lists for programs with Swift concurrency, which the tools do without.
     .target(
       name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
@@ -87,7 +95,7 @@ let package = Package(
       name: "QuakeSimulatorTests",
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: strict),
-    .target(name: "CommandLine", swiftSettings: strict),
+    .target(name: "CommandLine", dependencies: ["SafeText"], swiftSettings: strict),
     // The options of a command in a file. Apart from the command line itself: quake-watch has none.
     .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(
@@ -119,9 +127,8 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeStore", "QuakeModel",
-        "Postgres",
-        "CommandLine",
+        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeRoles", "QuakeStore",
+        "QuakeModel", "Postgres", "CommandLine",
       ],
       swiftSettings: strict),
 
@@ -174,6 +181,9 @@ let package = Package(
         "ChildProcesses", "TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "QuakeRolesTests",
+      dependencies: ["QuakeRoles", "QuakeStore", "Postgres", "TestSupport"], swiftSettings: strict),
     // What the change feed promises, under load and faults.
     .testTarget(
       name: "ChangeFeedTests",

@@ -36,7 +36,7 @@ enum BenchCommand {
         "bin", "FOLDER", completion: .folders,
         help: "folder of Quake's tools; by default that of this program"),
       .value(
-        "folder", "FOLDER", default: "/tmp", completion: .folders,
+        "folder", "FOLDER", default: "$TMPDIR, or /tmp", completion: .folders,
         help: "where to make the temporary folder with data and server"),
       .value(
         "markdown", "FILE", completion: .files, help: "write the tables to FILE as Markdown, too"),

@@ -1,5 +1,6 @@
 import CommandLine
 import Glibc
+import QuakeTool
 
 /// What is to be measured, and how often.
 struct BenchOptions {
@@ -45,7 +46,7 @@ struct BenchOptions {
     repeats = try arguments.integer("repeat", in: 1...1000) ?? (isQuick ? 3 : 5)
     seed = UInt64(try arguments.integer("seed", in: 0...) ?? 1)
     bin = arguments.string("bin") ?? Self.ownFolder
-    folder = arguments.string("folder") ?? "/tmp"
+    folder = arguments.string("folder") ?? TemporaryFolder.path
     markdown = arguments.string("markdown")
     writesJSON = arguments.flag("json")
     python = Environment.value("PYTHON") ?? "python3"

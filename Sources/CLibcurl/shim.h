@@ -23,6 +23,14 @@ static inline CURLcode quake_curl_set_receiver(
   return curl_easy_setopt(easy, option, value);
 }
 
+// Asked before a request is sent, and before a connection is made.
+static inline CURLcode quake_curl_set_prerequest(CURL *easy, curl_prereq_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+static inline CURLcode quake_curl_set_opensocket(CURL *easy, curl_opensocket_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
 // curl_easy_getinfo is variadic too: one wrapper for each type it gives.
 static inline CURLcode quake_curl_get_string(CURL *easy, CURLINFO info, const char **value) {
   return curl_easy_getinfo(easy, info, value);

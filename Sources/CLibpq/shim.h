@@ -4,6 +4,7 @@
 #include <libpq-fe.h>   // the client library itself
 #include <pg_config.h>  // PG_VERSION_NUM, to know what this libpq offers
 #include <sys/ioctl.h>  // FIONREAD
+#include <sys/socket.h>
 
 // PQsetChunkedRowsMode came with libpq 17; before it rows stream one at a time. A macro that may be
 // missing cannot be asked for from Swift.
@@ -30,6 +31,17 @@ static inline int quake_pq_available(const PGconn *connection) {
   int count = 0;
   int descriptor = PQsocket(connection);
   return descriptor >= 0 && ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
+}
+
+// How many bytes have come over a TCP connection; 0 where that is not known. Of struct tcp_info glibc
+// knows only the beginning, and Linux's own definition cannot stand beside glibc's: what is wanted,
+// tcpi_bytes_received, are the eight bytes from 128 on.
+static inline unsigned long long quake_pq_received(PGconn *connection) {
+  enum { tcp = 6, tcp_info = 11, received = 128 / 8 };
+  unsigned long long info[32] = {0};
+  socklen_t size = sizeof info;
+  if (getsockopt(PQsocket(connection), tcp, tcp_info, info, &size) != 0) return 0;
+  return size >= (received + 1) * sizeof info[0] ? info[received] : 0;
 }
 
 // The field codes of PQresultErrorField are character macros, which Swift imports as Int32 or not at

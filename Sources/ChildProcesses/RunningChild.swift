@@ -49,6 +49,8 @@ public final class RunningChild {
   ///
   /// - Parameter isLast: Whether the end of its input comes after them.
   public func give(_ bytes: [UInt8], isLast: Bool = false) {
+    // One that reads no more would have them kept for nothing.
+    guard input >= 0 else { return }
     isAll = isAll || isLast
     if pending.isEmpty { pending = bytes[...] } else { pending += bytes }
     feed()

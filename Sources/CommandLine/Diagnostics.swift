@@ -143,8 +143,9 @@ public struct Diagnostics: Sendable {
     case .text:
       // Messages quote what comes from feeds, files and servers: it must not steer the terminal.
       text += Self.render(
-        PrintableText.clean(message), detail: detail.map(PrintableText.clean),
-        hints: hints.map(PrintableText.clean), prefix: prefix(at: .now()) + label, colour: colour)
+        PrintableText.clean(message), detail: detail.map { PrintableText.clean($0) },
+        hints: hints.map { PrintableText.clean($0) }, prefix: prefix(at: .now()) + label,
+        colour: colour)
     case .json:
       text +=
         LogRecord(

@@ -8,22 +8,11 @@ enum DisplayWidth {
 
   private static func of(_ scalar: Unicode.Scalar) -> Int {
     switch scalar.value {
-    case 0x300...0x36F, 0x200B...0x200F, 0x20D0...0x20FF, 0xFE00...0xFE0F: 0
+    case 0x300...0x36F, 0x200B...0x200F, 0x20D0...0x20FF, 0xFE00...0xFE0F, 0xE0100...0xE01EF: 0
     case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
       0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
       2
     default: 1
     }
-  }
-
-  /// The text with control characters made visible: one could move the cursor or end the line.
-  static func printable(_ text: String) -> String {
-    func isControl(_ value: UInt32) -> Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
-    guard text.unicodeScalars.contains(where: { isControl($0.value) }) else { return text }
-    var clean = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      clean.append(isControl(scalar.value) ? "\u{FFFD}" : scalar)
-    }
-    return String(clean)
   }
 }

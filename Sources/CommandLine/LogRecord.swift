@@ -1,3 +1,5 @@
+internal import SafeText
+
 /// One message as a JSON object, for `--log-format json`.
 struct LogRecord {
   /// How grave it is.
@@ -35,23 +37,8 @@ struct LogRecord {
     }
   }
 
-  /// A JSON string. Control characters are escaped, also those beyond ASCII that JSON would allow: the
-  /// log may be read on a terminal.
+  /// A JSON string, cut like any other message.
   private static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar.value {
-      case 0x22, 0x5C:
-        quoted += "\\"
-        quoted.unicodeScalars.append(scalar)
-      case 0x0A: quoted += "\\n"
-      case 0x09: quoted += "\\t"
-      case 0..<0x20, 0x7F...0x9F:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
+    EscapedText.quoted(PrintableText.cut(text, atMost: PrintableText.messageLimit))
   }
 }

@@ -64,10 +64,16 @@ private struct Parser {
     } else {
       throw error(
         path.command.positionals.isEmpty
-          ? "unexpected argument '\(word)': '\(path.title)' takes no arguments"
-          : "unexpected argument '\(word)': '\(path.title)' takes only "
+          ? "unexpected argument '\(Self.shown(word))': '\(path.title)' takes no arguments"
+          : "unexpected argument '\(Self.shown(word))': '\(path.title)' takes only "
             + path.command.positionals.map(\.usage).joined(separator: " "))
     }
+  }
+
+  /// A word as it may be repeated: of a URL only the scheme, since the rest may hold secrets.
+  private static func shown(_ word: String) -> String {
+    guard let scheme = word.firstRange(of: "://") else { return word }
+    return word[..<scheme.upperBound] + "..."
   }
 
   private var hasRoom: Bool {

@@ -28,7 +28,7 @@ public final class ProgressBar {
 
   /// A bar, silent if the diagnostics are quiet, are for programs, or do not go to a terminal.
   public init(_ label: String, unit: Unit, total: Int? = nil, diagnostics: Diagnostics) {
-    self.label = label
+    self.label = PrintableText.line(label, atMost: 200)
     self.unit = unit
     self.total = total
     descriptor = diagnostics.descriptor

@@ -9,7 +9,7 @@ public struct TextTable: Sendable {
 
     /// A column of text.
     public static func text(_ header: String) -> Column {
-      Column(header: header, isRightAligned: false)
+      Column(header: PrintableText.line(header), isRightAligned: false)
     }
 
     /// A column of numbers.
@@ -20,14 +20,15 @@ public struct TextTable: Sendable {
 
   /// A cell.
   public struct Cell: Sendable, ExpressibleByStringLiteral {
-    /// Its text; control characters are shown as a replacement character.
+    /// Its text on one line; hidden characters are shown as a replacement character, and a long text is
+    /// cut.
     public let text: String
     /// How it is set off, on a terminal.
     public let styles: [TextStyle]
 
     /// A cell.
     public init(_ text: String, _ styles: TextStyle...) {
-      self.text = DisplayWidth.printable(text)
+      self.text = PrintableText.line(text)
       self.styles = styles
     }
 

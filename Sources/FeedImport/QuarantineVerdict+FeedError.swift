@@ -8,6 +8,8 @@ extension QuarantineVerdict {
     switch error.code {
     case .truncated, .truncatedGzip, .truncatedTransfer: reason = .truncated
     case .emptyBody: reason = .empty
+    // It would not fit there either.
+    case .bodyTooLarge: return nil
     default:
       guard error.kind == .badData else { return nil }
       reason = .damaged

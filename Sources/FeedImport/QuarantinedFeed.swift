@@ -15,8 +15,10 @@ public struct QuarantinedFeed {
   }
 
   /// The body's bytes, decompressed; nil if none is kept.
-  public func open() throws -> (any ByteSource)? {
-    let file = try UnnamedFile.create()
+  ///
+  /// - Parameter folder: Where they lie while they are read.
+  public func open(in folder: String) throws -> (any ByteSource)? {
+    let file = try UnnamedFile.create(in: folder)
     // From here on the source closes it.
     let source = FileDescriptorSource(
       descriptor: file, closes: true, name: "the body of import \(id)")

@@ -49,11 +49,13 @@ public struct BinaryValue {
     }
   }
 
-  /// The elements of a `text[]` without nulls.
+  /// The elements of a `text[]` of one dimension and without nulls.
   public var textArray: [String]? {
     // Dimensions, flags, element type; then for each dimension its length and lower bound.
     guard let bytes, bytes.count >= 12 else { return nil }
-    guard bytes.int32(at: 0) == 1, bytes.count >= 20 else { return [] }
+    let dimensions = bytes.int32(at: 0)
+    guard dimensions != 0 else { return [] }
+    guard dimensions == 1, bytes.count >= 20, bytes.int32(at: 12) >= 0 else { return nil }
     var elements: [String] = []
     var offset = 20
     for _ in 0..<bytes.int32(at: 12) {
@@ -78,6 +80,8 @@ public struct BinaryValue {
 /// the description of the result, has one column instead of dozens.
 public struct CompositeFields {
   private var rest: UnsafeRawBufferPointer
+  /// Whether a field was asked for that is not there, or not whole.
+  public private(set) var isCutShort = false
 
   /// The fields of a value; nil if it is null.
   public init?(_ value: BinaryValue) {
@@ -89,16 +93,19 @@ public struct CompositeFields {
   /// The next field; null after the last.
   public mutating func next() -> BinaryValue {
     // The field's type, its length (-1 for null), and its bytes.
-    guard rest.count >= 8 else { return BinaryValue(nil) }
+    guard rest.count >= 8 else { return cutShort() }
     let length = rest.int32(at: 4)
     let end = 8 + max(0, length)
-    guard end <= rest.count else {
-      rest = UnsafeRawBufferPointer(start: nil, count: 0)
-      return BinaryValue(nil)
-    }
+    guard end <= rest.count else { return cutShort() }
     let bytes = UnsafeRawBufferPointer(rebasing: rest[8..<end])
     rest = UnsafeRawBufferPointer(rebasing: rest[end...])
     return BinaryValue(length < 0 ? nil : bytes)
+  }
+
+  private mutating func cutShort() -> BinaryValue {
+    rest = UnsafeRawBufferPointer(start: nil, count: 0)
+    isCutShort = true
+    return BinaryValue(nil)
   }
 
   /// Passes over fields.

@@ -3,13 +3,15 @@ internal import CLibpq
 extension Connection {
   /// What is known of one wait for the server: until when, and when it is to be looked at.
   struct Patience {
-    fileprivate var deadline: Deadline?
+    fileprivate(set) var deadline: Deadline?
     fileprivate var look: Deadline?
     fileprivate var wake: Int32?
     fileprivate var looks = 0
 
-    init(_ connection: Connection) {
-      deadline = connection.answerTimeout.map { Deadline(after: $0) }
+    /// - Parameter limit: When to give up at the latest.
+    init(_ connection: Connection, until limit: Deadline? = nil) {
+      deadline = [limit, connection.answerTimeout.map { Deadline(after: $0) }].compactMap { $0 }
+        .min()
       if let watch = connection.watch {
         look = Deadline(after: watch.first)
         wake = connection.interrupt ?? watch.wake
@@ -36,7 +38,7 @@ extension Connection {
       case .ready: return
       case .woken:
         guard interrupt == nil, let watch else {
-          try? cancelHandle?.cancel()
+          cancelHandle?.cancel(within: CancelHandle.patience)
           throw PostgresError(kind: .interrupted, message: "the statement was interrupted")
         }
         // It stays readable for those who wait for nothing else.
@@ -61,16 +63,11 @@ extension Connection {
     switch watch.look(statement) {
     case .goOn(let pause): patience.look = Deadline(after: pause)
     case .cancel(let error):
-      do throws(PostgresError) {
-        guard let cancelHandle else { throw error }
-        try cancelHandle.cancel()
-        cancellation = error
-        patience.look = nil
-        let limit = Deadline(after: Self.cancelTimeout)
-        patience.deadline = patience.deadline.map { min($0, limit) } ?? limit
-      } catch {
-        patience.look = Deadline(after: watch.afterWake)
-      }
+      cancelHandle?.cancel(within: CancelHandle.patience)
+      cancellation = error
+      patience.look = nil
+      let limit = Deadline(after: Self.cancelTimeout)
+      patience.deadline = patience.deadline.map { min($0, limit) } ?? limit
     }
   }
 

@@ -37,8 +37,6 @@ public final class Connection {
   private var answerLimit: Int?
   /// How many have arrived.
   private var answerBytes = 0
-  /// Whether the statement was cancelled because there were too many.
-  private var isOverLimit = false
   /// A server that does not stop at this many times the limit is left.
   private static let answerTolerance = 8
 
@@ -61,8 +59,6 @@ public final class Connection {
     // Not before it is open: an initialiser that throws with all properties set runs `deinit`, which
     // would close it a second time.
     connection = try Self.open(settings, wake: wake)
-    // Notices (a table that exists already, ...) are for psql's users; ours get errors.
-    PQsetNoticeReceiver(connection, { _, _ in }, nil)
     try lookAtSession(settings, wake: wake)
   }
 
@@ -128,7 +124,9 @@ public final class Connection {
         address = current
         deadline = timeout.map { Deadline(after: $0) }
       }
-      switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
+      let outcome = wait(PQsocket(connection), for: wanted, until: deadline, wake: wake)
+      // A server may always have something to say, and never come to an end.
+      switch outcome == .ready && deadline?.hasPassed == true ? .timedOut : outcome {
       case .ready: break
       case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
       case .timedOut:
@@ -189,6 +187,9 @@ public final class Connection {
     guard let connection = call(function, with: parameters) else {
       throw PostgresError(connection: nil, doing: connecting)
     }
+    // Notices (a table that exists already, ...) are for psql's users; ours get errors. libpq would
+    // print them as they come, whatever is in them.
+    PQsetNoticeReceiver(connection, { _, _ in }, nil)
     return connection
   }
 
@@ -301,7 +302,6 @@ public final class Connection {
   private func expectAnswer(limit: Int?) {
     answerLimit = limit
     answerBytes = 0
-    isOverLimit = false
   }
 
   /// Runs one statement that is prepared at its first use and kept with the connection.
@@ -378,47 +378,88 @@ public final class Connection {
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try send(statement, parameters, format)
-    guard quake_pq_stream_rows(connection, Self.rowsOfStream) == 1 else { throw lost() }
+    guard quake_pq_stream_rows(connection, Self.rowsOfPart) == 1 else { throw lost() }
     var failure: (any Error)?
-    while let result = try nextResult() {
+    var ends = 0
+    // A server that goes on sending rows after the query was cancelled is not listened to for long.
+    var patience: Deadline?
+    while let result = try nextResult(until: patience) {
       let status = PQresultStatus(result)
       if quake_pq_is_partial(status) != 0 {
         let rows = QueryResult(owning: result)
-        guard failure == nil else { continue }
+        guard failure == nil else {
+          if patience?.hasPassed == true { break }
+          continue
+        }
         do {
           try body(rows)
         } catch {
           failure = error
-          try? cancelHandle?.cancel()
+          patience = Deadline(after: CancelHandle.patience)
+          cancelHandle?.cancel(within: CancelHandle.patience)
         }
-      } else if status == PGRES_TUPLES_OK {
-        PQclear(result)
-      } else {
-        let error = PostgresError(
-          result: result, connection: connection, statement: statement.text)
-        PQclear(result)
-        if failure == nil { failure = named(error) }
+        continue
       }
+      ends += 1
+      if status == PGRES_TUPLES_OK, ends == 1 {
+        PQclear(result)
+        continue
+      }
+      let error =
+        unexpected(result, ends)
+        ?? PostgresError(
+          result: result, connection: connection, statement: statement.text)
+      PQclear(result)
+      if failure == nil { failure = named(error) }
+      if ends > Self.mostResults || Self.isCopy(status) { break }
     }
     cancellation = nil
     if let failure { throw failure }
+    // Rows without their end may not be all.
+    guard ends > 0 else { throw Self.confused("without an end") }
   }
 
-  /// Rows in a result of a stream, where libpq can do more than one: with the longest texts that the
-  /// schema allows they are 4 MB.
-  private static let rowsOfStream: Int32 = 8
+  /// How many rows of a query come at a time. With the longest texts that the schema allows they take
+  /// some megabytes.
+  private static let rowsOfPart: Int32 = 8
+
+  /// A server that answers a statement with more results than these does not mean to end.
+  private static let mostResults = 10_000
+
+  private static func isCopy(_ status: ExecStatusType) -> Bool {
+    status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH
+  }
+
+  /// What to say of a result that no query has.
+  private func unexpected(_ result: OpaquePointer, _ number: Int) -> PostgresError? {
+    let status = PQresultStatus(result)
+    guard Self.isCopy(status) || status == PGRES_TUPLES_OK else { return nil }
+    return Self.confused(
+      Self.isCopy(status) ? "with a COPY" : "with \(number) results")
+  }
+
+  /// The server does not keep to the protocol, or is none.
+  private static func confused(_ how: String) -> PostgresError {
+    PostgresError(
+      kind: .connection, message: "the database answered a statement \(how)",
+      hint: "What answers there does not behave like a PostgreSQL server.")
+  }
 
   func lost() -> PostgresError {
     PostgresError(connection: connection, doing: "lost the connection to the database")
   }
 
   /// The next result of the statement under way, or nil at its end.
-  private func nextResult() throws(PostgresError) -> OpaquePointer? {
+  ///
+  /// - Parameter limit: When to give up at the latest.
+  private func nextResult(until limit: Deadline? = nil) throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
-      var patience = Patience(self)
+      var patience = Patience(self, until: limit)
+      var flood = AnswerFlood()
       repeat {
         try wait(for: Int16(POLLIN), &patience)
         try takeIn()
+        try flood.check(connection, until: patience.deadline)
       } while PQisBusy(connection) != 0
     }
     return PQgetResult(connection)
@@ -429,9 +470,9 @@ public final class Connection {
   func takeIn() throws(PostgresError) {
     if let answerLimit {
       answerBytes += Int(quake_pq_available(connection))
-      if answerBytes > answerLimit, !isOverLimit {
-        isOverLimit = true
-        try? cancelHandle?.cancel()
+      if answerBytes > answerLimit, cancellation == nil {
+        cancellation = Self.tooLarge
+        cancelHandle?.cancel(within: CancelHandle.patience)
       }
       guard answerBytes <= answerLimit * Self.answerTolerance else { throw Self.tooLarge }
     }
@@ -454,9 +495,18 @@ public final class Connection {
     var last: OpaquePointer?
     var failure: PostgresError?
     var statementsDone = 0
+    var count = 0
+    var isCopy = false
     var known = first
     while let result = try known == nil ? nextResult() : known {
       known = nil
+      count += 1
+      guard count <= (isScript ? Self.mostResults : 10), PQresultStatus(result) != PGRES_COPY_BOTH
+      else {
+        PQclear(result)
+        PQclear(last)
+        throw Self.confused(count == 1 ? "with a COPY" : "with \(count) results")
+      }
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
         statementsDone += 1
@@ -467,6 +517,7 @@ public final class Connection {
         // Left in this state the connection would wait for data for ever.
         PQclear(last)
         last = nil
+        isCopy = true
         PQputCopyEnd(connection, "COPY is run by copyIn")
       case PGRES_COPY_OUT:
         // In this state it would answer the same again and again until the data have been taken.
@@ -475,12 +526,9 @@ public final class Connection {
         if failure == nil {
           failure = PostgresError(kind: .server, message: "COPY to the client is not supported")
         }
-        try? cancelHandle?.cancel()
-        var row: UnsafeMutablePointer<CChar>?
-        while PQgetCopyData(connection, &row, 0) > 0 {
-          PQfreemem(row)
-          row = nil
-        }
+        PQclear(result)
+        try dropCopy()
+        continue
       default:
         if failure == nil {
           failure = PostgresError(result: result, connection: connection, statement: statement)
@@ -488,9 +536,11 @@ public final class Connection {
       }
       PQclear(result)
     }
+    // A server that keeps to the protocol complains of the end of the data.
+    if isCopy, failure == nil { failure = Self.confused("with a COPY") }
     defer { cancellation = nil }
     if var failure {
-      failure = isOverLimit && failure.sqlState == "57014" ? Self.tooLarge : named(failure)
+      failure = named(failure)
       if isScript, failure.line == nil {
         failure.line = SQLScript.line(ofStatement: statementsDone, in: statement)
       }
@@ -502,6 +552,24 @@ public final class Connection {
   }
 
   // MARK: - COPY
+
+  /// Has the server end a COPY to the client, and drops what comes of it.
+  private func dropCopy() throws(PostgresError) {
+    cancelHandle?.cancel(within: CancelHandle.patience)
+    let deadline = Deadline(after: CancelHandle.patience)
+    var row: UnsafeMutablePointer<CChar>?
+    while true {
+      let count = PQgetCopyData(connection, &row, 1)
+      guard count >= 0 else { return }
+      PQfreemem(row)
+      row = nil
+      guard !deadline.hasPassed else { throw Self.confused("with a COPY that does not end") }
+      if count == 0 {
+        _ = Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
+        guard PQconsumeInput(connection) == 1 else { throw lost() }
+      }
+    }
+  }
 
   /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that `body` writes. When `body` throws,
   /// the COPY is aborted, nothing of it stays, and the error goes on to the caller.

@@ -1,4 +1,5 @@
 internal import CLibpq
+internal import Glibc
 
 /// What went wrong between this program and PostgreSQL, in the server's own parts.
 ///
@@ -91,7 +92,7 @@ extension PostgresError {
   /// The error a result carries.
   init(result: OpaquePointer, connection: OpaquePointer, statement: String) {
     func field(_ code: Int) -> String? {
-      PQresultErrorField(result, Int32(code)).map { String(cString: $0) }
+      PQresultErrorField(result, Int32(code)).map { Self.text($0) }
     }
     let sqlState = field(quake_pq_sqlstate) ?? ""
     let lost = PQstatus(connection) != CONNECTION_OK
@@ -99,7 +100,7 @@ extension PostgresError {
       kind: lost ? .connection : .server,
       sqlState: sqlState,
       message: field(quake_pq_message)
-        ?? Self.firstLine(String(cString: PQresultErrorMessage(result))),
+        ?? Self.firstLine(PQresultErrorMessage(result).map { Self.text($0) } ?? ""),
       detail: field(quake_pq_detail),
       hint: field(quake_pq_hint))
     context = field(quake_pq_context)
@@ -107,18 +108,29 @@ extension PostgresError {
     if let name = field(quake_pq_table) {
       table = field(quake_pq_schema).map { "\($0).\(name)" } ?? name
     }
-    if let text = field(quake_pq_position), let position = Int(text) {
+    if let text = field(quake_pq_position), let position = Int(text), position > 0 {
       self.position = position
-      line = 1 + statement.unicodeScalars.prefix(max(0, position - 1)).count { $0 == "\n" }
+      line = 1 + statement.unicodeScalars.prefix(position - 1).count { $0 == "\n" }
     }
   }
 
   /// The error a connection is in.
   init(connection: OpaquePointer?, doing: String) {
-    let text = connection.map { String(cString: PQerrorMessage($0)) } ?? "out of memory"
+    let text =
+      connection.flatMap { PQerrorMessage($0) }.map { Self.text($0) } ?? "out of memory"
     self.init(
       kind: .connection, message: "\(doing): \(Self.firstLine(text))",
       detail: Self.otherLines(text))
+  }
+
+  /// No person reads more of an error than so many bytes of each part.
+  private static let longest = 16 * 1024
+
+  /// What libpq holds, or its beginning: a server may send as long a text as it likes.
+  private static func text(_ pointer: UnsafePointer<CChar>) -> String {
+    let length = strnlen(pointer, longest + 1)
+    let bytes = UnsafeRawBufferPointer(start: pointer, count: min(length, longest))
+    return String(decoding: bytes, as: UTF8.self) + (length > longest ? "…" : "")
   }
 
   private static func lines(_ text: String) -> [String] {

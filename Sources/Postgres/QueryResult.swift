@@ -44,7 +44,9 @@ public struct QueryResult: ~Copyable {
 
   /// How many rows the statement inserted, updated, deleted or copied; 0 for any other.
   public var affectedRows: Int {
-    PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    let count = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    // So that whoever adds up what a server says comes to an end of neither the digits nor the rows.
+    return min(max(0, count), 1 << 48)
   }
 
   /// Whether a value is null.

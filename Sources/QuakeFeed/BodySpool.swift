@@ -1,32 +1,50 @@
 import Glibc
 
 /// Keeps what is read through it in a file without a name, so that a body can be read as a stream and
-/// still be had whole afterwards, with no more memory.
+/// still be had whole afterwards, with no more memory; or is made of such a file.
 ///
 /// It has one owner and is used from one thread at a time.
 public final class BodySpool: ByteSource {
-  private let source: any ByteSource
+  /// Nil: all of the body is in the file.
+  private let source: (any ByteSource)?
   private let file: Int32
+  /// How much of a body that is in the file has been read.
+  private var position: off_t = 0
+  /// What its reader is to be told where it ends.
+  private let end: FeedError?
   private var isAtEnd = false
   /// The first error of the file; what was read is not lost by it, only not kept.
   private var failure: FeedError?
 
   /// The most bytes that are kept: no feed is so long.
-  private static let limit: off_t = 256 << 20
+  static let limit = 256 << 20
   private static let partBytes = 256 << 10
 
   /// Keeps what is read from `source` in a file in `folder`.
   ///
   /// - Throws: `.unreadable` if there can be no file.
-  public init(_ source: any ByteSource, folder: String = "/tmp") throws(FeedError) {
+  public init(_ source: any ByteSource, in folder: String) throws(FeedError) {
     self.source = source
+    end = nil
     file = try UnnamedFile.create(in: folder)
+  }
+
+  /// A body that is in a file already, as it came.
+  ///
+  /// - Parameters:
+  ///   - file: Its descriptor, which is closed in the end.
+  ///   - end: The error with which the body ends; nil: it is complete.
+  init(keeping file: Int32, end: FeedError?) {
+    source = nil
+    self.end = end
+    self.file = file
   }
 
   deinit { close(file) }
 
   /// Reads on; 0 at the end.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    guard let source else { return try readKept(into: buffer) }
     let count = try source.read(into: buffer)
     if count == 0 {
       isAtEnd = true
@@ -34,6 +52,20 @@ public final class BodySpool: ByteSource {
       keep(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
     return count
+  }
+
+  private func readKept(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    let count = pread(file, buffer.baseAddress, buffer.count, position)
+    guard count >= 0 else { throw Self.unreadable() }
+    position += off_t(count)
+    if count == 0, let end { throw end }
+    return count
+  }
+
+  private static func unreadable() -> FeedError {
+    FeedError(
+      .unreadable, "could not read the body from its temporary file",
+      detail: SystemError.sentence(errno))
   }
 
   /// Hands over all of the body, also what nobody has read yet, as a gzip file in parts.
@@ -50,11 +82,7 @@ public final class BodySpool: ByteSource {
     var offset: off_t = 0
     while true {
       let count = pread(file, input.baseAddress, input.count, offset)
-      guard count >= 0 else {
-        throw FeedError(
-          .unreadable, "could not read the body from its temporary file",
-          detail: SystemError.sentence(errno))
-      }
+      guard count >= 0 else { throw Self.unreadable() }
       guard count > 0 else { break }
       offset += off_t(count)
       let bytes = UnsafeRawBufferPointer(rebasing: input[..<count])
@@ -71,7 +99,7 @@ public final class BodySpool: ByteSource {
   private func readToEnd() {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }
-    while !isAtEnd, failure == nil {
+    while source != nil, !isAtEnd, failure == nil {
       do throws(FeedError) {
         _ = try read(into: buffer)
       } catch {
@@ -82,7 +110,7 @@ public final class BodySpool: ByteSource {
 
   private func keep(_ bytes: UnsafeRawBufferPointer) {
     guard failure == nil else { return }
-    guard lseek(file, 0, SEEK_CUR) + off_t(bytes.count) <= Self.limit else {
+    guard Int(lseek(file, 0, SEEK_CUR)) + bytes.count <= Self.limit else {
       failure = FeedError(
         .unreadable, "the body is longer than what is kept, \(Self.limit >> 20) MiB")
       return

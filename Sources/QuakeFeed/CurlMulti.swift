@@ -1,4 +1,5 @@
 import CLibcurl
+import Glibc
 
 /// libcurl's event loop and its pool of connections, which outlive the single transfer.
 final class CurlMulti {
@@ -21,7 +22,11 @@ final class CurlMulti {
   }
 
   /// Does what can be done without waiting, and tells finished transfers.
-  func perform() {
+  ///
+  /// - Returns: How long it took, in nanoseconds.
+  @discardableResult
+  func perform() -> Int {
+    let begun = Self.now()
     var running: Int32 = 0
     curl_multi_perform(handle, &running)
     var left: Int32 = 0
@@ -34,10 +39,26 @@ final class CurlMulti {
       let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
       transfer.didFinish(message.pointee.data.result)
     }
+    return Self.now() - begun
   }
 
-  /// Waits for the network, at most so long.
-  func wait(milliseconds: Int) {
-    curl_multi_poll(handle, nil, 0, Int32(clamping: milliseconds), nil)
+  /// Waits for the network, or until one of `descriptors` is readable, at most so long.
+  ///
+  /// - Returns: How long it took, in nanoseconds.
+  @discardableResult
+  func wait(milliseconds: Int, beside descriptors: [Int32] = []) -> Int {
+    let begun = Self.now()
+    var others = descriptors.filter { $0 >= 0 }.map {
+      curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+    }
+    let count = UInt32(others.count)
+    curl_multi_poll(handle, &others, count, Int32(clamping: milliseconds), nil)
+    return Self.now() - begun
+  }
+
+  private static func now() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
   }
 }

@@ -27,25 +27,37 @@ public struct EventService: Sendable {
   public private(set) var centre: DataCentre
   /// Whether that was said, or is known of the host; else it is only called like the host.
   public private(set) var isCentreKnown: Bool
-  /// The address as given, without what follows the version; it may hold a password.
-  private let base: String
+  /// The address as given, without what follows the version.
+  private let base: FeedURL
 
   /// The service at `base`, such as `https://earthquake.usgs.gov/fdsnws/event/1`.
   ///
-  /// - Parameter centre: Whose it is; nil: the host tells.
-  public init(base: String, centre: DataCentre? = nil) throws(FeedError) {
+  /// - Parameters:
+  ///   - centre: Whose it is; nil: the host tells.
+  ///   - secrets: pieces of the address that are not to be shown.
+  public init(
+    base: String, centre: DataCentre? = nil, secrets: [String] = []
+  ) throws(FeedError) {
+    guard base.utf8.count <= FeedReference.maximumBytes else {
+      throw FeedError(
+        .invalidReference,
+        "the address of the event service is too long: \(base.utf8.count) bytes, where \(FeedReference.maximumBytes) are allowed"
+      )
+    }
     var text = Substring(base)
     while text.last == "/" { text.removeLast() }
     if text.hasSuffix("/query") { text.removeLast("/query".count) }
     let scheme = URLText.scheme(of: base)
-    guard scheme == "http" || scheme == "https", !text.contains("?"), !text.contains("#"),
+    guard scheme == "http" || scheme == "https", URLText.host(of: base) != nil, !text.contains("?"),
+      !text.contains("#"),
       let found = centre ?? DataCentre(url: base)
     else {
       throw FeedError(
-        .invalidReference, "\"\(URLText.redacted(base))\" is not the address of an event service",
+        .invalidReference,
+        "\"\(FeedURL(base, secrets: secrets))\" is not the address of an event service",
         hint: "Give it up to its version, such as \(Self.usgsBaseURL).")
     }
-    self.base = String(text)
+    self.base = FeedURL(String(text), secrets: secrets)
     self.centre = found
     isCentreKnown = centre != nil || DataCentre.known(at: base) != nil
   }
@@ -59,24 +71,24 @@ public struct EventService: Sendable {
   }
 
   /// The address of the number of events that match.
-  public func countURL(_ query: Query) -> String {
-    "\(base)/count?\(arguments(query))"
+  public func countURL(_ query: Query) -> FeedURL {
+    base.appending("/count?\(arguments(query))")
   }
 
   /// The address of the events that match, the earliest first: USGS's as GeoJSON, which says more than
   /// text; any other centre's as the text that all have in common.
   ///
   /// - Parameter limit: How many events at most; nil: the service decides. GeoNet's takes no limit.
-  public func queryURL(_ query: Query, limit: Int64?) -> String {
+  public func queryURL(_ query: Query, limit: Int64?) -> FeedURL {
     let format = centre == .usgs ? "geojson" : "text"
     let most = limit.map { "&limit=\($0)" } ?? ""
-    return "\(base)/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)"
+    return base.appending("/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)")
   }
 
   /// The address of one of the events that match, as GeoJSON: what comes tells a service of USGS's kind
   /// from any other.
-  public func sampleURL(_ query: Query) -> String {
-    "\(base)/query?\(arguments(query))&limit=1&format=geojson"
+  public func sampleURL(_ query: Query) -> FeedURL {
+    base.appending("/query?\(arguments(query))&limit=1&format=geojson")
   }
 
   private func arguments(_ query: Query) -> String {
@@ -112,6 +124,6 @@ public struct EventService: Sendable {
 }
 
 extension EventService: CustomStringConvertible {
-  /// Its address without user name and password.
-  public var description: String { URLText.redacted(base) }
+  /// Its address as it is shown.
+  public var description: String { base.shown }
 }

@@ -69,6 +69,10 @@ public struct FeedError: Error, Sendable, Equatable {
     case timeout
     /// More redirects than are allowed.
     case tooManyRedirects
+    /// A redirect leads to where none may lead; see `FeedClient.Options.trustsRedirects`.
+    case refusedRedirect
+    /// The body is longer than any feed.
+    case bodyTooLarge
     /// The body is shorter than the server said.
     case truncatedTransfer
     /// The server answered with a status that is no answer; see `status`.
@@ -110,13 +114,21 @@ public struct FeedError: Error, Sendable, Equatable {
     case .unknownFeed: .unknownFeed
     case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
       .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
-      .csvHeader, .corruptGzip, .truncatedGzip:
+      .csvHeader, .corruptGzip, .truncatedGzip, .bodyTooLarge:
       .badData
     case .fileNotFound, .unreadable, .network, .tls, .timeout, .tooManyRedirects,
-      .truncatedTransfer, .httpStatus:
+      .refusedRedirect, .truncatedTransfer, .httpStatus:
       .unavailable
     case .interrupted: .interrupted
     }
+  }
+
+  /// The error for a body of more bytes than are taken; `subject` must be free of secrets.
+  static func bodyTooLarge(_ subject: String, limit: Int) -> FeedError {
+    FeedError(
+      .bodyTooLarge, "the body of \(subject) is too long",
+      detail: "It has more than \(limit) bytes, which is more than a feed that is polled may have.",
+      hint: "Check the URL; \"quake-ingest import\" takes catalogues of any length.")
   }
 
   /// The error for an HTTP answer that is none; `url` must be free of secrets.

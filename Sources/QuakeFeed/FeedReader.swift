@@ -6,10 +6,15 @@ public import QuakeModel
 /// The caller pulls; memory is bounded by the largest event allowed, however long the feed. A reader
 /// has one owner and is used from one thread at a time; after an error it is of no more use.
 public final class FeedReader {
+  /// The most bytes that a feed may have that is polled, after decompression.
+  public static let longestPolled = 256 << 20
+
   /// How a feed is read.
   public struct Options: Sendable {
     /// The most bytes one event may have; a larger one is an error.
     public var maximumFeatureBytes = 1024 * 1024
+    /// The most bytes the feed may have, after decompression; nil: as many as there are.
+    public var maximumBytes: Int?
     /// Whether an event without magnitude or place is rejected. Such events are real.
     public var strict = false
     /// Whose catalogue it is, which FDSN text does not say; other formats do, and need it not.
@@ -50,7 +55,8 @@ public final class FeedReader {
     source: any ByteSource, name: String, options: Options = Options()
   ) throws(FeedError) {
     let subject = "feed \"\(name)\""
-    let input = InputBuffer(DecompressingSource(source, name: subject), name: subject)
+    let input = InputBuffer(
+      DecompressingSource(source, name: subject), name: subject, limit: options.maximumBytes)
     self.input = input
     let start = try FeedSyntax.skipByteOrderMark(input)
     switch try FeedSyntax.sniff(input, from: start) {

@@ -4,8 +4,8 @@ import Glibc
 public struct FeedReference: Sendable, Hashable {
   /// Where the feed is.
   public enum Location: Sendable, Hashable {
-    /// An `http` or `https` URL, as given: it may hold a password, so print `description` instead.
-    case url(String)
+    /// An `http` or `https` URL.
+    case url(FeedURL)
     /// A path.
     case file(String)
     /// Standard input.
@@ -20,6 +20,9 @@ public struct FeedReference: Sendable, Hashable {
     magnitudes in ["hour", "day", "week", "month"].map { "\(magnitudes)_\($0)" }
   }
 
+  /// The most bytes that a name, a path or a URL may have.
+  public static let maximumBytes = 8192
+
   /// Where the feed is.
   public let location: Location
   /// A short label for logs and for `FeedReader`, free of secrets: the feed's name, the last part of
@@ -32,29 +35,55 @@ public struct FeedReference: Sendable, Hashable {
   /// `.unknownFeed` for what looks like a name but is none, `.fileNotFound` for a path where nothing
   /// is, and `.invalidReference` for the rest.
   ///
-  /// - Parameter baseURL: where the named feeds are; another for a mirror, or for tests.
-  public init(_ text: String, baseURL: String = Self.usgsBaseURL) throws(FeedError) {
+  /// - Parameters:
+  ///   - baseURL: where the named feeds are; another for a mirror, or for tests.
+  ///   - secrets: pieces of a URL that are not to be shown, besides those that can be told from it.
+  public init(
+    _ text: String, baseURL: String = Self.usgsBaseURL, secrets: [String] = []
+  ) throws(FeedError) {
+    guard text.utf8.count <= Self.maximumBytes else {
+      throw FeedError(
+        .invalidReference,
+        "the name of the feed is too long: \(text.utf8.count) bytes, where \(Self.maximumBytes) are allowed"
+      )
+    }
     if text == "-" {
       location = .standardInput
       name = "stdin"
     } else if Self.knownNames.contains(text) {
       let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-      location = .url("\(base)/\(text).geojson")
+      location = .url(FeedURL("\(base)/\(text).geojson"))
       name = text
     } else if let scheme = URLText.scheme(of: text) {
       guard scheme == "http" || scheme == "https" else {
         throw FeedError(
-          .invalidReference, "cannot fetch \"\(URLText.redacted(text))\"",
+          .invalidReference, "cannot fetch \"\(FeedURL(text, secrets: secrets))\"",
           detail: "Only http and https URLs are supported, not \(scheme).",
           hint: scheme == "file" ? "Give the file's path instead." : nil)
       }
-      location = .url(text)
-      name = URLText.label(of: text)
+      let url = FeedURL(text, secrets: secrets)
+      guard URLText.host(of: text) != nil else { throw Self.incomplete(url) }
+      location = .url(url)
+      name = URLText.label(of: url.shown)
+    } else if ["http:", "https:"].contains(where: { text.lowercased().hasPrefix($0) }) {
+      throw Self.incomplete(FeedURL(text, secrets: secrets))
     } else {
       try Self.checkFile(text)
       location = .file(text)
       name = text.split(separator: "/").last.map(String.init) ?? text
     }
+  }
+
+  /// A feed at a URL.
+  public init(_ url: FeedURL) {
+    location = .url(url)
+    name = URLText.label(of: url.shown)
+  }
+
+  private static func incomplete(_ url: FeedURL) -> FeedError {
+    FeedError(
+      .invalidReference, "cannot fetch \"\(url)\"",
+      detail: "Two slashes and a host must follow the scheme.")
   }
 
   private static func checkFile(_ path: String) throws(FeedError) {
@@ -65,24 +94,26 @@ public struct FeedReference: Sendable, Hashable {
     }
     guard access(path, F_OK) != 0 else { return }
     let failure = errno
+    // It may be a URL that lacks its scheme.
+    let shown = URLText.redacted(path)
     let looksLikeName = !path.contains("/") && URLText.fileExtension(of: path) == nil
     guard !looksLikeName else {
       throw FeedError(
-        .unknownFeed, "unknown feed \"\(path)\"",
+        .unknownFeed, "unknown feed \"\(shown)\"",
         detail: "The feeds are \(knownNames.joined(separator: ", ")).",
         hint: "Give one of these, a URL, a file, or - for standard input.")
     }
     throw FeedError(
       failure == ENOENT || failure == ENOTDIR ? .fileNotFound : .unreadable,
-      "could not open file \"\(path)\"", detail: SystemError.sentence(failure))
+      "could not open file \"\(shown)\"", detail: SystemError.sentence(failure))
   }
 }
 
 extension FeedReference: CustomStringConvertible {
-  /// The URL without user name and password, the path, or `standard input`.
+  /// The URL as it is shown, the path, or `standard input`.
   public var description: String {
     switch location {
-    case .url(let url): URLText.redacted(url)
+    case .url(let url): url.shown
     case .file(let path): path
     case .standardInput: "standard input"
     }

@@ -15,23 +15,30 @@ public struct FeedResponse {
   public let maxAge: Int?
   /// For how many seconds the server asks to be left alone.
   public let retryAfter: Int?
-  /// The URL that answered, after redirects, without user name and password.
+  /// The URL that answered, after redirects, as it is shown.
   public let effectiveURL: String
   /// The body, decompressed if it was compressed.
   public let body: any ByteSource
+  /// The body as it came, where it was downloaded.
+  public let spool: BodySpool?
+  /// How near to this machine a URL may be that this answer names.
+  public let reach: AddressKind
   private let transfer: HTTPTransfer
 
-  init(_ transfer: HTTPTransfer, now: Timestamp) {
+  init(_ transfer: HTTPTransfer, now: Timestamp, spool: BodySpool? = nil) {
     let headers = transfer.headers
+    self.spool = spool
+    reach = transfer.reach
     status = headers.status
     validators = FeedValidators(
-      etag: headers.value("etag"), lastModified: headers.value("last-modified"))
+      etag: FeedValidators.usable(headers.value("etag")),
+      lastModified: FeedValidators.usable(headers.value("last-modified")))
     lastModified = headers.date("last-modified")
     date = headers.date("date")
     maxAge = headers.maxAge
     retryAfter = headers.retryAfter(now: now)
     effectiveURL = transfer.effectiveURL
-    body = DecompressingSource(HTTPSource(transfer), name: "\"\(transfer.name)\"")
+    body = DecompressingSource(spool ?? HTTPSource(transfer), name: "\"\(transfer.name)\"")
     self.transfer = transfer
   }
 

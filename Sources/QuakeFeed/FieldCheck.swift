@@ -3,9 +3,20 @@ import QuakeModel
 
 /// The limits of a column's values, the same for every format, and the way into the record.
 enum FieldCheck {
-  /// The most bytes a text may have; `code` may have fewer.
+  /// The most bytes a text may have that is written for people, or lists something.
   static let maximumTextBytes = 64 * 1024
+  /// The most bytes a short text may have: a network's name, a type, a status.
+  static let maximumWordBytes = 1024
+  /// The most bytes a code may have, and each of the ids that an event lists: both are keys.
   static let maximumCodeBytes = 256
+
+  private static func limit(of column: QuakeColumn) -> Int {
+    switch column {
+    case .code: maximumCodeBytes
+    case .place, .title, .url, .detail, .ids, .sources, .types: maximumTextBytes
+    default: maximumWordBytes
+    }
+  }
 
   /// Sets a number after checking that it is finite and within what the column can mean.
   static func set(
@@ -46,13 +57,21 @@ enum FieldCheck {
     if let start = utf8.baseAddress, memchr(start, 0, utf8.count) != nil {
       throw Rejection("The \(name(column)) contains the character NUL.")
     }
-    let limit = column == .code ? maximumCodeBytes : maximumTextBytes
+    let limit = limit(of: column)
     guard utf8.count <= limit else {
       throw Rejection(
         "The \(name(column)) is too long: \(utf8.count) bytes, where \(limit) are allowed.")
     }
+    if column == .ids, utf8.count > maximumCodeBytes { try checkIDs(utf8) }
     if column == .code, utf8.isEmpty { throw Rejection("The event's code is empty.") }
     record.set(column, utf8: utf8)
+  }
+
+  private static func checkIDs(_ ids: UnsafeRawBufferPointer) throws(Rejection) {
+    for id in ids.split(separator: UInt8(ascii: ",")) where id.count > maximumCodeBytes {
+      throw Rejection(
+        "One of the ids is too long: \(id.count) bytes, where \(maximumCodeBytes) are allowed.")
+    }
   }
 
   /// Checks what no event can lack, and under the strict rule what the first version of this

@@ -9,6 +9,9 @@ struct HTTPHeaders {
   private(set) var isComplete = false
   private var values: [String: String] = [:]
 
+  /// Those that are longer are passed over: none that is of interest is.
+  private static let longestLine = 8192
+
   /// Takes one line as libcurl hands it out, with its line break.
   mutating func take(line bytes: UnsafeRawBufferPointer) {
     let line = String(decoding: bytes, as: UTF8.self)
@@ -21,7 +24,9 @@ struct HTTPHeaders {
       status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
       values.removeAll()
       isComplete = false
-    } else if let colon = text.firstIndex(of: ":"), values.count < 128 {
+    } else if bytes.count <= Self.longestLine || text.lowercased().hasPrefix("location:"),
+      let colon = text.firstIndex(of: ":"), values.count < 128
+    {
       let value = Self.trim(text[text.index(after: colon)...])
       values[text[..<colon].lowercased()] = String(value)
     }

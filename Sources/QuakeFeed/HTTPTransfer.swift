@@ -2,36 +2,57 @@ import CLibcurl
 import Glibc
 import QuakeModel
 
-/// One HTTP request and its response, driven by whoever reads it.
+/// One HTTP request and its response, driven by whoever reads it, or beside others by `FeedDownloads`.
 ///
-/// libcurl runs only within `open` and `read`. Its callbacks fill a buffer of fixed size and pause
-/// the transfer when that is full, so that a slow reader slows the server down and nothing else.
+/// Where it is read, libcurl runs only within `open` and `read`. Its callbacks fill a buffer of fixed size
+/// and pause the transfer when that is full, so that a slow reader slows the server down and nothing else.
+/// Where it is downloaded, they fill a file.
 final class HTTPTransfer {
   private static let bufferCapacity = 64 * 1024
   private static let waitMilliseconds = 250
+  /// CURL_SOCKET_BAD, a macro that Swift does not take.
+  fileprivate static let noSocket: curl_socket_t = -1
 
-  /// The URL without user name and password.
-  let name: String
+  /// The URL as it is shown.
+  var name: String { url.shown }
   private(set) var headers = HTTPHeaders()
-  private let url: String
+  private let url: FeedURL
   private let options: FeedClient.Options
   private let multi: CurlMulti
   private let easy: UnsafeMutableRawPointer
   private var requestHeaders: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutablePointer<CChar>
+  /// Where the body goes; nil: into the buffer.
+  private let spool: DownloadSpool?
   private let buffer: UnsafeMutableRawBufferPointer
   private var bufferStart = 0
   private var bufferEnd = 0
   private var isPaused = false
   private var result: CURLcode?
-  /// Counts calls of the callbacks: whether anything came while waiting.
-  private var activity = 0
+  /// Whether it has been taken off the loop.
+  private var hasEnded = false
+  /// Counts the bytes that came, in headers and body.
+  private var bytes = 0
+  private var pace: TransferPace
+  private var slowness: TransferPace.Failure?
+  private var redirects: RedirectGuard
 
+  /// - Parameters:
+  ///   - reach: How near to this machine the server may be; nil: anywhere, as the URL is the user's own.
+  ///   - spool: Where the body goes; nil: to whoever reads it.
   init(
-    url: String, validators: FeedValidators?, options: FeedClient.Options, multi: CurlMulti
+    url: FeedURL, validators: FeedValidators?, options: FeedClient.Options, multi: CurlMulti,
+    reach: AddressKind? = nil, spool: DownloadSpool? = nil
   ) throws(FeedError) {
-    name = URLText.redacted(url)
     self.url = url
+    self.spool = spool
+    pace = TransferPace(
+      TransferPace.Limits(
+        stall: options.stallTimeoutMilliseconds, window: options.rateWindowMilliseconds,
+        minimumRate: options.minimumRate, total: options.downloadTimeoutMilliseconds))
+    redirects = RedirectGuard(
+      trusts: options.trustsRedirects, usesProxy: options.mayUseProxy, reach: reach,
+      kind: options.addressKind)
     self.options = options
     self.multi = multi
     guard let easy = curl_easy_init() else {
@@ -40,10 +61,10 @@ final class HTTPTransfer {
     self.easy = easy
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    buffer = .allocate(byteCount: Self.bufferCapacity, alignment: 16)
+    buffer = .allocate(byteCount: spool == nil ? Self.bufferCapacity : 0, alignment: 16)
     setOptions()
     setRequestHeaders(validators)
-    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK,
+    guard quake_curl_set_string(easy, CURLOPT_URL, url.text) == CURLE_OK,
       curl_multi_add_handle(multi.handle, easy) == CURLM_OK
     else {
       throw FeedError(.network, "could not fetch \"\(name)\"", detail: "libcurl has no memory.")
@@ -51,7 +72,7 @@ final class HTTPTransfer {
   }
 
   deinit {
-    curl_multi_remove_handle(multi.handle, easy)
+    end()
     curl_easy_cleanup(easy)
     curl_slist_free_all(requestHeaders)
     errorText.deallocate()
@@ -76,8 +97,25 @@ final class HTTPTransfer {
       transfer.take(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
       return size * count
     }
+    quake_curl_set_pointer(easy, CURLOPT_PREREQDATA, owner)
+    quake_curl_set_prerequest(easy) { owner, address, _, _, _ in
+      guard let owner, let address else { return CURL_PREREQFUNC_ABORT }
+      let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
+      return transfer.mayAsk(at: String(cString: address))
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+    quake_curl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, owner)
+    quake_curl_set_opensocket(easy) { owner, _, address in
+      guard let owner, let address else { return HTTPTransfer.noSocket }
+      let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
+      guard transfer.mayConnect(to: address) else { return HTTPTransfer.noSocket }
+      let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+      return socket(address.pointee.family, type, address.pointee.protocol)
+    }
     quake_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     quake_curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+    // A name that takes long to resolve would otherwise be waited for when the transfer is given up.
+    quake_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)
     quake_curl_set_long(easy, CURLOPT_MAXREDIRS, Int(options.maximumRedirects))
     quake_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
@@ -116,12 +154,16 @@ final class HTTPTransfer {
 
 extension HTTPTransfer {
   fileprivate func take(header line: UnsafeRawBufferPointer) {
-    activity += 1
+    bytes += line.count
     headers.take(line: line)
   }
 
   fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
-    activity += 1
+    if let spool {
+      self.bytes += bytes.count
+      // Of an answer that is none the body is not wanted.
+      return headers.status != 200 || spool.take(bytes, of: name) ? bytes.count : 0
+    }
     if buffer.count - bufferEnd < bytes.count, bufferStart > 0 {
       let rest = UnsafeRawBufferPointer(rebasing: buffer[bufferStart..<bufferEnd])
       buffer.copyMemory(from: rest)
@@ -135,14 +177,59 @@ extension HTTPTransfer {
     }
     UnsafeMutableRawBufferPointer(rebasing: buffer[bufferEnd...]).copyMemory(from: bytes)
     bufferEnd += bytes.count
+    self.bytes += bytes.count
     return bytes.count
+  }
+
+  fileprivate func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    // The address is longer than the type says, which is that of its beginning.
+    guard let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
+    let isText = (UnsafeRawPointer(address) + place).withMemoryRebound(
+      to: sockaddr.self, capacity: 1
+    ) {
+      getnameinfo(
+        $0, socklen_t(address.pointee.addrlen), &text, socklen_t(text.count), nil, 0,
+        NI_NUMERICHOST) == 0
+    }
+    let name = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return redirects.admits(address: isText ? String(decoding: name, as: UTF8.self) : "")
+  }
+
+  fileprivate func mayAsk(at address: String) -> Bool {
+    redirects.admits(url: currentURL, address: address)
   }
 
   /// The transfer has ended, well or not.
   func didFinish(_ code: CURLcode) {
-    activity += 1
     result = code
   }
+}
+
+// MARK: - What downloads call
+
+extension HTTPTransfer {
+  /// Whether nothing more will come.
+  var isFinished: Bool { result != nil || slowness != nil || hasEnded }
+
+  /// How long it may be left alone, in milliseconds.
+  var patience: Int { pace.patience }
+
+  /// Counts a time that it was looked after; it may be too slow then.
+  func count(_ nanoseconds: Int) {
+    guard result == nil, slowness == nil else { return }
+    slowness = pace.advance(by: nanoseconds, bytes: bytes, isConnecting: isConnecting)
+  }
+
+  /// Takes it off the loop, which ends it.
+  func end() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    curl_multi_remove_handle(multi.handle, easy)
+  }
+
+  /// How near to this machine a URL may be that this answer names.
+  var reach: AddressKind { redirects.reach ?? .everywhere }
 }
 
 // MARK: - What the reader calls
@@ -179,36 +266,40 @@ extension HTTPTransfer {
 
   /// Runs the transfer until it has ended or `isEnough` says so.
   private func drive(until isEnough: (HTTPTransfer) -> Bool) throws(FeedError) {
-    var seen = activity
-    var idleSince = Self.now()
+    pace.resume()
     while result == nil, !isEnough(self) {
       if options.interrupt?() == true {
         throw FeedError(.interrupted, "interrupted while fetching \"\(name)\"")
       }
-      multi.perform()
+      count(multi.perform())
       if result != nil || isEnough(self) { return }
-      let now = Self.now()
-      // Before the request is on its way it is the connect timeout that counts.
-      if activity != seen || offset(CURLINFO_PRETRANSFER_TIME_T) == 0 {
-        seen = activity
-        idleSince = now
-      }
-      let left = options.stallTimeoutMilliseconds - (now - idleSince)
-      guard left > 0 else {
-        throw FeedError(
-          .timeout, "could not fetch \"\(name)\"",
-          detail: "The server sent nothing for \(Self.seconds(options.stallTimeoutMilliseconds)).",
-          hint: "Try again later.")
-      }
-      multi.wait(milliseconds: min(left, Self.waitMilliseconds))
+      if let slowness { throw tooSlow(slowness) }
+      count(multi.wait(milliseconds: min(pace.patience, Self.waitMilliseconds)))
     }
   }
 
-  private static func now() -> Int {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+  private func tooSlow(_ failure: TransferPace.Failure) -> FeedError {
+    let detail =
+      switch failure {
+      case .stalled:
+        "The server sent nothing for \(Self.seconds(options.stallTimeoutMilliseconds))."
+      case .slow(let bytes, let time):
+        """
+        The server sent \(bytes) bytes in \(Self.seconds(time / 1000 * 1000)): at least \
+        \(options.minimumRate) a second have to come.
+        """
+      case .late:
+        """
+        The download was not done in \
+        \(Self.seconds(options.downloadTimeoutMilliseconds ?? 0)), which is the most it may take.
+        """
+      }
+    return FeedError(
+      .timeout, "could not fetch \"\(name)\"", detail: detail, hint: "Try again later.")
   }
+
+  /// Whether the request is not on its way yet: then it is the connect timeout that counts.
+  private var isConnecting: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) == 0 }
 
   private static func seconds(_ milliseconds: Int) -> String {
     milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
@@ -223,19 +314,29 @@ extension HTTPTransfer {
   /// How many bytes of the body have come over the wire.
   var bytesReceived: Int { offset(CURLINFO_SIZE_DOWNLOAD_T) }
 
-  /// The URL that answered, after redirects, without user name and password.
-  var effectiveURL: String {
+  /// The URL that is asked for now, after redirects.
+  private var currentURL: String {
     var text: UnsafePointer<CChar>?
     quake_curl_get_string(easy, CURLINFO_EFFECTIVE_URL, &text)
-    return URLText.redacted(text.map { String(cString: $0) } ?? url)
+    return text.map { String(cString: $0) } ?? url.text
   }
 
+  /// The URL that answered, after redirects, as it is shown.
+  var effectiveURL: String { url.leading(to: currentURL).shown }
+
   /// Throws when the transfer has ended badly.
-  private func checkResult() throws(FeedError) {
+  func checkResult() throws(FeedError) {
+    if let slowness, result == nil { throw tooSlow(slowness) }
     guard let result, result != CURLE_OK else { return }
+    if let failure = spool?.failure { throw failure }
+    if let refusal = redirects.refusal {
+      throw FeedError(
+        .refusedRedirect, "could not fetch \"\(name)\"", detail: url.redact(refusal) + ".",
+        hint: "If that is meant, name the address itself, or allow any redirect.")
+    }
     let said = String(cString: errorText)
     let words = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said
-    let detail = URLText.redact(words, of: url) + (words.hasSuffix(".") ? "" : ".")
+    let detail = url.redact(words) + (words.hasSuffix(".") ? "" : ".")
     let message = "could not fetch \"\(name)\""
     // Past that point it is not the user's URL that is wrong but the server's redirect or answer.
     let wasConnected = offset(CURLINFO_PRETRANSFER_TIME_T) > 0

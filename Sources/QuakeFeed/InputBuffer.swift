@@ -9,6 +9,8 @@ final class InputBuffer {
   /// What errors call the input, such as `feed "all_day"`.
   let name: String
   private let source: any ByteSource
+  /// The most bytes that the input may have.
+  private let limit: Int
   private var memory: UnsafeMutableRawPointer
   private(set) var capacity: Int
   /// The offset of the first byte in memory.
@@ -18,7 +20,10 @@ final class InputBuffer {
   private var isFinished = false
   private var lineBreaksBeforeStart = 0
 
-  init(_ source: any ByteSource, name: String, capacity: Int = 128 * 1024) {
+  init(
+    _ source: any ByteSource, name: String, capacity: Int = 128 * 1024, limit: Int? = nil
+  ) {
+    self.limit = limit ?? .max
     self.source = source
     self.name = name
     self.capacity = capacity
@@ -60,6 +65,7 @@ final class InputBuffer {
     let count = try source.read(into: room)
     isFinished = count == 0
     end += count
+    guard end <= limit else { throw FeedError.bodyTooLarge(name, limit: limit) }
     return count > 0
   }
 

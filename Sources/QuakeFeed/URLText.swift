@@ -35,33 +35,22 @@ enum URLText {
     return authority[..<at]
   }
 
-  /// The URL without user name and password.
-  static func redacted(_ url: String) -> String {
-    guard let userInfo = userInfo(of: url) else { return url }
-    return String(url[..<userInfo.startIndex] + url[userInfo.endIndex...].dropFirst())
+  /// The password, if there is one.
+  static func passwords(of url: String) -> [String] {
+    userInfo(of: url).map { [String($0.drop { $0 != ":" }.dropFirst())] } ?? []
   }
 
-  /// A text in which the URL's user name and password may stand, without them.
-  static func redact(_ text: String, of url: String) -> String {
-    guard let userInfo = userInfo(of: url) else { return text }
-    let password = userInfo.drop { $0 != ":" }.dropFirst()
-    return [String(userInfo), String(password)].reduce(text) { text, secret in
-      guard !secret.isEmpty else { return text }
-      var result = ""
-      var rest = Substring(text)
-      while let start = rest.utf8.firstIndex(ofBytes: secret) {
-        result += rest[..<start] + "***"
-        rest = rest[rest.utf8.index(start, offsetBy: secret.utf8.count)...]
-      }
-      return result + rest
-    }
-  }
+  /// The text as it may be shown, if it is a URL or is meant as one.
+  static func redacted(_ url: String) -> String { URLSecrets(url).shown }
+
+  /// A text in which secrets of the URL may stand, without them.
+  static func redact(_ text: String, of url: String) -> String { FeedURL(url).redact(text) }
 
   /// A short label: the last component of the path without its extension, else the host.
   static func label(of url: String) -> String {
     guard let authority = authority(of: url) else { return url }
     let path = url[authority.endIndex...].prefix { $0 != "?" && $0 != "#" }
-    if let component = path.split(separator: "/").last {
+    if let component = path.split(separator: "/").last(where: { !$0.contains(URLSecrets.mask) }) {
       return String(withoutExtension(component))
     }
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority

@@ -31,8 +31,13 @@ public struct ChangeCounts: Hashable, Sendable {
     self.truncated = truncated
   }
 
-  /// All changes together.
-  public var total: Int64 { inserted + updated + deleted + truncated }
+  /// All changes together; the largest number there is where they are more.
+  public var total: Int64 {
+    [inserted, updated, deleted, truncated].reduce(0) { sum, count in
+      let (total, overflow) = sum.addingReportingOverflow(count)
+      return overflow ? .max : total
+    }
+  }
 }
 
 /// A committed transaction that changed events: who, when, in what order.

@@ -1,16 +1,27 @@
 extension JSONWriter {
   /// Writes an event as an object with a member for each column, null where it has no value.
-  public mutating func quake(_ record: QuakeRecord) {
-    object { json in
-      for column in QuakeColumn.allCases {
-        json.key(column.key)
-        json.value(of: column, in: record)
-      }
+  ///
+  /// - Parameter drain: Called between values when many bytes have been written.
+  public mutating func quake(
+    _ record: QuakeRecord, drain: Drain
+  ) rethrows {
+    beginObject()
+    for column in QuakeColumn.allCases {
+      key(column.key)
+      put(column, of: record)
+      if count >= Self.drainedSize { try drain(&self) }
     }
+    endObject()
   }
 
   /// Writes the value a record has in a column.
   public mutating func value(of column: QuakeColumn, in record: QuakeRecord) {
+    put(column, of: record)
+  }
+
+  /// Inlined, because it is called for each column of a million events.
+  @inline(__always)
+  private mutating func put(_ column: QuakeColumn, of record: QuakeRecord) {
     guard record.has(column) else { return null() }
     switch column.kind {
     case .text: record.withUTF8(column) { if let text = $0 { string(utf8: text) } }
@@ -22,13 +33,15 @@ extension JSONWriter {
   }
 
   /// Writes a change in its public form: token, position, op, code, changed, old, new, transaction.
-  public mutating func change(_ change: Change) {
-    object { json in
+  ///
+  /// - Parameter drain: Called between values when many bytes have been written.
+  public mutating func change(_ change: Change, drain: Drain) rethrows {
+    try object { json in
       json.key("token")
       json.string(change.transaction.token.description)
       json.key("position")
       json.integer(Int(change.position))
-      json.members(change.op, change.code, change.changed, change.old, change.new)
+      try json.members(change.op, change.code, change.changed, change.old, change.new, drain)
       json.key("transaction")
       json.transaction(change.transaction)
     }
@@ -36,8 +49,8 @@ extension JSONWriter {
 
   private mutating func members(
     _ op: ChangeOperation, _ code: String?, _ changed: [String], _ old: QuakeRecord?,
-    _ new: QuakeRecord?
-  ) {
+    _ new: QuakeRecord?, _ drain: Drain
+  ) rethrows {
     key("op")
     string(op.rawValue)
     key("code")
@@ -47,34 +60,37 @@ extension JSONWriter {
       for name in changed { array.string(name) }
     }
     key("old")
-    quake(old)
+    if let old { try quake(old, drain: drain) } else { null() }
     key("new")
-    quake(new)
-  }
-
-  private mutating func quake(_ record: QuakeRecord?) {
-    if let record { quake(record) } else { null() }
+    if let new { try quake(new, drain: drain) } else { null() }
   }
 
   /// Writes a version of an event in the form of a change; `position` is null where it is not known any
   /// more.
-  public mutating func version(_ version: EventVersion) {
-    object { json in
+  ///
+  /// - Parameter drain: Called between values when many bytes have been written.
+  public mutating func version(_ version: EventVersion, drain: Drain) rethrows {
+    try object { json in
       json.key("token")
       json.string(version.transaction.token.description)
       json.key("position")
       json.integer(version.position)
-      json.members(version.op, version.code, version.changed, version.old, version.new)
+      try json.members(
+        version.op, version.code, version.changed, version.old, version.new, drain)
       json.key("transaction")
       json.transaction(version.transaction)
     }
   }
 
   /// Writes what has become of an event: op, code, changed, old, new.
-  public mutating func difference(_ difference: EventDifference) {
-    object { json in
-      json.members(
-        difference.op, difference.code, difference.changed, difference.old, difference.new)
+  ///
+  /// - Parameter drain: Called between values when many bytes have been written.
+  public mutating func difference(
+    _ difference: EventDifference, drain: Drain
+  ) rethrows {
+    try object { json in
+      try json.members(
+        difference.op, difference.code, difference.changed, difference.old, difference.new, drain)
     }
   }
 
@@ -98,11 +114,13 @@ extension JSONWriter {
   }
 
   /// Writes a change where its transaction stands around it: position, op, code, changed, old, new.
-  public mutating func change(within change: Change) {
-    object { json in
+  ///
+  /// - Parameter drain: Called between values when many bytes have been written.
+  public mutating func change(within change: Change, drain: Drain) rethrows {
+    try object { json in
       json.key("position")
       json.integer(Int(change.position))
-      json.members(change.op, change.code, change.changed, change.old, change.new)
+      try json.members(change.op, change.code, change.changed, change.old, change.new, drain)
     }
   }
 
@@ -113,14 +131,18 @@ extension JSONWriter {
   }
 
   /// Writes an event of a snapshot in the form of a change: op is `snapshot`, there is no transaction.
-  public mutating func snapshot(_ record: QuakeRecord, token: ChangeToken, position: Int64) {
-    mark("snapshot", token: token, position: position, new: record) { _ in }
+  ///
+  /// - Parameter drain: Called between values when many bytes have been written.
+  public mutating func snapshot(
+    _ record: QuakeRecord, token: ChangeToken, position: Int64, drain: Drain
+  ) rethrows {
+    try mark("snapshot", token: token, position: position, new: record, drain: drain) { _ in }
   }
 
   /// Writes, in the form of a change, that everything up to a token has been handed over, whatever of
   /// it a filter let through: op is `heartbeat`, `at` is the time.
   public mutating func heartbeat(_ token: ChangeToken, at time: Timestamp) {
-    mark("heartbeat", token: token) { json in
+    mark("heartbeat", token: token, drain: { _ in }) { json in
       json.key("at")
       json.timestamp(time)
     }
@@ -132,7 +154,7 @@ extension JSONWriter {
   public mutating func reset(
     _ reason: String, after lost: ChangeToken, token: ChangeToken
   ) {
-    mark("reset", token: token) { json in
+    mark("reset", token: token, drain: { _ in }) { json in
       json.key("reason")
       json.string(reason)
       json.key("after")
@@ -143,9 +165,9 @@ extension JSONWriter {
   /// What stands between changes has the members of a change, so that a reader needs no second form.
   private mutating func mark(
     _ op: String, token: ChangeToken, position: Int64? = nil, new: QuakeRecord? = nil,
-    more: (inout JSONWriter) -> Void
-  ) {
-    object { json in
+    drain: Drain, more: (inout JSONWriter) -> Void
+  ) rethrows {
+    try object { json in
       json.key("token")
       json.string(token.description)
       json.key("position")
@@ -159,7 +181,7 @@ extension JSONWriter {
       json.key("old")
       json.null()
       json.key("new")
-      if let new { json.quake(new) } else { json.null() }
+      if let new { try json.quake(new, drain: drain) } else { json.null() }
       json.key("transaction")
       json.null()
       more(&json)
@@ -187,5 +209,29 @@ extension JSONWriter {
     timestamp(transaction.at)
     key("import")
     if let id = transaction.importID { integer(Int(id)) } else { null() }
+  }
+}
+
+extension JSONWriter {
+  /// Writes an event, however long it gets.
+  public mutating func quake(_ record: QuakeRecord) { quake(record) { _ in } }
+
+  /// Writes a change, however long it gets.
+  public mutating func change(_ change: Change) { self.change(change) { _ in } }
+
+  /// Writes a change where its transaction stands around it, however long it gets.
+  public mutating func change(within change: Change) { self.change(within: change) { _ in } }
+
+  /// Writes a version, however long it gets.
+  public mutating func version(_ version: EventVersion) { self.version(version) { _ in } }
+
+  /// Writes a difference, however long it gets.
+  public mutating func difference(_ difference: EventDifference) {
+    self.difference(difference) { _ in }
+  }
+
+  /// Writes an event of a snapshot, however long it gets.
+  public mutating func snapshot(_ record: QuakeRecord, token: ChangeToken, position: Int64) {
+    snapshot(record, token: token, position: position) { _ in }
   }
 }

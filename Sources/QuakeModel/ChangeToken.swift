@@ -21,7 +21,8 @@ public struct ChangeToken: Hashable, Sendable {
   /// The token of transaction `number`, from 1, with its nonce as the database stores it (eight
   /// lower-case hexadecimal digits); nil if either is not of that form.
   public init?(number: Int64, nonce: some StringProtocol) {
-    guard number > 0, nonce.utf8.count == 8 else { return nil }
+    // There is always a next number.
+    guard number > 0, number < .max, nonce.utf8.count == 8 else { return nil }
     var value: UInt32 = 0
     for digit in nonce.utf8 {
       switch digit {

@@ -1,3 +1,5 @@
+internal import SafeText
+
 /// Writes JSON straight into a byte buffer, in the order of the calls; commas are put by itself.
 public struct JSONWriter: Sendable {
   /// All of it is initialised; what has been written are its first bytes. An array that grew by
@@ -12,6 +14,15 @@ public struct JSONWriter: Sendable {
 
   /// What has been written so far, as a copy.
   public var bytes: [UInt8] { Array(storage[..<count]) }
+
+  /// Empties the buffer, and hands over what was in it with the memory.
+  public mutating func take() -> [UInt8] {
+    storage.removeLast(storage.count - count)
+    let bytes = storage
+    storage = []
+    removeAll()
+    return bytes
+  }
 
   /// Calls `body` with what has been written so far.
   public func withBytes(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
@@ -31,10 +42,17 @@ public struct JSONWriter: Sendable {
     count = 0
   }
 
+  /// Takes what has been written of a value that may be long, before the rest is: it empties the buffer
+  /// with `removeWritten`, or lets it grow.
+  public typealias Drain = (inout JSONWriter) throws -> Void
+
+  /// Of a long value so many bytes are kept before a drain is called.
+  static let drainedSize = 64 * 1024
+
   /// Writes `{`, what `body` writes, and `}`.
-  public mutating func object(_ body: (inout JSONWriter) -> Void) {
+  public mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
     beginObject()
-    body(&self)
+    try body(&self)
     endObject()
   }
 
@@ -170,8 +188,7 @@ public struct JSONWriter: Sendable {
   /// Writes a string from its UTF-8.
   public mutating func string(utf8: UnsafeRawBufferPointer) {
     beginValue()
-    // A control character takes six bytes: \u001b.
-    write(atMost: utf8.count * 6 + 2) { place in
+    write(atMost: EscapedText.room(for: utf8.count) + 2) { place in
       var end = place
       put(0x22, &end)
       EscapedText.put(utf8, &end)

@@ -13,9 +13,10 @@ public struct BackfillWindow: Sendable, Equatable {
   /// How many events the service says it holds; nil: not known.
   public var count: Int64?
 
-  /// The window from `start` to `end`, widened to whole seconds; nil if it would be empty.
+  /// The window from `start` to `end`, widened to whole seconds; nil if it would be empty, or
+  /// is not within the years that a feed may name.
   public init?(from start: Timestamp, to end: Timestamp, count: Int64? = nil) {
-    guard start < end else { return nil }
+    guard start < end, start >= .earliest, end <= .latest else { return nil }
     self.start = Timestamp(microseconds: Self.seconds(start, .down) * 1_000_000)
     self.end = Timestamp(microseconds: Self.seconds(end, .up) * 1_000_000)
     self.count = count

@@ -104,6 +104,7 @@ final class CatalogueImport {
     var item: ImportItem? = lookahead
     var read = total.seen
     var turn = 0
+    var rejects = RejectBudget(after: total)
     do {
       while item != nil, commitEvery == nil || !shouldStop() {
         let lane = lanes[turn % lanes.count]
@@ -113,7 +114,8 @@ final class CatalogueImport {
         let begun = ContinuousInstant.now()
         item = try portion.fill(
           from: &source, lookahead: item, record: &record, limit: room(on: lane),
-          bytes: min(max(bytes / 8, Self.leastPortionBytes), mostPortionBytes))
+          bytes: min(max(bytes / 8, Self.leastPortionBytes), mostPortionBytes),
+          budget: &rejects)
         bytes += portion.bytes
         total.receiveDuration += begun.elapsed
         total.bytes = source.bytesRead
@@ -132,6 +134,7 @@ final class CatalogueImport {
       throw error
     }
     total.isComplete = item == nil
+    rejects.note(in: &total)
     guard repeated > 0 else { return total }
     // They were counted as what became of them.
     total.duplicate += repeated

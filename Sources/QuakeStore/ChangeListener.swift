@@ -89,6 +89,8 @@ public struct ChangeListener {
       let outcome = connection.wait(until: deadline, wake: wake)
       if outcome == .timedOut, isListening { lastWait = .timedOut }
       guard outcome == .ready else { return outcome }
+      // What comes may be no notification, without end.
+      if deadline.hasPassed { return .timedOut }
     }
     lastWait = .notified
     return .ready

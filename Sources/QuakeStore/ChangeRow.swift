@@ -74,9 +74,9 @@ enum ChangeRow {
     guard let op = page.text(row, 15).flatMap({ ChangeOperation(rawValue: $0) }) else {
       throw StoreError(.inconsistent, "the history holds an operation that is not known")
     }
-    let values = page.record(row, firstColumn: 17)
+    let values = try page.record(row, firstColumn: 17)
     let previous =
-      op == .update ? page.record(row, firstColumn: 17 + QuakeColumn.allCases.count) : nil
+      op == .update ? try page.record(row, firstColumn: 17 + QuakeColumn.allCases.count) : nil
     return Change(
       transaction: transaction, position: position, op: op, code: values.text(.code),
       changed: page.binaryTextArray(row, 16) ?? [], old: op == .delete ? values : previous,

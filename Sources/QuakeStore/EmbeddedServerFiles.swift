@@ -6,9 +6,11 @@ extension EmbeddedServer {
   enum Files {
     /// A file's contents if it can be read, else `nil`. For small files.
     static func read(_ path: String, last limit: Int? = nil) -> [UInt8]? {
-      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+      // A named pipe would be waited for.
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       guard descriptor >= 0 else { return nil }
       defer { close(descriptor) }
+      guard isPlain(descriptor) else { return nil }
       if let limit, lseek(descriptor, off_t(-limit), SEEK_END) < 0 {
         lseek(descriptor, 0, SEEK_SET)  // shorter than that
       }
@@ -24,6 +26,32 @@ extension EmbeddedServer {
       return complete ? bytes : nil
     }
 
+    /// Opens a file of the server's own to be locked or written, and makes it if it is not there.
+    ///
+    /// The folder is the account's, and the caller may be root: another name of some other file there
+    /// would have root empty that, or give it away.
+    ///
+    /// - Returns: A descriptor, or -1 with `errno` set.
+    static func openOwn(_ path: String, _ how: Int32) -> Int32 {
+      let descriptor = open(path, how | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+      guard descriptor >= 0 else { return -1 }
+      guard isPlain(descriptor, alone: true) else {
+        close(descriptor)
+        errno = EACCES
+        return -1
+      }
+      return descriptor
+    }
+
+    /// Whether it is a regular file.
+    ///
+    /// - Parameter alone: And has no second name.
+    private static func isPlain(_ descriptor: Int32, alone: Bool = false) -> Bool {
+      var state = stat()
+      return fstat(descriptor, &state) == 0 && state.st_mode & S_IFMT == S_IFREG
+        && (!alone || state.st_nlink == 1)
+    }
+
     /// A file's contents as text.
     static func text(_ path: String) -> String? {
       read(path).map { String(decoding: $0, as: UTF8.self) }
@@ -32,10 +60,12 @@ extension EmbeddedServer {
     /// Writes to a file that exists, over its contents or at their end, and flushes it to disk.
     /// Returns an error number or 0.
     static func write(_ text: String, to path: String, appending: Bool = false) -> Int32 {
-      let how = appending ? O_APPEND : O_TRUNC
-      let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | how)
+      let how = appending ? O_APPEND : 0
+      let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | how)
       guard descriptor >= 0 else { return errno }
       defer { close(descriptor) }
+      guard isPlain(descriptor, alone: true) else { return EINVAL }
+      if !appending, ftruncate(descriptor, 0) != 0 { return errno }
       var bytes = Array(text.utf8)[...]
       while !bytes.isEmpty {
         let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -139,7 +139,12 @@ extension EmbeddedServer.Folder {
       let code = errno
       throw EmbeddedServerError(
         code == EACCES || code == EPERM ? .notAllowed : .unavailable,
-        "could not create folder \"\(path)\": \(EmbeddedServer.Files.reason(code))")
+        "could not create folder \"\(path)\": \(EmbeddedServer.Files.reason(code))",
+        hint: path == socket && !hasSocketInside
+          ? """
+          The server's socket lies there because its path in "\(home)" would be too long for one. \
+          With a shorter QUAKE_SERVER_HOME nothing is needed of /tmp.
+          """ : "")
     }
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {

@@ -21,7 +21,7 @@ extension EmbeddedServer {
       _ folder: Folder, account: Account, timeout: Duration, onWait: () -> Void = {},
       isNeedless: () -> Bool
     ) throws(EmbeddedServerError) -> Lock? {
-      let descriptor = open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      let descriptor = Files.openOwn(folder.lock, O_RDWR)
       guard descriptor >= 0 else {
         let code = errno
         throw EmbeddedServerError(

@@ -76,8 +76,7 @@ extension EmbeddedServer {
   private func launch(_ binaries: Binaries) throws(EmbeddedServerError) -> pid_t? {
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(nothing) }
-    let words = open(
-      folder.startLog, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let words = Files.openOwn(folder.startLog, O_WRONLY | O_APPEND)
     guard nothing >= 0, words >= 0 else {
       throw EmbeddedServerError(
         .unavailable, "could not open file \"\(folder.startLog)\": \(Files.reason(errno))")

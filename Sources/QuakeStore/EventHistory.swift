@@ -13,7 +13,7 @@ public struct EventHistory {
   /// The event that has, or had, this id; nil if none is there.
   public func event(_ id: String) throws -> QuakeRecord? {
     let rows = try connection.execute(Self.find, [.text(id)], format: .binary)
-    return rows.rowCount > 0 ? rows.record(0, firstColumn: 0) : nil
+    return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
   }
 
   /// The code under which the history has the event that has, or had, this id, whether it is there or
@@ -58,8 +58,9 @@ public struct EventHistory {
     return EventVersion(
       transaction: try ChangeRow.transaction(rows, row), position: rows.binaryInteger(row, 14),
       op: op, code: code, changed: rows.binaryTextArray(row, 16) ?? [],
-      old: op == .insert ? nil : last ?? (op == .delete ? rows.record(row, firstColumn: 17) : nil),
-      new: isThere ? rows.record(row, firstColumn: 17) : nil)
+      old: op == .insert
+        ? nil : try last ?? (op == .delete ? rows.record(row, firstColumn: 17) : nil),
+      new: isThere ? try rows.record(row, firstColumn: 17) : nil)
   }
 
   private static let find = SQL(

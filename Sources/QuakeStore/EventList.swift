@@ -59,7 +59,7 @@ public enum EventList {
         """)
     do {
       try connection.stream(statement, selection.parameters) { rows in
-        for row in 0..<rows.rowCount { try body(rows.record(row, firstColumn: 0)) }
+        for row in 0..<rows.rowCount { try body(try rows.record(row, firstColumn: 0)) }
       }
     } catch let error as PostgresError {
       throw StoreError(token: error) ?? error

@@ -89,7 +89,7 @@ public struct FeedState: Sendable {
         left join quake.feed f on f.name = $1 and f.url = $2
       """, [.text(name), .text(url), .double(every.inSeconds)])
     func duration(_ column: Int) -> Duration? {
-      result.text(0, column).flatMap { Double($0) }.map { .seconds(max(0, $0)) }
+      result.text(0, column).flatMap { Double($0) }.map { Duration(lag: $0) }
     }
     var state = FeedState()
     state.etag = result.text(0, 0)

@@ -37,8 +37,8 @@ public enum HistoryDifference {
     let columns = QuakeColumn.allCases.count
     return EventDifference(
       op: op, code: code, changed: rows.binaryTextArray(row, 2) ?? [],
-      old: op == .insert ? nil : rows.record(row, firstColumn: 3),
-      new: op == .delete ? nil : rows.record(row, firstColumn: 3 + columns))
+      old: op == .insert ? nil : try rows.record(row, firstColumn: 3),
+      new: op == .delete ? nil : try rows.record(row, firstColumn: 3 + columns))
   }
 
   private static let statement = SQL(

@@ -49,10 +49,12 @@ enum HistoryRow {
     let counts = ChangeCounts(
       inserted: fields.next().integer ?? 0, updated: fields.next().integer ?? 0,
       deleted: fields.next().integer ?? 0, truncated: fields.next().integer ?? 0)
+    let importID = fields.next().integer
+    guard !fields.isCutShort else { throw incomplete }
     return ChangeTransaction(
       token: token, author: author, context: context, application: application, user: user ?? "",
       processID: Int(process ?? 0), client: page.text(row, client),
-      at: Timestamp(microseconds: at), importID: fields.next().integer, counts: counts)
+      at: Timestamp(microseconds: at), importID: importID, counts: counts)
   }
 
   private static let incomplete = StoreError(
@@ -65,7 +67,7 @@ enum HistoryRow {
     var fields = CompositeFields(page.binary(row, change))
     fields?.skip(2)  // id, transaction_id
     guard let op = fields?.next().text.flatMap({ ChangeOperation(rawValue: $0) }),
-      let changed = fields?.next(), let values = fields?.nextRecord()
+      let changed = fields?.next(), let values = try fields?.nextRecord()
     else {
       throw StoreError(.inconsistent, "the history holds an operation that is not known")
     }
@@ -73,7 +75,7 @@ enum HistoryRow {
     if op == .update {
       var previous = CompositeFields(page.binary(row, previous))
       previous?.skip(4)
-      old = previous?.nextRecord()
+      old = try previous?.nextRecord()
     }
     return Change(
       transaction: transaction, position: position, op: op, code: values.text(.code),

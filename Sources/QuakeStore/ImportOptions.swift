@@ -74,6 +74,10 @@ public struct ImportReport: Sendable {
   public var unchanged: Int64 = 0
   /// Records that could not be taken.
   public var rejected: Int64 = 0
+  /// Of the rejected, those that are kept in `quake.import_reject`.
+  public var rejectsKept: Int64 = 0
+  /// Their bytes.
+  var rejectBytesKept: Int64 = 0
   /// Records whose code came again later in the feed.
   public var duplicate: Int64 = 0
   /// Of the unchanged, those whose row is of a newer snapshot.
@@ -111,6 +115,8 @@ public struct ImportReport: Sendable {
     updated += batch.updated
     unchanged += batch.unchanged
     rejected += batch.rejected
+    rejectsKept += batch.rejectsKept
+    rejectBytesKept += batch.rejectBytesKept
     duplicate += batch.duplicate
     stale += batch.stale
     superseded += batch.superseded

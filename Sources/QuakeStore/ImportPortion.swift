@@ -29,7 +29,7 @@ final class ImportPortion {
   /// Records whose code came again later in the portion.
   private(set) var duplicates: Int64 = 0
   /// What could not be taken, with the number of the record within the portion, from 1.
-  private(set) var rejects: [(record: Int64, reject: ImportReject)] = []
+  private(set) var rejects: [(record: Int64, reject: ImportReject, isKept: Bool)] = []
   /// The ids that events have besides their code, and where the record's values begin.
   private var otherIDs: [(claim: IDClaim, record: Int)] = []
   /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
@@ -52,9 +52,11 @@ final class ImportPortion {
 
   /// Fills an empty portion with at most `limit` records and about so many bytes: the last record may go
   /// beyond that. Returns the first record that did not fit.
+  ///
+  /// - Parameter budget: What is left of the rejects that are kept.
   func fill(
     from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    limit: Int64, bytes mostBytes: Int
+    limit: Int64, bytes mostBytes: Int, budget: inout RejectBudget
   ) throws -> ImportItem? {
     var item = lookahead
     while let current = item, seen < limit, bytes < mostBytes {
@@ -62,8 +64,10 @@ final class ImportPortion {
       switch current {
       case .record: append(record)
       case .reject(let reject):
-        rejects.append((seen, reject))
-        rejectedBytes += reject.raw.utf8.count + reject.reason.utf8.count + 256
+        let isKept = budget.takes(reject)
+        rejects.append((seen, isKept ? reject : reject.withoutText, isKept))
+        if isKept { rejectedBytes += reject.raw.utf8.count + reject.reason.utf8.count }
+        rejectedBytes += 256
       }
       item = try source.next(into: &record)
     }

@@ -65,4 +65,9 @@ public struct ImportReject: Sendable {
     self.reason = reason
     self.raw = raw
   }
+
+  /// Only that there was one, and whose it was.
+  var withoutText: ImportReject {
+    ImportReject(place: "", reason: "", raw: "", code: code, isOfTime: isOfTime)
+  }
 }

@@ -17,6 +17,7 @@ struct ImportStaging {
   ) throws -> ImportItem? {
     var item = lookahead
     var values = CopyValues()
+    var budget = RejectBudget(after: before)
     try connection.copyIn(ImportStatements.copy(columns)) { writer in
       while let current = item,
         batch.seen < limit || (before.seen == 0 && batch.rejected == batch.seen)
@@ -34,7 +35,7 @@ struct ImportStaging {
         case .reject(let reject):
           batch.rejected += 1
           if batch.firstReject == nil { batch.firstReject = reject }
-          try write(reject, to: &writer)
+          try write(reject, isKept: budget.takes(reject), to: &writer)
         }
         if batch.seen % 1000 == 0 { progress(before.seen + batch.seen) }
         item = try source.next(into: &record)
@@ -44,7 +45,10 @@ struct ImportStaging {
     return item
   }
 
-  private func write(_ reject: ImportReject, to writer: inout CopyWriter) throws {
+  /// - Parameter isKept: Whether more is to be kept of it than that it was there.
+  private func write(
+    _ reject: ImportReject, isKept: Bool, to writer: inout CopyWriter
+  ) throws {
     for column in columns {
       if column == .code, let code = reject.code {
         try writer.text(code)
@@ -54,7 +58,7 @@ struct ImportStaging {
     }
     try writer.text(reject.place)
     try writer.text(reject.reason)
-    try writer.text(reject.raw)
+    if isKept { try writer.text(reject.raw) } else { try writer.null() }
     try writer.bool(reject.isOfTime)
   }
 }

@@ -225,7 +225,7 @@ public struct Importer {
       options: options, format: source.format, startedAt: startedAt, scope: scope)
     if total.quarantine == nil {
       try record.write(&total, complete: isLast, over: connection)
-      if batch.rejected > 0 { try storeRejects(of: total.id) }
+      if batch.rejected > 0 { try RejectStore.store(&total, over: connection) }
       // The history's trigger reads this at commit; it believes it because this very transaction has
       // written the row.
       try connection.execute(
@@ -272,15 +272,6 @@ public struct Importer {
       detail: "Nothing was imported.",
       hint: "Check that this is an earthquake feed in a form this program reads.",
       report: report)
-  }
-
-  private func storeRejects(of id: Int64?) throws {
-    try connection.execute(
-      """
-      insert into quake.import_reject (import_id, record, place, reason, raw)
-      select $1, record, reject_place, reject_reason, reject_raw
-        from pg_temp.quake_staging where reject_reason is not null
-      """, [.integer(id)])
   }
 
   private func readToken(_ total: inout ImportReport) throws {

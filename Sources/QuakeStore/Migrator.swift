@@ -194,8 +194,8 @@ public struct Migrator {
 
   /// Refuses a ledger that the program's migrations contradict.
   private func check(_ ledger: [LedgerRow]) throws {
-    if let last = ledger.last, last.version > migrations.count {
-      throw Self.newer(last.version, than: migrations.count)
+    if let last = ledger.last, max(last.version, ledger.count) > migrations.count {
+      throw Self.newer(max(last.version, ledger.count), than: migrations.count)
     }
     let hashes = try connection.execute(
       """

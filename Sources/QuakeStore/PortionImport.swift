@@ -82,7 +82,7 @@ final class PortionImport {
     report.seen = portion.seen
     report.rejected = Int64(portion.rejects.count)
     report.duplicate = portion.duplicates
-    report.firstReject = portion.rejects.first?.reject
+    report.firstReject = portion.rejects.first { $0.isKept }?.reject
     try keep(portion.rejects, first: first)
     try lookForMissing(portion.rejects)
     if portion.count > 0 {
@@ -280,7 +280,9 @@ final class PortionImport {
 
   /// What is rejected is not missing from its feed: where it is believed to be, it has to be staged with
   /// all the rest.
-  private func lookForMissing(_ rejects: [(record: Int64, reject: ImportReject)]) throws {
+  private func lookForMissing(
+    _ rejects: [(record: Int64, reject: ImportReject, isKept: Bool)]
+  ) throws {
     let codes = rejects.compactMap(\.reject.code)
     guard mayNeedOrder, !codes.isEmpty else { return }
     let isMissing = try connection.execute(ImportStatements.isAnyMissing, [.array(codes)])
@@ -289,14 +291,16 @@ final class PortionImport {
     }
   }
 
-  private func keep(_ rejects: [(record: Int64, reject: ImportReject)], first: Int64) throws {
-    guard !rejects.isEmpty else { return }
+  private func keep(
+    _ rejects: [(record: Int64, reject: ImportReject, isKept: Bool)], first: Int64
+  ) throws {
+    guard rejects.contains(where: \.isKept) else { return }
     try connection.copyIn(
       """
       copy quake.import_reject (import_id, record, place, reason, raw) from stdin (format binary)
       """
     ) { writer in
-      for (record, reject) in rejects {
+      for (record, reject, isKept) in rejects where isKept {
         try writer.beginRow(columnCount: 5)
         try writer.int8(importID)
         try writer.int8(first + record - 1)

@@ -3,10 +3,13 @@ internal import QuakeModel
 
 extension QueryResult {
   /// An event from the columns of `quake.quake`, all of them and in their order, in the binary format.
-  func record(_ row: Int, firstColumn: Int) -> QuakeRecord {
+  func record(_ row: Int, firstColumn: Int) throws(StoreError) -> QuakeRecord {
+    guard firstColumn + QuakeColumn.allCases.count <= columnCount else {
+      throw QuakeRecord.malformed("an event with too few columns")
+    }
     var record = QuakeRecord()
     for column in QuakeColumn.allCases {
-      record.set(column, binary(row, firstColumn + column.rawValue))
+      try record.set(column, binary(row, firstColumn + column.rawValue))
     }
     return record
   }
@@ -15,24 +18,36 @@ extension QueryResult {
 extension CompositeFields {
   /// An event from the fields that come next: the columns of `quake.quake`, all of them and in their
   /// order.
-  mutating func nextRecord() -> QuakeRecord {
+  mutating func nextRecord() throws(StoreError) -> QuakeRecord {
     var record = QuakeRecord()
-    for column in QuakeColumn.allCases { record.set(column, next()) }
+    for column in QuakeColumn.allCases { try record.set(column, next()) }
+    guard !isCutShort else { throw QuakeRecord.malformed("an event that is cut short") }
     return record
   }
 }
 
 extension QuakeRecord {
   /// Sets a column that has no value yet.
-  fileprivate mutating func set(_ column: QuakeColumn, _ value: BinaryValue) {
+  fileprivate mutating func set(
+    _ column: QuakeColumn, _ value: BinaryValue
+  ) throws(StoreError) {
     guard let bytes = value.bytes else { return }
     switch column.kind {
-    case .text: set(column, utf8: bytes)
-    case .float8: if let value = value.double { set(column, value) }
-    case .int4, .int2: if let value = value.integer { set(column, integer: Int(value)) }
+    case .text: return set(column, utf8: bytes)
+    case .float8: if let value = value.double { return set(column, value) }
+    case .int4, .int2: if let value = value.integer { return set(column, integer: Int(value)) }
     case .timestamp:
-      if let value = value.timestamp { set(column, Timestamp(microseconds: value)) }
-    case .bool: if let value = value.bool { set(column, value) }
+      if let value = value.timestamp { return set(column, Timestamp(microseconds: value)) }
+    case .bool: if let value = value.bool { return set(column, value) }
     }
+    throw Self.malformed("a value of column \"\(column.name)\" that is not of its type")
+  }
+
+  /// What the database sent is not what was asked for.
+  static func malformed(_ what: String) -> StoreError {
+    StoreError(
+      .inconsistent, "the database sent \(what)",
+      hint:
+        "Its tables are not those of this program, or what answers there is no PostgreSQL server.")
   }
 }

@@ -20,7 +20,7 @@ public enum Snapshot {
       try connection.planFreely()
       try begin(try HistoryReader.latestToken(over: connection))
       try connection.stream(list) { rows in
-        for row in 0..<rows.rowCount { try body(rows.record(row, firstColumn: 0)) }
+        for row in 0..<rows.rowCount { try body(try rows.record(row, firstColumn: 0)) }
       }
     }
   }

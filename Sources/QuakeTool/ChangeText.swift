@@ -34,17 +34,30 @@ public struct ChangeText {
     return line
   }
 
-  /// Who did it, as far as the transaction tells: `by alice`.
+  /// Who did it, as far as the transaction tells: `by alice`. Author and application are what the
+  /// writer says of itself; the role is what the server knows. Where the author has another name, the
+  /// role is told too: `by alice (role bob)`.
   public static func who(_ transaction: ChangeTransaction) -> String {
-    "by \(PrintableText.line(transaction.author ?? session(transaction)))"
+    let user = name(transaction.user)
+    if let author = transaction.author {
+      return author == transaction.user
+        ? "by \(user)" : "by \(name(author)) (role \(user))"
+    }
+    return "by \(user)" + (transaction.application.map { " (\(name($0)))" } ?? "")
   }
+
+  /// What somebody or something is called, who may have chosen a very long name.
+  private static func name(_ text: String) -> String {
+    PrintableText.line(text, atMost: nameLimit)
+  }
+
+  /// How many bytes of a name are shown.
+  private static let nameLimit = 200
+  /// How many bytes of a place are shown.
+  private static let placeLimit = 400
 
   /// What matters less.
   public func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
-
-  private static func session(_ transaction: ChangeTransaction) -> String {
-    transaction.application.map { "\(transaction.user) (\($0))" } ?? transaction.user
-  }
 
   private static func verb(_ op: ChangeOperation) -> String {
     switch op {
@@ -58,10 +71,16 @@ public struct ChangeText {
   /// Origin time, magnitude in its colour, place and code of an event.
   public func describe(_ event: QuakeRecord) -> String {
     let time = event.timestamp(.time).map { String("\($0)".prefix(19)) + "Z" } ?? ""
-    let place = event.text(.place) ?? event.text(.title) ?? "place unknown"
-    let code = event.text(.code) ?? ""
-    return
-      "\(time)  \(magnitude(event))  \(PrintableText.line(place)) (\(PrintableText.line(code)))"
+    let place =
+      Self.text(.place, event, Self.placeLimit) ?? Self.text(.title, event, Self.placeLimit)
+      ?? "place unknown"
+    let code = Self.text(.code, event, Self.nameLimit) ?? ""
+    return "\(time)  \(magnitude(event))  \(place) (\(code))"
+  }
+
+  /// A text of an event on one line; only its beginning is ever copied.
+  private static func text(_ column: QuakeColumn, _ event: QuakeRecord, _ limit: Int) -> String? {
+    event.withUTF8(column) { utf8 in utf8.map { PrintableText.line(utf8: $0, atMost: limit) } }
   }
 
   /// The colours of the original: below 1 green, 2 yellow, 3 orange, 5 red, from 5 magenta.
@@ -83,7 +102,8 @@ public struct ChangeText {
   private static func differences(
     _ changed: [String], _ old: QuakeRecord, _ new: QuakeRecord
   ) -> String {
-    let columns = changed.compactMap { QuakeColumn(name: $0) }
+    // Each once: a server that lies could name them without end.
+    let columns = changed.prefix(QuakeColumn.allCases.count).compactMap { QuakeColumn(name: $0) }
     let telling = columns.filter { $0 != .updated && $0 != .asOf }
     return (telling.isEmpty ? columns : telling).map { column in
       "\(column.name) \(value(column, old)) → \(value(column, new))"
@@ -92,14 +112,16 @@ public struct ChangeText {
 
   /// A value of an event on one line; `none` where there is none.
   ///
-  /// - Parameter width: At most so many characters of a text; nil: all.
+  /// - Parameters:
+  ///   - width: At most so many characters of a text; nil: all within the limit.
+  ///   - limit: How many bytes of a text are looked at.
   public static func value(
-    _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60
+    _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60, atMost limit: Int = 240
   ) -> String {
     guard record.has(column) else { return "none" }
     switch column.kind {
     case .text:
-      let text = PrintableText.line(record.text(column) ?? "")
+      let text = text(column, record, limit) ?? ""
       guard let width, text.count > width else { return text }
       return text.prefix(width - 1) + "…"
     case .float8: return record.double(column).map { "\($0)" } ?? ""

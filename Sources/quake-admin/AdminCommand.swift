@@ -8,7 +8,7 @@ enum AdminCommand {
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
       StatusCommand.table, MigrateCommand.table, ImportsCommand.table, RefreshCommand.table,
-      HistoryCommand.table, WatchersCommand.table,
+      HistoryCommand.table, WatchersCommand.table, RolesCommand.table,
       ServerCommand.table,
     ],
     examples: [
@@ -26,6 +26,7 @@ enum AdminCommand {
     case "refresh": try RefreshCommand(arguments, diagnostics).run()
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
+    case "roles": try RolesCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)
     }
   }

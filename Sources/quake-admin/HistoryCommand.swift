@@ -48,10 +48,10 @@ enum HistoryCommand {
       let line = """
         watcher "\(watcher.name)" holds the history after \(watcher.place.token): it is \
         \(Readable.count(Int(watcher.transactionsBehind))) transactions and \
-        \(Readable.duration(.seconds(watcher.secondsBehind))) behind
+        \(Readable.duration(Duration(lag: watcher.secondsBehind))) behind
         """
       if arguments.flag("dry-run") {
-        try output.writeLine(line)
+        try output.writeLine(PrintableText.line(line))
       } else {
         diagnostics.warning(
           line, hint: "It goes no further than that; see \"quake-admin watchers\".")

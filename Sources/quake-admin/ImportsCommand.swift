@@ -30,7 +30,8 @@ enum ImportsCommand {
       .init("quake-admin imports --quarantined", "what was set aside, and why"),
       .init("quake-admin imports apply 17", "import it all the same"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + [TemporaryFolder.variable],
+    exitStatuses: Tool.exitStatuses)
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let action = arguments.positional("ACTION")
@@ -84,7 +85,11 @@ enum ImportsCommand {
   }
 
   private static func body(of id: Int64, _ connection: Connection) throws -> any ByteSource {
-    if let body = try QuarantinedFeed(import: id, over: connection).open() { return body }
+    if let body = try QuarantinedFeed(import: id, over: connection).open(
+      in: TemporaryFolder.path)
+    {
+      return body
+    }
     throw StoreError(
       .badData, "no body is kept of import \(id)",
       hint: "\"quake-admin imports --quarantined\" lists those of which one is.")
@@ -142,6 +147,12 @@ enum ImportsCommand {
   private static func printBody(of id: Int64, _ connection: Connection) throws {
     let body = try body(of: id, connection)
     let output = StandardOutput()
+    // It is the one thing that is printed as it came, whatever a feed has put into it.
+    guard !Terminal.isTerminal(output.descriptor) else {
+      throw StoreError(
+        .badData, "the body of import \(id) is not for a terminal: it is printed as it came",
+        hint: "Send it to a file or a program: quake-admin imports body \(id) > FILE")
+    }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }
     while case let count = try body.read(into: buffer), count > 0 {

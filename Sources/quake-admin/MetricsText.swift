@@ -1,3 +1,5 @@
+import CommandLine
+
 /// Metrics in Prometheus' text format, version 0.0.4.
 struct MetricsText {
   /// One value of a metric.
@@ -22,7 +24,7 @@ struct MetricsText {
     text += "# HELP \(name) \(Self.escaped(help))\n# TYPE \(name) gauge\n"
     for sample in samples {
       let labels = sample.labels.map { label in
-        "\(label.name)=\"\(Self.escaped(label.value, quoted: true))\""
+        "\(label.name)=\"\(Self.escaped(PrintableText.cut(label.value), quoted: true))\""
       }
       text += name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}")
       text += " \(Self.number(sample.value))\n"
@@ -36,6 +38,9 @@ struct MetricsText {
       case "\\": escaped += "\\\\"
       case "\n": escaped += "\\n"
       case "\"" where quoted: escaped += "\\\""
+      // Names that differ only in these stay apart, as two series of one name would be an error.
+      case _ where PrintableText.isHidden(scalar):
+        escaped += "\\\\u{" + String(scalar.value, radix: 16) + "}"
       default: escaped.unicodeScalars.append(scalar)
       }
     }

@@ -65,7 +65,7 @@ struct RefreshCommand {
         json.newline()
         try output.write(json.bytes)
       } else if let line = report.text {
-        try output.writeLine(line)
+        try output.writeLine(PrintableText.line(line))
       }
       if let problem = report.problem(timeout: timeout) {
         diagnostics.error(

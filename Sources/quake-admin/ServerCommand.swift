@@ -46,7 +46,8 @@ enum ServerCommand {
       if phase == .initialising { diagnostics.note("creating it in \(server.options.home)") }
     }
     let verb = outcome == .alreadyRunning ? "is running" : "was started"
-    return try say("the embedded server \(verb) in \(server.options.home)\n")
+    return try say(
+      PrintableText.line("the embedded server \(verb) in \(server.options.home)") + "\n")
   }
 
   private static func stop(_ server: EmbeddedServer) throws -> ExitStatus {

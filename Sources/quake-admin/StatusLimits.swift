@@ -25,7 +25,7 @@ struct StatusLimits {
   func limit(for feed: StoreStatus.Feed) -> Duration {
     if let feedLag { return feedLag }
     guard let interval = feed.interval, interval < 1e9 else { return .seconds(600) }
-    return max(.seconds(60), .milliseconds(Int64(interval * 3000)))
+    return max(.seconds(60), Duration(lag: interval * 3))
   }
 
   /// What is wrong, the schema apart.
@@ -52,7 +52,7 @@ struct StatusLimits {
             message: "watcher \(watcher.name) has expired: the history it needs was let go",
             hint: "It has to begin again; \"quake-admin watchers --remove\" forgets it."))
       } else if watcher.secondsBehind > watcherLag.inSeconds {
-        let behind = Readable.duration(.milliseconds(Int64(watcher.secondsBehind * 1000)))
+        let behind = Readable.duration(Duration(lag: watcher.secondsBehind))
         problems.append(
           Problem(
             message: """

@@ -59,7 +59,8 @@ struct StatusReport {
 extension StoreStatus {
   /// How long ago a moment was, by the server's clock.
   func age(of moment: Timestamp) -> Duration {
-    .microseconds(time.microseconds - moment.microseconds)
+    let (age, overflow) = time.microseconds.subtractingReportingOverflow(moment.microseconds)
+    return .microseconds(overflow ? (moment > time ? .min : .max) : age)
   }
 
   /// How long ago a feed was last polled with success; nil: never.

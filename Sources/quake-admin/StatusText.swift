@@ -95,7 +95,7 @@ struct StatusText {
         PrintableText.line(watcher.name), "\(watcher.place.token)",
         Readable.count(Int(watcher.transactionsBehind)),
         watcher.isExpired
-          ? "expired" : Readable.duration(.milliseconds(Int64(watcher.secondsBehind * 1000))),
+          ? "expired" : Readable.duration(Duration(lag: watcher.secondsBehind)),
         ago(watcher.seenAt, store),
       ])
     }

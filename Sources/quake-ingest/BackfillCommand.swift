@@ -39,7 +39,7 @@ struct BackfillCommand {
       .flag("restart", help: "begin anew instead of going on with what was not finished"),
       .flag(
         "json", help: "one JSON object for each window or file, and one for the whole, as output"),
-    ] + IngestCommand.importOptions.filter { usable.contains($0.name) },
+    ] + IngestCommand.importOptions(of: "backfill").filter { usable.contains($0.name) },
     positionals: [
       .init("PATH", .any, completion: .files, help: "folder or file to import instead of a service")
     ],
@@ -53,7 +53,9 @@ struct BackfillCommand {
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
   /// What `import` and `run` have, too. A window is one transaction, and is not tried out.
-  private static let usable = ["author", "merge", "timeout", "strict"]
+  private static let usable = [
+    "author", "merge", "timeout", "download-timeout", "allow-any-redirect", "strict",
+  ]
   /// What only a service can be asked for.
   private static let serviceOptions = [
     "from", "to", "min-magnitude", "url", "limit", "rate", "attempts",
@@ -106,8 +108,9 @@ struct BackfillCommand {
       throw arguments.usageError("--from must be before --to")
     }
     let base = arguments.string("url") ?? EventService.usgsBaseURL
-    if base.contains("@") { ProcessArguments.hide(base) }
-    let service = try EventService(base: base, centre: settings.centre)
+    let address = try arguments.secretText(base, option: "url")
+    let service = try EventService(
+      base: address.text, centre: settings.centre, secrets: address.secrets)
     return Fetch(
       service: service,
       parameters: Backfill.Parameters(
@@ -168,7 +171,7 @@ struct BackfillCommand {
       fetch.service = fetch.service.of(centre)
     } else {
       let probe = ServiceProbe(
-        fetcher: FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds),
+        fetcher: FeedFetcher(settings),
         attempts: fetch.manners.attempts, diagnostics: diagnostics)
       guard
         try probe.isOfUSGS(

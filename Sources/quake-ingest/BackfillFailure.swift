@@ -27,7 +27,7 @@ extension FeedError {
     case .httpStatus: [408, 425, 429].contains(status) || (500...599).contains(status ?? 0)
     case .invalidReference, .unknownCentre, .unknownFeed, .fileNotFound, .unreadable,
       .unsupportedFormat, .featureTooLarge, .nestingTooDeep, .metadataTooLarge, .csvHeader, .tls,
-      .tooManyRedirects, .interrupted:
+      .tooManyRedirects, .refusedRedirect, .bodyTooLarge, .interrupted:
       false
     }
   }

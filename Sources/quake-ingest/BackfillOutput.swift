@@ -40,7 +40,7 @@ final class BackfillOutput {
 
   /// Sets how far the part in hand is.
   func update(part: Int64) {
-    bar.update(done: Int(records + part))
+    bar.update(done: Int(records &+ part))
   }
 
   /// Tells of a part that is done: in JSON on standard output, in words where there is no bar.
@@ -72,9 +72,10 @@ final class BackfillOutput {
     guard writesJSON else {
       let elapsed = Readable.duration(MonotonicClock.now() - begun)
       try output.writeLine(
-        "backfill \(backfill.id) of \(parameters.url) \(report.isComplete ? "is complete" : "is not complete"): "
-          + "\(report.counts); \(Readable.count(Int(records - before))) records in \(elapsed)"
-      )
+        PrintableText.line(
+          "backfill \(backfill.id) of \(parameters.url) \(report.isComplete ? "is complete" : "is not complete"): "
+            + "\(report.counts); \(Readable.count(Int(records - before))) records in \(elapsed)"
+        ))
       return try output.flush()
     }
     var json = JSONWriter()
@@ -113,7 +114,7 @@ final class BackfillOutput {
       + "(\(Int(Double(records) / Double(expected) * 100))%)"
     let rate = Double(records - before) / max((MonotonicClock.now() - begun).inSeconds, 0.001)
     if rate >= 1, records < expected {
-      let left = Double(expected - records) / rate
+      let left = min((Double(expected) - Double(records)) / rate, 1e9)
       text += ", \(Readable.count(Int(rate)))/s, \(Readable.duration(.seconds(left))) left"
     }
     return text

@@ -2,39 +2,40 @@ import CommandLine
 import QuakeFeed
 import QuakeTool
 
-/// Fetches feeds over HTTP so that a stop ends the wait for an answer, but not the reading of a body
-/// that has begun: that is the work in hand.
+/// Fetches feeds over HTTP so that a stop ends the wait for an answer at once. A body that has begun is the
+/// work in hand, and may come to its end if that does not take long.
 final class FeedFetcher {
   private final class Progress {
     var hasAnswer = false
+    /// When a stop was first seen.
+    var stoppedAt: Duration?
   }
+
+  /// How long a body may go on after a stop.
+  private static let grace = Duration.seconds(2)
 
   private let progress = Progress()
   private let client: FeedClient
 
-  /// - Parameters:
-  ///   - timeoutMilliseconds: How long a server may send nothing; nil for the library's own.
-  ///   - whileWaiting: Called now and then while a server is waited for.
-  init(timeoutMilliseconds: Int?, whileWaiting: @escaping () -> Void = {}) {
+  /// A fetcher that keeps to what the settings say.
+  init(_ settings: ImportSettings) {
     let progress = progress
-    var options = FeedClient.Options(
-      version: productVersion,
-      interrupt: {
-        whileWaiting()
-        return Signals.stopRequested && !progress.hasAnswer
-      })
-    if let timeoutMilliseconds {
-      options.stallTimeoutMilliseconds = timeoutMilliseconds
-      options.connectTimeoutMilliseconds = min(
-        options.connectTimeoutMilliseconds, timeoutMilliseconds)
+    var options = settings.clientOptions
+    options.interrupt = {
+      guard Signals.stopRequested else { return false }
+      guard progress.hasAnswer else { return true }
+      let now = MonotonicClock.now()
+      let stoppedAt = progress.stoppedAt ?? now
+      progress.stoppedAt = stoppedAt
+      return now - stoppedAt >= Self.grace
     }
     client = FeedClient(options: options)
   }
 
   /// Asks for a feed; returns when the answer begins.
-  func open(url: String, validators: FeedValidators?) throws(FeedError) -> FeedResponse {
+  func open(url: FeedURL) throws(FeedError) -> FeedResponse {
     progress.hasAnswer = false
-    let response = try client.open(url: url, validators: validators)
+    let response = try client.open(url: url)
     progress.hasAnswer = true
     return response
   }

@@ -6,11 +6,12 @@ import QuakeTool
 
 /// One poll of a feed: ask, import, and record what came of it for all workers and for those who asked.
 struct FeedPoller {
-  let fetcher: FeedFetcher
   let settings: ImportSettings
   let judging: JudgingOptions
   let service: ServiceManager
   let diagnostics: Diagnostics
+  /// Called now and then while records come in.
+  let progress: () -> Void
 
   /// What came of a poll that the server has answered.
   struct Outcome {
@@ -20,24 +21,33 @@ struct FeedPoller {
     var pause: FeedSchedule.Pause
     /// Whether the answer was any good.
     var status = ExitStatus.ok
+    /// What is to be asked for of events that the feed lacks.
+    var check: WithdrawalCheck?
   }
 
-  /// Polls a feed. What is recorded of a snapshot is committed together with it.
+  /// The validators of the snapshot that the database knows.
+  static func validators(_ state: FeedState) -> FeedValidators {
+    FeedValidators(etag: state.etag, lastModified: state.lastModified)
+  }
+
+  /// Takes in what a poll has brought. What is recorded of a snapshot is committed together with it.
   ///
-  /// - Parameter state: What the database knows of it.
-  func poll(
-    _ feed: PolledFeed, _ state: FeedState, over connection: Connection
+  /// - Parameters:
+  ///   - state: What the database knew of the feed when the poll began.
+  ///   - download: What came, if the feed is at a URL.
+  func take(
+    _ feed: PolledFeed, _ state: FeedState, _ download: FeedDownload?, over connection: Connection
   ) throws -> Outcome {
-    let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
     var schedule = feed.schedule
     var pause: FeedSchedule.Pause?
     var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
     options.feed = feed.name
     judging.complete(&options, scope: feed.reference.scope)
     let snapshot = SnapshotImport(
-      connection: connection, fetcher: fetcher, isStrict: settings.isStrict,
-      progress: { service.alive() })
-    let outcome = try snapshot.run(feed.reference, validators: validators, options: options) {
+      connection: connection, isStrict: settings.isStrict, progress: progress)
+    let way: FeedAccess =
+      feed.reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(download)
+    let outcome = try snapshot.run(feed.reference, over: way, options: options) {
       report, response in
       // A server whose snapshot is bad is well; its next one is asked for at the usual time.
       let next = schedule.succeeded(freshFor: response?.maxAge)
@@ -58,13 +68,15 @@ struct FeedPoller {
       return Outcome(schedule: schedule, pause: pause)
     case .imported(let summary, let response):
       tell(summary)
+      var check: WithdrawalCheck?
       if let times = judging.confirmedAfter, let scope = summary.options.scope, !settings.isDryRun {
-        try WithdrawalCheck(fetcher: fetcher, diagnostics: diagnostics, author: settings.author)
-          .run(feed, scope: scope, times: times, over: connection)
+        check = try WithdrawalCheck(
+          feed, scope: scope, times: times, reach: response?.reach ?? .everywhere,
+          author: settings.author, diagnostics: diagnostics, over: connection)
       }
       return Outcome(
         schedule: schedule, pause: pause ?? schedule.succeeded(freshFor: response?.maxAge),
-        status: summary.report.quarantine == nil ? .ok : .badData)
+        status: summary.report.quarantine == nil ? .ok : .badData, check: check)
     }
   }
 

@@ -21,7 +21,6 @@ struct FileBackfill {
   func run() throws -> ExitStatus {
     defer { output.stop() }
     let known = BackfillFiles(over: connection)
-    let fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
     let files = try FeedFolder.files(path)
     let pending = try files.filter { try !known.isStored($0) }
     if pending.count < files.count {
@@ -36,7 +35,7 @@ struct FileBackfill {
     var done = Int64(files.count - pending.count)
     for file in pending where !Signals.stopRequested {
       do {
-        try store(file, known, fetcher) {
+        try store(file, known) {
           done += 1
           output.update(done: done, of: Int64(files.count))
         }
@@ -60,14 +59,13 @@ struct FileBackfill {
   }
 
   private func store(
-    _ file: BackfillFiles.File, _ known: BackfillFiles, _ fetcher: FeedFetcher,
-    didStore: () -> Void
+    _ file: BackfillFiles.File, _ known: BackfillFiles, didStore: () -> Void
   ) throws {
     let begun = MonotonicClock.now()
     let reference = try FeedReference(file.path)
     guard
       case .opened(var feed) = try OpenFeed.open(
-        reference, fetcher: fetcher, strict: settings.isStrict, centre: settings.centre)
+        reference, over: .ready(nil), strict: settings.isStrict, centre: settings.centre)
     else { return }
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = "backfill"
@@ -80,7 +78,7 @@ struct FileBackfill {
       diagnostics.warning(
         "\(report.rejected) of the records of \(file.path) rejected, the first: "
           + "\(reject.place): \(reject.reason)",
-        hint: report.id.map { "They are kept in quake.import_reject, import_id \($0)." })
+        hint: report.rejectsHint)
     }
     try output.part(file.path, report, elapsed: MonotonicClock.now() - begun) { json in
       json.key("backfill")

@@ -29,7 +29,7 @@ struct ImportCommand {
         help:
           "with --commit-every: work over so many connections at a time, 1 to 16; for catalogues of more than 20,000 events"
       ),
-    ] + IngestCommand.importOptions,
+    ] + IngestCommand.importOptions(of: "import"),
     positionals: [
       .init(
         "SOURCE", .oneOrMore, completion: .files,
@@ -47,14 +47,18 @@ struct ImportCommand {
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
   private let options: ImportSettings
-  private let sources: [String]
+  private let sources: [SecretText]
   private let writesJSON: Bool
   private let jobs: Int
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     self.diagnostics = diagnostics
     options = try ImportSettings(arguments)
-    sources = try arguments.positionals.flatMap { try Self.expand($0) }
+    sources = try arguments.positionals.flatMap { argument in
+      let source = try arguments.secretText(argument, option: nil)
+      guard source.secrets.isEmpty else { return [source] }
+      return try Self.expand(source.text).map { SecretText($0) }
+    }
     writesJSON = arguments.flag("json")
     jobs = try arguments.integer("jobs", in: 1...16) ?? 1
     if jobs > 1, !arguments.isGiven("commit-every") {
@@ -67,14 +71,16 @@ struct ImportCommand {
   func run() throws -> ExitStatus {
     Signals.install()
     // A source that is not there should not cost a connection, nor a name that is wrong an import.
-    let references = sources.map { source in Result { try FeedReference(source) } }
+    let references = sources.map { source in
+      Result { try FeedReference(source.text, secrets: source.secrets) }
+    }
     if references.count == 1 { _ = try references[0].get() }
     let connection = try IngestCommand.connect(to: database)
     try Migrator.checkSchema(of: connection)
     let helpers = try (1..<jobs).map { _ in
       try database.open(wake: Signals.wakeDescriptor)
     }
-    let fetcher = FeedFetcher(timeoutMilliseconds: options.timeoutMilliseconds)
+    let fetcher = FeedFetcher(options)
     let output = StandardOutput()
     var status = ExitStatus.ok
     for reference in references {
@@ -123,9 +129,12 @@ struct ImportCommand {
     _ fetcher: FeedFetcher, _ output: StandardOutput
   ) throws {
     let begun = MonotonicClock.now()
+    if case .file(let path) = reference.location, FileSource.kind(of: path) == .pipe {
+      diagnostics.note("reading the named pipe \"\(path)\"; waiting for somebody to write to it")
+    }
     guard
       case .opened(var feed) = try OpenFeed.open(
-        reference, fetcher: fetcher, strict: options.isStrict, centre: options.centre)
+        reference, over: .stream(fetcher), strict: options.isStrict, centre: options.centre)
     else { return }
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)
@@ -161,9 +170,7 @@ struct ImportCommand {
     switch reference.location {
     case .url: return true
     case .standardInput: return false
-    case .file(let path):
-      var status = stat()
-      return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    case .file(let path): return FileSource.kind(of: path) == .regular
     }
   }
 

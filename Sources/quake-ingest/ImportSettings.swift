@@ -14,8 +14,8 @@ struct ImportSettings {
   let generated: Timestamp?
   /// Whose catalogue FDSN text is of; nil: the URL tells.
   let centre: DataCentre?
-  /// Nil for the feed library's own.
-  let timeoutMilliseconds: Int?
+  /// How servers are asked.
+  let clientOptions: FeedClient.Options
 
   init(_ arguments: ParsedArguments) throws {
     author = arguments.string("author") ?? "quake-ingest"
@@ -24,10 +24,7 @@ struct ImportSettings {
       .flatMap { MergePolicy(rawValue: $0) } ?? .incoming
     let command = arguments.subcommand.first
     commitEvery = command == "backfill" ? nil : try arguments.integer("commit-every", in: 1...)
-    timeoutMilliseconds = try arguments.duration(
-      "timeout", in: .milliseconds(1)...(.seconds(86_400))
-    )
-    .map { Int($0.pollTimeout) }
+    clientOptions = try Self.clientOptions(arguments)
     isStrict = arguments.flag("strict")
     isDryRun = command == "backfill" ? false : arguments.flag("dry-run")
     centre = command == "import" || command == "backfill" ? try Self.centre(arguments) : nil
@@ -41,6 +38,30 @@ struct ImportSettings {
       generated = nil
     }
   }
+
+  private static func clientOptions(_ arguments: ParsedArguments) throws -> FeedClient.Options {
+    func milliseconds(_ name: String, atMost limit: Duration) throws -> Int? {
+      guard arguments.takes(name) else { return nil }
+      return try arguments.duration(name, in: .milliseconds(1)...limit).map { Int($0.pollTimeout) }
+    }
+    var options = FeedClient.Options(version: productVersion)
+    if let timeout = try milliseconds("timeout", atMost: .seconds(86_400)) {
+      options.stallTimeoutMilliseconds = timeout
+      options.connectTimeoutMilliseconds = min(options.connectTimeoutMilliseconds, timeout)
+    }
+    options.downloadTimeoutMilliseconds =
+      try milliseconds("download-timeout", atMost: .seconds(7 * 86_400))
+      ?? Int(IngestCommand.downloadTimeout(of: arguments.subcommand.first).pollTimeout)
+    options.trustsRedirects =
+      arguments.takes("allow-any-redirect") && arguments.flag("allow-any-redirect")
+    options.mayUseProxy = proxyVariables.contains { Environment.value($0)?.isEmpty == false }
+    return options
+  }
+
+  /// Those of libcurl.
+  private static let proxyVariables = [
+    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+  ]
 
   private static func centre(_ arguments: ParsedArguments) throws -> DataCentre? {
     guard let name = arguments.string("source") else { return nil }

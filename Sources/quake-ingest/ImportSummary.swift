@@ -51,7 +51,7 @@ struct ImportSummary {
     let what = report.rejected == 1 ? "1 record was" : "\(report.rejected) records were"
     return (
       "\(options.feed): \(what) rejected, the first: \(first.place): \(first.reason)",
-      report.id.map { "They are kept in quake.import_reject, import_id \($0)." }
+      report.rejectsHint
     )
   }
 
@@ -63,7 +63,7 @@ struct ImportSummary {
       json.newline()
       try output.write(json.bytes)
     } else {
-      try output.writeLine(text)
+      try output.writeLine(PrintableText.line(text))
     }
     try output.flush()
   }
@@ -136,5 +136,17 @@ struct ImportSummary {
       json.key("token")
       json.string(report.token?.description)
     }
+  }
+}
+
+extension ImportReport {
+  /// Where the rejects are to be found, as far as they are kept.
+  var rejectsHint: String? {
+    guard let id else { return nil }
+    guard rejectsKept < rejected else {
+      return "They are kept in quake.import_reject, import_id \(id)."
+    }
+    return
+      "The first \(Readable.count(Int(rejectsKept))) are kept in quake.import_reject, import_id \(id)."
   }
 }

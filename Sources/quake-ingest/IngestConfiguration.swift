@@ -1,6 +1,7 @@
 import CommandLine
 import Configuration
 import Glibc
+import QuakeFeed
 
 /// The configuration file of `quake-ingest`: `--config`, else `QUAKE_CONFIG`.
 enum IngestConfiguration {
@@ -31,12 +32,24 @@ enum IngestConfiguration {
     }
     if asksForJSON, !arguments.isGiven(Option.logFormat.name) { diagnostics.format = .json }
     let completed = try arguments.completed(by: settings)
-    if settings.contains(where: { $0.key == "database" && holdsPassword($0.value) }),
-      isReadableByOthers(path)
-    {
+    guard isReadableByOthers(path) else { return completed }
+    if settings.contains(where: { $0.key == "database" && holdsPassword($0.value) }) {
       diagnostics.warning(
         "the configuration file \"\(path)\" holds a password, and others can read it",
         hint: "Run \"chmod 600\" on it, or put the password into a libpq password file.")
+    }
+    let secret = settings.first {
+      $0.key == "feed" && FeedURL.holdsSecret(TimedValue($0.value).value)
+    }
+    if let secret {
+      diagnostics.warning(
+        """
+        the configuration file \"\(path)\" holds a password or a token of a feed (line \
+        \(secret.line)), and others can read it
+        """,
+        hint:
+          "Run \"chmod 600\" on it, or have the value name the secret: ${NAME}, ${file:PATH} or ${credential:NAME}."
+      )
     }
     return completed
   }

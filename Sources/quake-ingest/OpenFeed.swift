@@ -25,8 +25,8 @@ struct OpenFeed {
   ///   - centre: Whose catalogue it is if it is FDSN text; nil: a URL tells.
   ///   - keepsBody: Whether the body must be there afterwards, too, also one that cannot be read.
   static func open(
-    _ reference: FeedReference, fetcher: FeedFetcher, validators: FeedValidators? = nil,
-    strict: Bool, centre: DataCentre? = nil, keepsBody: Bool = false
+    _ reference: FeedReference, over way: FeedAccess, strict: Bool, centre: DataCentre? = nil,
+    keepsBody: Bool = false
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
@@ -35,12 +35,20 @@ struct OpenFeed {
     let body: any ByteSource
     switch reference.location {
     case .file(let path):
-      body = try FileSource(path: path, interrupt: { Signals.stopRequested })
+      body = try FileSource(
+        path: path, onlyRegular: way.isReady, interrupt: { Signals.stopRequested })
     case .standardInput:
       body = FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested })
     case .url(let url):
-      options.centre = centre ?? DataCentre(url: url)
-      let answer = try fetcher.open(url: url, validators: validators)
+      options.centre = centre ?? DataCentre(url: url.text)
+      let answer: FeedResponse
+      switch way {
+      case .stream(let fetcher): answer = try fetcher.open(url: url)
+      case .ready(let download):
+        guard let download else { preconditionFailure("a URL that is polled is downloaded") }
+        answer = try download.response()
+        options.maximumBytes = FeedReader.longestPolled
+      }
       if answer.isNotModified { return .notModified(answer) }
       guard !answer.isEmpty else {
         return .opened(OpenFeed(source: FeedImportSource(nil), response: answer))
@@ -48,7 +56,8 @@ struct OpenFeed {
       response = answer
       body = answer.body
     }
-    let spool = keepsBody ? try BodySpool(body) : nil
+    let spool =
+      try keepsBody ? response?.spool ?? BodySpool(body, in: TemporaryFolder.path) : nil
     do throws(FeedError) {
       let reader = try FeedReader(
         source: spool ?? body, name: reference.description, options: options)

@@ -9,14 +9,18 @@ struct PolledFeed {
   var schedule: FeedSchedule
   /// Whether this worker polls it; otherwise another does, or nobody yet.
   var isHeld = false
+  /// The poll that is under way; nil: none is.
+  var polling: FeedPolling?
+  /// What its last snapshot makes us ask about single events; nil: nothing, or no more.
+  var check: WithdrawalCheck?
   /// When it is due, on the monotonic clock.
-  private var due = Duration.zero
+  private(set) var due = Duration.zero
   /// Until when its server wants to be left alone.
   private var retryAt = Duration.zero
   /// When it was last polled; nil: never.
   private var polledAt: Duration?
   /// Whether somebody waits for a poll out of turn.
-  private var isWanted = false
+  private(set) var isWanted = false
 
   init(name: String, reference: FeedReference, every: Duration) {
     self.name = name
@@ -51,6 +55,15 @@ struct PolledFeed {
 
   /// Whether its server has to be left alone even by those who ask out of turn.
   var mustWait: Bool { retryAt > MonotonicClock.now() }
+
+  /// Gives up what is under way: somebody else may poll it by now.
+  mutating func release(_ downloads: FeedDownloads) {
+    if let polling { downloads.cancel(polling.download) }
+    check?.cancel(downloads)
+    polling = nil
+    check = nil
+    isHeld = false
+  }
 
   /// Nobody waits any more.
   mutating func answered() { isWanted = false }

@@ -22,7 +22,7 @@ struct ReplayCommand {
         "feed", "NAME",
         help: "the feed that they are of; by default what their names say, such as all_day"),
       .flag("json", help: "one JSON object for each snapshot instead of a line of text"),
-    ] + IngestCommand.importOptions + JudgingOptions.options,
+    ] + IngestCommand.importOptions(of: "replay") + JudgingOptions.options,
     positionals: [
       .init("DIRECTORY", completion: .files, help: "folder of GeoJSON or CSV files, plain or gzip")
     ],
@@ -94,11 +94,10 @@ struct ReplayCommand {
     options.generated = snapshot.taken
     judging.complete(
       &options, scope: FeedReference.scope(of: options.feed) ?? reference.scope)
-    let fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
     do {
       let outcome = try SnapshotImport(
-        connection: connection, fetcher: fetcher, isStrict: settings.isStrict
-      ).run(reference, options: options)
+        connection: connection, isStrict: settings.isStrict
+      ).run(reference, over: .ready(nil), options: options)
       guard case .imported(let summary, _) = outcome else { return }
       total.add(summary.report)
       try summary.print(to: output, asJSON: writesJSON)

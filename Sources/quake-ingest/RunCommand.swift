@@ -24,7 +24,8 @@ struct RunCommand {
         completion: .files,
         help: """
           feed to poll, and how often: USGS's name for it, such as all_hour or 2.5_week, a URL, a \
-          file, or simulated, which needs no network
+          file, or simulated, which needs no network; ${NAME}, ${file:PATH} and ${credential:NAME} \
+          stand for secrets in a URL
           """),
       .value(
         "every", "DURATION",
@@ -44,9 +45,14 @@ struct RunCommand {
           how long another worker may show no life before its feeds are taken from it; to be the same \
           for all workers of a database
           """),
+      .value(
+        "keep-rejects", "AGE", default: "30d",
+        help: "delete records that could not be taken, with their reasons, when they are older"),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
       IngestConfiguration.option,
-    ] + IngestCommand.importOptions + JudgingOptions.options + [JudgingOptions.confirmation],
+    ] + IngestCommand.importOptions(of: "run") + JudgingOptions.options + [
+      JudgingOptions.confirmation
+    ],
     examples: [
       .init(
         "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),
@@ -66,6 +72,16 @@ struct RunCommand {
   /// alone would miss them.
   private static let standardFeeds = ["all_hour@60s", "all_day@5m", "all_month@1h"]
 
+  /// A feed as an option names it.
+  private struct NamedFeed {
+    /// As it is written.
+    let text: String
+    /// What it means.
+    let feed: SecretText
+    /// How often it is to be polled; nil: it does not say.
+    let every: Duration?
+  }
+
   private static let shortestPause = Duration.milliseconds(1)
 
   private let arguments: ParsedArguments
@@ -74,7 +90,7 @@ struct RunCommand {
   private let importing: ImportSettings
   private let judging: JudgingOptions
   private let settings: WorkerSettings
-  private let feeds: [TimedValue]
+  private let feeds: [NamedFeed]
   private let every: Duration?
   private let runsOnce: Bool
   private let migrates: Bool
@@ -89,19 +105,25 @@ struct RunCommand {
     judging = try JudgingOptions(arguments, refusesOlder: true)
     settings = try WorkerSettings(arguments)
     let named = arguments.strings("feed")
-    feeds = (named.isEmpty ? Self.standardFeeds : named).map { TimedValue($0) }
+    feeds = try (named.isEmpty ? Self.standardFeeds : named).map { text in
+      let timed = TimedValue(text)
+      return NamedFeed(
+        text: text,
+        feed: try arguments.secretText(text, template: timed.value, option: "feed"),
+        every: timed.duration)
+    }
     every = try arguments.duration("every", in: Self.shortestPause...)
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
     keptHistory = try arguments.duration("keep-history", in: .seconds(1)...)
-    if feeds.contains(where: { $0.value == "-" }), !runsOnce {
+    if feeds.contains(where: { $0.feed.text == "-" }), !runsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
     if every != nil, named.isEmpty {
       throw arguments.usageError("option --every is for feeds that --feed names")
     }
     // Without the value, which may hold a password.
-    if feeds.contains(where: { $0.duration.map { $0 < Self.shortestPause } == true }) {
+    if feeds.contains(where: { $0.every.map { $0 < Self.shortestPause } == true }) {
       throw arguments.usageError(
         "what follows the @ in option --feed must be at least \(Self.shortestPause.text)")
     }
@@ -115,19 +137,19 @@ struct RunCommand {
     defer { simulator?.stop() }
     var polled: [PolledFeed] = []
     for feed in feeds {
-      if feed.value == Self.simulated {
+      if feed.feed.text == Self.simulated {
         let server = try simulator ?? Self.startSimulator()
         simulator = server
         polled.append(
           PolledFeed(
             name: Self.simulated, reference: try FeedReference(Self.url(of: server)),
-            every: feed.duration ?? every ?? .seconds(2)))
+            every: feed.every ?? every ?? .seconds(2)))
       } else {
         let reference = try reference(to: feed)
         polled.append(
           PolledFeed(
             name: reference.name, reference: reference,
-            every: feed.duration ?? every ?? .seconds(60)))
+            every: feed.every ?? every ?? .seconds(60)))
       }
     }
     try refuseNamesakes(polled)
@@ -154,12 +176,20 @@ struct RunCommand {
   }
 
   /// What a feed's name means. An error says where the name stands, if that is in a file.
-  private func reference(to feed: TimedValue) throws(FeedError) -> FeedReference {
+  private func reference(to feed: NamedFeed) throws(FeedError) -> FeedReference {
     do throws(FeedError) {
-      return try FeedReference(feed.value)
+      let reference = try FeedReference(feed.feed.text, secrets: feed.feed.secrets)
+      if case .file(let path) = reference.location,
+        [.pipe, .special].contains(FileSource.kind(of: path))
+      {
+        throw FeedError(
+          .invalidReference, "cannot poll file \"\(path)\"",
+          detail: "It is a named pipe, a socket or a device, which could keep its reader waiting.",
+          hint: "\"quake-ingest import\" reads such files.")
+      }
+      return reference
     } catch {
-      let text = arguments.strings("feed").first { TimedValue($0) == feed }
-      guard let text, let place = arguments.place(of: text, for: "feed") else { throw error }
+      guard let place = arguments.place(of: feed.text, for: "feed") else { throw error }
       throw FeedError(
         error.code, "\(place): key 'feed': \(error.message)", detail: error.detail,
         hint: error.hint)

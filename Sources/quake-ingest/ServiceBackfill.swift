@@ -55,7 +55,7 @@ final class ServiceBackfill {
     self.output = output
     self.diagnostics = diagnostics
     windows = BackfillWindows(of: backfill, over: connection)
-    fetcher = FeedFetcher(timeoutMilliseconds: settings.timeoutMilliseconds)
+    fetcher = FeedFetcher(settings)
     pacer = RequestPacer(rate: manners.rate)
   }
 
@@ -160,9 +160,9 @@ final class ServiceBackfill {
   }
 
   /// The number of events; nil if the service does not count.
-  private func askForCount(_ url: String) throws(FeedError) -> Int64? {
+  private func askForCount(_ url: FeedURL) throws(FeedError) -> Int64? {
     do throws(FeedError) {
-      let response = try fetcher.open(url: url, validators: nil)
+      let response = try fetcher.open(url: url)
       return response.isEmpty ? nil : try EventService.count(in: response.body)
     } catch {
       guard [400, 404, 405, 501].contains(error.status) else { throw error }
@@ -180,7 +180,7 @@ final class ServiceBackfill {
 
   private func fetch(_ window: BackfillWindow) throws {
     let begun = MonotonicClock.now()
-    let reference = try FeedReference(queryURL(window))
+    let reference = FeedReference(queryURL(window))
     guard let feed = try open(reference, window) else { return }
     answers = true
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
@@ -206,7 +206,7 @@ final class ServiceBackfill {
   private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> OpenFeed? {
     do {
       let outcome = try OpenFeed.open(
-        reference, fetcher: fetcher, strict: settings.isStrict, centre: service.centre)
+        reference, over: .stream(fetcher), strict: settings.isStrict, centre: service.centre)
       if case .opened(let feed) = outcome { return feed }
     } catch let error as FeedError {
       guard error.isRefusal else { throw error }
@@ -215,7 +215,7 @@ final class ServiceBackfill {
     return nil
   }
 
-  private func queryURL(_ window: BackfillWindow) -> String {
+  private func queryURL(_ window: BackfillWindow) -> FeedURL {
     service.queryURL(query(window), limit: takesLimit ? manners.limit : nil)
   }
 
@@ -239,7 +239,7 @@ final class ServiceBackfill {
     guard let window else { return false }
     pacer.wait()
     do throws(FeedError) {
-      _ = try fetcher.open(url: queryURL(window), validators: nil)
+      _ = try fetcher.open(url: queryURL(window))
       return true
     } catch {
       guard error.isRefusal else { throw error }
@@ -254,7 +254,7 @@ final class ServiceBackfill {
       diagnostics.warning(
         "\(report.rejected) of the records from \(window.name) rejected, the first: "
           + "\(reject.place): \(reject.reason)",
-        hint: report.id.map { "They are kept in quake.import_reject, import_id \($0)." })
+        hint: report.rejectsHint)
     }
     guard window.isWhole(seen: report.seen, limit: manners.limit) else {
       diagnostics.verbose(

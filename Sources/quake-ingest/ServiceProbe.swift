@@ -47,8 +47,8 @@ struct ServiceProbe {
     }
   }
 
-  private func answer(_ url: String) throws(FeedError) -> Bool {
-    let response = try fetcher.open(url: url, validators: nil)
+  private func answer(_ url: FeedURL) throws(FeedError) -> Bool {
+    let response = try fetcher.open(url: url)
     guard !response.isEmpty else { return false }
     let reader = try FeedReader(source: response.body, name: "sample")
     guard reader.format == .usgsGeoJSON else { return false }

@@ -8,7 +8,6 @@ import QuakeTool
 /// Imports the present snapshot of a feed that is judged: one that is bad is set aside, with its body.
 struct SnapshotImport {
   let connection: Connection
-  let fetcher: FeedFetcher
   let isStrict: Bool
   /// Called now and then.
   var progress: () -> Void = {}
@@ -21,20 +20,20 @@ struct SnapshotImport {
     case notModified(FeedResponse)
   }
 
-  /// Fetches and imports the feed.
+  /// Imports the feed.
   ///
   /// - Parameter beforeCommit: As that of `Importer`.
   /// - Throws: `FeedError`, also after a body that could not be read was set aside; what `Importer`
   ///   throws.
   func run(
-    _ reference: FeedReference, validators: FeedValidators? = nil, options: ImportOptions,
+    _ reference: FeedReference, over way: FeedAccess, options: ImportOptions,
     beforeCommit: (ImportReport, FeedResponse?) throws -> Void = { _, _ in }
   ) throws -> Outcome {
     let begun = MonotonicClock.now()
     var options = options
     let isJudged = options.limits != nil
     switch try OpenFeed.open(
-      reference, fetcher: fetcher, validators: validators, strict: isStrict, keepsBody: isJudged)
+      reference, over: way, strict: isStrict, keepsBody: isJudged)
     {
     case .notModified(let response): return .notModified(response)
     case .unreadable(let feed, let error):

@@ -5,46 +5,90 @@ import QuakeModel
 import QuakeStore
 
 /// Asks an event's own page before it is withdrawn: only the catalogue's word that it was deleted (HTTP
-/// status 409) counts then.
-struct WithdrawalCheck {
-  let fetcher: FeedFetcher
-  let diagnostics: Diagnostics
-  let author: String
+/// status 409) counts then. The pages are asked for one after the other, while the worker does other things.
+final class WithdrawalCheck {
+  private let feed: String
+  private let url: FeedURL?
+  private let reach: AddressKind
+  private let author: String
+  private let diagnostics: Diagnostics
+  private var pending: ArraySlice<Absences.Event>
+  private var asked: (event: Absences.Event, page: FeedDownload)?
 
   /// How many pages are asked for after each poll.
   private static let limit: Int64 = 5
 
-  /// Checks the events that a feed has lacked often enough.
-  func run(
-    _ feed: PolledFeed, scope: FeedScope, times: Int, over connection: Connection
-  ) throws {
+  /// A check of the events that a feed has lacked often enough.
+  ///
+  /// - Parameter reach: How near to this machine the pages may be: it is the feed that names them.
+  init(
+    _ feed: PolledFeed, scope: FeedScope, times: Int, reach: AddressKind, author: String,
+    diagnostics: Diagnostics, over connection: Connection
+  ) throws(PostgresError) {
+    self.feed = feed.name
+    if case .url(let url) = feed.reference.location { self.url = url } else { url = nil }
+    self.reach = reach
+    self.author = author
+    self.diagnostics = diagnostics
+    pending = ArraySlice(
+      try Absences(connection: connection)
+        .missing(from: scope.name, times: times, limit: Self.limit))
+  }
+
+  /// Does what can be done without waiting for a page.
+  ///
+  /// - Returns: Whether all is done.
+  func advance(_ downloads: FeedDownloads, over connection: Connection) throws -> Bool {
     let absences = Absences(connection: connection)
-    for event in try absences.missing(from: scope.name, times: times, limit: Self.limit)
-    where !Signals.stopRequested {
-      guard let url = event.detail ?? Self.detail(of: event.code, feed: feed.url) else { continue }
-      do throws(FeedError) {
-        _ = try fetcher.open(url: url, validators: nil)
-      } catch {
-        guard error.status == 409 else {
-          // Whether it was deleted is not known; it is asked again later.
-          diagnostics.verbose("could not ask for \(event.code): \(error.message)")
-          guard let status = error.status, (400...499).contains(status), status != 429 else {
-            return
-          }
-          try absences.postpone(event)
-          continue
-        }
-        try absences.withdraw(event, author: author, context: feed.name)
-        diagnostics.note("\(feed.name): \(event.code) was deleted from its catalogue")
-        continue
+    while true {
+      if let (event, page) = asked {
+        guard page.isFinished else { return false }
+        asked = nil
+        if try !judge(event, page, absences) { pending = [] }
       }
-      try absences.forget(event)
+      guard let event = pending.popFirst() else { return true }
+      guard let url = event.detail.map({ FeedURL($0) }) ?? detail(of: event.code) else { continue }
+      do throws(FeedError) {
+        asked = (event, try downloads.start(url, reach: reach, headersOnly: true))
+      } catch {
+        diagnostics.verbose("could not ask for \(event.code): \(error.message)")
+      }
     }
   }
 
+  /// Ends it.
+  func cancel(_ downloads: FeedDownloads) {
+    if let asked { downloads.cancel(asked.page) }
+    asked = nil
+    pending = []
+  }
+
+  /// - Returns: Whether it makes sense to ask for other pages.
+  private func judge(
+    _ event: Absences.Event, _ page: FeedDownload, _ absences: Absences
+  ) throws -> Bool {
+    do throws(FeedError) {
+      _ = try page.response()
+    } catch {
+      guard error.status == 409 else {
+        // Whether it was deleted is not known; it is asked again later.
+        diagnostics.verbose("could not ask for \(event.code): \(error.message)")
+        let isHere = error.status.map { (400...499).contains($0) && $0 != 429 } ?? false
+        guard isHere || error.code == .refusedRedirect else { return false }
+        try absences.postpone(event)
+        return true
+      }
+      try absences.withdraw(event, author: author, context: feed)
+      diagnostics.note("\(feed): \(event.code) was deleted from its catalogue")
+      return true
+    }
+    try absences.forget(event)
+    return true
+  }
+
   /// USGS's pages lie beside its summaries. CSV files do not name them.
-  private static func detail(of code: String, feed: String) -> String? {
-    guard let place = feed.firstRange(of: "/summary/") else { return nil }
-    return feed[..<place.lowerBound] + "/detail/\(code).geojson"
+  private func detail(of code: String) -> FeedURL? {
+    guard let url, let place = url.text.firstRange(of: "/summary/") else { return nil }
+    return url.leading(to: url.text[..<place.lowerBound] + "/detail/\(code).geojson")
   }
 }

@@ -4,8 +4,12 @@ import QuakeFeed
 import QuakeStore
 import QuakeTool
 
-/// Polls the feeds that it holds one after the other, each when it is due or asked for, and stands by
-/// for those that other workers hold. Nothing a feed or the database does ends it.
+/// Polls the feeds that it holds, each when it is due or asked for, and stands by for those that other
+/// workers hold. Nothing a feed or the database does ends it.
+///
+/// All is done on one thread. The downloads run beside each other, into files, whenever the thread has
+/// nothing else to do; one that is complete is imported over the one connection, whose session holds the
+/// feed's lock, and the others wait for that.
 final class Worker {
   private let database: DatabaseAccess
   private var connection: Connection?
@@ -16,6 +20,8 @@ final class Worker {
   private var feeds: [PolledFeed]
   private let service: ServiceManager
   private var history: HistoryKeeper?
+  private var rejects: RejectKeeper?
+  private let downloads: FeedDownloads
   private var standby: Standby
   /// When it is time to show life, which looking for requests does.
   private var lifeSign: Interval
@@ -25,10 +31,11 @@ final class Worker {
   /// Whether each feed is polled once, and not again.
   private var pollsOnce = false
   private lazy var poller = FeedPoller(
-    fetcher: FeedFetcher(
-      timeoutMilliseconds: importing.timeoutMilliseconds,
-      whileWaiting: { [unowned self] in showLife() }),
-    settings: importing, judging: judging, service: service, diagnostics: diagnostics)
+    settings: importing, judging: judging, service: service, diagnostics: diagnostics,
+    progress: { [service, downloads] in
+      service.alive()
+      downloads.advance()
+    })
 
   /// - Parameter connection: One that is ready for a worker.
   init(
@@ -45,6 +52,10 @@ final class Worker {
     self.history = history
     self.importing = importing
     self.judging = judging
+    downloads = FeedDownloads(options: importing.clientOptions, in: TemporaryFolder.path)
+    if !importing.isDryRun {
+      rejects = RejectKeeper(keeping: settings.keptRejects, diagnostics: diagnostics)
+    }
     standby = Standby(takeoverAfter: settings.takeoverAfter, diagnostics: diagnostics)
     lifeSign = Interval(settings.lifeSign)
   }
@@ -63,11 +74,14 @@ final class Worker {
       do {
         try takeFeeds(over: connection)
         try takeRequests(over: connection)
-        let next = nextFeed()
-        if let next, time(of: next) <= MonotonicClock.now() {
+        try check(over: connection)
+        downloads.advance()
+        if let done = nextDownloaded() {
+          try take(done, over: connection)
+        } else if let next = nextFeed(), time(of: next) <= MonotonicClock.now() {
           try serve(next, over: connection)
         } else {
-          try rest(until: next.map { time(of: $0) }, over: connection)
+          try rest(until: nextFeed().map { time(of: $0) }, over: connection)
         }
       } catch let error as PostgresError where error.kind == .interrupted {
         leave(error)
@@ -82,14 +96,26 @@ final class Worker {
   func pollOnce() -> ExitStatus {
     pollsOnce = true
     guard let connection else { return .unavailable }
-    var status = ExitStatus.ok
+    var results = [ExitStatus](repeating: .ok, count: feeds.count)
     do {
       try takeFeedsOnce(over: connection)
       for index in feeds.indices where !Signals.stopRequested {
         let result = feeds[index].isHeld ? try poll(index, over: connection) : refuse(feeds[index])
-        if status == .ok { status = result }
+        if let result { results[index] = result }
       }
-      return status
+      while !Signals.stopRequested, feeds.contains(where: { $0.polling != nil || $0.check != nil })
+      {
+        try check(over: connection)
+        downloads.advance()
+        if let done = nextDownloaded() {
+          results[done] = try take(done, over: connection)
+        } else if !downloads.isEmpty {
+          wait(for: lifeSign.remaining, over: connection)
+          _ = try connection.takeNotifications()
+          showLife()
+        }
+      }
+      return results.first { $0 != .ok } ?? .ok
     } catch let error as PostgresError where error.kind == .interrupted {
       leave(error)
       return Failure(error)?.status ?? .tryLater
@@ -143,7 +169,7 @@ final class Worker {
     )
     service.status(message)
     connection = nil
-    for index in feeds.indices { feeds[index].isHeld = false }
+    for index in feeds.indices { feeds[index].release(downloads) }
     standby.reset()
     _ = service.wait(timeout: backoff.next())
   }
@@ -200,34 +226,59 @@ final class Worker {
   }
 
   private func nextFeed() -> Int? {
-    feeds.indices.filter { feeds[$0].isHeld }.min { time(of: $0) < time(of: $1) }
+    feeds.indices.filter { feeds[$0].isHeld && feeds[$0].polling == nil }
+      .min { time(of: $0) < time(of: $1) }
   }
 
-  /// Waits for the next feed's time, a request, a lock or a signal. The history is looked after first,
-  /// but feeds count for more: what is not done when the next is due is done after it.
+  /// Of the feeds whose download is done, the one that was due first.
+  private func nextDownloaded() -> Int? {
+    feeds.indices.filter { feeds[$0].polling?.download.isFinished == true }
+      .min { feeds[$0].due < feeds[$1].due }
+  }
+
+  /// Waits for the next feed's time, a download, a request, a lock or a signal. The history and the rejects
+  /// are looked after first, but feeds count for more: what is not done when the next is due is done after
+  /// it.
   private func rest(until due: Duration?, over connection: Connection) throws {
-    try history?.purge(
-      over: connection,
-      shouldStop: { [service] in
-        service.alive()
-        return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
-      })
+    let shouldStop = { [unowned self] in
+      service.alive()
+      downloads.advance()
+      return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
+        || nextDownloaded() != nil
+    }
+    try history?.purge(over: connection, shouldStop: shouldStop)
+    try rejects?.purge(over: connection, shouldStop: shouldStop)
     var pauses = [lifeSign.remaining]
     if let due { pauses.append(max(.zero, due - MonotonicClock.now())) }
     if !feeds.allSatisfy(\.isHeld) { pauses.append(standby.remaining) }
     if let history { pauses.append(history.remaining) }
+    if let rejects { pauses.append(rejects.remaining) }
     if let tick = service.remaining { pauses.append(tick) }
     // What arrived with the answer to a statement is here already, and does not wake.
-    if try connection.takeNotifications().isEmpty {
-      let deadline = Deadline(after: pauses.min() ?? .zero)
+    guard try connection.takeNotifications().isEmpty else {
+      hasRung = true
+      return
+    }
+    let pause = pauses.min() ?? .zero
+    if downloads.isEmpty {
+      let deadline = Deadline(after: pause)
       switch connection.wait(until: deadline, wake: Signals.wakeDescriptor) {
       case .ready: hasRung = try !connection.takeNotifications().isEmpty || hasRung
       case .woken: Signals.drainWake()
       case .timedOut: break
       }
-    } else {
-      hasRung = true
+    } else if nextDownloaded() == nil {
+      wait(for: pause, over: connection)
+      hasRung = try !connection.takeNotifications().isEmpty || hasRung
     }
+  }
+
+  /// Waits for what servers send, for the database or for a signal.
+  private func wait(for pause: Duration, over connection: Connection) {
+    downloads.wait(
+      milliseconds: Int(pause.pollTimeout),
+      beside: [connection.descriptor, Signals.wakeDescriptor])
+    Signals.drainWake()
   }
 
   // MARK: - Polling
@@ -238,7 +289,7 @@ final class Worker {
 
   private func serve(_ index: Int, over connection: Connection) throws {
     guard feeds[index].mustWait else {
-      try poll(index, over: connection)
+      _ = try poll(index, over: connection)
       return
     }
     try poller.refuse(
@@ -246,22 +297,70 @@ final class Worker {
     feeds[index].answered()
   }
 
-  /// Polls a feed that this worker holds.
+  /// Begins to poll a feed that this worker holds: what is at a URL is asked for, what is in a file is
+  /// imported.
+  ///
+  /// - Returns: The result; nil: it is to come.
+  private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus? {
+    let state = try state(of: feeds[index], over: connection)
+    if feeds[index].isWanted {
+      try RefreshQueue.begin(feeds[index].name, at: state.readAt, over: connection)
+    }
+    guard case .url(let url) = feeds[index].reference.location else {
+      return try take(index, state, nil, over: connection)
+    }
+    do throws(FeedError) {
+      let download = try downloads.start(url, validators: FeedPoller.validators(state))
+      feeds[index].polling = FeedPolling(download: download, state: state)
+      return nil
+    } catch {
+      return try fail(index, state, error, over: connection)
+    }
+  }
+
+  /// Takes in what a download has brought.
+  @discardableResult
+  private func take(_ index: Int, over connection: Connection) throws -> ExitStatus {
+    guard let polling = feeds[index].polling else { return .ok }
+    feeds[index].polling = nil
+    // Who has asked since it began needs another poll.
+    hasRung = true
+    return try take(index, polling.state, polling.download, over: connection)
+  }
+
+  /// Takes in what a poll has brought.
   ///
   /// - Throws: `PostgresError` if the connection is lost. The feed is not to blame; it is polled as soon
   ///   as the database is back, by whoever holds it then.
-  @discardableResult
-  private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus {
-    let state = try state(of: feeds[index], over: connection)
+  private func take(
+    _ index: Int, _ state: FeedState, _ download: FeedDownload?, over connection: Connection
+  ) throws -> ExitStatus {
     do {
-      let outcome = try poller.poll(feeds[index], state, over: connection)
+      let outcome = try poller.take(feeds[index], state, download, over: connection)
       feeds[index].polled(outcome.schedule, pause: outcome.pause)
+      if feeds[index].check == nil { feeds[index].check = outcome.check }
       backoff.reset()
       return outcome.status
     } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
       throw error
     } catch {
       return try fail(index, state, error, over: connection)
+    }
+  }
+
+  /// Goes on with what is asked about single events.
+  private func check(over connection: Connection) throws {
+    for index in feeds.indices {
+      guard let check = feeds[index].check else { continue }
+      do {
+        if try check.advance(downloads, over: connection) { feeds[index].check = nil }
+      } catch let error as PostgresError where !error.isConnectionLoss {
+        check.cancel(downloads)
+        feeds[index].check = nil
+        diagnostics.warning(
+          "could not withdraw events that \(feeds[index].name) lacks: \(error.message)",
+          hint: "It is tried again after a later poll.")
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 import CommandLine
 import Postgres
+import QuakeFeed
 import QuakeStore
 import QuakeTool
 
@@ -40,7 +41,7 @@ extension DatabaseAccess {
     try FeedState.register(addresses, over: connection)
     for other in try FeedState.polledElsewhere(addresses, over: connection) {
       diagnostics.warning(
-        "feed \"\(other.name)\" is polled by another worker at another address: \(other.url)",
+        "feed \"\(other.name)\" is polled by another worker at another address: \(FeedURL(other.url))",
         hint: "The two count as one feed; this worker stands by for it.")
     }
     try RefreshQueue.listen(over: connection)

@@ -30,7 +30,7 @@ enum DiffCommand {
       try lines.write(
         text: lines.text.line(
           difference.op, difference.changed, difference.old, difference.new)
-      ) { $0.difference(difference) }
+      ) { try $0.difference(difference, drain: $1) }
     }
     try lines.flush()
     return .ok

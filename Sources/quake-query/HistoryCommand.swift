@@ -46,7 +46,7 @@ enum HistoryCommand {
     let connection = try QueryCommand.connect(arguments, diagnostics)
     if arguments.flag("count") {
       let count = try request.count(over: connection)
-      try lines.write(text: "\(count)") { json in
+      try lines.write(text: "\(count)") { json, _ in
         json.object {
           $0.key("count")
           $0.integer(Int(count))
@@ -54,7 +54,7 @@ enum HistoryCommand {
       }
     } else if arguments.flag("codes") {
       try request.codes(over: connection) { code in
-        try lines.write(text: PrintableText.line(code)) { json in
+        try lines.write(text: PrintableText.line(code)) { json, _ in
           json.object {
             $0.key("code")
             $0.string(code)
@@ -92,7 +92,7 @@ enum HistoryCommand {
   ) throws {
     var reader = try HistoryRequestReader(request, over: connection)
     while try !reader.readPage({ change in
-      try lines.write(text: lines.text.line(change)) { $0.change(change) }
+      try lines.write(text: lines.text.line(change)) { try $0.change(change, drain: $1) }
     }), !Signals.stopRequested {}
   }
 
@@ -113,10 +113,11 @@ enum HistoryCommand {
 
   private static func writeJSON(_ part: HistoryTransactionReader.Part, _ lines: Lines) throws {
     switch part {
-    case .begin(let transaction): try lines.writePart { $0.beginTransaction(transaction) }
-    case .change(let change): try lines.writePart { $0.change(within: change) }
+    case .begin(let transaction):
+      try lines.writePart { json, _ in json.beginTransaction(transaction) }
+    case .change(let change): try lines.writePart { try $0.change(within: change, drain: $1) }
     case .end:
-      try lines.writePart { $0.endTransaction() }
+      try lines.writePart { json, _ in json.endTransaction() }
       try lines.endLine()
     }
   }

@@ -17,9 +17,14 @@ final class Lines {
   }
 
   /// Writes one line: whichever of the two is wanted.
-  func write(text: @autoclosure () -> String, json body: (inout JSONWriter) -> Void) throws {
+  ///
+  /// - Parameter body: Writes the JSON, and calls the drain that it is given as a long line grows.
+  func write(
+    text: @autoclosure () -> String,
+    json body: (inout JSONWriter, (inout JSONWriter) throws -> Void) throws -> Void
+  ) throws {
     if isJSON {
-      body(&json)
+      try body(&json, drain)
       json.newline()
       try json.withBytes { try output.write($0) }
       json.removeAll()
@@ -29,8 +34,14 @@ final class Lines {
   }
 
   /// Writes a part of a JSON line, which may be longer than memory has room for.
-  func writePart(_ body: (inout JSONWriter) -> Void) throws {
-    body(&json)
+  func writePart(
+    _ body: (inout JSONWriter, (inout JSONWriter) throws -> Void) throws -> Void
+  ) throws {
+    try body(&json, drain)
+    try drain(&json)
+  }
+
+  private func drain(_ json: inout JSONWriter) throws {
     try json.withBytes { try output.write($0) }
     json.removeWritten()
   }

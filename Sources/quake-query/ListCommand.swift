@@ -40,7 +40,7 @@ enum ListCommand {
     let connection = try QueryCommand.connect(arguments, diagnostics)
     if arguments.flag("count") {
       let count = try EventList.count(asOf: place, filter: filter, with: past, over: connection)
-      try lines.write(text: "\(count)") { json in
+      try lines.write(text: "\(count)") { json, _ in
         json.object {
           $0.key("count")
           $0.integer(Int(count))
@@ -50,7 +50,7 @@ enum ListCommand {
       try EventList.read(
         asOf: place, filter: filter, with: past, limit: limit, over: connection
       ) { event in
-        try lines.write(text: lines.text.describe(event)) { $0.quake(event) }
+        try lines.write(text: lines.text.describe(event)) { try $0.quake(event, drain: $1) }
       }
     }
     try lines.flush()

@@ -17,20 +17,24 @@ enum ShowCommand {
     let history = EventHistory(connection: try QueryCommand.connect(arguments, diagnostics))
     guard let event = try history.event(id) else { return QueryCommand.unknown(id, diagnostics) }
     if lines.isJSON {
-      try lines.write(text: "") { $0.quake(event) }
+      try lines.write(text: "") { try $0.quake(event, drain: $1) }
     } else {
-      try lines.write(fields(of: event))
+      try write(event, lines)
     }
     try lines.flush()
     return .ok
   }
 
-  private static func fields(of event: QuakeRecord) -> String {
+  /// As much of a text as the schema lets it have: here nothing is left out.
+  private static let limit = 64 * 1024
+
+  private static func write(_ event: QuakeRecord, _ lines: Lines) throws {
     let known = QuakeColumn.allCases.filter { event.has($0) }
     let width = known.reduce(0) { max($0, $1.name.utf8.count) }
-    return known.map { column in
+    for column in known {
       let gap = String(repeating: " ", count: width - column.name.utf8.count + 2)
-      return column.name + gap + ChangeText.value(column, event, width: nil) + "\n"
-    }.joined()
+      let value = ChangeText.value(column, event, width: nil, atMost: limit)
+      try lines.write(column.name + gap + value + "\n")
+    }
   }
 }

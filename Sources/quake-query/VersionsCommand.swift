@@ -19,7 +19,7 @@ enum VersionsCommand {
       return QueryCommand.unknown(id, diagnostics)
     }
     try history.versions(of: code) { version in
-      try lines.write(text: line(version, lines.text)) { $0.version(version) }
+      try lines.write(text: line(version, lines.text)) { try $0.version(version, drain: $1) }
     }
     try lines.flush()
     return .ok

@@ -43,13 +43,13 @@ final class BatchRunner: CommandHandler {
     let token = change.transaction.token
     try open(token, "transaction \(token)", before: last.map { HistoryPlace(token: $0) })
     last = token
-    json.change(change)
+    json.change(change, drain: give)
     try giveLine()
   }
 
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
     try open(token, "snapshot (token \(token))", before: nil)
-    json.snapshot(record, token: token, position: position)
+    json.snapshot(record, token: token, position: position, drain: give)
     try giveLine()
   }
 
@@ -106,13 +106,20 @@ final class BatchRunner: CommandHandler {
   /// How many bytes are given at once.
   private static let pieceSize = 64 * 1024
 
-  private func giveLine() throws {
-    json.newline()
-    guard json.count >= Self.pieceSize else { return }
-    defer { json.removeAll() }
+  /// A line may be some megabytes long: it is given as it is made.
+  private func give(_ json: inout JSONWriter) {
+    defer { json.removeWritten() }
     guard let child = batch?.child else { return }
     child.give(json.bytes)
     wait.wait(for: [child]) { !child.isTaking || child.ending != nil }
+  }
+
+  private func giveLine() throws {
+    json.newline()
+    guard json.count >= Self.pieceSize else { return }
+    give(&json)
+    json.removeAll()
+    guard let child = batch?.child else { return }
     // The rest of a long transaction need not be read for one that has failed already.
     if let ending = child.ending, ending != .exited(0), policy.stops { try close() }
   }

@@ -129,7 +129,7 @@ final class CommandRunner: CommandHandler {
   private func start(_ work: Work) {
     do throws(ChildProcess.LaunchError) {
       let child = try command.start(work.variables)
-      child.give(json.bytes, isLast: true)
+      child.give(json.take(), isLast: true)
       running.append(Run(child: child, work: work))
     } catch {
       if let failure = policy.judge(CommandFailure(work.subject, error)) {

@@ -9,7 +9,7 @@ struct CommandVariables {
   /// What the options' help says of them.
   static let help: [Command.Variable] = [
     .init("QUAKE_TOKEN, QUAKE_POSITION, QUAKE_OP", "set for commands: which change it is"),
-    .init("QUAKE_CODE", "set for commands: the event's code"),
+    .init("QUAKE_CODE", "set for commands: the event's code, which may begin with a dash"),
     .init(
       "QUAKE_MAGNITUDE, QUAKE_PLACE, QUAKE_TIME",
       "set for commands: the event's, after the change if it is still there; unset if not known"),
@@ -31,9 +31,9 @@ struct CommandVariables {
     self.init(token: token)
     set("QUAKE_POSITION", position.map { "\($0)" })
     set("QUAKE_OP", op)
-    set("QUAKE_CODE", event?.text(.code))
+    set("QUAKE_CODE", Self.text(.code, event))
     set("QUAKE_MAGNITUDE", event?.double(.magnitude).map { "\($0)" })
-    set("QUAKE_PLACE", event?.text(.place).map(PrintableText.line))
+    set("QUAKE_PLACE", Self.text(.place, event))
     set("QUAKE_TIME", event?.timestamp(.time).map { "\($0)" })
   }
 
@@ -41,8 +41,14 @@ struct CommandVariables {
   /// could never be handed over. The JSON has everything.
   private static let limit = 4096
 
+  /// A text of an event: on one line, without anything that could steer a terminal, and cut.
+  private static func text(_ column: QuakeColumn, _ event: QuakeRecord?) -> String? {
+    event?.withUTF8(column) { utf8 in
+      utf8.map { PrintableText.line(utf8: $0, atMost: limit) }
+    } ?? nil
+  }
+
   private mutating func set(_ name: String, _ value: String?) {
-    guard let value, value.utf8.count <= Self.limit else { return }
-    values.updateValue(value, forKey: name)
+    if let value { values.updateValue(value, forKey: name) }
   }
 }

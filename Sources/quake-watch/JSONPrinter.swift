@@ -11,12 +11,12 @@ final class JSONPrinter: ChangeHandler {
   }
 
   func handle(_ change: Change) throws {
-    json.change(change)
+    try json.change(change, drain: drain)
     try writeLine()
   }
 
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
-    json.snapshot(record, token: token, position: position)
+    try json.snapshot(record, token: token, position: position, drain: drain)
     try writeLine()
   }
 
@@ -28,6 +28,12 @@ final class JSONPrinter: ChangeHandler {
   func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
     json.reset(reason, after: lost, token: token)
     try writeLine()
+  }
+
+  /// A line may be some megabytes long: it leaves as it is made.
+  private func drain(_ json: inout JSONWriter) throws {
+    try json.withBytes { try output.write($0) }
+    json.removeWritten()
   }
 
   private func writeLine() throws {

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Glibc
 import QuakeModel
 
 /// A command that a person gave, to be run for changes.
@@ -30,6 +31,9 @@ struct CommandFailure {
 
   /// A command was to be run for `subject`, but the system would not.
   init(_ subject: String, _ error: ChildProcess.LaunchError) {
-    message = "command for \(subject) was not run: \(error)"
+    let cause =
+      error.code == E2BIG
+      ? "it and the environment are longer than the system allows for a program" : "\(error)"
+    message = "command for \(subject) was not run: \(cause)"
   }
 }

@@ -1,5 +1,4 @@
 import CommandLine
-import Glibc
 import QuakeModel
 import QuakeStore
 import QuakeTool
@@ -20,16 +19,14 @@ struct StateFile {
 
   /// The place in the file; nil if there is no file.
   func load() throws -> HistoryPlace? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
-      throw unreadable()
+    let bytes: [UInt8]?
+    do throws(AtomicFile.ReadingError) {
+      bytes = try AtomicFile(path).read(atMost: 256)
+    } catch {
+      throw StateFileError(description: "could not read state file \"\(path)\": \(error)")
     }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 256)
-    let count = read(descriptor, &bytes, bytes.count)
-    guard count >= 0 else { throw unreadable() }
-    let text = String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)
+    guard let bytes else { return nil }
+    let text = String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
     guard let place = HistoryPlace(text) else {
       throw StoreError(
         .token(.malformed), "state file \"\(path)\" does not hold a token",
@@ -46,10 +43,5 @@ struct StateFile {
     } catch {
       throw StateFileError(description: "could not write state file \"\(path)\": \(error)")
     }
-  }
-
-  private func unreadable() -> StateFileError {
-    StateFileError(
-      description: "could not read state file \"\(path)\": \(String(cString: strerror(errno)))")
   }
 }

@@ -32,7 +32,7 @@ import Testing
   @Test func controlCharactersCannotReachTheTerminal() {
     var table = TextTable([.text("A")])
     table.add(["a\u{1B}[2J\nb"])
-    #expect(table.render() == "A\na\u{FFFD}[2J\u{FFFD}b\n")
+    #expect(table.render() == "A\na\u{FFFD}[2J b\n")
   }
 
   @Test func stylesAreAppliedOnlyWithColour() {

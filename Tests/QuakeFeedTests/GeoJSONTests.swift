@@ -122,6 +122,25 @@ import Testing
     (feature(#""place":"a\u0000b""#), "place contains the character NUL"),
     (feature(id: #""a\u0000b""#), "code contains the character NUL"),
     (feature("\"place\":\"\(String(repeating: "x", count: 65537))\""), "place is too long"),
+    (
+      feature("\"place\":\"\(String(repeating: "x", count: 65537))\""),
+      "place is too long: 65537 bytes, where 65536 are allowed"
+    ),
+    (
+      feature("\"net\":\"\(String(repeating: "x", count: 1025))\""),
+      "net is too long: 1025 bytes, where 1024 are allowed"
+    ),
+    (feature("\"status\":\"\(String(repeating: "x", count: 1025))\""), "status is too long"),
+    (feature("\"alert\":\"\(String(repeating: "x", count: 1025))\""), "alert is too long"),
+    (
+      feature("\"magType\":\"\(String(repeating: "x", count: 1025))\""),
+      "magnitude type is too long"
+    ),
+    (feature("\"types\":\"\(String(repeating: "x", count: 65537))\""), "types is too long"),
+    (
+      feature("\"ids\":\",a,\(String(repeating: "x", count: 257)),\""),
+      "ids is too long: 257 bytes, where 256 are allowed"
+    ),
     (feature(#""place":"\ud800""#), "not valid JSON"),
     (feature("\"place\":\"a\nb\""), "not valid JSON"),
     (feature(#""mag":01"#), "not valid JSON"),

@@ -16,7 +16,15 @@ struct TLSTests {
     try #require(process.terminationStatus == 0)
   }
 
-  @Test func onlyACertificateToBeTrustedIsTrusted() throws {
+  /// Runs `body` with a server that has a certificate for 127.0.0.1.
+  ///
+  /// - Parameters:
+  ///   - way: How it answers; see s_server(1).
+  ///   - folder: Where its files are.
+  private func withServer(
+    _ way: String, folder: String = "/",
+    _ body: (_ url: String, _ certificate: String) throws -> Void
+  ) throws {
     let key = try TemporaryFile.path()
     let certificate = try TemporaryFile.path()
     defer {
@@ -30,8 +38,9 @@ struct TLSTests {
     let server = Process()
     server.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
     server.arguments = [
-      "s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate,
+      "s_server", "-accept", "127.0.0.1:0", way, "-key", key, "-cert", certificate,
     ]
+    server.currentDirectoryURL = URL(fileURLWithPath: folder)
     let output = Pipe()
     server.standardOutput = output
     server.standardError = FileHandle.nullDevice
@@ -50,19 +59,46 @@ struct TLSTests {
       text += String(decoding: data, as: UTF8.self)
     }
     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("ACCEPT") })
-    let url = "https://127.0.0.1:\(try #require(line.split(separator: ":").last))/"
+    try body("https://127.0.0.1:\(try #require(line.split(separator: ":").last))/", certificate)
+  }
 
-    #expect(failure(url, trusting: nil)?.code == .tls)
-    #expect(failure(url, trusting: nil)?.kind == .unavailable)
-    #expect(failure(url, trusting: certificate) == nil)
-    // The certificate is for 127.0.0.1 only.
-    let otherName = url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
-    #expect(failure(otherName, trusting: certificate)?.code == .tls)
+  @Test func onlyACertificateToBeTrustedIsTrusted() throws {
+    try withServer("-www") { url, certificate in
+      #expect(failure(url, trusting: nil)?.code == .tls)
+      #expect(failure(url, trusting: nil)?.kind == .unavailable)
+      #expect(failure(url, trusting: certificate) == nil)
+      // The certificate is for 127.0.0.1 only.
+      let otherName = url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
+      #expect(failure(otherName, trusting: certificate)?.code == .tls)
+    }
+  }
+
+  @Test func httpsIsNotLeftForHTTP() throws {
+    let plain = try TestServer { _ in TestServer.Answer("200 OK", body: [1]) }
+    defer { plain.stop() }
+    let page = try TemporaryFile.path()
+    defer { TemporaryFile.remove(page) }
+    try Data("HTTP/1.0 302 Found\r\nLocation: \(plain.url("/new?token=hunter2"))\r\n\r\n".utf8)
+      .write(to: URL(fileURLWithPath: page))
+    let folder = URL(fileURLWithPath: page).deletingLastPathComponent().path
+    try withServer("-HTTP", folder: folder) { url, certificate in
+      let url = url + URL(fileURLWithPath: page).lastPathComponent
+      let error = try #require(failure(url, trusting: certificate))
+      #expect(error.code == .refusedRedirect)
+      #expect(error.detail?.contains("from https to http") == true)
+      #expect(!error.description.contains("hunter2"))
+      #expect(plain.requests.isEmpty)
+      #expect(failure(url, trusting: certificate, followingAll: true) == nil)
+      #expect(plain.requests.count == 1)
+    }
   }
 
   /// The error of a request. Its connection is closed by the end: the server serves one at a time.
-  private func failure(_ url: String, trusting certificate: String?) -> FeedError? {
+  private func failure(
+    _ url: String, trusting certificate: String?, followingAll: Bool = false
+  ) -> FeedError? {
     var options = FeedClient.Options(version: "0")
+    options.trustsRedirects = followingAll
     options.certificateAuthorityFile = certificate
     do throws(FeedError) {
       let response = try FeedClient(options: options).open(url: url)

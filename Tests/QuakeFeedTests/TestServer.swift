@@ -16,6 +16,8 @@ final class TestServer: Sendable {
       case keep
       /// It stays open, and nothing more is sent.
       case hold
+      /// A space is sent every few milliseconds, until nobody takes it.
+      case drip
     }
 
     var bytes: [UInt8]
@@ -41,9 +43,12 @@ final class TestServer: Sendable {
   private let noted = Mutex<[String]>([])
   private let connections = Mutex<[Int32]>([])
 
-  init(_ answer: @escaping @Sendable (_ request: String) -> Answer) throws {
+  /// - Parameter address: Where it listens; 0 is every address of this machine.
+  init(address: UInt32 = 0x7F00_0001, _ answer: @escaping @Sendable (_ request: String) -> Answer)
+    throws
+  {
     signal(SIGPIPE, SIG_IGN)
-    let (listener, port) = try Self.listen()
+    let (listener, port) = try Self.listen(address)
     self.listener = listener
     self.port = port
     Thread.detachNewThread { [self] in
@@ -56,11 +61,11 @@ final class TestServer: Sendable {
   }
 
   /// A listening socket on a free port.
-  static func listen() throws -> (descriptor: Int32, port: Int) {
+  static func listen(_ host: UInt32 = 0x7F00_0001) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = host.bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
@@ -104,6 +109,10 @@ final class TestServer: Sendable {
       if answer.end == .hold {
         connections.withLock { $0.append(connection) }
         return
+      }
+      if answer.end == .drip {
+        while write(connection, " ", 1) == 1 { usleep(5000) }
+        break
       }
       if answer.end == .close { break }
     }

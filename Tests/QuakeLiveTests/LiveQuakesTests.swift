@@ -314,6 +314,6 @@ struct LiveQuakesTests {
         trusted: """
           select \(columns) from quake.as_of($1) order by \(expression), code collate "C"
           """), [.text(token.description)], format: .binary)
-    return (0..<rows.rowCount).map { rows.record($0, firstColumn: 0) }
+    return try (0..<rows.rowCount).map { try rows.record($0, firstColumn: 0) }
   }
 }

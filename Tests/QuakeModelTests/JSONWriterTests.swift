@@ -46,7 +46,7 @@ struct JSONWriterTests {
   func escapes() {
     #expect(
       written { $0.string("a\"b\\c/\n\r\t\u{8}\u{c}\0\u{1f}\u{7f}é\u{2028}🌋") }
-        == #""a\"b\\c/\n\r\t\u0008\u000c\u0000\u001f"# + "\u{7f}é\u{2028}🌋\"")
+        == #""a\"b\\c/\n\r\t\u0008\u000c\u0000\u001f"# + #"\u007fé\u2028🌋""#)
     #expect(written { $0.string("") } == "\"\"")
     #expect(written { $0.string("\"") } == "\"\\\"\"")
     #expect(written { $0.string(utf8: UnsafeRawBufferPointer(start: nil, count: 0)) } == "\"\"")

@@ -245,8 +245,10 @@ struct CatalogueImportTests {
     let portion = ImportPortion(columns: source.columns, capacity: 200_000)
     var record = QuakeRecord()
     let first = try source.next(into: &record)
+    var budget = RejectBudget(after: ImportReport())
     let next = try portion.fill(
-      from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000)
+      from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000,
+      budget: &budget)
     #expect(next != nil && portion.seen < 21 && portion.seen > 10)
   }
 

@@ -196,6 +196,52 @@ struct ImporterTests {
         ])
   }
 
+  @Test(
+    "keeps a limited number of what it could not take, and counts the rest",
+    arguments: [nil, 500], [false, true])
+  func manyRejects(commitEvery: Int?, areLong: Bool) throws {
+    // Too many, or too long together.
+    let raw = String(repeating: "x", count: areLong ? 60_000 : 10)
+    let rejects = (1...1500).map { number in
+      FakeSource.Item.reject(ImportReject(place: "line \(number)", reason: "no", raw: raw))
+    }
+    let report = try load(FakeSource([.record(QuakeRecord("a"))] + rejects)) {
+      $0.commitEvery = commitEvery
+    }
+    #expect(report.rejected == 1500 && report.seen == 1501)
+    let kept = try connection.table(
+      """
+      select count(*), max(record) = count(*) + 1, sum(length(raw)) <= 4194304
+        from quake.import_reject
+      """)
+    #expect(report.rejectsKept < 1500 && report.rejectsKept > 50)
+    #expect(kept == ["\(report.rejectsKept)|t|t"])
+    #expect(report.rejectsKept == (areLong ? 69 : RejectBudget.mostKept))
+    #expect(try connection.ask("select rejected from quake.import") == "1500")
+  }
+
+  @Test("lets go of what it could not take when that is old, a portion at a time")
+  func oldRejects() throws {
+    for _ in 1...2 {
+      _ = try load(
+        FakeSource([.record(QuakeRecord("a"))] + (1...1200).map { .reject(.numbered($0)) }))
+    }
+    try connection.execute(
+      "update quake.import set started_at = started_at - interval '2 days' where id = (select min(id) from quake.import)"
+    )
+    let store = RejectStore(connection: connection)
+    #expect(try store.purge(olderThan: .seconds(3 * 86_400)) == 0)
+    #expect(try connection.ask("select count(*) from quake.import_reject") == "2000")
+    var portions = 0
+    let deleted = try store.purge(olderThan: .seconds(86_400)) {
+      portions += 1
+      return false
+    }
+    #expect(deleted == 1000 && portions == 1)
+    #expect(try connection.ask("select count(distinct import_id) from quake.import_reject") == "1")
+    #expect(try connection.ask("select count(*) from quake.import where rejected = 1200") == "2")
+  }
+
   @Test("of nothing but rejects fails and leaves nothing")
   func nothingUsable() throws {
     for commitEvery in [nil, 1, 2] {

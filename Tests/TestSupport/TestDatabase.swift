@@ -12,24 +12,27 @@ public final class TestDatabase: Sendable {
   /// How to reach it.
   public let conninfo: String
 
+  private let server: TestServer
+
   /// A new database: a copy of the migrated template, or an empty one.
-  public init(migrated: Bool = true) throws {
+  public init(migrated: Bool = true, on server: TestServer = .shared) throws {
+    self.server = server
     let number = Self.counter.add(1, ordering: .relaxed).newValue
     name = "test_\(getpid())_\(number)"
-    conninfo = TestServer.conninfo(TestServer.shared.server, database: name)
-    let admin = try Self.administrator()
+    conninfo = TestServer.conninfo(server.server, database: name)
+    let admin = try Self.administrator(of: server)
     let template = migrated ? "quake_template" : "template1"
     try admin.execute(SQL(trusted: "create database \(name) template \(template)"))
   }
 
   deinit {
-    _ = try? Self.administrator().execute(
+    _ = try? Self.administrator(of: server).execute(
       SQL(trusted: "drop database if exists \(name) with (force)"))
   }
 
-  private static func administrator() throws -> Connection {
+  private static func administrator(of server: TestServer) throws -> Connection {
     try Connection(
-      ConnectionSettings(TestServer.shared.server.conninfo, applicationName: "tests"))
+      ConnectionSettings(server.server.conninfo, applicationName: "tests"))
   }
 
   /// A new connection to it.

@@ -15,15 +15,33 @@ public final class TestServer: Sendable {
     }
   }()
 
+  /// A second server of another version, whose programs `QUAKE_PG18_BIN` names; nil: there is none. For
+  /// what depends on the version: roles and privileges.
+  public static let other: TestServer? = {
+    guard let folder = getenv("QUAKE_PG18_BIN").map({ String(cString: $0) }), !folder.isEmpty else {
+      return nil
+    }
+    do {
+      return try TestServer(binDirectory: folder, suffix: "-other")
+    } catch {
+      preconditionFailure("could not start the PostgreSQL that QUAKE_PG18_BIN names: \(error)")
+    }
+  }()
+
   /// The server itself.
   public let server: EmbeddedServer
 
   private static let prefix = "quake-test-server-"
 
-  private init() throws {
+  private convenience init() throws {
     Self.removeLeftovers()
-    var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())")
-    options.binDirectory = getenv("QUAKE_PG_BIN").map { String(cString: $0) }
+    try self.init(binDirectory: getenv("QUAKE_PG_BIN").map { String(cString: $0) }, suffix: "")
+    atexit { TestServer.stop(TestServer.shared) }
+  }
+
+  private init(binDirectory: String?, suffix: String) throws {
+    var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())\(suffix)")
+    options.binDirectory = binDirectory
     // Nothing here has to survive a power failure.
     options.settings = [
       "fsync": "off", "max_connections": "300",
@@ -33,7 +51,7 @@ public final class TestServer: Sendable {
     server = try EmbeddedServer(options)
     try server.start()
     try Self.createTemplate(server)
-    atexit { TestServer.stop() }
+    if !suffix.isEmpty { atexit { if let other = TestServer.other { TestServer.stop(other) } } }
   }
 
   private static func createTemplate(_ server: EmbeddedServer) throws {
@@ -49,9 +67,9 @@ public final class TestServer: Sendable {
     server.conninfo + " dbname=\(database)"
   }
 
-  private static func stop() {
-    _ = try? shared.server.stop(mode: .immediate)
-    remove(shared.server.options.home)
+  private static func stop(_ stopped: TestServer) {
+    _ = try? stopped.server.stop(mode: .immediate)
+    remove(stopped.server.options.home)
   }
 
   /// A run that was killed leaves its server behind; its process id tells.
@@ -62,7 +80,8 @@ public final class TestServer: Sendable {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      guard name.hasPrefix(prefix), let pid = pid_t(name.dropFirst(prefix.count)),
+      guard name.hasPrefix(prefix),
+        let pid = pid_t(name.dropFirst(prefix.count).prefix { $0.isNumber }),
         kill(pid, 0) != 0, errno == ESRCH
       else { continue }
       let options = EmbeddedServer.Options(home: "/tmp/\(name)")

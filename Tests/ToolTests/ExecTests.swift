@@ -69,8 +69,8 @@ import Testing
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(
       outcome.output
-        == "\(hostile)|\(hostile)|1\ntwo\nlines|Subject Bcc: all\u{FFFD}[2J x|1\nempty||1\n"
-        + "long|unset|1\n")
+        == "\(hostile)|\(hostile)|1\ntwo lines|Subject Bcc: all\u{FFFD}[2J x|1\nempty||1\n"
+        + "long|\(String(repeating: "x", count: 4096))…|1\n")
     #expect(!FileManager.default.fileExists(atPath: scene.file("hacked")))
     // The input has them as they are.
     let inputs = try scene.run(["--exec", "cat"]).lines.map(JSONLine.init)

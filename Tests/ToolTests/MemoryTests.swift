@@ -74,6 +74,45 @@ import Testing
     #expect(peak < 24 * 1024, "peak of \(peak) kB")
   }
 
+  /// Nor on how long texts are, and on what they are made of: a control character takes six bytes in
+  /// JSON.
+  @Test(arguments: [
+    ["quake-watch", "--snapshot", "--no-follow"],
+    ["quake-watch", "--snapshot", "--no-follow", "--json"],
+    ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "cat"],
+    ["quake-query", "list"], ["quake-query", "list", "--json"],
+    ["quake-query", "diff", "0"], ["quake-query", "diff", "0", "--json"],
+    ["quake-query", "versions", "e1"], ["quake-query", "versions", "e1", "--json"],
+    ["quake-query", "show", "e1"],
+  ])
+  func theLongestTextsNeedLittleMemory(_ arguments: [String]) throws {
+    let database = try TestDatabase()
+    let long = ["place", "title", "url", "detail", "ids", "sources", "types"]
+    let short = ["net", "net_code", "source", "type", "status", "magnitude_type"]
+    func values(_ character: Int) -> String {
+      (long.map { _ in "repeat(chr(\(character)), 65536)" }
+        + short.map { _ in "repeat(chr(\(character)), 60)" }).joined(separator: ", ")
+    }
+    let columns = (long + short).joined(separator: ", ")
+    try database.psql(
+      """
+      insert into quake.quake (code, time, \(columns))
+        select 'e' || n, now(), \(values(1)) from generate_series(1, 60) n;
+      update quake.quake set (\(columns)) = row(\(values(2)));
+      """)
+    // Each event takes as much, and there are enough of them to be looked at in between.
+    let tool = try Tools.start(arguments[0], Array(arguments.dropFirst()) + database.option)
+    var peak = 0
+    while !tool.hasEnded {
+      tool.takeIn()
+      if let now = try? ProcessMemory.peak(of: tool.pid) { peak = max(peak, now) }
+      poll(nil, 0, 1)
+    }
+    #expect(try tool.exit().status == 0)
+    #expect(peak > 1000)
+    #expect(peak * 1024 < 24_000_000, "peak of \(peak) kB")
+  }
+
   /// Memory does not depend on the size of the feed. The README says how much it is.
   @Test(arguments: [[], ["--jobs", "2", "--commit-every", "20000"]])
   func aLargeFeedNeedsLittleMemory(_ arguments: [String]) throws {

@@ -142,7 +142,7 @@ import Testing
     let text = try lines(["history", "--transactions", "--descending", "--limit", "3"])
     #expect(text.count == 6)
     #expect(text[2].hasSuffix(": 1 deleted") && text[3].hasPrefix("  deleted 2024-05-07"))
-    #expect(text[4].hasSuffix("by bob: 1 changed"))
+    #expect(text[4].hasSuffix("by bob (role quake): 1 changed"))
   }
 
   // MARK: list, show
@@ -228,7 +228,7 @@ import Testing
     #expect(gone[1].isNull("new") && gone[1]["old"]?.double("magnitude") == 1.25)
     let text = try lines(["versions", "us1"])
     #expect(text.count == 2 && text[0].hasPrefix(tokens[0] + "  "))
-    #expect(text[1].contains("magnitude 5.5 → 5.75, felt none → 3  by bob"))
+    #expect(text[1].contains("magnitude 5.5 → 5.75, felt none → 3  by bob (role quake)"))
     // A truncate takes the event away; after a purge only the base of what is there is left.
     try database.psql(
       "truncate quake.quake; insert into quake.quake (code, time) values ('us1', now());")

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import QuakeModel
 import QuakeSimulator
 import Synchronization
@@ -260,68 +261,84 @@ import Testing
     }
   }
 
-  /// The import in hand is finished first: its body has begun to come.
+  /// Keeps imports from being done, until it is told to let them.
+  private func holdImports() throws -> Connection {
+    let holder = try database.connect(applicationName: "holder")
+    try holder.begin()
+    try holder.execute("lock table quake.quake in exclusive mode")
+    return holder
+  }
+
+  /// The import in hand is finished first.
   @Test func sigtermFinishesTheImportInHand() throws {
-    let body = Array(Feeds.collection(count: 2000).utf8)
-    let halfway = Flag()
-    let rest = Flag()
-    let server = try ScriptedServer { _, client in
-      client.answer(200, [], Array(body[..<500_000]), announced: body.count)
-      halfway.raise()
-      try? rest.wait()
-      client.send(Array(body[500_000...]))
-    }
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 2000).utf8))
+    let holder = try holdImports()
     let run = try run(["--feed", server.url])
-    try halfway.wait()
-    try database.waitForCopy("quake-ingest")
+    try database.waitForLock("quake-ingest")
     run.signal(SIGTERM)
-    rest.raise()
+    try run.waitForSignals()
+    try holder.rollback()
     let outcome = try run.exit()
     #expect(outcome.ending == .exited(0))
     #expect(outcome.errors.contains("2,000 inserted"), "\(outcome.errors)")
     #expect(try database.count("quake.quake") == 2000)
   }
 
-  @Test func sigtermEndsAWaitForAnAnswerAndASecondOneEverything() throws {
+  @Test func sigtermEndsADownloadAndASecondOneEverything() throws {
     let asked = Flag()
-    let begun = Array(Feeds.collection(count: 500).utf8.dropLast(2))
+    let body = Array(Feeds.collection(count: 500).utf8)
     let server = try ScriptedServer { request, client in
-      if request.number == 1 { client.answer(200, [], begun, announced: 2 * begun.count) }
-      asked.raise()
+      switch request.number {
+      case 0: asked.raise()
+      case 1:
+        client.answer(200, [], Array(body.dropLast(2)), announced: 2 * body.count)
+        asked.raise()
+      default: client.answer(200, [], body)
+      }
       client.hold()
     }
-    let waiting = try run(["--feed", server.url])
-    try asked.wait()
-    waiting.signal(SIGTERM)
-    let outcome = try waiting.exit(within: .seconds(20))
-    #expect(outcome.ending == .exited(0))
-    #expect(!outcome.errors.contains("warning"), "\(outcome.errors)")
-
-    let reading = try run(["--feed", server.url])
-    try asked.wait()
-    try database.waitForCopy("quake-ingest")
-    reading.signal(SIGTERM)
-    // The body is in hand, so the first does not end it.
-    try eventually("the first signal has been taken") {
-      let status = try String(contentsOfFile: "/proc/\(reading.pid)/status", encoding: .utf8)
-      return status.contains("SigPnd:\t0000000000000000\n")
-        && status.contains("ShdPnd:\t0000000000000000\n")
+    // Neither an answer that does not come nor a body that does not end keeps it.
+    for _ in 1...2 {
+      let waiting = try run(["--feed", server.url])
+      try asked.wait()
+      waiting.signal(SIGTERM)
+      let outcome = try waiting.exit(within: .seconds(20))
+      #expect(outcome.ending == .exited(0))
+      #expect(!outcome.errors.contains("warning"), "\(outcome.errors)")
     }
-    reading.signal(SIGTERM)
-    #expect(try reading.exit(within: .seconds(20)).ending == .exited(128 + SIGTERM))
+    let holder = try holdImports()
+    let importing = try run(["--feed", server.url])
+    try database.waitForLock("quake-ingest")
+    importing.signal(SIGTERM)
+    // The import is in hand, so the first does not end it.
+    try importing.waitForSignals()
+    importing.signal(SIGTERM)
+    #expect(try importing.exit(within: .seconds(20)).ending == .exited(128 + SIGTERM))
+    try holder.rollback()
     #expect(try database.count("quake.import") == 0)
   }
 }
 
+extension ToolProcess {
+  /// Waits until the signals that it was sent have been taken.
+  fileprivate func waitForSignals() throws {
+    try eventually("the signal has been taken") {
+      let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+      return status.contains("SigPnd:\t0000000000000000\n")
+        && status.contains("ShdPnd:\t0000000000000000\n")
+    }
+  }
+}
+
 extension TestDatabase {
-  /// Waits until a session of `application` copies records in.
-  fileprivate func waitForCopy(_ application: String) throws {
-    try eventually("\(application) copies") {
+  /// Waits until a session of `application` waits for a lock.
+  fileprivate func waitForLock(_ application: String) throws {
+    try eventually("\(application) waits for a lock") {
       try value(
         """
         select count(*) from pg_stat_activity
          where datname = current_database() and application_name = '\(application)'
-           and query ilike 'copy%'
+           and wait_event_type = 'Lock'
         """) != "0"
     }
   }

@@ -134,8 +134,8 @@ import Testing
       try read(["--from-start"]) == [
         "new     2024-05-06T07:08:09Z  M  0.5  Nowhere (us1)  by quake (by hand)",
         "changed 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1): magnitude 0.5 → 6.1, "
-          + "place Nowhere → No\u{FFFD}where  by ada",
-        "deleted 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1)  by ada",
+          + "place Nowhere → No\u{FFFD}where  by ada (role quake)",
+        "deleted 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1)  by ada (role quake)",
         "all events were taken away (truncate) by ada",
       ])
   }

@@ -1,0 +1,150 @@
+/// Who may do what with each object of a Quake database. The one place where it is written: the command
+/// that makes the roles, the one that checks them, the documentation and the tests read it here.
+public enum PrivilegeTable {
+  /// All objects of the schema, and the database itself.
+  public static let objects: [ObjectPrivileges] =
+    [
+      row(
+        .database, "", [.connect: Role.allCases, .temporary: [.writer, .owner], .create: [.owner]]),
+      row(.schema, "quake", [.usage: Role.granted]),
+    ] + tables + views + sequences + types + functions
+
+  private static let tables = [
+    table("migration", select: Role.granted, isHistory: true),
+    table(
+      "quake", select: Role.readers + [.writer], insert: [.writer, .editor],
+      update: [.writer, .editor], delete: [.editor]),
+    table(
+      "quake_alias", select: Role.readers + [.writer], insert: [.writer, .editor],
+      update: [.writer, .editor], delete: [.writer, .editor]),
+    // The history: written by triggers with the owner's rights, and purged by functions with them.
+    table("quake_version", select: Role.readers + [.purger], isHistory: true),
+    table("change_transaction", select: Role.granted, isHistory: true),
+    table("history_floor", select: Role.readers + [.purger, .monitor], isHistory: true),
+    table("change_pending", isHistory: true),
+    table("commit_lock", isHistory: true),
+    // A row of it is its role's own; a policy sees to that. Nobody but the purger removes one.
+    row(
+      .table, "quake.watcher",
+      [.select: Role.readers + [.purger, .monitor], .delete: [.purger]],
+      columns: [
+        .insert: ["name", "holder", "token", "nonce", "changes"],
+        // The role is for cursors that are nobody's yet.
+        .update: ["role", "holder", "token", "nonce", "changes", "moved_at", "seen_at"],
+      ], columnRoles: [.watcher]),
+    // What imports record.
+    table(
+      "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),
+    table(
+      "import_reject", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
+      delete: [.writer]),
+    table(
+      "import_body", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
+      delete: [.writer]),
+    table(
+      "absence", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
+      delete: [.writer]),
+    // Who knows the key of a lock can take it before those for whom it is.
+    row(
+      .table, "quake.feed",
+      [.select: [.writer], .insert: [.writer], .update: [.writer]],
+      columns: [
+        .select: [
+          "name", "url", "etag", "last_modified", "generated", "polled_at", "succeeded_at",
+          "failures", "error", "every", "next_due", "fresh_until", "retry_after", "last_import_id",
+        ]
+      ], columnRoles: Role.readers),
+    table("refresh_request", select: Role.readers + [.writer], update: [.writer]),
+    row(
+      .table, "quake.backfill",
+      [.select: [.writer], .insert: [.writer], .update: [.writer], .delete: [.writer]],
+      columns: [
+        .select: [
+          "id", "url", "source", "start_time", "end_time", "min_magnitude", "started_at",
+          "finished_at", "expected", "seen", "inserted", "updated", "unchanged", "rejected",
+          "duplicate",
+        ]
+      ], columnRoles: Role.readers),
+    table(
+      "backfill_window", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
+      delete: [.writer]),
+    table(
+      "backfill_file", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
+      delete: [.writer]),
+  ]
+
+  private static let views = [
+    row(.view, "quake.current_quake", [.select: Role.readers + [.writer]]),
+    row(.view, "quake.feed_status", [.select: Role.readers + [.writer, .monitor]]),
+    row(.view, "quake.watcher_lag", [.select: Role.readers + [.purger, .monitor]]),
+  ]
+
+  private static let sequences = [
+    row(.sequence, "quake.transaction_id", [:], isHistory: true),
+    row(.sequence, "quake.token", [:], isHistory: true),
+    row(.sequence, "quake.refresh_request_id", [:]),
+  ]
+
+  private static let types = [
+    row(.type, "quake.event", [.usage: Role.granted], harmlessForPublic: [.usage])
+  ]
+
+  private static let functions =
+    [
+      // With the caller's rights: they read what the caller may read.
+      "find(text)", "as_of(text)", "as_of(timestamp with time zone)", "changes_since(text)",
+      "difference(text, text)", "versions(text)", "latest_token()", "oldest_token()",
+      "token_at(timestamp with time zone)", "token_number(text)", "token__refuse_expired(text)",
+      "history_covers(bigint)", "purgeable_to(text, interval)", "feed_lock_key(text)",
+      "feed_lock__take(text[])",
+    ].map { function($0, Role.granted, harmlessForPublic: true) } + [
+      // With the owner's rights, or for triggers alone.
+      function("request_refresh(text)", Role.readers + [.writer]),
+      function("raise_history_floor(text, interval)", [.purger], isHistory: true),
+      function("purge_history(integer)", [.purger], isHistory: true),
+      function("change_pending__add(bigint, bigint, bigint, bigint)", [], isHistory: true),
+      function("change_pending__number()", [], isHistory: true),
+      function("quake__record_insert()", [], isHistory: true),
+      function("quake__record_update()", [], isHistory: true),
+      function("quake__record_delete()", [], isHistory: true),
+      function("quake__record_truncate()", [], isHistory: true),
+      function("quake__refuse_code_change()", [], harmlessForPublic: true),
+    ]
+
+  private static func table(
+    _ name: String, select: [Role] = [], insert: [Role] = [], update: [Role] = [],
+    delete: [Role] = [], isHistory: Bool = false
+  ) -> ObjectPrivileges {
+    row(
+      .table, "quake." + name,
+      [.select: select, .insert: insert, .update: update, .delete: delete], isHistory: isHistory)
+  }
+
+  private static func function(
+    _ signature: String, _ roles: [Role], harmlessForPublic: Bool = false, isHistory: Bool = false
+  ) -> ObjectPrivileges {
+    row(
+      .function, "quake." + signature, [.execute: roles],
+      harmlessForPublic: harmlessForPublic ? [.execute] : [], isHistory: isHistory)
+  }
+
+  private static func row(
+    _ kind: SecuredObject.Kind, _ name: String, _ grants: [Privilege: [Role]],
+    columns: [Privilege: [String]] = [:], columnRoles: [Role] = [],
+    harmlessForPublic: [Privilege] = [], isHistory: Bool = false
+  ) -> ObjectPrivileges {
+    // In the order of the privileges' declaration, so that what is made of it is always the same.
+    var list: [ObjectPrivileges.Grant] = []
+    for privilege in Privilege.allCases {
+      if let roles = grants[privilege], !roles.isEmpty {
+        list.append(.init(privilege: privilege, roles: roles, columns: nil))
+      }
+      if let names = columns[privilege] {
+        list.append(.init(privilege: privilege, roles: columnRoles, columns: names))
+      }
+    }
+    return ObjectPrivileges(
+      object: SecuredObject(kind, name), grants: list, harmlessForPublic: harmlessForPublic,
+      isHistory: isHistory)
+  }
+}

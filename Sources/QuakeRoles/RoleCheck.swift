@@ -1,0 +1,239 @@
+public import Postgres
+
+/// Compares the roles of a database with the table of privileges and the recommended settings.
+public struct RoleCheck {
+  let directory: RoleDirectory
+  /// What is not as it should be, in the order in which it can be put right.
+  let findings: [RoleFinding]
+
+  /// Looks at the database that `connection` leads to; changes nothing. Of a role that is not there no
+  /// more is told.
+  public static func run(_ names: RoleNames, over connection: Connection) throws -> [RoleFinding] {
+    try connection.transaction(.repeatableRead, readOnly: true) {
+      try connection.executeScript(RoleDirectory.begin)
+      let check = try RoleCheck(names, over: connection)
+      return check.findings.filter { finding in
+        finding.kind == .missingRole || finding.kind == .wrongOwner
+          || names.role(named: finding.role).map { check.directory.roles[$0] != nil } ?? true
+      }
+    }
+  }
+
+  /// Within a transaction that began with `RoleDirectory.begin`.
+  init(_ names: RoleNames, over connection: Connection) throws {
+    directory = try RoleDirectory(connection, names: names)
+    var judge = Judge(directory: directory, names: names)
+    judge.roles()
+    judge.memberships()
+    judge.owners()
+    judge.privileges()
+    judge.strangers()
+    findings = judge.findings
+  }
+
+  private struct Judge {
+    let directory: RoleDirectory
+    let names: RoleNames
+    var findings: [RoleFinding] = []
+
+    private mutating func add(
+      _ kind: RoleFinding.Kind, _ role: String, _ text: String, object: String? = nil,
+      item: String? = nil, _ remedy: RoleFinding.Remedy, _ authority: RoleFinding.Authority
+    ) {
+      findings.append(
+        RoleFinding(
+          kind: kind, role: role, text: text, object: object, item: item, remedy: remedy,
+          authority: authority))
+    }
+
+    // MARK: The roles themselves
+
+    mutating func roles() {
+      for role in Role.allCases where directory.roles[role] == nil {
+        let name = names.name(role)
+        add(
+          .missingRole, name, "there is no role \(name)",
+          .statement("create role \(name) login"), .roles)
+      }
+      for role in Role.allCases {
+        let name = names.name(role)
+        for right in directory.roles[role]?.excessive ?? [] {
+          add(
+            .tooMany, name, "role \(name) \(right)", item: right,
+            .statement(
+              "alter role \(name) nosuperuser nocreatedb nocreaterole noreplication nobypassrls"),
+            .nobody)
+        }
+        settings(of: role, name)
+      }
+    }
+
+    private mutating func settings(of role: Role, _ name: String) {
+      let recommended = RoleSettings.recommended(for: role)
+      let entry = directory.roles[role]
+      if entry?.connectionLimit ?? -1 == -1 {
+        add(
+          .missingSetting, name, "role \(name) has no connection limit", item: "connection limit",
+          .statement("alter role \(name) connection limit \(recommended.connectionLimit)"), .roles)
+      }
+      // What somebody has set himself is his business.
+      for (setting, value) in recommended.settings
+      where entry?.settings.contains(setting) != true {
+        let needsMore = setting == RoleSettings.privileged && !directory.caller.mayLimitFiles
+        add(
+          .missingSetting, name, "role \(name) has no \(setting) in this database", item: setting,
+          .statement(
+            "alter role \(name) in database \(SQLText.identifier(directory.database)) "
+              + "set \(setting) = '\(value)'"), needsMore ? .superuser : .roles)
+      }
+    }
+
+    mutating func memberships() {
+      let monitor = names.name(.monitor)
+      let isMonitor = directory.memberships.contains {
+        $0.member == monitor && $0.group == "pg_monitor"
+      }
+      if !isMonitor {
+        add(
+          .tooFew, monitor, "role \(monitor) is not a member of pg_monitor", item: "pg_monitor",
+          .statement("grant pg_monitor to \(monitor)"),
+          directory.caller.mayGrantMonitor ? .roles : .superuser)
+      }
+      for (member, group) in directory.memberships {
+        // A worker that purges; see RoleMaker.Options.
+        if member == names.name(.writer), group == names.name(.purger) { continue }
+        if member == monitor, group == "pg_monitor" { continue }
+        add(
+          .tooMany, member, "role \(member) is a member of role \(group)", item: group,
+          .statement("revoke \(SQLText.identifier(group)) from \(member)"), .roles)
+      }
+    }
+
+    // MARK: Objects
+
+    mutating func owners() {
+      let owner = names.name(.owner)
+      let schema = SecuredObject(.schema, "quake")
+      let objects = [schema] + PrivilegeTable.objects.map(\.object)
+      for object in objects where object.kind != .database {
+        guard let present = directory.owners[object], present != owner,
+          !findings.contains(where: { $0.kind == .wrongOwner && $0.object == object.name })
+        else { continue }
+        add(
+          .wrongOwner, owner, "\(object.label) belongs to role \(present)", object: object.name,
+          .statement("alter \(object.kind.rawValue) \(object.name) owner to \(owner)"), .objects)
+      }
+    }
+
+    mutating func privileges() {
+      for row in PrivilegeTable.objects {
+        // A database that lacks one of them has another schema, which is told elsewhere.
+        guard directory.owners[row.object] != nil else { continue }
+        let object =
+          row.object.kind == .database
+          ? SecuredObject(.database, SQLText.identifier(directory.database)) : row.object
+        // The database is not the owner role's, the schema and all in it are.
+        let roles = row.object.kind == .database ? Role.allCases : Role.granted
+        for role in roles { judge(row, as: object, role) }
+        everybody(row, as: object)
+      }
+      let schema = SecuredObject(.schema, "public")
+      if directory.grants.contains(
+        .init(object: schema, column: nil, privilege: "CREATE", grantee: ""))
+      {
+        add(
+          .tooMany, "PUBLIC", "PUBLIC has CREATE on schema public", object: "public",
+          item: "CREATE", .revoke("create", columns: [], schema, from: "public"), .database)
+      }
+    }
+
+    private func authority(_ object: SecuredObject) -> RoleFinding.Authority {
+      object.kind == .database ? .database : .objects
+    }
+
+    private mutating func judge(_ row: ObjectPrivileges, as object: SecuredObject, _ role: Role) {
+      let name = names.name(role)
+      // The owner of the database needs no grant on it.
+      if row.object.kind == .database, directory.databaseOwner == name { return }
+      var expected: Set<String> = []
+      for privilege in Privilege.allCases {
+        if row.grants(privilege, to: role) {
+          expected.insert(privilege.rawValue)
+          let wanted = RoleDirectory.Grant(
+            object: row.object, column: nil, privilege: privilege.rawValue, grantee: name)
+          guard !directory.grants.contains(wanted) else { continue }
+          add(
+            .tooFew, name, "role \(name) lacks \(privilege.rawValue) on \(object.label)",
+            object: object.name, item: privilege.rawValue,
+            .grant(privilege, columns: [], object, to: name), authority(object))
+        }
+        let columns = row.columns(privilege, for: role)
+        expected.formUnion(columns.map { "\(privilege.rawValue) \($0)" })
+        let missing = columns.filter {
+          !directory.grants.contains(
+            .init(object: row.object, column: $0, privilege: privilege.rawValue, grantee: name))
+        }
+        if !missing.isEmpty {
+          add(
+            .tooFew, name,
+            "role \(name) lacks \(privilege.rawValue) (\(missing.joined(separator: ", "))) on "
+              + object.label, object: object.name, item: privilege.rawValue,
+            .grant(privilege, columns: missing, object, to: name), authority(object))
+        }
+      }
+      excess(row, as: object, grantee: name, named: "role \(name)", but: expected)
+    }
+
+    private mutating func everybody(_ row: ObjectPrivileges, as object: SecuredObject) {
+      excess(
+        row, as: object, grantee: "", named: "PUBLIC",
+        but: Set(row.harmlessForPublic.map(\.rawValue)))
+    }
+
+    private mutating func excess(
+      _ row: ObjectPrivileges, as object: SecuredObject, grantee: String, named name: String,
+      but expected: Set<String>
+    ) {
+      let held = directory.grants.filter { $0.object == row.object && $0.grantee == grantee }
+        .sorted { ($0.privilege, $0.column ?? "") < ($1.privilege, $1.column ?? "") }
+      let role = grantee.isEmpty ? "public" : grantee
+      for grant in held {
+        let columns = grant.column.map { [SQLText.identifier($0)] } ?? []
+        let words = grant.privilege + (grant.column.map { " (\($0))" } ?? "")
+        if !expected.contains(grant.privilege + (grant.column.map { " \($0)" } ?? "")) {
+          add(
+            .tooMany, grantee.isEmpty ? "PUBLIC" : grantee,
+            "\(name) has \(words) on \(object.label)",
+            object: object.name, item: words,
+            .revoke(grant.privilege, columns: columns, object, from: role), authority(object))
+        } else if directory.grantable.contains(grant) {
+          add(
+            .tooMany, grantee, "\(name) may grant \(words) on \(object.label) to others",
+            object: object.name, item: words,
+            .revoke(
+              "grant option for " + grant.privilege, columns: columns, object, from: role),
+            authority(object))
+        }
+      }
+    }
+
+    /// Whether others may write the history is for a person to decide: somebody gave them the right.
+    mutating func strangers() {
+      for stranger in directory.strangers {
+        add(
+          .tooMany, stranger.role,
+          "role \(stranger.role) has \(stranger.privilege) on \(stranger.object.label)",
+          object: stranger.object.name, item: stranger.privilege,
+          .revoke(
+            stranger.privilege, columns: [], stranger.object,
+            from: SQLText.identifier(stranger.role)), .nobody)
+      }
+      for member in directory.ownerMembers {
+        let owner = names.name(.owner)
+        add(
+          .tooMany, member, "role \(member) is a member of role \(owner)", item: owner,
+          .statement("revoke \(owner) from \(SQLText.identifier(member))"), .nobody)
+      }
+    }
+  }
+}

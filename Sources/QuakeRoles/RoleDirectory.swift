@@ -1,0 +1,277 @@
+import Postgres
+
+/// What a database's catalogs say about roles, privileges and settings, read in one transaction.
+struct RoleDirectory {
+  /// A role of ours as it stands.
+  struct Entry {
+    var isMade: Bool
+    var connectionLimit: Int64
+    /// Rights over the whole server that none of our roles needs, in words.
+    var excessive: [String]
+    var settings: Set<String>
+  }
+
+  /// A privilege on an object, or on one of its columns, that somebody but its owner was granted.
+  struct Grant: Hashable {
+    var object: SecuredObject
+    var column: String?
+    var privilege: String
+    /// Empty: PUBLIC.
+    var grantee: String
+  }
+
+  /// Who connects, and what he may.
+  struct Caller {
+    var name: String
+    var isSuperuser: Bool
+    var createsRoles: Bool
+    var ownsDatabase: Bool
+    var isOwnerMember: Bool
+    var mayLimitFiles: Bool
+    var mayGrantMonitor: Bool
+  }
+
+  let database: String
+  let databaseOwner: String
+  let caller: Caller
+  let roles: [Role: Entry]
+  /// Owners of the objects there are.
+  let owners: [SecuredObject: String]
+  /// Sequences whose owner is their table's.
+  let grants: Set<Grant>
+  /// Grants of ours that may be passed on.
+  let grantable: Set<Grant>
+  /// Roles of ours that are members of others: the member, and what it is a member of.
+  let memberships: [(member: String, group: String)]
+  /// Objects of the history that roles which are not ours may change.
+  let strangers: [(role: String, object: SecuredObject, privilege: String)]
+  /// Roles which are not ours and act with the rights of the owner.
+  let ownerMembers: [String]
+
+  /// The comment by which a role that `RoleMaker` made is known.
+  static func comment(_ role: Role) -> String {
+    "made by \"quake-admin roles create\": \(role.purpose)"
+  }
+
+  /// Settings that hold for the transaction that is open: nothing of the caller's schemas is looked at,
+  /// and a lock that cannot be had is an error.
+  static let begin: SQL = """
+    set local search_path = pg_catalog, pg_temp;
+    set local standard_conforming_strings = on;
+    set local lock_timeout = '10s';
+    """
+
+  init(_ connection: Connection, names: RoleNames) throws {
+    let ours = Parameter.array(names.all)
+    let about = try connection.execute(
+      """
+      select d.datname::text, o.rolname::text, u.rolname::text, u.rolsuper, u.rolcreaterole,
+             pg_has_role(d.datdba, 'usage'),
+             coalesce((select pg_has_role(r.oid, 'usage') from pg_roles r where r.rolname = $1), false),
+             coalesce((select pg_has_role(r.oid, 'usage with admin option')
+                         from pg_roles r where r.rolname = 'pg_monitor'), false),
+             exists (select from pg_proc where proname = 'has_parameter_privilege')
+        from pg_database d join pg_roles o on o.oid = d.datdba, pg_roles u
+       where d.datname = current_database() and u.rolname = current_user
+      """, [.text(names.name(.owner))])
+    database = about.text(0, 0) ?? ""
+    databaseOwner = about.text(0, 1) ?? ""
+    let isSuperuser = about.bool(0, 3) == true
+    let createsRoles = about.bool(0, 4) == true
+    var mayLimitFiles = isSuperuser
+    // Since version 15 a superuser may let others set it.
+    if !isSuperuser, about.bool(0, 8) == true {
+      mayLimitFiles =
+        try connection.execute(
+          "select has_parameter_privilege($1, 'set')", [.text(RoleSettings.privileged)]
+        ).bool(0, 0) == true
+    }
+    caller = Caller(
+      name: about.text(0, 2) ?? "", isSuperuser: isSuperuser, createsRoles: createsRoles,
+      ownsDatabase: about.bool(0, 5) == true, isOwnerMember: about.bool(0, 6) == true,
+      mayLimitFiles: mayLimitFiles,
+      // Until version 15 who makes roles may grant any but a superuser.
+      mayGrantMonitor: isSuperuser || about.bool(0, 7) == true
+        || createsRoles && connection.serverVersion < 160000)
+
+    roles = try Self.readRoles(connection, names, ours)
+    (owners, grants, grantable) = try Self.readObjects(connection)
+    let memberships = try connection.execute(
+      """
+      select m.rolname::text, g.rolname::text
+        from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles g on g.oid = a.roleid
+       where m.rolname = any ($1::text[]) order by 1, 2
+      """, [ours])
+    self.memberships = (0..<memberships.rowCount).map {
+      (memberships.text($0, 0) ?? "", memberships.text($0, 1) ?? "")
+    }
+    strangers = try Self.readStrangers(connection, names, ours)
+    let members = try connection.execute(
+      """
+      select r.rolname::text from pg_roles r, pg_roles o
+       where o.rolname = $1 and r.oid <> o.oid and not r.rolsuper and r.rolname !~ '^pg_'
+         and r.oid <> (select d.datdba from pg_database d where d.datname = current_database())
+         and pg_has_role(r.oid, o.oid, 'usage') order by 1
+      """, [.text(names.name(.owner))])
+    ownerMembers = (0..<members.rowCount).compactMap { members.text($0, 0) }
+  }
+
+  private static func readRoles(
+    _ connection: Connection, _ names: RoleNames, _ ours: Parameter
+  ) throws -> [Role: Entry] {
+    let rows = try connection.execute(
+      """
+      select r.rolname::text, coalesce(shobj_description(r.oid, 'pg_authid'), ''), r.rolconnlimit,
+             concat_ws(',', case when r.rolsuper then 'is a superuser' end,
+                            case when r.rolcreaterole then 'may create roles' end,
+                            case when r.rolcreatedb then 'may create databases' end,
+                            case when r.rolreplication then 'may replicate' end,
+                            case when r.rolbypassrls then 'passes over row security' end),
+             (select string_agg(split_part(c.entry, '=', 1), ',')
+                from pg_db_role_setting s cross join unnest(s.setconfig) c (entry)
+               where s.setrole = r.oid
+                 and s.setdatabase in (0, (select d.oid from pg_database d
+                                            where d.datname = current_database())))
+        from pg_roles r where r.rolname = any ($1::text[])
+      """, [ours])
+    var roles: [Role: Entry] = [:]
+    for row in 0..<rows.rowCount {
+      guard let role = names.role(named: rows.text(row, 0) ?? "") else { continue }
+      func words(_ column: Int) -> [String] {
+        (rows.text(row, column) ?? "").split(separator: ",").map(String.init)
+      }
+      roles[role] = Entry(
+        isMade: rows.text(row, 1) == comment(role),
+        connectionLimit: rows.integer(row, 2) ?? -1, excessive: words(3),
+        settings: Set(words(4)))
+    }
+    return roles
+  }
+
+  /// The objects, each with its owner and the grants on it: one row for each grant, or one without.
+  private static let objects: SQL = """
+    with object (kind, name, attribute, owner, acl) as (
+      select 'database', '', null::text, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba))
+        from pg_database d where d.datname = current_database()
+      union all
+      select 'schema', n.nspname, null, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))
+        from pg_namespace n where n.nspname in ('quake', 'public')
+      union all
+      select case c.relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end,
+             'quake.' || c.relname, null, c.relowner,
+             coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))
+        from pg_class c
+       where c.relnamespace = to_regnamespace('quake') and c.relkind in ('r', 'p', 'v', 'S')
+      union all
+      select case c.relkind when 'v' then 'view' else 'table' end,
+             'quake.' || c.relname, a.attname, c.relowner, a.attacl
+        from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = to_regnamespace('quake') and c.relkind in ('r', 'p', 'v')
+         and not a.attisdropped and a.attacl is not null
+      union all
+      select 'type', 'quake.' || t.typname, null, t.typowner, coalesce(t.typacl, acldefault('T', t.typowner))
+        from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+       where t.typnamespace = to_regnamespace('quake')
+      union all
+      select 'function', 'quake.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', null,
+             p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+        from pg_proc p where p.pronamespace = to_regnamespace('quake')
+    )
+    select o.kind, o.name, o.attribute, w.rolname::text, e.privilege_type,
+           case when e.grantee = 0 then '' else g.rolname::text end, e.is_grantable
+      from object o join pg_roles w on w.oid = o.owner
+      left join lateral aclexplode(o.acl) e on e.grantee <> o.owner
+      left join pg_roles g on g.oid = e.grantee
+    """
+
+  private static func readObjects(
+    _ connection: Connection
+  ) throws -> ([SecuredObject: String], Set<Grant>, Set<Grant>) {
+    let rows = try connection.execute(objects)
+    var owners: [SecuredObject: String] = [:]
+    var grants: Set<Grant> = []
+    var grantable: Set<Grant> = []
+    for row in 0..<rows.rowCount {
+      guard let kind = SecuredObject.Kind(rawValue: rows.text(row, 0) ?? "") else { continue }
+      let object = SecuredObject(kind, rows.text(row, 1) ?? "")
+      owners[object] = rows.text(row, 3)
+      guard let privilege = rows.text(row, 4), let grantee = rows.text(row, 5) else { continue }
+      let grant = Grant(
+        object: object, column: rows.text(row, 2), privilege: privilege, grantee: grantee)
+      grants.insert(grant)
+      if rows.bool(row, 6) == true { grantable.insert(grant) }
+    }
+    return (owners, grants, grantable)
+  }
+
+  /// Roles which are not ours, no superusers and not PostgreSQL's own, that may write the history, be it
+  /// by their own right or by that of a role they are members of. What PUBLIC may, each may: that is told
+  /// once, of PUBLIC. A trigger on any table of ours runs with the rights of each who writes there.
+  private static func readStrangers(
+    _ connection: Connection, _ names: RoleNames, _ ours: Parameter
+  ) throws -> [(role: String, object: SecuredObject, privilege: String)] {
+    let history = PrivilegeTable.objects.filter { $0.isHistory }.map(\.object)
+    func list(_ objects: [SecuredObject]) -> Parameter { .array(objects.map(\.name)) }
+    let tables = history.filter { $0.kind == .table }
+    let rows = try connection.execute(
+      """
+      with stranger as (
+        select r.oid, r.rolname from pg_roles r
+         where not r.rolsuper and r.rolname !~ '^pg_' and r.rolname <> all ($1::text[])
+           and not coalesce(pg_has_role(r.oid, (select o.oid from pg_roles o where o.rolname = $2), 'usage'),
+                            false)
+      ), target as (
+        -- By the catalogs: looking names up needs a right to the schema.
+        select 'table' as kind, c.oid, n.name, p.privilege
+          from unnest($3::text[]) n (name)
+          join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
+         cross join unnest('{INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) p (privilege)
+        union all
+        select 'table', c.oid, n.name, 'TRIGGER'
+          from unnest($4::text[]) n (name)
+          join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
+        union all
+        select 'sequence', c.oid, n.name, p.privilege
+          from unnest($5::text[]) n (name)
+          join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
+         cross join unnest('{USAGE,UPDATE}'::text[]) p (privilege)
+        union all
+        select 'function', f.oid, n.name, 'EXECUTE'
+          from unnest($6::text[]) n (name)
+          join pg_proc f on f.pronamespace = to_regnamespace('quake')
+           and 'quake.' || f.proname || '(' || oidvectortypes(f.proargtypes) || ')' = n.name
+      ), held as (
+        select s.rolname::text as role, t.kind, t.name, t.privilege,
+               case t.kind
+                 when 'table' then has_table_privilege(s.oid, t.oid, t.privilege)
+                                   and not has_table_privilege('public', t.oid, t.privilege)
+                                   and pg_get_userbyid(c.relowner) <> s.rolname
+                 when 'sequence' then has_sequence_privilege(s.oid, t.oid, t.privilege)
+                                      and not has_sequence_privilege('public', t.oid, t.privilege)
+                                      and pg_get_userbyid(c.relowner) <> s.rolname
+                 else has_schema_privilege(s.oid, to_regnamespace('quake'), 'usage')
+                      and has_function_privilege(s.oid, t.oid, t.privilege)
+                      and not has_function_privilege('public', t.oid, t.privilege)
+                      and pg_get_userbyid(f.proowner) <> s.rolname
+               end as is_held
+          from target t cross join stranger s
+          left join pg_class c on c.oid = t.oid and t.kind <> 'function'
+          left join pg_proc f on f.oid = t.oid and t.kind = 'function'
+      )
+      select role, kind, name, privilege from held where is_held order by 1, 2, 3, 4
+      """,
+      [
+        ours, .text(names.name(.owner)), list(tables),
+        list(PrivilegeTable.objects.map(\.object).filter { $0.kind == .table }),
+        list(history.filter { $0.kind == .sequence }),
+        list(history.filter { $0.kind == .function }),
+      ])
+    return (0..<rows.rowCount).compactMap { row in
+      guard let role = rows.text(row, 0),
+        let kind = SecuredObject.Kind(rawValue: rows.text(row, 1) ?? ""),
+        let name = rows.text(row, 2), let privilege = rows.text(row, 3)
+      else { return nil }
+      return (role, SecuredObject(kind, name), privilege)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+public import Postgres
+
+/// Removes the roles that `RoleMaker` made, with all that they were granted in this database.
+public struct RoleRemoval {
+  /// What was done, or would be.
+  public struct Outcome: Sendable {
+    /// The statements, in order.
+    public let statements: [String]
+    /// Roles that are gone.
+    public let removed: [String]
+    /// Roles that somebody else had made: they stay, without what they were granted here.
+    public let kept: [String]
+    /// Who owns what was theirs.
+    public let newOwner: String
+  }
+
+  /// Why it cannot be done.
+  public struct Refusal: Error, Sendable {
+    /// What cannot be done, and why.
+    public let message: String
+    /// More about it.
+    public let detail: String?
+    /// What to do.
+    public let hint: String
+  }
+
+  private let names: RoleNames
+  private let connection: Connection
+
+  /// A removal of roles with these names over `connection`.
+  public init(_ names: RoleNames, over connection: Connection) {
+    self.names = names
+    self.connection = connection
+  }
+
+  /// What `remove` would do; changes nothing.
+  ///
+  /// - Throws: `Refusal` if it would be refused.
+  public func plan() throws -> Outcome {
+    try connection.transaction(.repeatableRead, readOnly: true) {
+      try connection.executeScript(RoleDirectory.begin)
+      return try outcome()
+    }
+  }
+
+  /// Does all in one transaction. What the roles own in this database becomes the caller's.
+  ///
+  /// - Throws: `Refusal`; `PostgresError` with SQLSTATE 42501 if the caller may not.
+  public func remove() throws -> Outcome {
+    try connection.transaction {
+      try connection.executeScript(RoleDirectory.begin)
+      let outcome = try outcome()
+      for statement in outcome.statements { try connection.execute(SQL(trusted: statement)) }
+      return outcome
+    }
+  }
+
+  private func outcome() throws -> Outcome {
+    let directory = try RoleDirectory(connection, names: names)
+    let caller = directory.caller
+    let present = Role.allCases.filter { directory.roles[$0] != nil }
+    let made = present.filter { directory.roles[$0]?.isMade == true }
+    let kept = present.filter { directory.roles[$0]?.isMade != true }
+    if !present.isEmpty { try authorise(caller, directory) }
+    try refuseOtherDatabases(made.map { names.name($0) })
+
+    var statements: [String] = []
+    let list = made.map { names.name($0) }.joined(separator: ", ")
+    if !made.isEmpty {
+      if !caller.isSuperuser {
+        // Only who may act as a role takes over what is its.
+        statements += made.map {
+          "grant \(names.name($0)) to \(SQLText.identifier(caller.name))"
+        }
+      }
+      statements += [
+        "reassign owned by \(list) to \(SQLText.identifier(caller.name))",
+        "drop owned by \(list)",
+      ]
+    }
+    for role in kept { statements += release(role, directory) }
+    if !made.isEmpty { statements.append("drop role \(list)") }
+    return Outcome(
+      statements: statements, removed: made.map { names.name($0) },
+      kept: kept.map { names.name($0) }, newOwner: caller.name)
+  }
+
+  private func authorise(_ caller: RoleDirectory.Caller, _ directory: RoleDirectory) throws {
+    if let own = names.role(named: caller.name) {
+      throw Refusal(
+        message: "role \"\(caller.name)\" cannot drop the roles, because it is one of them",
+        detail: "It is the \(own.rawValue).",
+        hint: "Have a superuser run this, or the role that created them.")
+    }
+    guard caller.isSuperuser || caller.createsRoles && caller.ownsDatabase else {
+      throw PostgresError(
+        kind: .server, sqlState: "42501", message: "role \"\(caller.name)\" cannot drop the roles",
+        detail:
+          "It is no superuser, and no role with CREATEROLE that owns database \"\(directory.database)\".",
+        hint: "Have a superuser run this, or the role that created them.")
+    }
+  }
+
+  /// PostgreSQL keeps a role that something in another database depends on, and says no more than how
+  /// many.
+  private func refuseOtherDatabases(_ roles: [String]) throws {
+    let others = try connection.execute(
+      """
+      select d.datname::text, string_agg(distinct r.rolname, ', '), bool_or(s.deptype = 'o')
+        from pg_shdepend s join pg_roles r on r.oid = s.refobjid
+        join pg_database d
+          on d.oid = s.dbid or s.dbid = 0 and s.classid = 'pg_database'::regclass and s.deptype = 'o'
+                               and d.oid = s.objid
+       where s.refclassid = 'pg_authid'::regclass and r.rolname = any ($1::text[])
+         and d.datname <> current_database()
+       group by 1 order by 1
+      """, [.array(roles)])
+    guard others.rowCount > 0 else { return }
+    let details = (0..<others.rowCount).map { row in
+      let verb = others.bool(row, 2) == true ? "own objects" : "have privileges"
+      return
+        "In database \"\(others.text(row, 0) ?? "")\", they \(verb): \(others.text(row, 1) ?? "")."
+    }
+    throw Refusal(
+      message: "cannot drop the roles, because they are in use in other databases",
+      detail: details.joined(separator: " "),
+      hint:
+        "Take away there what is theirs (\"reassign owned by\", \"drop owned by\"), then repeat; give each Quake database a --prefix of its own."
+    )
+  }
+
+  /// Takes from a role that somebody else made what it was granted on our objects.
+  private func release(_ role: Role, _ directory: RoleDirectory) -> [String] {
+    let name = names.name(role)
+    let ours = Set(PrivilegeTable.objects.map(\.object))
+    let grants = directory.grants.filter { $0.grantee == name && ours.contains($0.object) }.sorted {
+      ($0.object.name, $0.privilege, $0.column ?? "")
+        < ($1.object.name, $1.privilege, $1.column ?? "")
+    }
+    let database = SQLText.identifier(directory.database)
+    let recommended = RoleSettings.recommended(for: role).settings.map(\.name)
+    return RoleStatements.list(
+      for: grants.map { grant in
+        .revoke(
+          grant.privilege, columns: grant.column.map { [SQLText.identifier($0)] } ?? [],
+          grant.object.kind == .database ? SecuredObject(.database, database) : grant.object,
+          from: name)
+      })
+      + recommended.filter { directory.roles[role]?.settings.contains($0) == true }.map {
+        "alter role \(name) in database \(database) reset \($0)"
+      }
+  }
+}

@@ -1,0 +1,120 @@
+import CommandLine
+import Glibc
+import QuakeFeed
+
+/// A value of an option in which secrets are named rather than written: `${NAME}` for an environment
+/// variable, `${file:PATH}` for what a file holds, `${credential:NAME}` for one of the credentials that
+/// systemd hands to a service.
+struct SecretText {
+  /// The value with all that it names.
+  let text: String
+  /// What it names.
+  let secrets: [String]
+
+  private static let longest = 4096
+
+  /// - Parameter place: Where the value stands, for errors: `option --feed`, or `FILE:LINE: key 'feed'`.
+  /// - Throws: `UsageError` for a name that is not set. It says the name, never a value.
+  init(_ template: String, in place: String, of command: String) throws(UsageError) {
+    var text = ""
+    var secrets: [String] = []
+    var rest = Substring(template)
+    while let start = rest.firstRange(of: "${") {
+      let name = rest[start.upperBound...].prefix { $0 != "}" }
+      guard name.endIndex < rest.endIndex else {
+        throw UsageError("\(place): a \"${\" has no \"}\"", command: command)
+      }
+      let value: String
+      do throws(Missing) {
+        value = try Self.value(of: name)
+      } catch {
+        throw UsageError("\(place): \(error.text)", command: command)
+      }
+      text += rest[..<start.lowerBound]
+      // A whole URL is not secret as a whole.
+      if !text.isEmpty || !value.contains("://") { secrets.append(value) }
+      text += value
+      rest = rest[rest.index(after: name.endIndex)...]
+    }
+    self.text = text + rest
+    self.secrets = secrets
+  }
+
+  /// A value that names no secrets.
+  init(_ text: String) {
+    self.text = text
+    secrets = []
+  }
+
+  private struct Missing: Error {
+    let text: String
+  }
+
+  private static func value(of name: Substring) throws(Missing) -> String {
+    if let path = name.removingPrefix("file:") {
+      return try contents(of: String(path), called: "the file \"\(path)\"")
+    }
+    if let credential = name.removingPrefix("credential:") {
+      guard !credential.isEmpty, !credential.contains("/"), credential != ".." else {
+        throw Missing(text: "\"\(credential)\" is not the name of a credential")
+      }
+      guard let folder = Environment.value("CREDENTIALS_DIRECTORY"), !folder.isEmpty else {
+        throw Missing(
+          text: "it names the credential \"\(credential)\", but CREDENTIALS_DIRECTORY is not set")
+      }
+      return try contents(
+        of: "\(folder)/\(credential)", called: "the credential \"\(credential)\"")
+    }
+    let isName =
+      name.first.map { $0.isLetter || $0 == "_" } == true
+      && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+    guard isName else {
+      throw Missing(text: "expected ${NAME}, ${file:PATH} or ${credential:NAME}")
+    }
+    guard let value = Environment.value(String(name)), !value.isEmpty else {
+      throw Missing(text: "the environment variable \(name) is not set")
+    }
+    return try checked(value, called: "the environment variable \(name)")
+  }
+
+  private static func contents(of path: String, called name: String) throws(Missing) -> String {
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      throw Missing(text: "could not read \(name): \(String(cString: strerror(errno)))")
+    }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw Missing(text: "\(name) is not a regular file")
+    }
+    var bytes = [UInt8](repeating: 0, count: longest + 3)
+    let count = read(file, &bytes, bytes.count)
+    guard count >= 0 else {
+      throw Missing(text: "could not read \(name): \(String(cString: strerror(errno)))")
+    }
+    var text = bytes[..<count]
+    while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
+    guard let value = String(validating: text, as: UTF8.self) else {
+      throw Missing(text: "\(name) does not hold text in UTF-8")
+    }
+    return try checked(value, called: name)
+  }
+
+  /// A line break would end the value, and a space a URL.
+  private static func checked(_ value: String, called name: String) throws(Missing) -> String {
+    guard !value.isEmpty else { throw Missing(text: "\(name) is empty") }
+    guard value.utf8.count <= longest else {
+      throw Missing(text: "\(name) has more than \(longest) bytes")
+    }
+    guard value.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+      throw Missing(text: "\(name) holds a space, a line break or another control character")
+    }
+    return value
+  }
+}
+
+extension Substring {
+  fileprivate func removingPrefix(_ prefix: String) -> Substring? {
+    hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+  }
+}

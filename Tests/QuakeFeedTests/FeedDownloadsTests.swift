@@ -1,0 +1,181 @@
+import Glibc
+import QuakeModel
+import Testing
+
+@testable import QuakeFeed
+
+/// Downloads beside each other.
+@Suite struct FeedDownloadsTests {
+  private typealias Answer = TestServer.Answer
+
+  private static let body = Array(collection(feature(), feature()).utf8)
+
+  private func downloads(_ change: (inout FeedClient.Options) -> Void = { _ in }) -> FeedDownloads {
+    var options = FeedClient.Options(version: "0")
+    change(&options)
+    return FeedDownloads(options: options, in: "/tmp")
+  }
+
+  /// Drives all until one has finished.
+  private func finish(_ download: FeedDownload, of downloads: FeedDownloads) throws {
+    var rounds = 0
+    while !download.isFinished {
+      downloads.wait(milliseconds: 1000)
+      rounds += 1
+      try #require(rounds < 100_000)
+    }
+  }
+
+  private func failure(_ download: FeedDownload) -> FeedError? {
+    do throws(FeedError) {
+      _ = try FeedContents(try download.response().body)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private static func dripping(_ path: String) throws -> TestServer {
+    try TestServer { request in
+      let begin = "HTTP/1.1 200 OK\r\n"
+      return switch request.split(separator: " ")[1] {
+      case "/headers": Answer(Array((begin + "X: ").utf8), end: .drip)
+      case "/gzip":
+        Answer(
+          Array((begin + "Content-Encoding: gzip\r\n\r\n").utf8) + [
+            0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3,
+          ], end: .drip)
+      default: Answer(Array((begin + "\r\n").utf8) + body.prefix(20), end: .drip)
+      }
+    }
+  }
+
+  @Test(arguments: ["/headers", "/body", "/gzip"])
+  func aServerThatDripsKeepsNobodyWaiting(path: String) throws {
+    let slow = try Self.dripping(path)
+    defer { slow.stop() }
+    let quick = try TestServer { _ in Answer("200 OK", headers: ["ETag: \"a\""], body: Self.body) }
+    defer { quick.stop() }
+    let downloads = downloads()
+    let first = try downloads.start(FeedURL(slow.url(path)))
+    for _ in 1...3 {
+      let second = try downloads.start(FeedURL(quick.url()))
+      try finish(second, of: downloads)
+      let response = try second.response()
+      #expect(response.etag == "\"a\"" && response.bytesReceived == Self.body.count)
+      #expect(try FeedContents(response.body).records.count == 2)
+    }
+    #expect(!first.isFinished && !downloads.isEmpty)
+    downloads.cancel(first)
+    #expect(downloads.isEmpty)
+  }
+
+  @Test(arguments: ["/headers", "/body", "/gzip"])
+  func aServerThatDripsIsGivenUp(path: String) throws {
+    let slow = try Self.dripping(path)
+    defer { slow.stop() }
+    let pace = downloads {
+      $0.rateWindowMilliseconds = 200
+      $0.stallTimeoutMilliseconds = 200
+      $0.minimumRate = 100_000
+    }
+    let late = downloads { $0.downloadTimeoutMilliseconds = 200 }
+    for (downloads, words) in [(pace, "at least 100000 a second"), (late, "the most it may take")] {
+      let download = try downloads.start(FeedURL(slow.url(path)))
+      try finish(download, of: downloads)
+      let error = try #require(failure(download))
+      #expect(error.code == .timeout)
+      // A header that never ends is silence.
+      #expect(
+        error.detail?.contains(words) == true
+          || path == "/headers" && error.detail?.contains("sent nothing") == true, "\(error)")
+    }
+    // And so is one that is read as it comes.
+    var options = FeedClient.Options(version: "0")
+    options.downloadTimeoutMilliseconds = 200
+    let client = FeedClient(options: options)
+    #expect {
+      _ = try FeedContents(try client.open(url: slow.url(path)).body)
+    } throws: { ($0 as? FeedError)?.code == .timeout }
+  }
+
+  @Test func timeInWhichNobodyLooksDoesNotCount() throws {
+    let server = try TestServer { _ in Answer("200 OK", body: Self.body) }
+    defer { server.stop() }
+    let downloads = downloads { $0.downloadTimeoutMilliseconds = 300 }
+    let download = try downloads.start(FeedURL(server.url()))
+    downloads.advance()
+    usleep(600_000)  // an import of another feed
+    try finish(download, of: downloads)
+    #expect(failure(download) == nil)
+  }
+
+  @Test func aBodyThatIsTooLongIsNotKept() throws {
+    let server = try TestServer { _ in Answer("200 OK", body: Self.body) }
+    defer { server.stop() }
+    let downloads = downloads { $0.maximumBodyBytes = Self.body.count - 1 }
+    let download = try downloads.start(FeedURL(server.url()))
+    try finish(download, of: downloads)
+    let error = try #require(failure(download))
+    #expect(error.code == .bodyTooLarge && error.kind == .badData)
+  }
+
+  @Test func whatIsTooLongWhenItIsUnpackedIsNotRead() throws {
+    var options = FeedReader.Options()
+    options.maximumBytes = 10_000
+    let bomb = try gzip(collection(feature()) + String(repeating: " ", count: 1_000_000))
+    #expect {
+      let reader = try FeedReader(source: BytesSource(bomb), name: "bomb", options: options)
+      var record = QuakeRecord()
+      while try reader.next(into: &record) != nil {}
+    } throws: { ($0 as? FeedError)?.code == .bodyTooLarge }
+  }
+
+  @Test func whatEndsBadlyHasTheBodyThatCame() throws {
+    let server = try TestServer { _ in
+      Answer("200 OK", body: Self.body, length: Self.body.count + 9)
+    }
+    defer { server.stop() }
+    let downloads = downloads()
+    let download = try downloads.start(FeedURL(server.url()))
+    try finish(download, of: downloads)
+    let spool = try #require(try download.response().spool)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 10_000, alignment: 1)
+    defer { buffer.deallocate() }
+    #expect(try spool.read(into: buffer) == Self.body.count)
+    #expect {
+      try spool.read(into: buffer)
+    } throws: { ($0 as? FeedError)?.code == .truncatedTransfer }
+    var parts = 0
+    try spool.withCompressedParts { _ in parts += 1 }
+    #expect(parts > 0)
+  }
+
+  @Test func otherAnswersAreWhatTheyAre() throws {
+    let server = try TestServer { request in
+      request.contains("If-None-Match: \"a\"")
+        ? Answer(Array("HTTP/1.1 304 Not Modified\r\n\r\n".utf8))
+        : Answer("404 Not Found", body: Array("<html>".utf8), length: 100, end: .hold)
+    }
+    defer { server.stop() }
+    let downloads = downloads()
+    let same = try downloads.start(FeedURL(server.url()), validators: FeedValidators(etag: "\"a\""))
+    try finish(same, of: downloads)
+    #expect(try same.response().isNotModified)
+    // Its body is not waited for.
+    let gone = try downloads.start(FeedURL(server.url()))
+    try finish(gone, of: downloads)
+    #expect(failure(gone)?.status == 404)
+    #expect(downloads.isEmpty)
+  }
+
+  @Test func longValidatorsAreNotKept() throws {
+    let long = String(repeating: "x", count: 1025)
+    let server = try TestServer { _ in
+      Answer("200 OK", headers: ["ETag: \"\(long)\"", "Last-Modified: \(long)"], body: Self.body)
+    }
+    defer { server.stop() }
+    let response = try FeedClient(options: .init(version: "0")).open(url: server.url())
+    #expect(response.validators == FeedValidators())
+  }
+}

@@ -1,0 +1,117 @@
+import Testing
+
+@testable import QuakeFeed
+
+/// Where a redirect may lead.
+@Suite struct RedirectTests {
+  /// 127.0.0.1 is said to be public, 127.0.0.2 private, 127.0.0.3 this machine.
+  private static func kind(_ address: String) -> AddressKind? {
+    ["127.0.0.1": .everywhere, "127.0.0.2": .privateNetwork, "127.0.0.3": .loopback][address]
+  }
+
+  private func options(trusts: Bool = false) -> FeedClient.Options {
+    var options = FeedClient.Options(version: "0")
+    options.trustsRedirects = trusts
+    options.addressKind = Self.kind
+    return options
+  }
+
+  private func failure(_ url: String, _ options: FeedClient.Options) -> FeedError? {
+    do throws(FeedError) {
+      return try FeedClient(options: options).open(url: url).status == 200
+        ? nil : FeedError(.html, "")
+    } catch {
+      return error
+    }
+  }
+
+  /// A server that all three addresses lead to. The path says where it redirects to.
+  private func server() throws -> TestServer {
+    try TestServer(address: 0) { request in
+      let path = request.split(separator: " ")[1].dropFirst()
+      guard path != "end" else { return TestServer.Answer("200 OK", body: [1]) }
+      let steps = path.split(separator: "+", maxSplits: 1)
+      let host = request.split(separator: "\r\n").first { $0.hasPrefix("Host: ") }
+      let port = host.map { $0.split(separator: ":").last ?? "" } ?? ""
+      let next = steps.count > 1 ? steps[1] : "end"
+      return TestServer.Answer(
+        "302 Found", headers: ["Location: http://\(steps[0]):\(port)/\(next)"])
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("127.0.0.1", "127.0.0.2", false), ("127.0.0.1", "127.0.0.3", false),
+      ("127.0.0.2", "127.0.0.3", false), ("127.0.0.1", "127.0.0.1", true),
+      ("127.0.0.2", "127.0.0.1", true), ("127.0.0.3", "127.0.0.3", true),
+      ("127.0.0.3", "127.0.0.1", true),
+      // Who has been led away does not come back.
+      ("127.0.0.3", "127.0.0.1+127.0.0.3", false), ("127.0.0.2", "127.0.0.1+127.0.0.2", false),
+      // By name, whatever it resolves to.
+      ("127.0.0.1", "localhost", false),
+    ])
+  func noServerLeadsNearerToThisMachineThanItIs(from: String, to: String, isFollowed: Bool) throws {
+    let server = try server()
+    defer { server.stop() }
+    let url = "http://\(from):\(server.port)/\(to)"
+    // localhost is 127.0.0.1 here: of unknown kind, unless it is told.
+    var options = options()
+    if to == "localhost" {
+      options.addressKind = {
+        $0 == "127.0.0.1" && server.requests.isEmpty ? .everywhere : .loopback
+      }
+    }
+    let error = failure(url, options)
+    #expect((error == nil) == isFollowed, "\(String(describing: error))")
+    #expect(server.requests.contains { $0.hasPrefix("GET /end") } == isFollowed)
+    if !isFollowed {
+      #expect(error?.code == .refusedRedirect && error?.kind == .unavailable)
+      #expect(
+        error?.detail?.contains("leads to an address of") == true, "\(String(describing: error))")
+    }
+    #expect(failure(url, self.options(trusts: true)) == nil)
+  }
+
+  @Test func aConnectionThatIsThereIsNoWayAround() throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = FeedClient(options: options())
+    // The first leaves a connection to 127.0.0.3 behind.
+    _ = try client.open(url: "http://127.0.0.3:\(server.port)/end")
+    #expect(throws: FeedError.self) {
+      try client.open(url: "http://127.0.0.1:\(server.port)/127.0.0.3")
+    }
+    #expect(server.requests.count { $0.hasPrefix("GET /end") } == 1)
+  }
+
+  @Test func httpsIsNotLeftForHTTP() {
+    for (urls, isRefused) in [
+      (["https://a/", "http://a/"], true), (["http://a/", "https://a/", "http://b/"], true),
+      (["http://a/", "http://b/"], false), (["http://a/", "https://b/"], false),
+      (["HTTPS://a/", "https://b/"], false),
+    ] {
+      var guarding = RedirectGuard(
+        trusts: false, usesProxy: false, reach: nil, kind: { AddressKind($0) })
+      let answers = urls.map { guarding.admits(url: $0, address: "1.1.1.1") }
+      #expect(answers.contains(false) == isRefused)
+      #expect((guarding.refusal?.contains("from https to http") == true) == isRefused)
+      var trusting = RedirectGuard(
+        trusts: true, usesProxy: false, reach: nil, kind: { AddressKind($0) })
+      let trusted = urls.map { trusting.admits(url: $0, address: "1.1.1.1") }
+      #expect(!trusted.contains(false))
+    }
+  }
+
+  @Test func throughAProxyWhatIsWrittenCounts() {
+    for (host, isAdmitted) in [
+      ("10.0.0.1", false), ("localhost", false), ("[::1]", false), ("example.org", true),
+    ] {
+      var guarding = RedirectGuard(
+        trusts: false, usesProxy: true, reach: nil, kind: { AddressKind($0) })
+      let first = guarding.admits(url: "http://example.org/", address: "127.0.0.1")
+      let connection = guarding.admits(address: "127.0.0.1")
+      let second = guarding.admits(url: "http://\(host)/", address: "127.0.0.1")
+      #expect(first && connection && second == isAdmitted)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import QuakeFeed
+
+/// When a transfer is too slow.
+@Suite struct TransferPaceTests {
+  private static let limits = TransferPace.Limits(
+    stall: 10_000, window: 30_000, minimumRate: 100, total: 600_000)
+  private static let second = 1_000_000_000
+
+  /// Seconds until it fails, if so many bytes come each second, and with what.
+  private func failure(
+    after limit: Int = 1000, _ limits: TransferPace.Limits = limits, bytes: (Int) -> Int
+  ) -> (Int, TransferPace.Failure)? {
+    var pace = TransferPace(limits)
+    var came = 0
+    for time in 1...limit {
+      came += bytes(time)
+      if let failure = pace.advance(by: Self.second, bytes: came, isConnecting: false) {
+        return (time, failure)
+      }
+    }
+    return nil
+  }
+
+  @Test func aByteASecondIsTooSlow() throws {
+    let (time, failure) = try #require(failure { _ in 1 })
+    #expect((30...32).contains(time))
+    guard case .slow(let bytes, _) = failure else {
+      Issue.record("\(failure)")
+      return
+    }
+    #expect(bytes <= 32)
+  }
+
+  @Test func whatIsJustQuickEnoughIsEndedByItsTime() throws {
+    let (time, failure) = try #require(failure { _ in 110 })
+    #expect(failure == .late && time == 600)
+  }
+
+  @Test func aPauseIsMadeUpForWithinTheWindow() {
+    // 9 s of silence, then as much as was due.
+    #expect(failure(after: 590) { $0 % 10 == 0 ? 1100 : 0 } == nil)
+  }
+
+  @Test func aGoodBeginningDoesNotHelpForEver() throws {
+    let (time, _) = try #require(failure { $0 < 10 ? 1_000_000 : 1 })
+    #expect((38...44).contains(time), "\(time)")
+  }
+
+  @Test func silenceIsAnErrorAtOnce() throws {
+    let (time, failure) = try #require(failure { $0 == 1 ? 1_000_000 : 0 })
+    #expect(failure == .stalled && time == 11)
+    #expect(try #require(self.failure { _ in 0 }).0 == 10)
+  }
+
+  @Test func whoMayBeSilentForLongMayBeSlowForAsLong() throws {
+    var limits = Self.limits
+    limits.stall = 120_000
+    #expect(try #require(failure(limits) { _ in 1 }).0 >= 120)
+  }
+
+  @Test func connectingHasALimitOfItsOwn() {
+    var pace = TransferPace(Self.limits)
+    for _ in 1...100 {
+      #expect(pace.advance(by: Self.second, bytes: 0, isConnecting: true) == nil)
+    }
+    for _ in 1...9 {
+      #expect(pace.advance(by: Self.second, bytes: 0, isConnecting: false) == nil)
+    }
+    #expect(pace.advance(by: Self.second, bytes: 0, isConnecting: false) == .stalled)
+  }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import Synchronization
+
+/// Stands between a client and a real server and changes what the server says.
+public final class LyingProxy: Sendable {
+  private let server: LyingServer
+
+  /// Changes a message of the server's, of which it is told how many of this type came before on the
+  /// connection; what it gives goes to the client in its place.
+  public typealias Lie = @Sendable (_ message: PostgresWire.Message, _ number: Int) -> [UInt8]
+
+  /// A proxy in front of the unix socket at `path`.
+  public init(to path: String, _ lie: @escaping Lie) throws {
+    server = try LyingServer { client in
+      guard let target = Self.connect(path) else { return }
+      defer { close(target) }
+      let real = PostgresWire(target)
+      guard let startup = client.receiveStartup(),
+        real.send(PostgresWire.int32(Int32(startup.count + 4)) + startup)
+      else { return }
+      let thread = BackgroundThread {
+        // Nothing of what the client says is changed.
+        while let message = client.receive(), real.send(message) {}
+        shutdown(target, Int32(SHUT_RDWR))
+      }
+      var counts: [UInt8: Int] = [:]
+      while let message = real.receive() {
+        let number = counts[message.type, default: 0]
+        counts[message.type] = number + 1
+        guard client.send(lie(message, number)) else { break }
+      }
+      shutdown(client.descriptor, Int32(SHUT_RDWR))
+      shutdown(target, Int32(SHUT_RDWR))
+      try? thread.join()
+    }
+  }
+
+  /// How libpq reaches a database through it.
+  public func conninfo(database: String) -> String {
+    // The later of two equal keywords counts.
+    server.conninfo + " dbname=\(database)"
+  }
+
+  private static func connect(_ path: String) -> Int32? {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let name = Array(path.utf8)
+    guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(descriptor, $0, length)
+      }
+    }
+    guard status == 0 else {
+      close(descriptor)
+      return nil
+    }
+    return descriptor
+  }
+}

@@ -1,0 +1,127 @@
+import Glibc
+import Synchronization
+
+/// What speaks as much of PostgreSQL's protocol as a test wants, and as wrongly.
+public final class LyingServer: Sendable {
+  /// Its port, on 127.0.0.1.
+  public let port: Int
+  private let listener: Int32
+  private let clients = Mutex<Set<Int32>>([])
+
+  /// Answers each connection by calling `script`, on a thread of its own.
+  public init(_ script: @escaping @Sendable (PostgresWire) -> Void) throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.listener = listener
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let listens = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
+          && getsockname(listener, $0, &length) == 0
+      }
+    }
+    guard listens else { throw SilentServer.Failure(code: errno) }
+    port = Int(UInt16(bigEndian: address.sin_port))
+    BackgroundThread.detach { [weak self, listener] in
+      while true {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+        guard let server = self else {
+          close(client)
+          return
+        }
+        _ = server.clients.withLock { $0.insert(client) }
+        BackgroundThread.detach { [weak server] in
+          script(PostgresWire(client))
+          _ = server?.clients.withLock { $0.remove(client) }
+          shutdown(client, Int32(SHUT_RDWR))
+          close(client)
+        }
+      }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+    for client in clients.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
+  }
+
+  /// How libpq reaches it.
+  public var conninfo: String { Self.conninfo(port) }
+
+  private static func conninfo(_ port: Int) -> String {
+    "host=127.0.0.1 port=\(port) dbname=quake user=quake sslmode=disable gssencmode=disable"
+  }
+
+  /// Lets a client in; false: it wanted something else.
+  @discardableResult
+  public static func welcome(_ wire: PostgresWire) -> Bool {
+    guard let packet = wire.receiveStartup(), packet.starts(with: [0, 3]) else { return false }
+    return wire.send(welcome)
+  }
+
+  /// What a server says to a client that it lets in.
+  public static var welcome: [UInt8] {
+    PostgresWire.Message("R", PostgresWire.int32(0)).bytes()
+      + setting("server_version", "15.0") + setting("client_encoding", "UTF8")
+      + setting("standard_conforming_strings", "on")
+      + PostgresWire.Message("K", PostgresWire.int32(1) + PostgresWire.int32(2)).bytes() + ready
+  }
+
+  /// A setting that a client is told of.
+  public static func setting(_ name: String, _ value: String) -> [UInt8] {
+    PostgresWire.Message("S", PostgresWire.text(name) + PostgresWire.text(value)).bytes()
+  }
+
+  /// The server waits for a statement.
+  public static let ready = PostgresWire.Message("Z", [0x49]).bytes()
+
+  /// The description of columns of a type.
+  public static func columns(_ count: Int, type: Int32 = 25, format: Int16 = 1) -> [UInt8] {
+    let column =
+      PostgresWire.text("c") + PostgresWire.int32(0) + PostgresWire.int16(0)
+      + PostgresWire.int32(type) + PostgresWire.int16(-1) + PostgresWire.int32(-1)
+      + PostgresWire.int16(format)
+    return PostgresWire.Message(
+      "T", PostgresWire.int16(Int16(count)) + (0..<count).flatMap { _ in column }
+    ).bytes()
+  }
+
+  /// A row of values; nil for null.
+  public static func row(_ values: [[UInt8]?]) -> [UInt8] {
+    let fields = values.flatMap { value in
+      PostgresWire.int32(value.map { Int32($0.count) } ?? -1) + (value ?? [])
+    }
+    return PostgresWire.Message("D", PostgresWire.int16(Int16(values.count)) + fields).bytes()
+  }
+
+  /// The end of a statement's result.
+  public static func complete(_ tag: String) -> [UInt8] {
+    PostgresWire.Message("C", PostgresWire.text(tag)).bytes()
+  }
+
+  /// A server that lets clients in and answers what they ask, up to a Sync, with `answer`; false from it
+  /// ends the connection.
+  public convenience init(
+    answering answer: @escaping @Sendable (_ wire: PostgresWire, _ statement: Int) -> Bool
+  ) throws {
+    try self.init { wire in
+      guard Self.welcome(wire) else { return }
+      var count = 0
+      while let message = wire.receive() {
+        // Sync, or a simple query.
+        guard message.type == 0x53 || message.type == 0x51 else { continue }
+        count += 1
+        guard answer(wire, count) else { return }
+      }
+    }
+  }
+
+  /// What comes before the result of a statement that was sent with its parameters.
+  public static let parsed =
+    PostgresWire.Message("1").bytes() + PostgresWire.Message("2").bytes()
+}

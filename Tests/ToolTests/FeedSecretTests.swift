@@ -1,0 +1,241 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Secrets in the addresses of feeds: sent to the server, and seen nowhere else.
+@Suite struct FeedSecretTests {
+  private static let secret = "hunter2hunter2"
+
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private static func server(_ status: Int = 200) throws -> ScriptedServer {
+    try ScriptedServer(status, body: Array(Feeds.collection(count: 2).utf8))
+  }
+
+  private func url(_ server: ScriptedServer, _ query: String, userInfo: String = "") -> String {
+    "http://\(userInfo)127.0.0.1:\(server.port)/all_day.geojson\(query)"
+  }
+
+  /// All texts of the tables that an address may get into.
+  private func stored() throws -> String {
+    try database.column(
+      """
+      select t from (select f::text as t from quake.feed f union all
+                     select i::text from quake.import i union all
+                     select b::text from quake.backfill b union all
+                     select r::text from quake.import_reject r union all
+                     select c::text from quake.change_transaction c) x
+      """
+    ).joined(separator: "\n")
+  }
+
+  private func expectNoSecret(_ outcome: ToolProcess.Outcome) throws {
+    #expect(!outcome.errors.contains("hunter2"), "\(outcome.errors)")
+    #expect(!outcome.lines.joined().contains("hunter2"), "\(outcome.lines)")
+    #expect(try !stored().contains("hunter2"))
+  }
+
+  private static let queries = [
+    ("?token=\(secret)&minmagnitude=2.5", "?token=***&minmagnitude=2.5"),
+    ("?\(secret)", "?***"), ("?format=geojson&api_key=\(secret)", "?format=geojson&api_key=***"),
+  ]
+
+  @Test(arguments: queries)
+  func theQueryOfAPolledFeedIsMasked(query: String, shown: String) throws {
+    let server = try Self.server()
+    let outcome = try Tools.run(
+      "quake-ingest",
+      ["run", "--once", "--verbose", "--log-format", "json"] + database.option
+        + ["--feed", url(server, query, userInfo: "me:\(Self.secret)@")])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(server.requests.map(\.target) == ["/all_day.geojson" + query])
+    #expect(server.requests.first?.headers["authorization"]?.hasPrefix("Basic ") == true)
+    try expectNoSecret(outcome)
+    for column in ["select url from quake.feed", "select source from quake.import"] {
+      #expect(try database.value(column) == url(server, shown))
+    }
+    let status = try Tools.run("quake-admin", ["status", "--json"] + database.option)
+    try expectNoSecret(status)
+  }
+
+  @Test func soItIsInErrorsAndInImports() throws {
+    let query = Self.queries[0]
+    let bad = try Self.server(404)
+    for arguments in [
+      ["run", "--once", "--feed"], ["import", "--json"], ["import", "--dry-run"],
+    ] {
+      for server in [bad, try Self.server()] {
+        let outcome = try Tools.run(
+          "quake-ingest", arguments + [url(server, query.0)] + database.option)
+        #expect(outcome.status == (server === bad ? 69 : 0), "\(outcome.errors)")
+        try expectNoSecret(outcome)
+        let said = outcome.errors + outcome.lines.joined()
+        #expect(
+          said.contains(url(server, query.1)) || server !== bad && !arguments.contains("--json"),
+          "\(said)")
+      }
+    }
+    // Where no address belongs.
+    let misplaced = try Tools.run("quake-ingest", ["run", url(bad, query.0)] + database.option)
+    #expect(misplaced.status == 64 && misplaced.errors.contains("unexpected argument 'http://...'"))
+    try expectNoSecret(misplaced)
+    for text in [
+      "http:///me:\(Self.secret)@h/x", "http:/me:\(Self.secret)@h/x", "ftp://me:\(Self.secret)@h/x",
+      "me:\(Self.secret)@h/x.geojson", "http://me:\(Self.secret)/x?a=\(Self.secret)",
+    ] {
+      for arguments in [["run", "--once", "--feed"], ["import"]] {
+        let outcome = try Tools.run("quake-ingest", arguments + [text] + database.option)
+        #expect(outcome.status != 0)
+        try expectNoSecret(outcome)
+      }
+    }
+  }
+
+  @Test func twoTokensAreOneFeedUnderOneNameAndTwoUnderTwo() throws {
+    let server = try Self.server()
+    let other = "http://127.0.0.1:\(server.port)/all_week.geojson?token=\(Self.secret)2"
+    let both = try Tools.run(
+      "quake-ingest",
+      ["run", "--once", "--feed", url(server, "?token=\(Self.secret)"), "--feed", other]
+        + database.option)
+    #expect(both.status == 0, "\(both.errors)")
+    #expect(
+      try database.column("select name from quake.feed order by 1") == ["all_day", "all_week"])
+    let same = try Tools.run(
+      "quake-ingest",
+      ["run", "--once", "--feed", url(server, "?token=a"), "--feed", url(server, "?token=b")]
+        + database.option)
+    #expect(same.status == 64 && same.errors.contains("two feeds are called \"all_day\""))
+    // A new token is no new feed.
+    let changed = try ScriptedServer { request, client in
+      client.answer(
+        request.headers["if-none-match"] == "\"v\"" ? 304 : 200, ["ETag: \"v\""],
+        request.headers["if-none-match"] == "\"v\"" ? "" : Feeds.collection(count: 2))
+    }
+    for token in ["a", "b"] {
+      let outcome = try Tools.run(
+        "quake-ingest",
+        ["run", "--once", "--feed", url(changed, "?token=\(token)")] + database.option)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+    #expect(changed.requests.map { $0.headers["if-none-match"] } == [nil, "\"v\""])
+  }
+
+  // MARK: Where secrets come from
+
+  @Test func secretsComeFromTheEnvironmentAndFromFiles() throws {
+    let file = try folder.write("token", "\(Self.secret)\n")
+    let environment = ["TOKEN": Self.secret, "CREDENTIALS_DIRECTORY": folder.path]
+    for name in ["${TOKEN}", "${file:\(file)}", "${credential:token}"] {
+      let server = try Self.server()
+      let expected = "/all_day.geojson?token=\(Self.secret)&limit=5"
+      let feed = url(server, "?token=\(name)&limit=5")
+      let config = try folder.write("q.conf", "feed = \(feed)\n")
+      for arguments in [
+        ["run", "--once", "--feed", feed], ["run", "--once", "--config", config], ["import", feed],
+      ] {
+        let outcome = try Tools.run(
+          "quake-ingest", arguments + database.option, environment: environment)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(server.requests.last?.target == expected)
+        // What only names a secret is no reason to warn.
+        #expect(!outcome.errors.contains("others can read it"), "\(outcome.errors)")
+        try expectNoSecret(outcome)
+        #expect(
+          try database.value("select source from quake.import order by id desc limit 1")
+            == url(server, "?token=***&limit=5"))
+      }
+    }
+    // Elsewhere in an address, and all of it.
+    let server = try Self.server()
+    let path = "http://127.0.0.1:\(server.port)/${TOKEN}/all_day.geojson"
+    let whole = ["ALL": url(server, "?token=\(Self.secret)"), "TOKEN": Self.secret]
+    for (feed, shown) in [
+      (path, "http://127.0.0.1:\(server.port)/***/all_day.geojson"),
+      ("${ALL}", url(server, "?token=***")),
+    ] {
+      let outcome = try Tools.run(
+        "quake-ingest", ["import", feed] + database.option, environment: whole)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      try expectNoSecret(outcome)
+      #expect(
+        try database.value("select source from quake.import order by id desc limit 1") == shown)
+    }
+    #expect(server.requests.map(\.target).first == "/\(Self.secret)/all_day.geojson")
+  }
+
+  @Test func aNameThatIsNotSetIsAUsageErrorThatSaysIt() throws {
+    let empty = try folder.write("empty", "\n")
+    let broken = try folder.write("broken", "\(Self.secret)\n\(Self.secret)\n")
+    for (name, words) in [
+      ("${NOBODY}", "the environment variable NOBODY is not set"),
+      ("${file:/nowhere/x}", "could not read the file \"/nowhere/x\""),
+      ("${file:\(empty)}", "is empty"), ("${file:\(broken)}", "holds a space, a line break"),
+      ("${file:\(folder.path)}", "is not a regular file"),
+      ("${credential:x}", "CREDENTIALS_DIRECTORY is not set"),
+      ("${credential:../x}", "is not the name of a credential"),
+      ("${a-b}", "expected ${NAME}"), ("${NOBODY", "has no \"}\""),
+    ] {
+      let feed = "http://127.0.0.1:1/all_day.geojson?token=\(name)"
+      let config = try folder.write("q.conf", "once = yes\nfeed = \(feed)\n")
+      for (arguments, place) in [
+        (["run", "--once", "--feed", feed], "option --feed"),
+        (["run", "--config", config], "q.conf:2: key 'feed'"), (["import", feed], "argument"),
+        (
+          ["backfill", "--from", "2020-01-01", "--to", "2020-01-02", "--url", feed], "option --url"
+        ),
+      ] {
+        let outcome = try Tools.run("quake-ingest", arguments + database.option)
+        #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+        #expect(outcome.errors.contains(words), "\(outcome.errors)")
+        #expect(outcome.errors.contains(place + ": "), "\(outcome.errors)")
+        #expect(!outcome.errors.contains("hunter2"))
+      }
+    }
+  }
+
+  // MARK: Who else may see them
+
+  @Test func theListOfProcessesDoesNotShowThem() throws {
+    let asked = Flag()
+    let server = try ScriptedServer { _, client in
+      asked.raise()
+      client.hold()
+    }
+    let secret = url(server, "?token=\(Self.secret)")
+    for arguments in [
+      ["run", "--feed", secret + "@5m"], ["run", "--feed=" + secret], ["import", secret],
+      ["import", url(server, "", userInfo: "me:\(Self.secret)@")],
+    ] {
+      let run = try Tools.start("quake-ingest", arguments + database.option)
+      try asked.wait()
+      let line = try String(contentsOfFile: "/proc/\(run.pid)/cmdline", encoding: .utf8)
+      #expect(line.contains("quake-ingest") && !line.contains("hunter2"), "\(line)")
+      run.signal(SIGTERM)
+      _ = try run.exit(within: .seconds(20))
+    }
+  }
+
+  @Test func aConfigurationFileThatOthersCanReadIsWarnedOf() throws {
+    let warning = "holds a password or a token of a feed (line 2), and others can read it"
+    for (feed, permissions, isWarned) in [
+      ("http://127.0.0.1:1/all_day.geojson?token=\(Self.secret)@5m", 0o644, true),
+      ("http://me:\(Self.secret)@127.0.0.1:1/all_day.geojson", 0o604, true),
+      ("http://127.0.0.1:1/all_day.geojson?token=\(Self.secret)", 0o600, false),
+      ("http://127.0.0.1:1/all_day.geojson?minmagnitude=5", 0o644, false),
+    ] {
+      let file = try folder.write("q.conf", "once = yes\nfeed = \(feed)\n")
+      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
+      let outcome = try Tools.run("quake-ingest", ["run", "--config", file] + database.option)
+      #expect(outcome.status == 69, "\(outcome.errors)")
+      #expect(outcome.errors.contains(warning) == isWarned, "\(feed): \(outcome.errors)")
+      #expect(!outcome.errors.contains("hunter2"))
+    }
+  }
+}

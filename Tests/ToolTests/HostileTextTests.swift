@@ -1,0 +1,148 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What feeds, writers and the server say, wherever a tool prints it.
+@Suite struct HostileTextTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  /// Ends a line, clears the screen in two ways, turns the order round, says something unseen.
+  private static let hostile =
+    "a\nb\u{1B}[2J\u{9B}2J\u{7F}\u{202E}evil\u{2066}\u{200B}\u{FEFF}\u{2028}\u{E0041}\u{F8FF}é"
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  /// Whether there is nothing in it but what is printed, and ends of lines.
+  private func isHarmless(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .control: scalar == "\n"
+      case .format, .privateUse, .lineSeparator, .paragraphSeparator: false
+      default: true
+      }
+    }
+  }
+
+  private func quoted(_ text: String) -> String { "$q$\(text)$q$" }
+
+  private func fill() throws {
+    let hostile = quoted(Self.hostile)
+    try database.psql(
+      """
+      set application_name = 'evil';
+      set quake.author = \(hostile); set quake.context = \(hostile);
+      insert into quake.quake (code, net, source, type, place, title, url, time)
+        values (\(hostile), \(hostile), \(hostile), \(hostile), \(hostile), \(hostile), \(hostile),
+                now());
+      update quake.quake set place = place || 'x', title = title || 'y';
+      insert into quake.watcher (name, token) values (\(hostile), 0);
+      insert into quake.feed (name, url, every, next_due, polled_at, error)
+        values (\(hostile), 'http://127.0.0.1/', '1 min', now(), now(), \(hostile));
+      """)
+  }
+
+  @Test func nothingThatIsPrintedSteersATerminal() throws {
+    try fill()
+    let commands: [[String]] = [
+      ["quake-watch", "--from-start", "--no-follow"],
+      ["quake-watch", "--snapshot", "--no-follow"],
+      ["quake-watch", "--from-start", "--no-follow", "--exec", "exit 1"],
+      ["quake-watch", "--from-start", "--no-follow", "--exec", "exit 1", "--log-format", "json"],
+      ["quake-watch", "--no-follow", "--state", folder.path + "/" + Self.hostile + "/no"],
+      ["quake-query", "list"], ["quake-query", "history"], ["quake-query", "history", "--codes"],
+      ["quake-query", "history", "--transactions"], ["quake-query", "diff", "0"],
+      ["quake-query", "versions", Self.hostile], ["quake-query", "show", Self.hostile],
+      ["quake-query", "show", Self.hostile + "?"], ["quake-query", Self.hostile],
+      ["quake-admin", "status"], ["quake-admin", "status", "--prometheus"],
+      ["quake-admin", "status", "--feed", Self.hostile + "?", "--log-format", "json"],
+      ["quake-admin", "watchers"], ["quake-admin", "watchers", "--remove", Self.hostile + "?"],
+      ["quake-admin", "history", "purge", "--before", "1s", "--dry-run"],
+      ["quake-admin", "refresh", Self.hostile, "--timeout", "1ms"],
+      ["quake-ingest", "import", folder.path + "/" + Self.hostile],
+      ["quake-ingest", "import", folder.path + "/" + Self.hostile, "--log-format", "json"],
+    ]
+    for command in commands {
+      let outcome = try Tools.run(command[0], Array(command.dropFirst()) + database.option)
+      #expect(outcome.status >= 0, "\(command)")
+      #expect(!(outcome.output + outcome.errors).isEmpty, "\(command)")
+      #expect(isHarmless(outcome.output), "\(command): \(outcome.output.debugDescription)")
+      #expect(isHarmless(outcome.errors), "\(command): \(outcome.errors.debugDescription)")
+    }
+  }
+
+  @Test func jsonGivesTheSameTextBack() throws {
+    try fill()
+    for command in [
+      ["quake-watch", "--from-start", "--no-follow", "--json"],
+      ["quake-query", "history", "--json"], ["quake-query", "list", "--json"],
+    ] {
+      let outcome = try Tools.run(command[0], Array(command.dropFirst()) + database.option)
+      #expect(outcome.status == 0 && isHarmless(outcome.output), "\(command)")
+      let line = try JSONLine(try #require(outcome.lines.first))
+      #expect(line.string("code") == Self.hostile, "\(command)")
+      if let new = line["new"] { #expect(new.string("place") == Self.hostile) }
+      if let transaction = line["transaction"] {
+        #expect(transaction.string("author") == Self.hostile)
+      }
+    }
+    let status = try Tools.run("quake-admin", ["status", "--json"] + database.option)
+    #expect(isHarmless(status.output))
+    let feed = try #require(try JSONLine(status.lines[0]).objects("feeds")?.first)
+    #expect(feed.string("name") == Self.hostile && feed.string("error") == Self.hostile)
+  }
+
+  @Test func variablesOfCommandsAreOneLine() throws {
+    try fill()
+    let outcome = try Tools.run(
+      "quake-watch",
+      [
+        "--from-start", "--no-follow", "--limit", "1", "--exec",
+        "printf '%s|%s|' \"$QUAKE_CODE\" \"$QUAKE_PLACE\"",
+      ] + database.option)
+    #expect(outcome.status == 0)
+    #expect(isHarmless(outcome.output) && !outcome.output.contains("\n"))
+    let value =
+      "a b\u{FFFD}[2J\u{FFFD}2J\u{FFFD}\u{FFFD}evil\u{FFFD}\u{FFFD}\u{FFFD} \u{FFFD}\u{FFFD}é"
+    #expect(outcome.output == "\(value)|\(value)|")
+  }
+
+  /// The author is what the writer says, the role what the server knows.
+  @Test func whoDisagreesIsNamed() throws {
+    try database.psql(
+      """
+      set application_name = 'by hand';
+      insert into quake.quake (code, time, place) values ('a', '2024-05-06', 'P');
+      set quake.author = 'quake';
+      update quake.quake set place = 'Q';
+      set quake.author = 'ada';
+      update quake.quake set place = 'R';
+      """)
+    for command in ["quake-watch --from-start --no-follow", "quake-query history"] {
+      let words = command.split(separator: " ").map(String.init)
+      let lines = try Tools.run(words[0], Array(words.dropFirst()) + database.option).lines
+      #expect(lines.count == 3)
+      #expect(lines[0].hasSuffix("  by quake (by hand)"))
+      #expect(lines[1].hasSuffix("  by quake"))
+      #expect(lines[2].hasSuffix("  by ada (role quake)"))
+    }
+  }
+
+  /// A command whose environment is longer than the system allows is not run, and that is said.
+  @Test func anEnvironmentThatIsTooLongIsSaid() throws {
+    try database.psql(
+      "insert into quake.quake (code, time, place) values ('a', now(), repeat('p', 5000));")
+    // The smallest limit that there is, 128 KiB, with a stack as small: the watcher's own fits.
+    let outcome = try Tools.shell(
+      """
+      ulimit -s 512
+      LONG=$(head -c 126000 /dev/zero | tr '\\0' x); export LONG
+      exec quake-watch --from-start --no-follow --exec true --database '\(database.conninfo)'
+      """)
+    #expect(outcome.status == 1, "\(outcome.errors)")
+    #expect(outcome.errors.contains("longer than the system allows"), "\(outcome.errors)")
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What others may have put where the tools keep their files.
+@Suite struct PlantedFileTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    try database.psql("insert into quake.quake (code, time) values ('a', now());")
+  }
+
+  private func watch(_ state: String) throws -> ToolProcess.Outcome {
+    try Tools.run(
+      "quake-watch", database.option + ["--from-start", "--no-follow", "--state", state])
+  }
+
+  private func files() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+  }
+
+  /// The name of the temporary file once was that of the file and the number of the process: who knew
+  /// both had the watcher write where a link led.
+  @Test func aTemporaryNameCannotBePlanted() throws {
+    let target = try folder.write("target", "precious")
+    let state = folder.path + "/state"
+    // A shell plants the names, and becomes the watcher, so that its process has their number.
+    let tool = try Tools.startShell(
+      """
+      ln -s '\(target)' "\(state).$$.new"
+      ln '\(target)' "\(state).$$" 
+      exec quake-watch \(["--from-start", "--no-follow", "--state", state, "--database", "'\(database.conninfo)'"].joined(separator: " "))
+      """)
+    let planted = "state.\(tool.pid)"
+    let outcome = try tool.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
+    #expect(try files() == ["state", "target", planted, planted + ".new"].sorted())
+    let kept = try String(contentsOfFile: state, encoding: .utf8)
+    #expect(kept.hasPrefix("1."))
+  }
+
+  /// A link in the file's own place is replaced, not followed.
+  @Test(arguments: ["soft", "hard"])
+  func aLinkInItsPlaceIsReplaced(_ kind: String) throws {
+    let target = try folder.write("target", "0\n")
+    let state = folder.path + "/state"
+    if kind == "soft" {
+      try FileManager.default.createSymbolicLink(atPath: state, withDestinationPath: target)
+    } else {
+      #expect(link(target, state) == 0)
+    }
+    let outcome = try watch(state)
+    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
+    #expect(try String(contentsOfFile: target, encoding: .utf8) == "0\n")
+    #expect(try String(contentsOfFile: state, encoding: .utf8).hasPrefix("1."))
+    #expect(try files() == ["state", "target"])
+  }
+
+  /// A named pipe would be waited for until somebody writes to it.
+  @Test func whatIsNoFileIsRefused() throws {
+    let pipe = folder.path + "/pipe"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for place in [pipe, folder.path, "/dev/null"] {
+      let outcome = try watch(place)
+      #expect(outcome.status == 1, "\(outcome.errors)")
+      #expect(outcome.errors.contains("not a regular file"), "\(outcome.errors)")
+      let status = try Tools.run(
+        "quake-admin", ["status", "--prometheus", "--output", place] + database.option)
+      #expect(status.status == 1 && status.errors.contains("not a regular file"))
+    }
+    var there = stat()
+    #expect(stat(pipe, &there) == 0 && there.st_mode & S_IFMT == S_IFIFO)
+    #expect(try files() == ["pipe"])
+  }
+
+  /// In a folder like /tmp, where anybody may have been before.
+  @Test(.enabled(if: geteuid() == 0))
+  func aStrangersFileInAnOpenFolderIsNotBelieved() throws {
+    let open = folder.path + "/open"
+    try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+    #expect(chmod(open, 0o1777) == 0)
+    let state = open + "/state"
+    try Data("0\n".utf8).write(to: URL(fileURLWithPath: state))
+    #expect(chown(state, 65534, 65534) == 0)
+    let outcome = try watch(state)
+    #expect(outcome.status == 1 && outcome.output.isEmpty)
+    #expect(outcome.errors.contains("another user"), "\(outcome.errors)")
+    // A stranger's link to a file of our own is one, too.
+    let own = try folder.write("own", "0\n")
+    unlink(state)
+    #expect(symlink(own, state) == 0 && lchown(state, 65534, 65534) == 0)
+    let link = try watch(state)
+    #expect(link.status == 1 && link.output.isEmpty)
+    // In a folder that is not open the same file is the administrator's own affair.
+    unlink(state)
+    try Data("0\n".utf8).write(to: URL(fileURLWithPath: state))
+    #expect(chown(state, 65534, 65534) == 0 && chmod(open, 0o755) == 0)
+    #expect(try watch(state).lines.count == 1)
+  }
+
+  /// The file is as readable as the caller's umask has it.
+  @Test func outputsAreShared() throws {
+    let file = folder.path + "/quake.prom"
+    let outcome = try Tools.shell(
+      "umask 027; quake-admin status --prometheus --output '\(file)' -d '\(database.conninfo)'")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    var there = stat()
+    #expect(stat(file, &there) == 0 && there.st_mode & 0o777 == 0o640)
+    #expect(try files() == ["quake.prom"])
+  }
+
+  /// A feed's body is kept where TMPDIR says, without a name, and what is wrong with that is said.
+  @Test func temporaryFilesAreWhereTheyShouldBe() throws {
+    let server = try ScriptedServer(200, body: Array(Feeds.collection(count: 2).utf8))
+    // What is polled is judged, and what is judged may have to be kept.
+    let poll = ["run", "--once", "--feed", server.url] + database.option
+    let missing = folder.path + "/missing"
+    let failed = try Tools.run("quake-ingest", poll, environment: ["TMPDIR": missing])
+    #expect(failed.status != 0)
+    #expect(failed.errors.contains(missing) && failed.errors.contains("TMPDIR"), "\(failed.errors)")
+    let own = folder.path + "/own"
+    try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
+    let done = try Tools.run("quake-ingest", poll, environment: ["TMPDIR": own])
+    #expect(done.status == 0, "\(done.errors)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: own).isEmpty)
+  }
+}

@@ -1,0 +1,353 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `quake-admin roles`, and each tool over a connection of the role that it is for.
+@Suite(.serialized) struct RolesTests {
+  private static let roles = [
+    "owner", "writer", "editor", "reader", "watcher", "purger", "monitor",
+  ]
+
+  /// A database whose roles `quake-admin roles create` has made.
+  private final class Scene {
+    let database: TestDatabase
+    let folder: TemporaryFolder
+    var prefix: String { database.name + "_" }
+
+    init(other: Bool = false, creates: Bool = true, _ arguments: [String] = []) throws {
+      database = try TestDatabase(on: other ? TestServer.other ?? .shared : .shared)
+      folder = try TemporaryFolder()
+      if creates {
+        let outcome = try roles(["create"] + arguments)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+      }
+    }
+
+    deinit { _ = try? roles(["drop", "--yes"]) }
+
+    func roles(
+      _ arguments: [String], as role: String? = nil, environment: [String: String] = [:]
+    ) throws -> ToolProcess.Outcome {
+      try Tools.run(
+        "quake-admin",
+        ["roles"] + arguments + ["--prefix", prefix, "--database", conninfo(role)],
+        environment: environment)
+    }
+
+    func conninfo(_ role: String?) -> String {
+      database.conninfo + (role.map { " user=\(prefix)\($0)" } ?? "")
+    }
+
+    /// Runs a tool as a role.
+    func run(_ role: String, _ tool: String, _ arguments: [String]) throws -> ToolProcess.Outcome {
+      try Tools.run(tool, arguments + ["--database", conninfo(role)])
+    }
+  }
+
+  /// Where there is a second server, on that, too.
+  private static let servers = TestServer.other == nil ? [false] : [false, true]
+
+  private func expect(
+    _ status: Int32, _ outcome: ToolProcess.Outcome,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(
+      outcome.status == status, "\(outcome.errors)\(outcome.output)", sourceLocation: sourceLocation
+    )
+  }
+
+  // MARK: - The tools as their roles
+
+  @Test(arguments: servers) func theOwnerMigratesAndTheOthersDoNot(_ other: Bool) throws {
+    let scene = try Scene(other: other)
+    expect(0, try scene.run("owner", "quake-admin", ["migrate"]))
+    expect(0, try scene.run("owner", "quake-admin", ["roles", "check", "--prefix", scene.prefix]))
+    // An older schema: only the owner brings it up to date.
+    let empty = try TestDatabase(migrated: false, on: other ? TestServer.other ?? .shared : .shared)
+    try empty.connect().run(
+      "grant create, connect on database \(empty.name) to \(scene.prefix)owner")
+    expect(
+      77,
+      try Tools.run(
+        "quake-admin", ["migrate", "-d", empty.conninfo + " user=\(scene.prefix)writer"]))
+    expect(
+      0,
+      try Tools.run(
+        "quake-admin", ["migrate", "-d", empty.conninfo + " user=\(scene.prefix)owner"]))
+    try empty.connect().run("drop owned by \(scene.prefix)owner cascade")
+  }
+
+  @Test(arguments: servers) func theWriterImportsPollsReplaysAndDecides(_ other: Bool) throws {
+    let scene = try Scene(other: other, ["--writer-purges"])
+    let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
+    expect(
+      0,
+      try scene.run(
+        "writer", "quake-ingest", ["import", "--jobs", "2", "--commit-every", "10", file]))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", "--dry-run", file]))
+
+    // What is bad goes to the quarantine, and it decides on it; rejects are recorded.
+    let bad = try ScriptedServer(200, body: Array(Feeds.collection(count: 0).utf8))
+    expect(65, try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]))
+    expect(0, try scene.run("writer", "quake-admin", ["imports", "--quarantined"]))
+    let number = try scene.database.value(
+      "select max(id) from quake.import where quarantined_at is not null")
+    expect(0, try scene.run("writer", "quake-admin", ["imports", "body", number]))
+    expect(0, try scene.run("writer", "quake-admin", ["imports", "discard", number]))
+    expect(65, try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]))
+    let second = try scene.database.value(
+      "select max(id) from quake.import where quarantined_at is not null")
+    expect(0, try scene.run("writer", "quake-admin", ["imports", "apply", second]))
+
+    // Files and windows of the past, and dated snapshots.
+    let past = try TemporaryFolder()
+    try past.write("all_day_2026-08-15T0040Z.geojson", Feeds.collection(count: 5))
+    expect(0, try scene.run("writer", "quake-ingest", ["backfill", past.path]))
+    expect(0, try scene.run("writer", "quake-ingest", ["backfill", past.path, "--restart"]))
+    expect(0, try scene.run("writer", "quake-ingest", ["replay", past.path]))
+    let service = try SimulatedService(["--events", "200"])
+    expect(
+      0,
+      try scene.run(
+        "writer", "quake-ingest",
+        ["backfill", "--url", service.base, "--from", "2020-01-01", "--to", "2020-01-03"]
+          + ["--rate", "100"]))
+
+    // A worker that purges, answers requests of a reader, and is seen by the monitor.
+    let features = [Feeds.feature("us1"), Feeds.feature("us2", magnitude: "99")]
+    let feed = try ScriptedServer(200, body: Array(Feeds.collection(features).utf8))
+    let worker = try Tools.start(
+      "quake-ingest",
+      [
+        "run", "--feed", "\(feed.url)@1h", "--refresh-interval", "0s", "--force", "--no-migrate",
+        "--keep-history", "90d", "--database", scene.conninfo("writer"),
+      ])
+    try worker.waitForError("2 seen")
+    #expect(try scene.database.value("select count(*) from quake.import_reject") != "0")
+    expect(0, try scene.run("reader", "quake-admin", ["refresh"]))
+    let status = try scene.run("monitor", "quake-admin", ["status"])
+    #expect([0, 1].contains(status.status) && status.output.contains("quake-ingest, session"))
+    #expect(try scene.run("monitor", "quake-admin", ["status", "--json", "-q"]).lines.count == 1)
+    worker.signal(SIGTERM)
+    let ended = try worker.exit()
+    #expect(ended.status == 0, "\(ended.errors)")
+    #expect(!ended.errors.contains("permission denied"), "\(ended.errors)")
+    // It was the writer's doing.
+    #expect(
+      try scene.database.column("select distinct database_user from quake.change_transaction")
+        == ["\(scene.prefix)writer"])
+  }
+
+  @Test(arguments: servers) func readersWatchersAndThePurgerDoWhatTheyAreFor(_ other: Bool) throws {
+    let scene = try Scene(other: other)
+    let file = try scene.folder.write("a.geojson", Feeds.collection(count: 3))
+    let revised = try scene.folder.write(
+      "b.geojson", Feeds.collection(count: 3, magnitude: "4", generated: 1_700_000_200_000))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", revised]))
+
+    // Reading.
+    for role in ["reader", "watcher", "editor"] {
+      let watch = try scene.run(role, "quake-watch", ["--from-start", "--no-follow", "--json"])
+      expect(0, watch)
+      #expect(watch.lines.count == 6, "\(role)")
+      expect(0, try scene.run(role, "quake-watch", ["--snapshot", "--no-follow"]))
+      for arguments in [
+        ["list"], ["show", "us1"], ["versions", "us1"], ["history"],
+        ["diff", "0", try scene.database.value("select quake.latest_token()")],
+        ["list", "--as-of", "2026-01-01"],
+      ] { expect(0, try scene.run(role, "quake-query", arguments)) }
+      expect(0, try scene.run(role, "quake-admin", ["watchers"]))
+      expect(0, try scene.run(role, "quake-admin", ["imports"]))
+    }
+    // And nothing else.
+    for (role, tool, arguments) in [
+      ("reader", "quake-ingest", ["import", file]), ("watcher", "quake-ingest", ["import", file]),
+      ("monitor", "quake-ingest", ["import", file]), ("purger", "quake-ingest", ["import", file]),
+      ("reader", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"]),
+      ("reader", "quake-admin", ["history", "purge", "--before", "1s"]),
+      ("writer", "quake-admin", ["history", "purge", "--before", "1s"]),
+      ("monitor", "quake-query", ["list"]),
+    ] { expect(77, try scene.run(role, tool, arguments)) }
+
+    // A cursor of one's own.
+    let named = try scene.run(
+      "watcher", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"])
+    expect(0, named)
+    #expect(named.lines.count == 6)
+    expect(0, try scene.run("watcher", "quake-watch", ["--name", "mine", "--no-follow"]))
+    expect(77, try scene.run("watcher", "quake-admin", ["watchers", "--remove", "mine"]))
+    expect(77, try scene.run("monitor", "quake-admin", ["watchers", "--remove", "mine"]))
+
+    // The purger.
+    for arguments in [["--dry-run"], []] {
+      expect(
+        0,
+        try scene.run("purger", "quake-admin", ["history", "purge", "--before", "0s"] + arguments)
+      )
+    }
+    #expect(try scene.database.count("quake.quake_version") == 3)
+    expect(0, try scene.run("purger", "quake-admin", ["watchers", "--remove", "mine"]))
+    expect(0, try scene.run("monitor", "quake-admin", ["status"]))
+  }
+
+  // MARK: - The command
+
+  @Test func createSaysWhatItDoesAndRepeatsNothing() throws {
+    let scene = try Scene(creates: false)
+    let planned = try scene.roles(["create", "--dry-run"])
+    expect(0, planned)
+    #expect(planned.lines.first == "begin;" && planned.lines.last == "commit;")
+    #expect(planned.lines.contains("create role \(scene.prefix)reader login;"))
+    let count = "select count(*) from pg_roles where rolname like '\(scene.prefix)%'"
+    #expect(try scene.database.value(count) == "0")
+    // The script does what the command does.
+    try scene.database.psql(planned.output)
+    #expect(try scene.database.value(count) == "7")
+    expect(0, try scene.roles(["check"]))
+    #expect(try scene.roles(["create"]).lines == ["the roles are as they should be"])
+    #expect(try scene.roles(["create", "--dry-run"]).lines == ["-- nothing to do"])
+    expect(0, try scene.roles(["drop", "--yes"]))
+
+    let made = try scene.roles(["create"])
+    expect(0, made)
+    #expect(made.lines.prefix(7) == Self.roles.map { "created role \(scene.prefix)\($0)" }[...])
+  }
+
+  @Test func checkEndsWithStatus1AndNamesWhatDiffers() throws {
+    let scene = try Scene()
+    let well = try scene.roles(["check"])
+    expect(0, well)
+    #expect(well.lines == ["the roles are as they should be"])
+    try scene.database.connect().run(
+      "grant update on quake.quake_version to \(scene.prefix)reader",
+      "revoke select on quake.quake from \(scene.prefix)reader")
+    let outcome = try scene.roles(["check"])
+    expect(1, outcome)
+    #expect(
+      outcome.lines == [
+        "too few: role \(scene.prefix)reader lacks SELECT on table quake.quake",
+        "too many: role \(scene.prefix)reader has UPDATE on table quake.quake_version",
+      ])
+    let lines = try scene.roles(["check", "--json", "-q"]).lines.map { try JSONLine($0) }
+    #expect(lines.map { $0.string("item") } == ["SELECT", "UPDATE"])
+    #expect(
+      lines[1].string("statement")
+        == "revoke update on table quake.quake_version from \(scene.prefix)reader")
+    #expect(lines[1].keys == ["kind", "role", "object", "item", "text", "statement"])
+    // Whoever may read the schema may look.
+    expect(1, try scene.roles(["check"], as: "monitor"))
+    expect(0, try scene.roles(["create"]))
+    expect(0, try scene.roles(["check"]))
+  }
+
+  @Test func passwordsComeFromFilesAndAreNeverShown() throws {
+    let scene = try Scene(creates: false)
+    let folder = try TemporaryFolder()
+    try folder.write("reader", "correct horse\n")
+    try folder.write("something-else", "x")
+    let file = try scene.folder.write("w", "battery stäple\r\n")
+    let arguments = ["create", "--passwords", folder.path, "--password-file", "writer=\(file)"]
+    for more in [["--dry-run"], ["--verbose"]] {
+      let outcome = try scene.roles(arguments + more)
+      expect(0, outcome)
+      for secret in ["correct", "battery", "SCRAM"] {
+        #expect(!(outcome.output + outcome.errors).contains(secret), "\(secret)")
+      }
+    }
+    #expect(
+      try scene.database.column(
+        """
+        select rolname from pg_authid where rolname like '\(scene.prefix)%'
+           and rolpassword like 'SCRAM-SHA-256$%' order by 1
+        """) == ["\(scene.prefix)reader", "\(scene.prefix)writer"])
+
+    // What is no password.
+    let empty = try scene.folder.write("empty", "\n")
+    let long = try scene.folder.write("long", String(repeating: "x", count: 1001))
+    let odd = try scene.folder.write("odd", [0x61, 0x00, 0x62])
+    for (value, words) in [
+      ("writer=\(empty)", "is empty"), ("writer=\(long)", "does not hold a password"),
+      ("writer=\(odd)", "does not hold a password"), ("writer=/nonexistent", "could not read"),
+      ("king=\(file)", "expected ROLE=FILE"), ("writer", "expected ROLE=FILE"),
+    ] {
+      let outcome = try scene.roles(["create", "--password-file", value])
+      expect(64, outcome)
+      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+    }
+    expect(64, try scene.roles(["create", "--passwords", scene.folder.path]))
+  }
+
+  @Test func dropAsksAndRemovesWhatWasMade() throws {
+    let scene = try Scene()
+    let unasked = try scene.roles(["drop"])
+    expect(64, unasked)
+    #expect(unasked.errors.contains("--yes is needed"))
+    expect(0, try scene.roles(["drop", "--dry-run"]))
+    let count = "select count(*) from pg_roles where rolname like '\(scene.prefix)%'"
+    #expect(try scene.database.value(count) == "7")
+
+    // On a terminal it asks; anything but yes is no.
+    let command =
+      "quake-admin roles drop --prefix \(scene.prefix) -d '\(scene.database.conninfo)'"
+    for (answer, left) in [("n", "7"), ("", "7"), ("yes", "0")] {
+      let asked = try Tools.shell(
+        "printf '%s\\n' '\(answer)' | script -qec \"\(command)\" /dev/null")
+      #expect(asked.output.contains("[y/N]"), "\(asked.output)\(asked.errors)")
+      #expect(try scene.database.value(count) == left, "\(answer): \(asked.output)")
+    }
+    #expect(try scene.roles(["drop", "--yes"]).lines == ["there are no such roles"])
+    expect(1, try scene.roles(["check"]))
+  }
+
+  @Test func whoMayNotIsToldWhy() throws {
+    let scene = try Scene()
+    let outcome = try scene.roles(["drop", "--yes"], as: "monitor")
+    expect(1, outcome)
+    #expect(outcome.errors.contains("because it is one of them"))
+    // The owner may grant, but makes no roles.
+    try scene.database.connect().run("alter role \(scene.prefix)reader connection limit -1")
+    let owner = try scene.roles(["create"], as: "owner")
+    expect(77, owner)
+    #expect(owner.errors.contains("lacks CREATEROLE"), "\(owner.errors)")
+    for prefix in ["Quake", "pg_", "a b"] {
+      expect(
+        64,
+        try Tools.run(
+          "quake-admin", ["roles", "check", "--prefix", prefix, "-d", scene.database.conninfo]))
+    }
+    // Without a schema there is nothing to grant on.
+    let empty = try TestDatabase(migrated: false)
+    expect(78, try Tools.run("quake-admin", ["roles", "create", "-d", empty.conninfo]))
+  }
+
+  @Test func aFloodOfForeignNotificationsForgesNothing() throws {
+    let scene = try Scene()
+    let watch = try Tools.start(
+      "quake-watch", ["--from-start", "--json", "--database", scene.conninfo("reader")])
+    let file = try scene.folder.write("a.geojson", Feeds.collection(count: 3))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
+    let first = try watch.lines(3)
+    // From a role that may do nothing but connect: the monitor reads no events.
+    let flood = try Connection(
+      ConnectionSettings(scene.conninfo("monitor"), applicationName: "flood"))
+    for _ in 0..<10 {
+      try flood.run(
+        """
+        select pg_notify('quake_changes', format('{"token" : "%s.00000000", "author" : "forged"}', n))
+          from generate_series(1, 2000) n
+        """)
+    }
+    let revised = try scene.folder.write(
+      "b.geojson", Feeds.collection(count: 3, magnitude: "4", generated: 1_700_000_200_000))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", revised]))
+    let second = try watch.lines(3)
+    #expect(
+      try (first + second).map { try JSONLine($0).change } == (try scene.database.history()))
+    watch.signal(SIGTERM)
+    let ended = try watch.exit()
+    #expect(ended.status == 0 && ended.output.isEmpty, "\(ended.output)\(ended.errors)")
+  }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import QuakeStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// Servers that hardly send anything, and other feeds that must not wait for them.
+@Suite struct SlowServerTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  enum Way: CaseIterable { case headers, body, gzip }
+
+  /// A server that begins an answer and then sends a byte at a time, for as long as anybody takes it.
+  private static func dripping(_ way: Way, _ begun: Flag) throws -> ScriptedServer {
+    try ScriptedServer { _, client in
+      client.send("HTTP/1.1 200 OK\r\n")
+      switch way {
+      case .headers: client.send("X-Nothing: ")
+      case .body: client.send("\r\n{\"type\":\"FeatureCollection\",")
+      case .gzip:
+        client.send("Content-Encoding: gzip\r\n\r\n")
+        client.send([0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3])  // a file name follows that never ends
+      }
+      begun.raise()
+      while client.send(way == .gzip ? [0x41] : [0x20]) { usleep(50_000) }
+    }
+  }
+
+  private func quick(_ name: String) throws -> (server: ScriptedServer, url: String) {
+    let server = try ScriptedServer(body: Array(Feeds.collection(count: 2).utf8))
+    return (server, "http://127.0.0.1:\(server.port)/\(name).geojson")
+  }
+
+  private func run(_ arguments: [String]) throws -> ToolProcess {
+    try Tools.start("quake-ingest", ["run"] + database.option + arguments)
+  }
+
+  @Test(arguments: Way.allCases)
+  func aSlowServerDelaysNoOtherFeedAndNoEnd(_ way: Way) throws {
+    let begun = Flag()
+    let slow = try Self.dripping(way, begun)
+    let (server, url) = try quick("quick")
+    let file = try folder.write("file.geojson", Feeds.collection(count: 3))
+    let run = try run(
+      ["--feed", slow.url, "--feed", url, "--feed", file, "--every", "50ms"])
+    try begun.wait()
+    try run.waitForError("quick: 2 seen", count: 5)
+    try run.waitForError("file.geojson: 3 seen", count: 5)
+    // It is still being asked for the first time.
+    #expect(slow.requests.count == 1 && server.requests.count >= 5)
+    #expect(!run.errorText.contains("warning"), "\(run.errorText)")
+    // The others can be asked for out of turn, too.
+    let refresh = try Tools.run("quake-admin", ["refresh", "quick"] + database.option)
+    #expect(refresh.status == 0, "\(refresh.errors)")
+    let told = ContinuousClock.now
+    run.signal(SIGTERM)
+    #expect(try run.exit(within: .seconds(20)).ending == .exited(0))
+    #expect(ContinuousClock.now - told < .seconds(5))
+    #expect(try database.value("select bool_and(complete) from quake.import") == "t")
+    #expect(try database.count("quake.quake") == 3)
+  }
+
+  @Test func aDownloadThatTakesTooLongIsAFailureOfItsFeed() throws {
+    let slow = try Self.dripping(.body, Flag())
+    let (server, url) = try quick("quick")
+    let run = try run(
+      ["--feed", slow.url, "--feed", url, "--every", "1h", "--download-timeout", "300ms"])
+    try run.waitForError("could not import all_day: could not fetch")
+    #expect(run.errorText.contains("not done in 300 ms"), "\(run.errorText)")
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    #expect(
+      try database.column(
+        "select name || ' ' || failures || ' ' || coalesce(error, '-') from quake.feed order by name"
+      )
+        == [
+          "all_day 1 could not fetch \"\(slow.url)\": The download was not done in 300 ms, which is the most it may take.",
+          "quick 0 -",
+        ])
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func onceEndsWhenAllAreDone() throws {
+    let slow = try Self.dripping(.body, Flag())
+    let (server, url) = try quick("quick")
+    let outcome = try Tools.run(
+      "quake-ingest",
+      ["run", "--once", "--feed", slow.url, "--feed", url, "--download-timeout", "300ms"]
+        + database.option)
+    #expect(outcome.status == 69, "\(outcome.errors)")
+    #expect(outcome.errors.contains("quick: 2 seen"), "\(outcome.errors)")
+    #expect(server.requests.count == 1)
+  }
+
+  /// The rule that a worker shows life holds while it downloads.
+  @Test func aWorkerThatDownloadsIsNotTakenForOneThatHasStopped() throws {
+    let begun = Flag()
+    let slow = try Self.dripping(.body, begun)
+    let scene = WorkerScene(
+      database, ["--feed", slow.url, "--every", "1h", "--takeover-after", "1s"])
+    let first = try scene.start()
+    try begun.wait()
+    let second = try scene.start()
+    try scene.worker(second).waitForError("standing by for all_day")
+    // The second looks at the first every 250 ms; so many times of that it has found it alive.
+    let since = ContinuousClock.now
+    try eventually("it was looked at for three times as long as it may be silent") {
+      ContinuousClock.now - since > .seconds(3)
+    }
+    #expect(try scene.holders() == ["all_day": first])
+    #expect(slow.requests.count == 1)
+    try scene.stop()
+  }
+
+  @Test(arguments: Way.allCases)
+  func anImportIsEndedByASignal(_ way: Way) throws {
+    let begun = Flag()
+    let slow = try Self.dripping(way, begun)
+    let run = try Tools.start("quake-ingest", ["import", slow.url] + database.option)
+    try begun.wait()
+    let told = ContinuousClock.now
+    run.signal(SIGTERM)
+    let outcome = try run.exit(within: .seconds(20))
+    #expect(outcome.status == 1, "\(outcome.errors)")
+    #expect(ContinuousClock.now - told < .seconds(5))
+    #expect(try database.count("quake.import") == 0)
+  }
+
+  @Test func anImportHasADeadlineToo() throws {
+    let slow = try Self.dripping(.body, Flag())
+    let outcome = try Tools.run(
+      "quake-ingest", ["import", "--download-timeout", "300ms", slow.url] + database.option)
+    #expect(
+      outcome.status == 69 && outcome.errors.contains("not done in 300 ms"), "\(outcome.errors)")
+  }
+
+  // MARK: Named pipes
+
+  private func pipe() throws -> String {
+    let path = folder.path + "/pipe.geojson"
+    try #require(mkfifo(path, 0o600) == 0)
+    return path
+  }
+
+  @Test func aNamedPipeIsWaitedForAndReadToItsEnd() throws {
+    let path = try pipe()
+    let run = try Tools.start("quake-ingest", ["import", path] + database.option)
+    try run.waitForError("waiting for somebody to write to it")
+    let writer = Glibc.open(path, O_WRONLY)
+    try #require(writer >= 0)
+    let bytes = Array(Feeds.collection(count: 3).utf8)
+    #expect(write(writer, bytes, bytes.count) == bytes.count)
+    close(writer)
+    let outcome = try run.exit()
+    #expect(
+      outcome.status == 0 && outcome.lines.first?.contains("3 inserted") == true, "\(outcome)")
+  }
+
+  @Test func nobodyWritesToANamedPipe() throws {
+    let path = try pipe()
+    let run = try Tools.start("quake-ingest", ["import", path] + database.option)
+    try run.waitForError("waiting for somebody to write to it")
+    run.signal(SIGTERM)
+    #expect(try run.exit(within: .seconds(20)).status == 1)
+  }
+
+  @Test func aNamedPipeIsNotPolled() throws {
+    let path = try pipe()
+    let outcome = try Tools.run("quake-ingest", ["run", "--feed", path] + database.option)
+    #expect(outcome.status == 64, "\(outcome.errors)")
+    #expect(outcome.errors.contains("cannot poll file"), "\(outcome.errors)")
+    // Nor one that comes later in a file's place.
+    let file = try folder.write("late.geojson", Feeds.collection(count: 1))
+    let run = try run(["--feed", file, "--every", "50ms"])
+    try run.waitForError("late.geojson: 1 seen")
+    try #require(unlink(file) == 0 && mkfifo(file, 0o600) == 0)
+    try run.waitForError("is not a regular file")
+    run.signal(SIGTERM)
+    #expect(try run.exit(within: .seconds(20)).ending == .exited(0))
+  }
+
+  // MARK: Rejects
+
+  @Test func ofManyRejectsTheFirstAreKept() throws {
+    let odd = (1...1100).map { Feeds.feature("us\($0)", magnitude: "99") }
+    let body = Feeds.collection([Feeds.feature("usgood")] + odd)
+    let server = try ScriptedServer(body: Array(body.utf8))
+    let outcome = try Tools.run(
+      "quake-ingest", ["run", "--once", "--force", "--feed", server.url] + database.option)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("1100 records were rejected"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("The first 1,000 are kept"), "\(outcome.errors)")
+    #expect(try database.count("quake.import_reject") == 1000)
+    #expect(try database.value("select rejected from quake.import") == "1100")
+  }
+
+  @Test func oldRejectsAreDeletedByTheWorker() throws {
+    let feed = Feeds.collection([Feeds.feature("usgood"), Feeds.feature("us1", magnitude: "99")])
+    let file = try folder.write("odd.geojson", feed)
+    let run = try run(["--feed", file, "--every", "1h", "--keep-rejects", "1s"])
+    try run.waitForError("deleted 1 rejects that were older than 1")
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    #expect(try database.count("quake.import_reject") == 0)
+    #expect(try database.value("select rejected from quake.import") == "1")
+  }
+}
