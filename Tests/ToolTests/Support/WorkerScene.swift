@@ -48,8 +48,12 @@ final class WorkerScene {
 
   /// Who polls each feed that somebody polls.
   func holders() throws -> [String: String] {
+    // One that is on its way out may have no name any more.
     let rows = try database.column(
-      "select name || ' ' || holder_application from quake.feed_status where held")
+      """
+      select name || ' ' || holder_application from quake.feed_status
+       where held and holder_application <> ''
+      """)
     return Dictionary(
       uniqueKeysWithValues: rows.map { row in
         let words = row.split(separator: " ")
