@@ -169,7 +169,7 @@ public struct Diagnostics: Sendable {
   static func render(
     _ message: String, detail: String?, hints: [String], prefix: String, colour: Colour
   ) -> String {
-    var text = prefix + message + "\n"
+    var text = prefix + indented(message) + "\n"
     let details = detail.map { [$0] } ?? []
     for (label, lines) in [("detail:", details), ("hint:", hints)] {
       for line in lines {

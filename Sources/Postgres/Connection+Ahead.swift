@@ -27,8 +27,13 @@ extension Connection {
     dropAhead()
     guard !setsPath || !isIdle else {
       // It has to be done within a transaction, which nobody would end while the caller works.
-      let answer = try executePrepared(statement, parameters, format: format, limit: limit)
-      ahead = .answered(answer.release())
+      do throws(PostgresError) {
+        ahead = .answered(
+          try executePrepared(statement, parameters, format: format, limit: limit).release())
+      } catch {
+        ahead = .failed(error)
+        guard error.kind == .server || error.kind == .tooLarge else { throw error }
+      }
       aheadCount += 1
       return AheadTicket(number: aheadCount)
     }

@@ -80,6 +80,11 @@ public struct FeedReference: Sendable, Hashable {
     name = URLText.label(of: url.shown)
   }
 
+  /// Whether the feed is at a URL.
+  public var isURL: Bool {
+    if case .url = location { true } else { false }
+  }
+
   private static func incomplete(_ url: FeedURL) -> FeedError {
     FeedError(
       .invalidReference, "cannot fetch \"\(url)\"",

@@ -332,7 +332,7 @@ extension HTTPTransfer {
     if let refusal = redirects.refusal {
       throw FeedError(
         .refusedRedirect, "could not fetch \"\(name)\"", detail: url.redact(refusal) + ".",
-        hint: "If that is meant, name the address itself, or allow any redirect.")
+        hint: "If that is meant, name the address itself, or give --allow-any-redirect.")
     }
     let said = String(cString: errorText)
     let words = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said

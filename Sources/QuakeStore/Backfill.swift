@@ -50,28 +50,20 @@ public struct Backfill: Sendable {
   public static func open(
     _ parameters: Parameters, restart: Bool, over connection: Connection
   ) throws -> Backfill {
-    let name = parameters.values.map { value in
-      switch value {
-      case .text(let text): text
-      case .double(let number): "\(number)"
-      default: ""
-      }
-    }.joined(separator: "\u{1F}")
-    // Before it is looked for: two processes may begin the same one at the same moment.
-    let locked = try connection.execute(
-      "select pg_try_advisory_lock(hashtextextended('quake.backfill ' || $1, 0))", [.text(name)])
-    guard locked.bool(0, 0) == true else {
-      throw StoreError(
-        .locked, "another process is working on this backfill",
-        detail: "It holds the lock of \(parameters.url).", hint: "Wait for its end, or stop it.")
-    }
-    return try connection.transaction {
-      if restart { try forget(parameters, over: connection) }
+    try connection.transaction {
+      // Two processes may begin the same one at the same moment. Only who may write the table can take
+      // this lock, and it is in nobody's way who works on another backfill.
+      try connection.execute("lock table quake.backfill in share update exclusive mode")
       let found = try connection.execute(
-        SQL(trusted: "select id from quake.backfill where finished_at is null and \(isSame)"),
-        parameters.values)
-      if found.rowCount > 0, let id = found.integer(0, 0) {
-        return Backfill(id: id, parameters: parameters, isResumed: true)
+        SQL(
+          trusted: """
+            select id from quake.backfill where finished_at is null and \(isSame) order by id limit 1
+            """), parameters.values
+      ).integer(0, 0)
+      if let found { try hold(found, over: connection) }
+      if restart { try forget(parameters, over: connection) }
+      if let found, !restart {
+        return Backfill(id: found, parameters: parameters, isResumed: true)
       }
       let begun = try connection.execute(
         """
@@ -81,11 +73,47 @@ public struct Backfill: Sendable {
       guard let id = begun.integer(0, 0) else {
         throw StoreError(.inconsistent, "the new backfill has no number")
       }
+      try hold(id, over: connection)
       if let span = parameters.span {
         try BackfillWindows(backfill: id, connection: connection).add(span)
       }
       return Backfill(id: id, parameters: parameters, isResumed: false)
     }
+  }
+
+  /// Takes the advisory lock of a backfill, for as long as the session lasts. Any role that may connect
+  /// can take such a lock: one that may not write backfills is left it, and the backfill gets another
+  /// key.
+  private static func hold(_ id: Int64, over connection: Connection) throws {
+    for _ in 0..<3 {
+      let taken = try connection.execute(
+        "select pg_try_advisory_lock(lock_key) from quake.backfill where id = $1", [.integer(id)])
+      if taken.bool(0, 0) == true { return }
+      let holder = try connection.execute(
+        """
+        select a.pid, a.application_name
+          from quake.backfill b
+          join pg_locks l on l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+               and (l.classid::bigint << 32) | l.objid::bigint = b.lock_key
+               and l.database = (select d.oid from pg_database d where d.datname = current_database())
+          join pg_stat_activity a on a.pid = l.pid
+         where b.id = $1 and has_table_privilege(a.usesysid, 'quake.backfill', 'update')
+         limit 1
+        """, [.integer(id)])
+      guard holder.rowCount == 0 else {
+        throw StoreError(
+          .locked, "another process is working on this backfill",
+          detail: """
+            Its server process is \(holder.text(0, 0) ?? ""), its application \
+            "\(holder.text(0, 1) ?? "")".
+            """, hint: "Wait for its end, or stop it.")
+      }
+      try connection.execute(
+        "update quake.backfill set lock_key = default where id = $1", [.integer(id)])
+    }
+    throw StoreError(
+      .locked, "could not take the lock of this backfill: other sessions take each of its keys",
+      hint: "Find them in pg_locks (locktype 'advisory'), end them, and try again.")
   }
 
   /// The data centre that an unfinished backfill of the same service, span and magnitude was begun for;

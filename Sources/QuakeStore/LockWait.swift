@@ -120,7 +120,10 @@ extension LockWait {
       left join lateral (
         select x.gid, x.prepared, r.oid as owner
           from pg_locks g
-          join pg_prepared_xacts x on g.virtualtransaction = '-1/' || x.transaction
+          -- A prepared transaction holds a lock on itself, too, which says its number.
+          join pg_locks own on own.virtualtransaction = g.virtualtransaction and own.pid is null
+               and own.locktype = 'transactionid' and own.granted
+          join pg_prepared_xacts x on x.transaction = own.transactionid
           left join pg_roles r on r.rolname = x.owner
          where h.pid = 0 and g.pid is null and g.granted
            and (g.locktype, g.database, g.relation, g.page, g.tuple, g.virtualxid, g.transactionid,

@@ -86,9 +86,18 @@ struct StatusCommand {
     do {
       let connection = try access.connectAsItIs()
       connection.answerTimeout = .seconds(30)
-      report = try StatusReport(
-        connection, access: access, feeds: feeds, limits: limits,
-        program: "\(diagnostics.tool) \(productVersion)")
+      report = try connection.transaction(readOnly: true) {
+        // Sizes, too, are had under the lock of each table. Long enough for the wait to be looked at.
+        try connection.execute("select set_config('lock_timeout', '5s', true)")
+        return try StatusReport(
+          connection, access: access, feeds: feeds, limits: limits,
+          program: "\(diagnostics.tool) \(productVersion)")
+      }
+    } catch let error as PostgresError where error.sqlState == "55P03" {
+      if format == .prometheus { try write(StatusMetrics.blocked) }
+      throw StoreError(
+        .locked, "could not read the status: another session holds a lock, or waits for one",
+        detail: error.message + ".", hint: "Who is in the way stands above.")
     } catch {
       // Whoever reads the file must not take the last one for the present.
       if format == .prometheus, Failure(error)?.status == .unavailable {

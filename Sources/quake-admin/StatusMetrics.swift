@@ -14,6 +14,16 @@ struct StatusMetrics {
     return metrics.text
   }
 
+  /// What is said of a database of which nothing more can be read, because a session holds a lock.
+  static var blocked: String {
+    var metrics = MetricsText()
+    up(true, &metrics)
+    metrics.gauge("quake_problems", problemsHelp, [.init(1)])
+    return metrics.text
+  }
+
+  private static let problemsHelp = "How many problems quake-admin status sees."
+
   var text: String { metrics.text }
 
   init(_ report: StatusReport, problems: Int) {
@@ -39,7 +49,7 @@ struct StatusMetrics {
       [.init(report.schemaFault == nil ? Double(report.pending.count) : nil)])
     guard let store = report.store else { return }
     metrics.gauge(
-      "quake_problems", "How many problems quake-admin status sees.", [.init(Double(problems))])
+      "quake_problems", Self.problemsHelp, [.init(Double(problems))])
     describeFeeds(store)
     describeHistory(store)
     describeWatchers(store)

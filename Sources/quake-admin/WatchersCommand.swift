@@ -1,4 +1,5 @@
 import CommandLine
+import Postgres
 import QuakeModel
 import QuakeStore
 import QuakeTool
@@ -19,6 +20,7 @@ enum WatchersCommand {
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
+    connection.answerTimeout = .seconds(60)
     try Migrator.checkSchema(of: connection)
     if let name = arguments.string("remove") {
       guard try DurableCursor.remove(name, over: connection) else {

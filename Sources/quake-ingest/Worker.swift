@@ -76,10 +76,12 @@ final class Worker {
         try takeRequests(over: connection)
         try check(over: connection)
         downloads.advance()
-        if let done = nextDownloaded() {
-          try take(done, over: connection)
-        } else if let next = nextFeed(), time(of: next) <= MonotonicClock.now() {
-          try serve(next, over: connection)
+        if let ready = nextReady() {
+          if feeds[ready].polling == nil {
+            try serve(ready, over: connection)
+          } else {
+            try take(ready, over: connection)
+          }
         } else {
           try rest(until: nextFeed().map { time(of: $0) }, over: connection)
         }
@@ -216,7 +218,8 @@ final class Worker {
   private func takeRequests(over connection: Connection) throws {
     guard !importing.isDryRun, lifeSign.takeDue() || hasRung else { return }
     hasRung = false
-    let held = feeds.filter(\.isHeld).map(\.name)
+    // What is asked for during a poll is looked for again after it.
+    let held = feeds.filter { $0.isHeld && $0.polling == nil }.map(\.name)
     let wanted = try RefreshQueue.take(for: held, over: connection)
     for index in feeds.indices where wanted.contains(feeds[index].name) { feeds[index].want() }
   }
@@ -228,6 +231,20 @@ final class Worker {
   private func nextFeed() -> Int? {
     feeds.indices.filter { feeds[$0].isHeld && feeds[$0].polling == nil }
       .min { time(of: $0) < time(of: $1) }
+  }
+
+  /// The feed with which something can be done now. Downloads are begun first: that takes no time, and they
+  /// run while others are imported. Among those that are to be imported the one counts that was due first.
+  private func nextReady() -> Int? {
+    let now = MonotonicClock.now()
+    func order(_ index: Int) -> Duration {
+      guard feeds[index].polling == nil else { return feeds[index].due }
+      return feeds[index].reference.isURL ? .zero : time(of: index)
+    }
+    return feeds.indices.filter { index in
+      guard feeds[index].isHeld else { return false }
+      return feeds[index].polling.map(\.download.isFinished) ?? (time(of: index) <= now)
+    }.min { order($0) < order($1) }
   }
 
   /// Of the feeds whose download is done, the one that was due first.

@@ -33,6 +33,8 @@ enum QueryCommand {
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
+    // A server that never answers would be waited for without end; no honest one takes so long.
+    connection.answerTimeout = .seconds(3600)
     try Migrator.checkSchema(of: connection)
     return connection
   }

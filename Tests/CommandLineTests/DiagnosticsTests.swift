@@ -35,6 +35,14 @@ extension TerminalTests {
           """)
     }
 
+    /// An error that quotes a server or a file could otherwise be two messages.
+    @Test func noLineOfAMessageLooksLikeAnother() throws {
+      let forged = "no\nquake-ingest: error: forged\r\nquake-ingest: error: forged, too"
+      let text = try printed { $0.error(forged, detail: forged, hint: forged) }
+      #expect(text.split(separator: "\n").count == 9)
+      #expect(text.split(separator: "\n").dropFirst().allSatisfy { $0.hasPrefix("  ") })
+    }
+
     @Test func verbosityDecides() throws {
       func all(_ diagnostics: Diagnostics) {
         diagnostics.error("e")

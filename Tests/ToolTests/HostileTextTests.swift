@@ -139,7 +139,7 @@ import Testing
     let outcome = try Tools.shell(
       """
       ulimit -s 512
-      LONG=$(head -c 126000 /dev/zero | tr '\\0' x); export LONG
+      LONG=$(head -c 128500 /dev/zero | tr '\\0' x); export LONG
       exec quake-watch --from-start --no-follow --exec true --database '\(database.conninfo)'
       """)
     #expect(outcome.status == 1, "\(outcome.errors)")

@@ -240,6 +240,44 @@ import Testing
     #expect(try status(database.option).status == 0)
   }
 
+  @Test func aStatusThatHasToWaitItselfIsGivenUp() throws {
+    let holder = try lock("lock table quake.quake in access exclusive mode")
+    let process = try Tools.start("quake-admin", ["status", "--prometheus"] + database.option)
+    try expectSaid(process, "a lock on quake.quake", by: holder)
+    let outcome = try process.exit()
+    #expect(outcome.status == 75, "\(outcome.errors)")
+    #expect(outcome.errors.contains("could not read the status"), "\(outcome.errors)")
+    #expect(
+      outcome.output.contains("quake_up 1\n") && outcome.output.contains("quake_problems 1\n"))
+    try holder.rollback()
+  }
+
+  /// Anybody who may connect can take an advisory lock; only one who may write backfills counts.
+  @Test func aForeignSessionCannotKeepABackfillFromGoingOn() throws {
+    let role = "outsider_\(database.name)"
+    try database.connect().run("create role \(role) login")
+    try folder.write("a.geojson", Feeds.collection(count: 3))
+    let arguments = ["backfill", folder.path] + database.option
+    #expect(try Tools.run("quake-ingest", arguments).status == 0)
+    try database.psql("update quake.backfill set finished_at = null;")
+    let key = try database.value("select lock_key from quake.backfill")
+    let foreign = try Connection(
+      ConnectionSettings("\(database.conninfo) user=\(role)", applicationName: "tests"))
+    try foreign.run("select pg_advisory_lock(\(key))")
+    let again = try Tools.run("quake-ingest", arguments)
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try database.value("select lock_key from quake.backfill") != key)
+    #expect(try database.count("quake.backfill") == 1)
+    // One that may write them is another process at work.
+    try database.psql("update quake.backfill set finished_at = null;")
+    let writer = try database.connect(applicationName: "another")
+    try writer.run("select pg_advisory_lock(lock_key) from quake.backfill")
+    let refused = try Tools.run("quake-ingest", arguments)
+    #expect(refused.status == 75, "\(refused.errors)")
+    #expect(refused.errors.contains("another process is working on this backfill"))
+    #expect(refused.errors.contains("\(writer.serverProcessID)"), "\(refused.errors)")
+  }
+
   @Test func theStatusNamesWhoMayHoldTheNotificationQueue() throws {
     let listener = try database.connect(applicationName: "a listener")
     try listener.run("listen quake_changes")

@@ -80,6 +80,8 @@ import Testing
     ["quake-watch", "--snapshot", "--no-follow"],
     ["quake-watch", "--snapshot", "--no-follow", "--json"],
     ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "cat"],
+    // A command that reads nothing.
+    ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "true"],
     ["quake-query", "list"], ["quake-query", "list", "--json"],
     ["quake-query", "diff", "0"], ["quake-query", "diff", "0", "--json"],
     ["quake-query", "versions", "e1"], ["quake-query", "versions", "e1", "--json"],
@@ -105,7 +107,7 @@ import Testing
     var peak = 0
     while !tool.hasEnded {
       tool.takeIn()
-      if let now = try? ProcessMemory.peak(of: tool.pid) { peak = max(peak, now) }
+      peak = max(peak, ProcessMemory.peakSoFar(of: tool.pid) ?? 0)
       poll(nil, 0, 1)
     }
     #expect(try tool.exit().status == 0)

@@ -98,6 +98,36 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
+  /// Who asks while an answer is coming in may know more than it says: a poll of his own follows.
+  @Test func whoAsksDuringADownloadIsAnsweredByTheNext() throws {
+    let begun = Flag()
+    let asked = Flag()
+    let body = Array(Feeds.collection(count: 2).utf8)
+    let server = try ScriptedServer { request, client in
+      if request.number == 0 {
+        begun.raise()
+        try? asked.wait()
+      }
+      client.answer(200, [], body)
+    }
+    let run = try run(["--feed", server.url, "--every", "1h", "--refresh-interval", "0s"])
+    try begun.wait()
+    #expect(try database.value("select quake.request_refresh('all_day') is not null") == "t")
+    asked.raise()
+    try run.waitForError("all_day: 2 seen", count: 2)
+    try eventually("the request is answered") {
+      try database.value("select outcome from quake.refresh_request") == "imported"
+    }
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    #expect(server.requests.count == 2)
+    #expect(
+      try database.value(
+        "select r.import_id = max(i.id) from quake.refresh_request r, quake.import i group by r.import_id"
+      )
+        == "t")
+  }
+
   /// The rule that a worker shows life holds while it downloads.
   @Test func aWorkerThatDownloadsIsNotTakenForOneThatHasStopped() throws {
     let begun = Flag()

@@ -14,6 +14,13 @@ enum ProcessMemory {
     return try value("Private_Clean", in: file) + value("Private_Dirty", in: file)
   }
 
+  /// The same; nil if it has ended.
+  static func peakSoFar(of pid: pid_t) -> Int? {
+    let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    return text?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+      .flatMap { Int($0.filter(\.isNumber)) }
+  }
+
   private static func value(_ name: String, in file: String) throws -> Int {
     let text = try String(contentsOfFile: file, encoding: .utf8)
     let line = try #require(
