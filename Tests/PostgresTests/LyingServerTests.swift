@@ -378,7 +378,7 @@ struct LyingServerTests {
     })
     let connection = try connect(server)
     let wake = try Wake()
-    let listener = try ChangeListener(connection: connection, session: .own)
+    var listener = try ChangeListener(connection: connection, session: .own)
     let begun = ContinuousClock.now
     #expect(try listener.wait(for: .milliseconds(300), wake: wake.descriptor) == .timedOut)
     wake.ring()
