@@ -127,8 +127,10 @@ struct RoleBehaviourTests {
     }
     #expect(try RefreshQueue.take(for: ["all_day"], over: writer) == ["all_day"])
     let monitor = try database.connect(as: .monitor)
-    let feed = try #require(try StoreStatus.read(
-        over: monitor, lockWait: .seconds(5), queueShare: 0.25).feeds.first)
+    let feed = try #require(
+      try StoreStatus.read(
+        over: monitor, lockWait: .seconds(5), queueShare: 0.25
+      ).feeds.first)
     #expect(feed.isHeld && feed.holderApplication == database.names.name(.writer))
   }
 }
