@@ -308,7 +308,8 @@ declare
   key integer;
 begin
   for feed in
-    select s.name from quake.feed_status s where s.name = any (p_feeds) and not s.held order by s.name
+    select s.name from quake.feed_status s where s.name = any (p_feeds) and not s.held
+     order by array_position(p_feeds, s.name)
   loop
     foreign_pid := null;
     foreign_role := null;

@@ -69,10 +69,12 @@ public struct PostgresError: Error, Sendable {
   }
 
   /// Whether the same may work another time: the connection is gone, the server is short of something
-  /// (class 53), failed itself (58), or the statement was cancelled, timed out (57) or stood in the way
-  /// of others (40), as of a standby's replay.
+  /// (class 53), failed itself (58), or the statement was cancelled, timed out (57), stood in the way of
+  /// others (40), as of a standby's replay, or waited too long for a lock (55P03).
   public var isTransient: Bool {
-    isConnectionLoss || (kind == .server && ["40", "53", "57", "58"].contains(sqlState.prefix(2)))
+    isConnectionLoss
+      || (kind == .server
+        && (["40", "53", "57", "58"].contains(sqlState.prefix(2)) || sqlState == "55P03"))
   }
 }
 

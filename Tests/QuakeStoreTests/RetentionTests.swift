@@ -259,7 +259,7 @@ struct RetentionTests {
     let database = database
     let purger = BackgroundThread {
       let retention = Retention(connection: try database.connect())
-      while over.total == 0 { _ = try retention.purge(before: .age(.milliseconds(50))) }
+      while over.total == 0 { _ = try retention.purge(before: .age(.milliseconds(250))) }
     }
     defer { try? purger.join() }
     defer { over.add(1) }
