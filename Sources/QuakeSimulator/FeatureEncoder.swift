@@ -66,7 +66,14 @@ struct FeatureEncoder {
       writer.key("id")
       writer.text(&scratch) { $0.append(event.id) }
     }
+    let feature = output.count
     output.append(contentsOf: writer.bytes)
+    // The writer writes nothing but UTF-8.
+    if distortion == .invalidUTF8,
+      let key = output[feature...].firstRange(of: Array("\"place\":\"".utf8))
+    {
+      output.insert(0xE9, at: key.upperBound)
+    }
     swap(&writer, &self.writer)
     swap(&scratch, &self.scratch)
   }
@@ -78,7 +85,7 @@ struct FeatureEncoder {
     writer.key("mag")
     writer.number(event.magnitude)
     writer.key("place")
-    writer.text(&scratch) { appendPlace(event, to: &$0) }
+    writer.text(&scratch) { $0.append(event.place) }
     writer.key("time")
     writer.integer(garbage ? 2000 : Int(event.time))
     writer.key("updated")
@@ -144,6 +151,7 @@ struct FeatureEncoder {
     writer.text(&scratch) { appendTitle(event, to: &$0) }
   }
 
+  /// The place as text, for what is not JSON.
   private func appendPlace(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
     if distortion == .invalidUTF8 { bytes.append(0xE9) }
     bytes.append(event.place)

@@ -185,6 +185,8 @@ struct LyingServerTests {
       }
       wire.send(Server.welcome)
       while let message = wire.receive(), message.type != 0x53 {}
+      wire.send(Server.session)
+      while let message = wire.receive(), message.type != 0x53 {}
       wire.send(Server.parsed + Server.columns(1, type: 23))
       while wire.send(rows) {}
     }
@@ -204,6 +206,8 @@ struct LyingServerTests {
         return
       }
       wire.send(Server.welcome)
+      while let message = wire.receive(), message.type != 0x53 {}
+      wire.send(Server.session)
       while wire.receive() != nil {}
     }
     let connection = try connect(server, timeout: .seconds(3600))

@@ -104,18 +104,27 @@ public final class LyingServer: Sendable {
     PostgresWire.Message("C", PostgresWire.text(tag)).bytes()
   }
 
-  /// A server that lets clients in and answers what they ask, up to a Sync, with `answer`; false from it
-  /// ends the connection.
+  /// The answer to what each connection asks first: its search path and its process.
+  public static let session =
+    parsed + columns(2, format: 0)
+    + row([Array("pg_catalog,pg_temp".utf8), Array("1".utf8)]) + complete("SELECT 1") + ready
+
+  /// A server that lets clients in, tells them what they ask first, and answers what they ask then, up to
+  /// a Sync, with `answer`; false from it ends the connection.
   public convenience init(
     answering answer: @escaping @Sendable (_ wire: PostgresWire, _ statement: Int) -> Bool
   ) throws {
     try self.init { wire in
       guard Self.welcome(wire) else { return }
-      var count = 0
+      var count = -1
       while let message = wire.receive() {
         // Sync, or a simple query.
         guard message.type == 0x53 || message.type == 0x51 else { continue }
         count += 1
+        guard count > 0 else {
+          wire.send(Self.session)
+          continue
+        }
         guard answer(wire, count) else { return }
       }
     }

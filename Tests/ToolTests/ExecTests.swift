@@ -61,7 +61,7 @@ import Testing
         ($q$\(hostile)$q$, now(), $q$\(hostile)$q$),
         (E'two\\nlines', now(), E'Subject\\r\\nBcc: all\\u001b[2J\\tx'),
         ('empty', now(), ''),
-        ('long', now(), repeat('x', 1000000));
+        ('long', now(), repeat('x', 60000));
       """)
     let outcome = try scene.run([
       "--exec", "printf '%s|' \"$QUAKE_CODE\" \"${QUAKE_PLACE-unset}\"; wc -l",
@@ -76,14 +76,14 @@ import Testing
     let inputs = try scene.run(["--exec", "cat"]).lines.map(JSONLine.init)
     #expect(inputs.map { $0.string("code") } == [hostile, "two\nlines", "empty", "long"])
     #expect(inputs[1]["new"]?.string("place") == "Subject\r\nBcc: all\u{1B}[2J\tx")
-    #expect(inputs[3]["new"]?.string("place")?.count == 1_000_000)
+    #expect(inputs[3]["new"]?.string("place")?.count == 60_000)
   }
 
   @Test func aCommandNeedNotRead() throws {
     try scene.database.psql(
       """
-      insert into quake.quake (code, time, place)
-      select 'e' || n, now(), repeat('x', 300000) from generate_series(1, 5) n;
+      insert into quake.quake (code, time, place, title, url, detail)
+      select 'e' || n, now(), x, x, x, x from generate_series(1, 5) n, repeat('x', 65000) x;
       """)
     for command in ["true", "exec <&-; echo", "head -c 1 >/dev/null", "read line; exec <&-"] {
       let outcome = try scene.run(["--exec", command, "--state", "state-\(command.count)"])

@@ -142,7 +142,8 @@ import Testing
       try database.psql("select quake.request_refresh('all_day');").output
         .trimmingCharacters(in: .whitespacesAndNewlines)
     }
-    #expect(ids == ["1", "2", "3", "4", "5"])
+    // They are one request, unless the worker has begun to answer it meanwhile.
+    #expect(ids.first == "1" && Set(ids).count <= 2, "\(ids)")
     try eventually("all are answered") {
       try database.value("select bool_and(outcome = 'imported') from quake.refresh_request") == "t"
     }
