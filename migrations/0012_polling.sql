@@ -1,4 +1,4 @@
--- Who polls a feed, and who asks for a poll: neither is decided by whoever may merely connect.
+-- Polling a feed and requesting a poll: CONNECT alone allows neither.
 
 -- The key of a feed's lock. Any role that may connect can take an advisory lock with any key, and see
 -- those that are held. So the key is random, only who may update quake.feed learns it before it is

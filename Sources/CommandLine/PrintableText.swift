@@ -14,7 +14,7 @@ public enum PrintableText {
   /// The text with each `HiddenCharacter`, which could steer the reader's terminal or turn its order
   /// round, replaced by U+FFFD; line feeds and tabs stay.
   ///
-  /// - Parameter limit: What lies beyond so many bytes is left out, with an ellipsis in its place.
+  /// - Parameter limit: Bytes beyond this number are left out, with an ellipsis in their place.
   public static func clean(_ text: String, atMost limit: Int = messageLimit) -> String {
     withUTF8(text) { made(from: $0, limit, keepsLines: true) }
   }

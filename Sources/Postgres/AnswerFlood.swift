@@ -5,7 +5,7 @@ internal import CLibpq
 struct AnswerFlood {
   /// No result is so long; that of a page, of which there is one at a time, is a thousandth.
   static let limit = 512 << 20
-  /// The system is asked once in so many reads: a short answer costs nothing.
+  /// The socket is examined once in this number of reads: a short answer costs nothing.
   private static let reads = 64
 
   private var count = 0

@@ -125,7 +125,7 @@ extension PostgresError {
       detail: Self.otherLines(text))
   }
 
-  /// No person reads more of an error than so many bytes of each part.
+  /// Each part of an error is cut after this number of bytes.
   private static let longest = 16 * 1024
 
   /// What libpq holds, or its beginning: a server may send as long a text as it likes.

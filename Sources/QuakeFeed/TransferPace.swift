@@ -18,7 +18,7 @@ struct TransferPace {
   /// Why a transfer is ended.
   enum Failure: Equatable {
     case stalled
-    /// So many bytes came over so many milliseconds.
+    /// Counts bytes that came within a time, in milliseconds.
     case slow(Int, Int)
     case late
   }

@@ -46,7 +46,7 @@ public struct JSONWriter: Sendable {
   /// with `removeWritten`, or lets it grow.
   public typealias Drain = (inout JSONWriter) throws -> Void
 
-  /// Of a long value so many bytes are kept before a drain is called.
+  /// The number of bytes of a long value that are kept before the drain is called.
   static let drainedSize = 64 * 1024
 
   /// Writes `{`, what `body` writes, and `}`.

@@ -165,6 +165,8 @@ extension EmbeddedServer.Folder {
         return
       }
     }
+    // Another program that began at the same moment may have handed it over since.
+    fstat(descriptor, &state)
     guard state.st_uid == account.user else {
       throw EmbeddedServerError(
         .notAllowed, "folder \"\(path)\" belongs to somebody else",

@@ -13,7 +13,7 @@ struct HistoryPage {
     /// Rows in a page.
     var rows = 500
     /// Bytes in a page. One that would have more is given up for a smaller one.
-    var bytes = 4 << 20
+    var bytes = 2 << 20
     /// Rows in a smaller one: with the longest texts that the schema allows, a megabyte each.
     var smallRows = 2
     /// Versions that are looked at for a page.

@@ -252,7 +252,7 @@ public struct HistoryReader {
     var statement: SQL { self == .full ? HistoryReader.page : HistoryReader.smallPage }
 
     /// Bytes that a page may have.
-    static let limit = 4 << 20
+    static let limit = 2 << 20
     /// A small page with fewer bytes ends the small pages.
     static let smallRows = 64 << 10
   }

@@ -131,7 +131,7 @@ public struct HistoryRequestReader {
     guard let number = result.binaryInteger(row, 0),
       let version = result.binaryInteger(row, ChangeRow.version),
       var position = result.binaryInteger(row, HistoryPage.position),
-      // No history has so many changes; what is added to these numbers stays one.
+      // A number above these limits is no position; the limit keeps sums from overflowing.
       [number, version, position].allSatisfy({ $0.magnitude < 1 << 60 })
     else {
       throw StoreError(.inconsistent, "the history returned a row without a token")

@@ -4,7 +4,7 @@ public import Postgres
 public struct RejectStore {
   private let connection: Connection
 
-  /// So many go with one statement.
+  /// Rows that one statement deletes.
   private static let portion: Int64 = 1000
 
   /// Those of the store that `connection` leads to.

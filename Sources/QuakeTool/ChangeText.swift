@@ -113,7 +113,7 @@ public struct ChangeText {
   /// A value of an event on one line; `none` where there is none.
   ///
   /// - Parameters:
-  ///   - width: At most so many characters of a text; nil: all within the limit.
+  ///   - width: The most characters of a text; nil: all within the limit.
   ///   - limit: How many bytes of a text are looked at.
   public static func value(
     _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60, atMost limit: Int = 240

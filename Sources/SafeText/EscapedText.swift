@@ -3,7 +3,7 @@
 /// Escaped is what JSON demands, and each ``HiddenCharacter``, so that a line of JSON does no harm on a
 /// terminal; a reader gets the same text back. What is not UTF-8 becomes U+FFFD.
 public enum EscapedText {
-  /// How much room `put` may need for so many bytes: six for one, and a word at the end.
+  /// The room that `put` may need for a number of bytes: six for each, and a word at the end.
   public static func room(for count: Int) -> Int { count * 6 + 8 }
 
   /// Puts UTF-8, escaped. There must be as much room as `room` says.

@@ -117,7 +117,7 @@ import Testing
       edits: [
         .init(
           function: "quake.change_pending__number", text: "clock_timestamp()",
-          replacement: "'2030-01-01Z'::timestamptz - new_token * interval '1 hour'")
+          replacement: "'2030-01-01Z'::timestamptz - currval('quake.token') * interval '1 hour'")
       ]
     ).apply(to: database)
     let late = try LateCommitCheck.run(rounds: 20, in: database)

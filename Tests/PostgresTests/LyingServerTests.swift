@@ -356,7 +356,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that speaks when nobody asked is not heard")
+  @Test("that sends results without a statement is refused")
   func unasked() throws {
     let server = try LyingServer(answering: { wire, number in
       let answer =

@@ -8,7 +8,7 @@ import Testing
     stall: 10_000, window: 30_000, minimumRate: 100, total: 600_000)
   private static let second = 1_000_000_000
 
-  /// Seconds until it fails, if so many bytes come each second, and with what.
+  /// Seconds until the transfer fails at a rate in bytes a second, and the error.
   private func failure(
     after limit: Int = 1000, _ limits: TransferPace.Limits = limits, bytes: (Int) -> Int
   ) -> (Int, TransferPace.Failure)? {

@@ -15,7 +15,7 @@ import Testing
       ("http://[::1]:80/x", "http://[::1]:80/x"), ("https://h/@user/x", "https://h/@user/x"),
       ("/var/feeds/all_day.geojson", "/var/feeds/all_day.geojson"),
       ("what?.geojson", "what?.geojson"),
-      // Parameters that nobody knows.
+      // Unknown parameters.
       ("https://h/x?token=hunter2", "https://h/x?token=***"),
       (
         "https://h/x?format=csv&api_key=hunter2&limit=1",

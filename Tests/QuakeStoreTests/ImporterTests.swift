@@ -220,7 +220,7 @@ struct ImporterTests {
     #expect(try connection.ask("select rejected from quake.import") == "1500")
   }
 
-  @Test("lets go of what it could not take when that is old, a portion at a time")
+  @Test("deletes old rejected records in batches")
   func oldRejects() throws {
     for _ in 1...2 {
       _ = try load(

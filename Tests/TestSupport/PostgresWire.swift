@@ -60,7 +60,7 @@ public struct PostgresWire: Sendable {
   @discardableResult
   public func send(_ message: Message) -> Bool { send(message.bytes()) }
 
-  /// So many bytes; nil: the other end is gone.
+  /// The next bytes; nil: the other end has closed the connection.
   public func take(_ count: Int) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     var length = 0

@@ -123,7 +123,7 @@ import Testing
   private func truths(of command: Int, _ lie: Lie) -> [Int] {
     if Tools.isSoak { return Array(0...14) }
     let place = command + (Lie.allCases.firstIndex(of: lie) ?? 0)
-    return place % 3 == 0 ? [[1, 4, 9][place / 3 % 3]] : []
+    return place % 6 == 0 ? [[1, 4, 9][place / 6 % 3]] : []
   }
 
   /// No lie makes a tool trap, hang, or show what a terminal would obey. The first questions of a tool

@@ -98,7 +98,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  /// Who asks while an answer is coming in may know more than it says: a poll of his own follows.
+  /// A request made while an answer is coming in is answered by the next poll.
   @Test func whoAsksDuringADownloadIsAnsweredByTheNext() throws {
     let begun = Flag()
     let asked = Flag()
@@ -138,7 +138,7 @@ import Testing
     try begun.wait()
     let second = try scene.start()
     try scene.worker(second).waitForError("standing by for all_day")
-    // The second looks at the first every 250 ms; so many times of that it has found it alive.
+    // The second worker examines the first every 250 ms, and has found it alive this number of times.
     let since = ContinuousClock.now
     try eventually("it was looked at for three times as long as it may be silent") {
       ContinuousClock.now - since > .seconds(3)

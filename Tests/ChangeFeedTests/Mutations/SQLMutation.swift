@@ -73,8 +73,8 @@ struct SQLMutation: Sendable {
         Edit(
           function: number, text: notify,
           replacement: """
-            then length(public.dblink_exec('\(conninfo)', 'notify quake_changes'))
-              + length(format(
+            then public.dblink_exec('\(conninfo)', 'notify quake_changes')
+              || concat(format(
             """)
       ])
   }
@@ -92,10 +92,10 @@ struct SQLMutation: Sendable {
     name: "stop after the number",
     edits: [
       Edit(
-        function: number, text: "insert into quake.change_transaction as t values",
+        function: number, text: "if own_import is not null then",
         replacement: """
           if current_setting('application_name') = 'late' then perform pg_advisory_xact_lock(42); end if;
-          insert into quake.change_transaction as t values
+          if own_import is not null then
           """)
     ])
 }
