@@ -85,7 +85,7 @@ begin
   end loop;
 end
 $$;
-comment on function quake.feed_lock__take(text[]) is 'those of some feeds that this session polls from now on. foreign_pid and foreign_role tell which session of a role that may not poll held the lock that the feed had until now; 0: none that is connected';
+comment on function quake.feed_lock__take(text[]) is 'takes the locks of feeds and returns those taken. foreign_pid and foreign_role name the session that held a lock without the privilege to poll; 0: a prepared transaction';
 
 -- The lock of the process that works on a backfill: its number is random, too, and changed when a
 -- session holds it that may not.

@@ -332,7 +332,7 @@ begin
   end loop;
 end
 $$;
-COMMENT ON FUNCTION quake.feed_lock__take(p_feeds text[]) IS 'those of some feeds that this session polls from now on. foreign_pid and foreign_role tell which session of a role that may not poll held the lock that the feed had until now; 0: none that is connected';
+COMMENT ON FUNCTION quake.feed_lock__take(p_feeds text[]) IS 'takes the locks of feeds and returns those taken. foreign_pid and foreign_role name the session that held a lock without the privilege to poll; 0: a prepared transaction';
 CREATE FUNCTION quake.feed_lock_key(p_name text) RETURNS integer
     LANGUAGE sql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'

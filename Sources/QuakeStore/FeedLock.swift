@@ -27,7 +27,7 @@ public enum FeedLock {
   /// A snapshot may take so many times longer to come than a session may be idle.
   private static let copyPatience = 20.0
 
-  /// A feed whose lock this session has taken.
+  /// A feed whose lock the calling connection has taken.
   public struct Taken: Sendable, Equatable {
     /// The feed.
     public let feed: String

@@ -111,7 +111,9 @@ final class TestServer: Sendable {
         return
       }
       if answer.end == .drip {
-        while write(connection, " ", 1) == 1 { usleep(5000) }
+        // A byte at a time until the client leaves.
+        var client = pollfd(fd: connection, events: 0, revents: 0)
+        while write(connection, " ", 1) == 1, poll(&client, 1, 5) == 0 {}
         break
       }
       if answer.end == .close { break }

@@ -28,7 +28,7 @@ import Testing
         client.send([0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3])  // a file name follows that never ends
       }
       begun.raise()
-      while client.send(way == .gzip ? [0x41] : [0x20]) { usleep(50_000) }
+      client.drip(way == .gzip ? [0x41] : [0x20], every: 50)
     }
   }
 

@@ -53,6 +53,14 @@ final class ScriptedServer: Sendable {
       answer(status, headers, Array(body.utf8))
     }
 
+    /// Sends some bytes again and again, until the other end has gone.
+    ///
+    /// - Parameter interval: Milliseconds between two of them.
+    borrowing func drip(_ bytes: [UInt8], every interval: Int32) {
+      var other = pollfd(fd: descriptor, events: 0, revents: 0)
+      while send(bytes), poll(&other, 1, interval) == 0 {}
+    }
+
     /// Says nothing until the other end has gone or the server stops.
     borrowing func hold() {
       var byte: UInt8 = 0
