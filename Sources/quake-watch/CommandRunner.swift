@@ -56,7 +56,6 @@ final class CommandRunner: CommandHandler {
   func handle(_ change: Change) throws {
     let token = change.transaction.token
     let what = [change.op.rawValue, change.code].compactMap { $0 }.joined(separator: " ")
-    json.change(change)
     try run(
       "\(what) (token \(token), position \(change.position))", code: change.code,
       CommandVariables(
@@ -64,24 +63,25 @@ final class CommandRunner: CommandHandler {
         event: change.new ?? change.old),
       before: change.position > 0
         ? HistoryPlace(token: token, changes: change.position)
-        : last.map { HistoryPlace(token: $0) })
+        : last.map { HistoryPlace(token: $0) }
+    ) { json, drain in json.change(change, drain: drain) }
     last = token
   }
 
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
     let code = record.text(.code)
-    json.snapshot(record, token: token, position: position)
     try run(
       "snapshot of \(code ?? "") (token \(token))", code: code,
       CommandVariables(token: token, position: position, op: "snapshot", event: record),
-      before: nil)
+      before: nil
+    ) { json, drain in json.snapshot(record, token: token, position: position, drain: drain) }
   }
 
   func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
-    json.reset(reason, after: lost, token: token)
     try run(
       "reset (token \(token))", code: nil,
-      CommandVariables(token: token, position: nil, op: "reset", event: nil), before: nil)
+      CommandVariables(token: token, position: nil, op: "reset", event: nil), before: nil
+    ) { json, _ in json.reset(reason, after: lost, token: token) }
   }
 
   /// The place is kept whether or not anything was handed over.
@@ -102,12 +102,14 @@ final class CommandRunner: CommandHandler {
 
   // MARK: - Running
 
-  /// Runs the command for what `json` holds, once its turn has come.
+  /// Writes the line that a command reads.
+  private typealias Line = (_ json: inout JSONWriter, _ drain: (inout JSONWriter) -> Void) -> Void
+
+  /// Runs the command once its turn has come.
   private func run(
-    _ subject: String, code: String?, _ variables: CommandVariables, before: HistoryPlace?
+    _ subject: String, code: String?, _ variables: CommandVariables, before: HistoryPlace?,
+    line: Line
   ) throws {
-    json.newline()
-    defer { json.removeAll() }
     count += 1
     let work = Work(
       number: count, subject: subject, code: code, variables: variables, before: before)
@@ -117,7 +119,7 @@ final class CommandRunner: CommandHandler {
           && !runner.running.contains { $0.work.concerns(work) }
     }
     if undone == nil {
-      if Signals.stopRequested { note(work, failure: nil) } else { start(work) }
+      if Signals.stopRequested { note(work, failure: nil) } else { start(work, line) }
     }
     if undone != nil {
       // One that began earlier may fail yet.
@@ -126,16 +128,29 @@ final class CommandRunner: CommandHandler {
     }
   }
 
-  private func start(_ work: Work) {
+  private func start(_ work: Work, _ line: Line) {
+    let child: RunningChild
     do throws(ChildProcess.LaunchError) {
-      let child = try command.start(work.variables)
-      child.give(json.take(), isLast: true)
-      running.append(Run(child: child, work: work))
+      child = try command.start(work.variables)
     } catch {
       if let failure = policy.judge(CommandFailure(work.subject, error)) {
         note(work, failure: failure)
       }
+      return
     }
+    running.append(Run(child: child, work: work))
+    line(&json) { give(&$0, to: child) }
+    json.newline()
+    child.give(json.take(), isLast: true)
+  }
+
+  /// A line may be some megabytes long: the next piece of it is made when the command has read this
+  /// one, so that memory does not depend on it. Meanwhile the other commands are looked after, but
+  /// none is started.
+  private func give(_ json: inout JSONWriter, to child: RunningChild) {
+    child.give(json.bytes)
+    json.removeWritten()
+    wait.wait(for: running.map(\.child)) { !child.isTaking || child.ending != nil }
   }
 
   private func waitUntil(_ isOver: (CommandRunner) -> Bool) {

@@ -82,6 +82,9 @@ import Testing
     ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "cat"],
     // A command that reads nothing.
     ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "true"],
+    ["quake-watch", "--snapshot", "--no-follow", "--exec", "cat"],
+    ["quake-watch", "--snapshot", "--no-follow", "--exec", "cat", "--jobs", "4"],
+    ["quake-watch", "--snapshot", "--no-follow", "--exec", "true"],
     ["quake-query", "list"], ["quake-query", "list", "--json"],
     ["quake-query", "diff", "0"], ["quake-query", "diff", "0", "--json"],
     ["quake-query", "versions", "e1"], ["quake-query", "versions", "e1", "--json"],
