@@ -42,18 +42,28 @@ let package = Package(
     // A call of Linux's that older glibcs leave out.
     .target(name: "CProcess"),
 
+    // The lowest modules: what several others would write for themselves.
+    .target(name: "SystemClock", swiftSettings: strict),
+    .target(name: "ExplainedErrors", swiftSettings: strict),
+
     // Text that does no harm where it is shown: JSON strings, and which characters are hidden.
     .target(name: "SafeText", swiftSettings: strict),
     .testTarget(
       name: "SafeTextTests", dependencies: ["SafeText", "CommandLine", "QuakeModel"],
       swiftSettings: strict),
 
-    .target(name: "Postgres", dependencies: ["CLibpq"], swiftSettings: strict),
     .target(
-      name: "QuakeModel", dependencies: ["SafeText"], swiftSettings: strict,
+      name: "Postgres", dependencies: ["CLibpq", "ExplainedErrors", "SystemClock"],
+      swiftSettings: strict),
+    .target(
+      name: "QuakeModel", dependencies: ["ExplainedErrors", "SafeText", "SystemClock"],
+      swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),  // the standard library's floating point calls it
     .target(
-      name: "QuakeFeed", dependencies: ["QuakeModel", "CLibcurl", "CSimdjson", "CZlib"],
+      name: "QuakeFeed",
+      dependencies: [
+        "QuakeModel", "ExplainedErrors", "SystemClock", "CLibcurl", "CSimdjson", "CZlib",
+      ],
       swiftSettings: strict),
     .target(
       name: "Migrations", path: "migrations", exclude: ["schema.sql"],
@@ -74,61 +84,95 @@ let package = Package(
         .embedInCode("0013_privileges.sql"),
       ],
       swiftSettings: strict),
-    .target(name: "ChildProcesses", dependencies: ["CProcess"], swiftSettings: strict),
+    .target(
+      name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"], swiftSettings: strict),
     .testTarget(
       name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
+    // The private server of a user who names no database.
     .target(
-      name: "QuakeStore", dependencies: ["ChildProcesses", "QuakeModel", "Postgres", "Migrations"],
+      name: "EmbeddedPostgres", dependencies: ["ChildProcesses", "ExplainedErrors", "SystemClock"],
       swiftSettings: strict),
+    .target(
+      name: "QuakeSchema",
+      dependencies: ["Postgres", "Migrations", "QuakeModel", "SystemClock"],
+      swiftSettings: strict),
+    .target(
+      name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "SystemClock"],
+      swiftSettings: strict),
+    .target(
+      name: "QuakeImport",
+      dependencies: ["Postgres", "QuakeModel", "ExplainedErrors", "SystemClock"],
+      swiftSettings: strict),
+    .target(
+      name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "SystemClock"],
+      swiftSettings: strict),
+    // All that other programs need of a store, under one name.
+    .target(
+      name: "QuakeStore",
+      dependencies: [
+        "EmbeddedPostgres", "Postgres", "QuakeHistory", "QuakeImport", "QuakeModel", "QuakeSchema",
+        "QuakeWorker",
+      ], swiftSettings: strict),
     // The roles of a database, and what each may do.
     .target(name: "QuakeRoles", dependencies: ["Postgres"], swiftSettings: strict),
     // Changes and live lists for programs with Swift concurrency, which the tools do without.
     .target(
-      name: "QuakeLive", dependencies: ["QuakeStore", "QuakeModel", "Postgres"],
+      name: "QuakeLive",
+      dependencies: ["QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock"],
       swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
     .target(
-      name: "QuakeSimulator", dependencies: ["QuakeModel", "CMicrohttpd", "CZlib"],
+      name: "QuakeSimulator",
+      dependencies: ["QuakeModel", "ExplainedErrors", "CMicrohttpd", "CZlib"],
       swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .testTarget(
       name: "QuakeSimulatorTests",
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: strict),
-    .target(name: "CommandLine", dependencies: ["SafeText"], swiftSettings: strict),
+    .target(
+      name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: strict),
     // The options of a command in a file. Apart from the command line itself: quake-watch has none.
     .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(
-      name: "QuakeTool", dependencies: ["CommandLine", "QuakeStore", "QuakeModel", "Postgres"],
+      name: "QuakeTool",
+      dependencies: [
+        "CommandLine", "EmbeddedPostgres", "QuakeHistory", "QuakeSchema", "QuakeWorker",
+        "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
+      ],
       swiftSettings: strict),
 
     // Where feeds meet the store; the libraries know nothing of each other.
     .target(
-      name: "FeedImport", dependencies: ["QuakeFeed", "QuakeStore", "QuakeModel", "Postgres"],
+      name: "FeedImport", dependencies: ["QuakeFeed", "QuakeImport", "QuakeModel", "Postgres"],
       swiftSettings: strict),
 
     .executableTarget(
       name: "quake-ingest",
       dependencies: [
-        "CIdleMemory", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeStore",
-        "QuakeModel", "Postgres", "Configuration", "CommandLine",
+        "CIdleMemory", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeWorker",
+        "QuakeImport", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres",
+        "Configuration", "CommandLine", "SystemClock",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "ChildProcesses", "CIdleMemory", "Postgres", "QuakeTool", "QuakeStore", "QuakeModel",
-        "CommandLine",
+        "ChildProcesses", "CIdleMemory", "Postgres", "QuakeTool", "QuakeWorker", "QuakeHistory",
+        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "CommandLine", "SystemClock",
       ], swiftSettings: strict),
     .executableTarget(
       name: "quake-query",
-      dependencies: ["QuakeTool", "QuakeStore", "QuakeModel", "Postgres", "CommandLine"],
+      dependencies: [
+        "QuakeTool", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeRoles", "QuakeStore",
-        "QuakeModel", "Postgres", "CommandLine",
+        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeRoles", "QuakeWorker",
+        "QuakeImport", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres",
+        "CommandLine", "SystemClock",
       ],
       swiftSettings: strict),
 
@@ -136,8 +180,8 @@ let package = Package(
     .executableTarget(
       name: "quake-bench",
       dependencies: [
-        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeStore",
-        "QuakeModel", "Postgres", "CommandLine",
+        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeHistory",
+        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine", "SystemClock",
       ],
       path: "Benchmarks",
       exclude: [
@@ -149,18 +193,24 @@ let package = Package(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
       swiftSettings: strict),
     .target(
-      name: "TestSupport", dependencies: ["ChildProcesses", "QuakeStore", "Postgres"],
+      name: "TestSupport",
+      dependencies: [
+        "ChildProcesses", "EmbeddedPostgres", "QuakeSchema", "Postgres", "SystemClock",
+      ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     .testTarget(
       name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "PostgresTests", dependencies: ["Postgres", "QuakeStore", "TestSupport"],
+      name: "PostgresTests", dependencies: ["Postgres", "SystemClock", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "QuakeStoreTests",
-      dependencies: ["ChildProcesses", "QuakeStore", "QuakeModel", "Postgres", "TestSupport"],
+      dependencies: [
+        "ChildProcesses", "QuakeSchema", "QuakeHistory", "QuakeImport", "QuakeWorker", "QuakeModel",
+        "Postgres", "SystemClock", "TestSupport",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "live-probe", dependencies: ["QuakeLive", "QuakeModel"], path: "Tests/LiveProbe",
@@ -168,27 +218,33 @@ let package = Package(
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
-        "QuakeLive", "QuakeStore", "QuakeModel", "Postgres", "ChildProcesses", "TestSupport",
+        "QuakeLive", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeModel", "Postgres",
+        "ChildProcesses", "SystemClock", "TestSupport",
         "live-probe",
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "EmbeddedServerTests", dependencies: ["ChildProcesses", "QuakeStore"],
+      name: "EmbeddedPostgresTests", dependencies: ["ChildProcesses", "EmbeddedPostgres"],
       swiftSettings: strict),
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "ChildProcesses", "TestSupport", "QuakeSimulator", "QuakeModel", "QuakeStore", "Postgres",
+        "TestSupport", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres", "Postgres",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "QuakeRolesTests",
-      dependencies: ["QuakeRoles", "QuakeStore", "Postgres", "TestSupport"], swiftSettings: strict),
+      dependencies: [
+        "QuakeRoles", "QuakeSchema", "QuakeHistory", "QuakeWorker", "QuakeModel", "Postgres",
+        "SystemClock", "TestSupport",
+      ], swiftSettings: strict),
     // What the change feed promises, under load and faults.
     .testTarget(
       name: "ChangeFeedTests",
       dependencies: [
-        "ChildProcesses", "TestSupport", "QuakeModel", "QuakeStore", "Postgres", "CZlib",
+        "ChildProcesses", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres",
+        "Postgres",
+        "SystemClock", "CZlib",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -197,7 +253,8 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "ChildProcesses", "Configuration", "CommandLine", "TestSupport", "signal-probe",
+        "ChildProcesses", "Configuration", "CommandLine", "SystemClock", "TestSupport",
+        "signal-probe",
       ],
       swiftSettings: strict),
   ],

@@ -1,8 +1,9 @@
 import CommandLine
+import EmbeddedPostgres
 import Glibc
 import Postgres
-import QuakeStore
 import QuakeTool
+import SystemClock
 
 /// The PostgreSQL that everything is measured on, with the embedded server's settings.
 final class BenchServer {

@@ -1,7 +1,7 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// The states that runs start from. Each is made once, by the contender's own means, and copied.

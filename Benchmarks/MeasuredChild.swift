@@ -3,6 +3,7 @@ import ChildProcesses
 import CommandLine
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timeval
+import SystemClock
 
 /// A program that is run to its end for the sake of what that costs.
 struct MeasuredChild {

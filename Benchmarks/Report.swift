@@ -1,6 +1,5 @@
 import CommandLine
 import QuakeModel
-import QuakeStore
 
 /// Where and with what it was measured, and the tables.
 struct Report {

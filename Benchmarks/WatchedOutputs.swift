@@ -1,6 +1,7 @@
 import ChildProcesses
 import CommandLine
 import Glibc
+import SystemClock
 
 /// Running `quake-watch` processes, each with a pipe for what it prints.
 final class WatchedOutputs {

@@ -2,6 +2,7 @@ import ChildProcesses
 import CommandLine
 import Glibc
 import Postgres
+import SystemClock
 
 /// Twenty commits a second, and how long it takes until watchers have printed them.
 struct LatencyWorkload: Workload {

@@ -1,5 +1,6 @@
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timespec
+import SystemClock
 
 extension ChildProcess {
   /// Runs the program to its end, feeding it its input and collecting what it writes.
@@ -95,21 +96,14 @@ extension ChildProcess {
     private(set) var hasBegun = false
 
     init(timeout: Duration?) {
-      deadline = timeout.map { Self.now + $0 }
+      deadline = timeout.map { MonotonicClock.now() + $0 }
     }
 
     mutating func advance(_ pid: pid_t) {
-      guard let deadline, Self.now >= deadline else { return }
+      guard let deadline, MonotonicClock.now() >= deadline else { return }
       kill(pid, hasBegun ? SIGKILL : SIGTERM)
       hasBegun = true
-      self.deadline = Self.now + .seconds(2)
-    }
-
-    /// The time on a clock that no one sets back.
-    private static var now: Duration {
-      var time = timespec()
-      clock_gettime(CLOCK_MONOTONIC, &time)
-      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+      self.deadline = MonotonicClock.now() + .seconds(2)
     }
   }
 }

@@ -58,20 +58,6 @@ extension Duration {
     return shown.isEmpty ? "0s" : shown.joined()
   }
 
-  /// The length in seconds.
-  public var inSeconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) * 1e-18
-  }
-
-  /// The length in whole milliseconds, rounded up and held within what poll(2) takes.
-  public var pollTimeout: Int32 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    guard seconds < 2_000_000 else { return 2_000_000_000 }
-    let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-    return Int32(seconds * 1_000 + milliseconds)
-  }
-
   private static func digits(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
     let digits = rest.prefix { (0x30...0x39).contains($0) }
     rest = rest[digits.endIndex...]

@@ -1,5 +1,6 @@
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timespec
+import SystemClock
 
 /// A moment as a log line shows it.
 struct LogTime {
@@ -7,9 +8,8 @@ struct LogTime {
   let milliseconds: Int
 
   static func now() -> LogTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return LogTime(seconds: time.tv_sec, milliseconds: time.tv_nsec / 1_000_000)
+    let milliseconds = WallClock.microseconds / 1000
+    return LogTime(seconds: Int(milliseconds / 1000), milliseconds: Int(milliseconds % 1000))
   }
 
   /// `2026-03-01T12:30:05.123Z`.

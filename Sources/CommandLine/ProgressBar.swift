@@ -1,4 +1,5 @@
 import Glibc
+import SystemClock
 
 /// One line on standard error that tells how far a long piece of work has come.
 ///

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SwiftOverlayShims  // where this compiler finds the members of timeval
+internal import SystemClock
 
 /// The service manager that started this program, told how it fares: systemd, by the protocol of
 /// sd_notify(3).

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemClock
 
 /// Signals turned into flags that a loop can ask for and poll(2) can wait for.
 ///

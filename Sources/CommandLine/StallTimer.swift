@@ -1,3 +1,5 @@
+import SystemClock
+
 /// Adds up the waiting for somebody else, and tells once when it has become long: who waits neglects
 /// all else meanwhile.
 public final class StallTimer {

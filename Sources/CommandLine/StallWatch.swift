@@ -1,5 +1,6 @@
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of stat
+import SystemClock
 
 /// Writing that notices a reader who does not keep up: it waits in poll(2), where it can tell the
 /// time, and hands write(2) only what that takes without waiting.

@@ -1,6 +1,6 @@
 public import QuakeFeed
+public import QuakeImport
 public import QuakeModel
-public import QuakeStore
 
 /// The records of a feed as an import wants them: the one place where the feed library and the store
 /// meet.

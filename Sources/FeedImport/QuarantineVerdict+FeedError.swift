@@ -1,5 +1,5 @@
 public import QuakeFeed
-public import QuakeStore
+public import QuakeModel
 
 extension QuarantineVerdict {
   /// What an error that a feed's body caused says of the snapshot; nil for one that is not the body's.

@@ -1,7 +1,7 @@
 import Glibc
 public import Postgres
 public import QuakeFeed
-internal import QuakeStore
+internal import QuakeImport
 
 /// The body of a snapshot in quarantine, as a feed that can be read again.
 public struct QuarantinedFeed {

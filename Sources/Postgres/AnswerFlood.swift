@@ -1,4 +1,5 @@
 internal import CLibpq
+internal import SystemClock
 
 /// Notices a server whose answer does not come to an end: libpq keeps what has come of a result, and
 /// what it is told on the way (notices, notifications, settings), for as long as it comes.

@@ -1,5 +1,6 @@
 internal import CLibpq
 internal import Glibc
+internal import SystemClock
 
 /// Asks the server, from any thread, to give up the statement a connection is running.
 ///

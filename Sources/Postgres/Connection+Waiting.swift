@@ -1,4 +1,5 @@
 internal import CLibpq
+internal import SystemClock
 
 extension Connection {
   /// What is known of one wait for the server: until when, and when it is to be looked at.

@@ -1,5 +1,6 @@
 internal import CLibpq
 internal import Glibc
+public import SystemClock
 
 /// One connection to a PostgreSQL server, used by one thread.
 ///

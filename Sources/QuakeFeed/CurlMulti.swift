@@ -1,5 +1,6 @@
 import CLibcurl
 import Glibc
+import SystemClock
 
 /// libcurl's event loop and its pool of connections, which outlive the single transfer.
 final class CurlMulti {
@@ -26,7 +27,7 @@ final class CurlMulti {
   /// - Returns: How long it took, in nanoseconds.
   @discardableResult
   func perform() -> Int {
-    let begun = Self.now()
+    let begun = MonotonicClock.now()
     var running: Int32 = 0
     curl_multi_perform(handle, &running)
     var left: Int32 = 0
@@ -39,7 +40,7 @@ final class CurlMulti {
       let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
       transfer.didFinish(message.pointee.data.result)
     }
-    return Self.now() - begun
+    return Int((MonotonicClock.now() - begun) / .nanoseconds(1))
   }
 
   /// Waits for the network, or until one of `descriptors` is readable, at most so long.
@@ -47,18 +48,12 @@ final class CurlMulti {
   /// - Returns: How long it took, in nanoseconds.
   @discardableResult
   func wait(milliseconds: Int, beside descriptors: [Int32] = []) -> Int {
-    let begun = Self.now()
+    let begun = MonotonicClock.now()
     var others = descriptors.filter { $0 >= 0 }.map {
       curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0)
     }
     let count = UInt32(others.count)
     curl_multi_poll(handle, &others, count, Int32(clamping: milliseconds), nil)
-    return Self.now() - begun
-  }
-
-  private static func now() -> Int {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    return Int((MonotonicClock.now() - begun) / .nanoseconds(1))
   }
 }

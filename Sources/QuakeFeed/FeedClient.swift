@@ -83,17 +83,11 @@ public final class FeedClient {
   static func response(
     _ transfer: HTTPTransfer, spool: BodySpool? = nil
   ) throws(FeedError) -> FeedResponse {
-    let response = FeedResponse(transfer, now: Self.now(), spool: spool)
+    let response = FeedResponse(transfer, now: .now(), spool: spool)
     guard [200, 204, 304].contains(response.status) else {
       throw FeedError.http(
         status: response.status, retryAfter: response.retryAfter, url: transfer.name)
     }
     return response
-  }
-
-  private static func now() -> Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
   }
 }

@@ -1,6 +1,5 @@
 internal import Postgres
 internal import QuakeModel
-internal import QuakeStore
 
 /// Pages of the history that pass a filter, as they are asked for.
 struct ChangeSource: PullSource {

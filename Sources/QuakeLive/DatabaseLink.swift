@@ -1,6 +1,8 @@
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeStore
+internal import QuakeSchema
+internal import SystemClock
 
 /// A thread's connection to a database, which is made again when it is lost.
 final class DatabaseLink {

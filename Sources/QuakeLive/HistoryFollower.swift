@@ -1,6 +1,7 @@
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeStore
+internal import SystemClock
 
 /// Follows the history on a thread of its own: listens, reads to the end, waits for the bell. After a
 /// lost connection the same from the start, from where it was.

@@ -1,6 +1,7 @@
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeStore
+internal import QuakeSchema
 
 /// Pages of what a request asks of the history, as they are asked for.
 struct HistorySource: PullSource {

@@ -1,5 +1,4 @@
 public import QuakeModel
-public import QuakeStore
 
 /// A list of events that is kept up to date: first the list as it is, then, each time it has changed,
 /// the new list and what leads to it from the one before.

@@ -1,6 +1,6 @@
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeStore
 
 /// Keeps a list up to date, as it is asked to.
 struct LiveSource: PullSource {

@@ -1,5 +1,5 @@
 internal import Postgres
-internal import QuakeStore
+internal import QuakeSchema
 
 /// Asks a database one thing over a connection of its own.
 struct OneAnswer<Answer: Sendable>: PullSource {

@@ -1,6 +1,6 @@
 public import Postgres
+public import QuakeHistory
 public import QuakeModel
-public import QuakeStore
 
 /// A quake database, for programs with Swift concurrency: its list of events, its history, and the
 /// changes to it as they are committed.

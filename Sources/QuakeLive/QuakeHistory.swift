@@ -1,5 +1,5 @@
+internal import QuakeHistory
 public import QuakeModel
-internal import QuakeStore
 
 /// What a request asks of the history: the changes, whole transactions, the codes, or how many.
 ///

@@ -36,7 +36,7 @@ public struct FeedFileWriter: Sendable {
 
   /// The same with the system's clock.
   public init(seed: UInt64, events: Int, format: FeedFormat = .geojson) {
-    self.init(seed: seed, events: events, now: .systemClock(), format: format)
+    self.init(seed: seed, events: events, now: .now(), format: format)
   }
 
   /// Writes everything to an open descriptor, which stays open; answers the number of bytes.

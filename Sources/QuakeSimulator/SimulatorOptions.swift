@@ -23,7 +23,7 @@ public struct SimulatorOptions: Sendable {
   /// What goes wrong by itself, again and again; where two apply the first does.
   public var faults: [ScheduledFault] = []
   /// The clock; another than the system's is for tests.
-  public var now: @Sendable () -> Timestamp = { Timestamp.systemClock() }
+  public var now: @Sendable () -> Timestamp = { Timestamp.now() }
 
   /// The defaults: 11,000 events, a change a second, any free port.
   public init() {}

@@ -1,6 +1,8 @@
 public import CommandLine
+public import EmbeddedPostgres
 public import Postgres
-public import QuakeStore
+public import QuakeSchema
+internal import SystemClock
 
 /// How a tool finds its database: `--database`, else `DATABASE_URL`, else libpq's own `PG*`
 /// variables, else the embedded server, which is started if it does not run.

@@ -1,6 +1,7 @@
 public import CommandLine
+internal import EmbeddedPostgres
 internal import Postgres
-internal import QuakeStore
+internal import QuakeModel
 
 /// An error as a person is told of it, and the exit status that goes with it.
 public struct Failure {

@@ -1,6 +1,6 @@
 public import CommandLine
+public import QuakeHistory
 public import QuakeModel
-public import QuakeStore
 
 /// Places in the history, as they are written on a command line.
 extension ParsedArguments {

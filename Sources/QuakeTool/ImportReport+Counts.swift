@@ -1,6 +1,5 @@
 internal import CommandLine
 public import QuakeModel
-public import QuakeStore
 
 extension ImportReport {
   /// What became of the records, for people.

@@ -1,6 +1,6 @@
 internal import CommandLine
 internal import Postgres
-public import QuakeStore
+public import QuakeWorker
 
 /// A wait for a lock in words.
 public struct LockWaitText {

@@ -1,6 +1,6 @@
 internal import CommandLine
 internal import Postgres
-internal import QuakeStore
+internal import QuakeWorker
 
 /// Looks after one connection's statements: says what they wait for when another session holds a lock
 /// that they need, and cancels one that does when the tool is told to stop.

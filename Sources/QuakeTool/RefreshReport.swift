@@ -1,6 +1,6 @@
 public import CommandLine
 public import QuakeModel
-public import QuakeStore
+public import QuakeWorker
 
 /// What came of a request to poll a feed, for people and for programs.
 public struct RefreshReport {

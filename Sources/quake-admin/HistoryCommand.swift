@@ -1,6 +1,7 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-admin history`: letting go of old history.

@@ -2,8 +2,9 @@ import CommandLine
 import FeedImport
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-admin imports`: what was imported, and what was set aside instead.
@@ -118,6 +119,8 @@ enum ImportsCommand {
           beforeCommit: { applied in
             try Quarantine(connection: connection).decide(on: id, appliedBy: applied.id)
           })
+    } catch let error as ImportRefusal {
+      throw StoreError(.badData, error.message, detail: error.detail, hint: error.hint)
     } catch let error as FeedError {
       throw StoreError(
         .badData, "could not read the body of import \(id)",

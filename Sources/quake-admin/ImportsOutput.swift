@@ -1,6 +1,6 @@
 import CommandLine
+import QuakeImport
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// Imports as a table and as JSON.

@@ -1,5 +1,5 @@
 import CommandLine
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-admin migrate`: brings the schema up to date, or tells how it stands.

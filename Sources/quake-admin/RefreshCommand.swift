@@ -1,8 +1,10 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// `quake-admin refresh`: has the workers poll now, and waits for what comes of it.
 struct RefreshCommand {

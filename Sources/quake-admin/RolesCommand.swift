@@ -2,7 +2,7 @@ import CommandLine
 import Postgres
 import QuakeModel
 import QuakeRoles
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-admin roles`: the roles of the database, and what each may do.

@@ -1,6 +1,6 @@
 import ChildProcesses
 import CommandLine
-import QuakeStore
+import EmbeddedPostgres
 import QuakeTool
 
 /// `quake-admin server`: the embedded server.

@@ -1,5 +1,5 @@
 import QuakeModel
-import QuakeStore
+import QuakeWorker
 
 extension LockWait {
   /// As a member of the status: what a role may not see is null.

@@ -1,7 +1,8 @@
 import CommandLine
 import Postgres
-import QuakeStore
+import QuakeModel
 import QuakeTool
+import QuakeWorker
 
 /// `quake-admin status`: how the feeds, the workers, the watchers and the database are.
 struct StatusCommand {

@@ -1,6 +1,8 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
+import QuakeWorker
+import SystemClock
 
 /// The status as one JSON object on one line.
 struct StatusJSON {

@@ -1,6 +1,8 @@
 import CommandLine
-import QuakeStore
+import QuakeHistory
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// How bad things may be before `quake-admin status` says so.
 struct StatusLimits {

@@ -1,7 +1,9 @@
+import EmbeddedPostgres
 import Postgres
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
+import QuakeWorker
 
 /// What `quake-admin status` has found out.
 struct StatusReport {

@@ -1,7 +1,8 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
+import QuakeWorker
 
 /// The status for people.
 struct StatusText {

@@ -1,7 +1,8 @@
 import CommandLine
 import Postgres
+import QuakeHistory
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-admin watchers`: the durable cursors.

@@ -2,8 +2,9 @@ import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
+import QuakeWorker
 
 /// `quake-ingest backfill`: the past, from an event service or from files.
 struct BackfillCommand {

@@ -1,7 +1,8 @@
 import CommandLine
 import QuakeModel
-import QuakeStore
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// What a backfill tells: how far it is, what each part of it did, and at the end the whole.
 final class BackfillOutput {

@@ -1,5 +1,5 @@
 import QuakeModel
-import QuakeStore
+import QuakeWorker
 
 extension BackfillWindow {
   /// `2020-01-01T00:00:00Z to 2020-02-01T00:00:00Z`.

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeFeed
 import QuakeTool
+import SystemClock
 
 /// Fetches feeds over HTTP so that a stop ends the wait for an answer at once. A body that has begun is the
 /// work in hand, and may come to its end if that does not take long.

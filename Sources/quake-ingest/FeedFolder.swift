@@ -1,7 +1,7 @@
 import Glibc
 import QuakeFeed
 import QuakeModel
-import QuakeStore
+import QuakeWorker
 
 /// The files of events in a folder.
 enum FeedFolder {

@@ -1,8 +1,10 @@
 import CommandLine
 import Postgres
 import QuakeFeed
-import QuakeStore
+import QuakeImport
+import QuakeModel
 import QuakeTool
+import QuakeWorker
 
 /// One poll of a feed: ask, import, and record what came of it for all workers and for those who asked.
 struct FeedPoller {

@@ -1,5 +1,5 @@
 import QuakeFeed
-import QuakeStore
+import QuakeWorker
 
 /// A poll of a feed that is under way: the server has been asked, and its answer is coming in.
 struct FeedPolling {

@@ -2,9 +2,11 @@ import CommandLine
 import FeedImport
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// Imports the files of a folder, each once, in one transaction with the mark that it is stored.
 struct FileBackfill {
@@ -41,7 +43,7 @@ struct FileBackfill {
         }
       } catch {
         guard let failure = IngestCommand.failure(error),
-          error is FeedError || (error as? StoreError)?.kind == .badData
+          error is FeedError || error is ImportRefusal
         else { throw error }
         guard failure.status != .ok else { break }
         diagnostics.error(

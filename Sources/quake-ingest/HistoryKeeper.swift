@@ -1,14 +1,15 @@
 import CommandLine
 import Postgres
-import QuakeStore
+import QuakeHistory
 import QuakeTool
+import SystemClock
 
 /// Lets go of history that is older than a worker is told to keep, when nothing else is to be done.
 struct HistoryKeeper {
   private let age: Duration
   private let diagnostics: Diagnostics
   private let pause: Duration
-  private var interval: Interval
+  private var interval: PeriodicTimer
 
   /// - Parameter age: How much history is kept. It is looked after at every hundredth part of that, but
   ///   no more often than each second and no less often than each hour.
@@ -16,7 +17,7 @@ struct HistoryKeeper {
     self.age = age
     self.diagnostics = diagnostics
     pause = min(max(age / 100, .seconds(1)), .seconds(3600))
-    interval = Interval(pause, first: .zero)
+    interval = PeriodicTimer(pause, first: .zero)
   }
 
   /// How long until there is something to do.
@@ -26,7 +27,7 @@ struct HistoryKeeper {
   ///
   /// - Throws: `PostgresError` if the connection is lost, or the worker was told to stop; other failures are only told of.
   mutating func purge(over connection: Connection, shouldStop: () -> Bool) throws {
-    guard interval.takeDue() else { return }
+    guard interval.fireIfDue() else { return }
     do {
       try purgeNow(over: connection, shouldStop: shouldStop)
     } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
@@ -41,7 +42,7 @@ struct HistoryKeeper {
   private mutating func purgeNow(over connection: Connection, shouldStop: () -> Bool) throws {
     let outcome = try Retention(connection: connection)
       .purge(before: .age(age), shouldStop: shouldStop)
-    if !outcome.isFinished { interval = Interval(pause, first: .zero) }
+    if !outcome.isFinished { interval = PeriodicTimer(pause, first: .zero) }
     guard outcome.versions + outcome.transactions > 0 else { return }
     diagnostics.note(
       """

@@ -3,9 +3,11 @@ import FeedImport
 import Glibc
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
+import SystemClock
 
 /// `quake-ingest import`: files, URLs and standard input, once.
 struct ImportCommand {
@@ -94,8 +96,8 @@ struct ImportCommand {
       } catch let error as FeedError where references.count > 1 {
         guard let failure = IngestCommand.failure(error) else { throw error }
         report(failure, &status)
-      } catch let error as StoreError where references.count > 1 {
-        guard let failure = Failure(error) else { throw error }
+      } catch  where references.count > 1 && (error is StoreError || error is ImportRefusal) {
+        guard let failure = IngestCommand.failure(error) ?? Failure(error) else { throw error }
         report(failure, &status)
       }
     }
@@ -143,12 +145,12 @@ struct ImportCommand {
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
     let importer = Importer(connection: connection, options: importOptions, helpers: helpers)
     let report: ImportReport
-    var refusal: StoreError?
+    var refusal: ImportRefusal?
     do {
       report = try importer.run(from: &feed.source, shouldStop: { Signals.stopRequested }) {
         bar.update(done: Int($0))
       }
-    } catch let error as StoreError {
+    } catch let error as ImportRefusal {
       // A feed that was read whole has its counts, also if none of it could be taken.
       guard let counted = error.report else { throw error }
       report = counted

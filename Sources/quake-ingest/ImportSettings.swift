@@ -1,8 +1,9 @@
 import CommandLine
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
 import QuakeTool
+import SystemClock
 
 /// The options that `run`, `import` and `backfill` have in common.
 struct ImportSettings {

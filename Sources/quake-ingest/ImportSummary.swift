@@ -1,7 +1,8 @@
 import CommandLine
+import QuakeImport
 import QuakeModel
-import QuakeStore
 import QuakeTool
+import SystemClock
 
 /// What an import did, for people and for machines.
 struct ImportSummary {

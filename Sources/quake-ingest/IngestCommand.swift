@@ -2,8 +2,8 @@ import CIdleMemory
 import CommandLine
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeSimulator
-import QuakeStore
 import QuakeTool
 
 /// `quake-ingest`: which subcommand does what.
@@ -117,6 +117,8 @@ enum IngestCommand {
         }
       return Failure(
         status, error.message, detail: error.detail, hint: error.hint ?? advice(on: error.kind))
+    case let error as ImportRefusal:
+      return Failure(.badData, error.message, detail: error.detail, hint: error.hint)
     case let error as BackfillFailure:
       return Failure(error.status, error.message, detail: error.detail, hint: error.hint)
     case let error as SimulatorError:

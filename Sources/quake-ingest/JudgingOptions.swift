@@ -1,7 +1,7 @@
 import CommandLine
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
 
 /// The options that say how bad a snapshot may be.
 struct JudgingOptions {

@@ -1,8 +1,8 @@
 import CommandLine
 import FeedImport
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// A feed that has been opened, wherever it is: the records, and what the HTTP answer said.

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeFeed
-import QuakeStore
+import QuakeWorker
+import SystemClock
 
 /// A feed that a worker polls, or stands by for.
 struct PolledFeed {

@@ -1,14 +1,15 @@
 import CommandLine
 import Postgres
-import QuakeStore
+import QuakeImport
 import QuakeTool
+import SystemClock
 
 /// Deletes the rejects of old imports, when nothing else is to be done.
 struct RejectKeeper {
   private let age: Duration
   private let diagnostics: Diagnostics
   private let pause: Duration
-  private var interval: Interval
+  private var interval: PeriodicTimer
   private var isForbidden = false
 
   /// - Parameter age: For how long rejects are kept. They are looked after at every hundredth part of that,
@@ -17,7 +18,7 @@ struct RejectKeeper {
     self.age = age
     self.diagnostics = diagnostics
     pause = min(max(age / 100, .seconds(1)), .seconds(3600))
-    interval = Interval(pause, first: .zero)
+    interval = PeriodicTimer(pause, first: .zero)
   }
 
   /// How long until there is something to do.
@@ -29,7 +30,7 @@ struct RejectKeeper {
   mutating func purge(
     over connection: Connection, shouldStop: () -> Bool
   ) throws(PostgresError) {
-    guard !isForbidden, interval.takeDue() else { return }
+    guard !isForbidden, interval.fireIfDue() else { return }
     do throws(PostgresError) {
       let count = try RejectStore(connection: connection)
         .purge(olderThan: age, shouldStop: shouldStop)

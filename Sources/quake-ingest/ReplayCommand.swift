@@ -2,8 +2,9 @@ import CommandLine
 import FeedImport
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-ingest replay`: snapshots of the past, one after the other, as if they came now.

@@ -1,4 +1,5 @@
 import CommandLine
+import SystemClock
 
 /// Keeps requests apart, so that a service is not asked more often than it is told.
 struct RequestPacer {

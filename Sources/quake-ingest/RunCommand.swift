@@ -1,7 +1,7 @@
 import CommandLine
 import QuakeFeed
+import QuakeSchema
 import QuakeSimulator
-import QuakeStore
 import QuakeTool
 
 /// `quake-ingest run`: its options, and what they mean.

@@ -2,8 +2,10 @@ import CommandLine
 import FeedImport
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
+import QuakeWorker
+import SystemClock
 
 /// Fetches the past from an event service, window by window, each in one transaction with the mark
 /// that it is done.
@@ -108,7 +110,7 @@ final class ServiceBackfill {
       try failed(window, "It gave \(error.seen) events, where it counts \(error.count).")
       // It may be the count that is wrong.
       if failures > 1 { try windows.set(count: nil, of: window) }
-    } catch let error as StoreError where error.report != nil {
+    } catch let error as ImportRefusal where error.report != nil {
       try failed(window, error.message)
     } catch let error as PostgresError where error.sqlState == "40P01" {
       // Somebody else was writing the same events.

@@ -1,7 +1,8 @@
 import CommandLine
+import Postgres
 import QuakeFeed
 import QuakeModel
-import QuakeStore
+import QuakeWorker
 
 /// Finds out whether an event service whose host nobody knows is of USGS's kind: a mirror, a proxy, the
 /// simulator. What it answers tells: GeoJSON that says of itself what USGS's does. Its codes are USGS's

@@ -2,8 +2,10 @@ import CommandLine
 import FeedImport
 import Postgres
 import QuakeFeed
-import QuakeStore
+import QuakeImport
+import QuakeModel
 import QuakeTool
+import SystemClock
 
 /// Imports the present snapshot of a feed that is judged: one that is bad is set aside, with its body.
 struct SnapshotImport {

@@ -1,15 +1,16 @@
 import CommandLine
 import Postgres
-import QuakeStore
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// The part of a worker that stands by for feeds which others poll: it takes over those whose worker is
 /// gone, and ends the connection of one that has stopped, which would keep its feeds for ever.
 struct Standby {
   private let limit: Duration
   private let diagnostics: Diagnostics
-  private var attempt = Interval(Self.pause, first: .zero)
-  private var inspection: Interval
+  private var attempt = PeriodicTimer(Self.pause, first: .zero)
+  private var inspection: PeriodicTimer
   /// Feeds that it has been said of that others poll them.
   private var said: Set<String> = []
   private var hasSaidHidden = false
@@ -22,7 +23,7 @@ struct Standby {
   init(takeoverAfter limit: Duration, diagnostics: Diagnostics) {
     self.limit = limit
     self.diagnostics = diagnostics
-    inspection = Interval(min(limit / 4, .seconds(5)))
+    inspection = PeriodicTimer(min(limit / 4, .seconds(5)))
   }
 
   /// How long until there is something to do.
@@ -30,16 +31,16 @@ struct Standby {
 
   /// To be called when the worker has lost what it held: there is something to do at once.
   mutating func reset() {
-    attempt = Interval(Self.pause, first: .zero)
+    attempt = PeriodicTimer(Self.pause, first: .zero)
     said = []
   }
 
   /// Takes what can be had of `feeds`, none of which this worker holds.
   mutating func take(_ feeds: [String], over connection: Connection) throws -> [String] {
-    guard !feeds.isEmpty, attempt.takeDue() else { return [] }
+    guard !feeds.isEmpty, attempt.fireIfDue() else { return [] }
     var taken = try takeLocks(feeds, over: connection)
     let others = feeds.filter { !taken.contains($0) }
-    if !others.isEmpty, inspection.takeDue(), try endStalled(others, over: connection) {
+    if !others.isEmpty, inspection.fireIfDue(), try endStalled(others, over: connection) {
       // Their locks are free as soon as the server has ended them: the next attempt will have them.
       taken += try takeLocks(others, over: connection)
     }

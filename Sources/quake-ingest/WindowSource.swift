@@ -1,5 +1,6 @@
+import QuakeImport
 import QuakeModel
-import QuakeStore
+import QuakeWorker
 
 /// The records of a service's answer, without those that were not asked for: an event of another time
 /// shows that the answer is damaged, as when all times became 1970.

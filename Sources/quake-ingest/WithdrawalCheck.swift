@@ -1,8 +1,8 @@
 import CommandLine
 import Postgres
 import QuakeFeed
+import QuakeImport
 import QuakeModel
-import QuakeStore
 
 /// Asks an event's own page before it is withdrawn: only the catalogue's word that it was deleted (HTTP
 /// status 409) counts then. The pages are asked for one after the other, while the worker does other things.

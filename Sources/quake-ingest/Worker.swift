@@ -1,8 +1,10 @@
 import CommandLine
 import Postgres
 import QuakeFeed
-import QuakeStore
+import QuakeModel
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// Polls the feeds that it holds, each when it is due or asked for, and stands by for those that other
 /// workers hold. Nothing a feed or the database does ends it.
@@ -24,7 +26,7 @@ final class Worker {
   private let downloads: FeedDownloads
   private var standby: Standby
   /// When it is time to show life, which looking for requests does.
-  private var lifeSign: Interval
+  private var lifeSign: PeriodicTimer
   /// Whether the bell for requests has rung.
   private var hasRung = true
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
@@ -57,7 +59,7 @@ final class Worker {
       rejects = RejectKeeper(keeping: settings.keptRejects, diagnostics: diagnostics)
     }
     standby = Standby(takeoverAfter: settings.takeoverAfter, diagnostics: diagnostics)
-    lifeSign = Interval(settings.lifeSign)
+    lifeSign = PeriodicTimer(settings.lifeSign)
   }
 
   /// Polls until it is told to stop.
@@ -180,7 +182,7 @@ final class Worker {
   /// while something else is waited for the connection is used now and then.
   private func showLife() {
     service.alive()
-    guard let connection, connection.isIdle, lifeSign.takeDue() else { return }
+    guard let connection, connection.isIdle, lifeSign.fireIfDue() else { return }
     // If it is lost, whoever uses it next is told.
     _ = try? connection.execute("select")
   }
@@ -216,7 +218,7 @@ final class Worker {
   }
 
   private func takeRequests(over connection: Connection) throws {
-    guard !importing.isDryRun, lifeSign.takeDue() || hasRung else { return }
+    guard !importing.isDryRun, lifeSign.fireIfDue() || hasRung else { return }
     hasRung = false
     // What is asked for during a poll is looked for again after it.
     let held = feeds.filter { $0.isHeld && $0.polling == nil }.map(\.name)

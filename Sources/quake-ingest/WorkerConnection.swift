@@ -1,8 +1,10 @@
 import CommandLine
 import Postgres
 import QuakeFeed
-import QuakeStore
+import QuakeHistory
+import QuakeSchema
 import QuakeTool
+import QuakeWorker
 
 /// A connection over which no worker can work, however long it waits.
 struct UnfitConnection: Error {

@@ -1,6 +1,6 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// `quake-query diff`: what has changed on the whole between two places in the history.

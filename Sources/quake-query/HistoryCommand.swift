@@ -1,7 +1,7 @@
 import CommandLine
 import Postgres
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// `quake-query history`: changes, or what else can be said of them.

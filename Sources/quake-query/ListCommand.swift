@@ -1,6 +1,6 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// `quake-query list`: the events, now or as they were.

@@ -1,6 +1,6 @@
 import CommandLine
 import Postgres
-import QuakeStore
+import QuakeSchema
 import QuakeTool
 
 /// `quake-query`: which subcommand does what.

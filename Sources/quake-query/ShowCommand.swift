@@ -1,6 +1,6 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// `quake-query show`: one event.

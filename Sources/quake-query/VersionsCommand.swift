@@ -1,6 +1,6 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// `quake-query versions`: what became of one event, change by change.

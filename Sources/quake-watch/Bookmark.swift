@@ -1,6 +1,6 @@
 import Postgres
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// Where the place that a watcher has come to is kept for the next one.

@@ -1,6 +1,7 @@
 import ChildProcesses
 import CommandLine
 import Glibc
+import SystemClock
 
 /// Waiting for commands.
 final class CommandWait {

@@ -1,7 +1,8 @@
 import Postgres
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
+import SystemClock
 
 /// Reads the history and hands it over: what is wanted of it, how far it has come, and where that is
 /// kept.
@@ -40,14 +41,14 @@ final class Delivery {
   private var hasReset = false
   /// Whether a snapshot has begun and not come to its end.
   private var isSnapshotCut = false
-  private var heartbeat: Interval?
-  private var lifeSign = Interval(.seconds(30))
+  private var heartbeat: PeriodicTimer?
+  private var lifeSign = PeriodicTimer(.seconds(30))
 
   init(settings: Settings, bookmark: Bookmark, handler: any ChangeHandler) {
     self.settings = settings
     self.bookmark = bookmark
     self.handler = handler
-    heartbeat = settings.heartbeat.map { Interval($0) }
+    heartbeat = settings.heartbeat.map { PeriodicTimer($0) }
   }
 
   /// How far it has come; nil before it has begun, or while the snapshot that it begins with is under
@@ -225,7 +226,7 @@ final class Delivery {
   private func handOver(
     _ reader: HistoryReader, since before: HistoryPlace, over connection: Connection
   ) throws {
-    if reader.place.changes == 0, heartbeat?.takeDue() == true {
+    if reader.place.changes == 0, heartbeat?.fireIfDue() == true {
       try handler.handle(heartbeat: reader.place.token, at: .now())
     }
     guard let place = try handler.flush(at: reader.place), place != before else { return }
@@ -243,8 +244,8 @@ final class Delivery {
 
   /// Does what is due although nothing was committed.
   func showLife(over connection: Connection) throws {
-    if lifeSign.takeDue() { try bookmark.touch(over: connection) }
-    guard let place, place.changes == 0, heartbeat?.takeDue() == true else { return }
+    if lifeSign.fireIfDue() { try bookmark.touch(over: connection) }
+    guard let place, place.changes == 0, heartbeat?.fireIfDue() == true else { return }
     try handler.handle(heartbeat: place.token, at: .now())
     _ = try handler.flush(at: place)
   }

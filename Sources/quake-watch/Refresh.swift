@@ -1,7 +1,8 @@
 import CommandLine
 import Postgres
-import QuakeStore
 import QuakeTool
+import QuakeWorker
+import SystemClock
 
 /// Has the workers poll their feeds, and tells what came of it while the watch goes on.
 final class Refresh {

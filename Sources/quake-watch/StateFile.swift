@@ -1,6 +1,5 @@
 import CommandLine
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// A file that holds how far the changes have been handed over: one line, the last token and, within

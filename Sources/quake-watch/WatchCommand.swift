@@ -1,6 +1,6 @@
 import CommandLine
+import QuakeHistory
 import QuakeModel
-import QuakeStore
 import QuakeTool
 
 /// `quake-watch`: its options, and what they mean.

@@ -1,9 +1,12 @@
 import CIdleMemory
 import CommandLine
+import EmbeddedPostgres
 import Postgres
+import QuakeHistory
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import QuakeTool
+import SystemClock
 
 /// The loop: listen, read the history to its end, hand it over, wait for the bell. After a lost
 /// connection the same from the start, from where it was.
@@ -134,7 +137,7 @@ final class Watcher {
     listener = try ChangeListener(connection: connection, session: session)
     say(session, isBack: isBack)
     try refresh?.ask(over: connection)
-    var promotionCheck = Interval(.seconds(10))
+    var promotionCheck = PeriodicTimer(.seconds(10))
     // Nothing for a second is called idle. Then each wait begins with giving back the memory that the
     // read before it took; what the next one needs comes back in a fraction of a millisecond.
     var isIdle = false
@@ -164,7 +167,7 @@ final class Watcher {
       case .ready: isIdle = false
       case .timedOut, nil:
         isIdle = !isCrowded
-        if session == .standby, promotionCheck.takeDue() { return false }
+        if session == .standby, promotionCheck.fireIfDue() { return false }
       case .woken:
         Signals.drainWake()
         if Signals.stopRequested { return true }

@@ -1,7 +1,7 @@
+import EmbeddedPostgres
 import Foundation
 import Postgres
 import QuakeModel
-import QuakeStore
 import TestSupport
 import Testing
 

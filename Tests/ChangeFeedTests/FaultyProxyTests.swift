@@ -1,5 +1,5 @@
+import EmbeddedPostgres
 import Postgres
-import QuakeStore
 import TestSupport
 import Testing
 

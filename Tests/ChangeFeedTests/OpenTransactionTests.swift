@@ -1,4 +1,5 @@
 import Postgres
+import SystemClock
 import TestSupport
 import Testing
 

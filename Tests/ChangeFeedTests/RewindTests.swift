@@ -1,7 +1,7 @@
 import ChildProcesses
+import EmbeddedPostgres
 import Postgres
 import QuakeModel
-import QuakeStore
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemClock
 import TestSupport
 
 @testable import CommandLine

@@ -1,3 +1,4 @@
+import SystemClock
 import Testing
 
 @testable import CommandLine

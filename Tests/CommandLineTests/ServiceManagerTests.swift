@@ -1,4 +1,5 @@
 import Glibc
+import SystemClock
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
+import EmbeddedPostgres
 import Postgres
-import QuakeStore
+import SystemClock
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import QuakeStore
 import TestSupport
 import Testing
 
@@ -369,24 +368,5 @@ struct LyingServerTests {
     #expect(try connection.execute("select 1").text(0, 0) == "a")
     let second = Result { try connection.execute("select 1").text(0, 0) }
     if case .success(let value) = second { #expect(value == "a") }
-  }
-
-  @Test("that floods a listener keeps it neither from its deadline nor from its end")
-  func floodedListener() throws {
-    let notice = Wire.Message("N", Array("SWARNING\0C01000\0Mlook\0\0".utf8)).bytes()
-    let many = Array(repeatElement(notice, count: 100).joined())
-    let server = try LyingServer(answering: { wire, _ in
-      wire.send(Server.parsed + Server.complete("LISTEN") + Server.ready)
-      while wire.send(many) {}
-      return false
-    })
-    let connection = try connect(server)
-    let wake = try Wake()
-    var listener = try ChangeListener(connection: connection, session: .own)
-    let begun = ContinuousClock.now
-    #expect(try listener.wait(for: .milliseconds(300), wake: wake.descriptor) == .timedOut)
-    wake.ring()
-    #expect(try listener.wait(for: .seconds(3600), wake: wake.descriptor) == .woken)
-    #expect(begun.duration(to: .now) < .seconds(20))
   }
 }

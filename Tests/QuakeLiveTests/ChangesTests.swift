@@ -1,7 +1,6 @@
 import Postgres
 import QuakeLive
 import QuakeModel
-import QuakeStore
 import TestSupport
 import Testing
 

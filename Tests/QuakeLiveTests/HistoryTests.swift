@@ -1,7 +1,7 @@
 import Postgres
+import QuakeHistory
 import QuakeLive
 import QuakeModel
-import QuakeStore
 import TestSupport
 import Testing
 

@@ -4,8 +4,9 @@ import QuakeModel
 import TestSupport
 import Testing
 
+@testable import QuakeHistory
 @testable import QuakeLive
-@testable import QuakeStore
+@testable import SystemClock
 
 @Suite("A live list")
 struct LiveQuakesTests {

@@ -1,9 +1,10 @@
 import ChildProcesses
+import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeLive
 import QuakeModel
-import QuakeStore
+import QuakeSchema
 import TestSupport
 import Testing
 

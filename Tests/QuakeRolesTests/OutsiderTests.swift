@@ -1,6 +1,8 @@
 import Postgres
 import QuakeRoles
-import QuakeStore
+import QuakeSchema
+import QuakeWorker
+import SystemClock
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import Postgres
+import QuakeHistory
 import QuakeModel
 import QuakeRoles
-import QuakeStore
+import QuakeWorker
 import TestSupport
 import Testing
 

@@ -3,7 +3,8 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeImport
+@testable import QuakeWorker
 
 @Suite("The progress of a backfill")
 struct BackfillTests {

@@ -1,7 +1,7 @@
 import QuakeModel
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeWorker
 
 @Suite("A window of a backfill")
 struct BackfillWindowTests {

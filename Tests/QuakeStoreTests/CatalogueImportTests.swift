@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeImport
 
 /// What need not be looked at as a whole, is longer than a feed or committed on the way, is brought in by
 /// portions; it must come to the same as all at once.
@@ -228,7 +228,7 @@ struct CatalogueImportTests {
     var source = FakeSource([.reject(.numbered(1)), .reject(.numbered(2))], generated: Self.now)
     var options = options()
     options.isOrdered = isOrdered
-    let error = #expect(throws: StoreError.self) {
+    let error = #expect(throws: ImportRefusal.self) {
       try Importer(connection: connection, options: options).run(from: &source)
     }
     let report = try #require(error?.report)

@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import SystemClock
 
 @Suite("The lock of the commit order")
 struct CommitLockTests {

@@ -1,6 +1,6 @@
 import QuakeModel
 
-@testable import QuakeStore
+@testable import QuakeImport
 
 /// Records for an import, from memory.
 struct FakeSource: ImportSource {

@@ -3,7 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeWorker
+@testable import SystemClock
 
 @Suite("Who polls a feed")
 struct FeedLockTests {

@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeWorker
 
 @Suite("The state of a feed")
 struct FeedStateTests {

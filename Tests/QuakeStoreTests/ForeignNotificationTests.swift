@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 /// Any role that may connect can notify on any channel.
 @Suite("Notifications of others")

@@ -3,8 +3,6 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
-
 @Suite("The history's functions")
 struct HistoryFunctionTests {
   private let database: TestDatabase

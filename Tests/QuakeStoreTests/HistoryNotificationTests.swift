@@ -4,7 +4,8 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
+@testable import SystemClock
 
 @Suite("The bell")
 struct HistoryNotificationTests {

@@ -3,8 +3,6 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
-
 @Suite("The order of tokens")
 struct HistoryOrderTests {
   private let database: TestDatabase

@@ -2,8 +2,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import QuakeStore
-
 /// Traps that were met: each made something minutes long that takes a second. The bounds leave room
 /// for a busy machine.
 @Suite("The history's costs")

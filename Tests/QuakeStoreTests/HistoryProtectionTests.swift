@@ -2,8 +2,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import QuakeStore
-
 /// What a writer who means ill, or does not know better, can do to the history.
 @Suite("The history is protected")
 struct HistoryProtectionTests {

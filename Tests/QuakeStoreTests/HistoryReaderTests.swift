@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 @Suite("A reader of the history")
 struct HistoryReaderTests {

@@ -2,8 +2,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import QuakeStore
-
 /// What any client's plain SQL leaves in the history.
 @Suite("The history records")
 struct HistoryRecordingTests {

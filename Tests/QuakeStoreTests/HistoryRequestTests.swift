@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 @Suite("A request to the history")
 struct HistoryRequestTests {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 @Suite("Under many writers")
 struct HistoryStressTests {

@@ -1,8 +1,6 @@
 import QuakeModel
 import TestSupport
 
-@testable import QuakeStore
-
 /// Snapshots of a few earthquakes whose ids change, part and come together again, and what a store must
 /// say after each.
 struct IdentityModel {

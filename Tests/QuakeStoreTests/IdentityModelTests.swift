@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeImport
 
 /// Random snapshots against a model of what they mean.
 @Suite("Identities and absences follow the newest word of each id")

@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeImport
 
 /// One row for each earthquake, although its preferred id changes.
 @Suite("The identity of an earthquake")

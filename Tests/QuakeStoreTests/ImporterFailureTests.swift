@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeImport
 
 @Suite("An import that does not go well")
 struct ImporterFailureTests {

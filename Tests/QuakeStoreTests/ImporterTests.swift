@@ -3,7 +3,9 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
+@testable import QuakeImport
+@testable import SystemClock
 
 @Suite("An import")
 struct ImporterTests {
@@ -65,7 +67,7 @@ struct ImporterTests {
     let codes = (0..<20_000).map { "e\($0)" }
     try load(FakeSource(codes.map { QuakeRecord($0) }))
     let deadline = Deadline(after: .seconds(20))
-    let error = try #require(throws: StoreError.self) {
+    let error = try #require(throws: ImportRefusal.self) {
       try load(FakeSource(codes.map { QuakeRecord($0, magnitude: 1) })) { $0.policy = .error }
     }
     #expect(!deadline.hasPassed)
@@ -245,18 +247,14 @@ struct ImporterTests {
   @Test("of nothing but rejects fails and leaves nothing")
   func nothingUsable() throws {
     for commitEvery in [nil, 1, 2] {
-      let error = try #require(throws: StoreError.self) {
+      let error = try #require(throws: ImportRefusal.self) {
         try load(FakeSource((1...5).map { .reject(.numbered($0)) })) {
           $0.commitEvery = commitEvery
         }
       }
-      guard case .badData = error.kind else {
-        Issue.record("not of kind badData: \(error)")
-        return
-      }
       #expect(error.message == "all 5 records were rejected, the first: line 1: no 1")
     }
-    let single = try #require(throws: StoreError.self) {
+    let single = try #require(throws: ImportRefusal.self) {
       try load(FakeSource([.reject(.numbered(1))]))
     }
     #expect(single.message == "the only record was rejected: line 1: no 1")
@@ -355,7 +353,7 @@ struct ImporterTests {
     #expect(try magnitudes() == ["a|2", "b|1", "new 2.0|5", "new 3.0|5"])
 
     let token = try connection.latestToken()
-    let error = try #require(throws: StoreError.self) {
+    let error = try #require(throws: ImportRefusal.self) {
       try load(incoming(4)) { $0.policy = .error }
     }
     #expect(

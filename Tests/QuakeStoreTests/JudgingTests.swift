@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeImport
 
 /// Snapshots of a feed of all events of a day, one after the other, good and bad.
 @Suite("A snapshot is judged")

@@ -1,9 +1,10 @@
 import Glibc
 import Postgres
+import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeSchema
 
 @Suite("Migrations wait for locks")
 struct LockPatienceTests {

@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 @Suite("Columns that somebody adds to quake.quake")
 struct OwnColumnsTests {

@@ -2,8 +2,6 @@ import Postgres
 import QuakeModel
 import TestSupport
 
-@testable import QuakeStore
-
 /// Writes a history of every kind of change, with values of which filters take some.
 struct RandomHistory {
   static let authors = ["ada", "bob", "O'Neil, \"Jr\" {x}\\", ""]

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 @Suite("The pace of a reader")
 struct ReadingPaceTests {

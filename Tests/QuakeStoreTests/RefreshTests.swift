@@ -1,8 +1,10 @@
 import Postgres
+import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeWorker
+@testable import SystemClock
 
 @Suite("A request to poll a feed")
 struct RefreshTests {

@@ -1,7 +1,5 @@
 import QuakeModel
 
-@testable import QuakeStore
-
 /// Follows a history as a consumer of it would, and checks each change against what it knows.
 struct Replay {
   /// The events by their code, as JSON.

@@ -3,7 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 @Suite("A purge of the history")
 struct RetentionTests {

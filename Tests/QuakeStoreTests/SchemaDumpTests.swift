@@ -1,11 +1,10 @@
 import ChildProcesses
+import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeModel
 import TestSupport
 import Testing
-
-@testable import QuakeStore
 
 /// `migrations/schema.sql` is the schema as it is after all migrations, so that a change to it can be
 /// read in one place and cannot come about by accident.

@@ -2,7 +2,7 @@ import Postgres
 import QuakeModel
 import TestSupport
 
-@testable import QuakeStore
+@testable import QuakeHistory
 
 extension Connection {
   /// Inserts events with the given codes by one plain statement.

@@ -3,7 +3,8 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeStore
+@testable import QuakeHistory
+@testable import QuakeSchema
 
 @Suite("A text has a length")
 struct TextLengthTests {

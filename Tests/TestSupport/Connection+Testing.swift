@@ -1,4 +1,5 @@
 public import Postgres
+import SystemClock
 
 extension Connection {
   /// Runs statements one after the other.

@@ -1,6 +1,6 @@
+internal import EmbeddedPostgres
 import Glibc
 public import Postgres
-import QuakeStore
 import Synchronization
 
 /// A database of a test's own, migrated, empty, and dropped with the last reference to it.

@@ -1,7 +1,8 @@
 import ChildProcesses
+public import EmbeddedPostgres
 import Glibc
 import Postgres
-public import QuakeStore
+import QuakeSchema
 
 /// The PostgreSQL that a run of the tests talks to: private, in a folder of its own under /tmp, started
 /// at its first use and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.

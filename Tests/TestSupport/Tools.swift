@@ -1,5 +1,5 @@
+import EmbeddedPostgres
 import Foundation
-import QuakeStore
 
 /// The built binaries: in the folder `QUAKE_BIN`, by default the release build of this package.
 public enum Tools {

@@ -1,5 +1,5 @@
+import EmbeddedPostgres
 import Foundation
-import QuakeStore
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import EmbeddedPostgres
 import Foundation
 import Postgres
-import QuakeStore
 import TestSupport
 import Testing
 

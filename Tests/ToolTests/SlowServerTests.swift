@@ -1,5 +1,4 @@
 import Foundation
-import QuakeStore
 import Synchronization
 import TestSupport
 import Testing

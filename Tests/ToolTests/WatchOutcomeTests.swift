@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import QuakeStore
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import SystemClock
 import TestSupport
 
 /// The bell rings when the change can be read, and says what is so.

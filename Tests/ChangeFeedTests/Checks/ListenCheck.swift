@@ -1,4 +1,4 @@
-import QuakeStore
+import EmbeddedPostgres
 import TestSupport
 
 /// What is committed while a watcher begins to listen is not left until the history is asked without

@@ -1,5 +1,4 @@
 import Glibc
-import QuakeStore
 import TestSupport
 
 /// Writers that are programs of their own: the real `psql`, one after the other, stopped, continued

@@ -1,7 +1,8 @@
 import ChildProcesses
+import EmbeddedPostgres
 import Foundation
 import Postgres
-import QuakeStore
+import QuakeSchema
 import TestSupport
 
 /// A PostgreSQL of one test's own, to be killed and started again, gone after the test.

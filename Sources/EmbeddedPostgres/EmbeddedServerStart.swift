@@ -1,0 +1,182 @@
+import ChildProcesses
+import Glibc
+internal import SystemClock
+
+extension EmbeddedServer {
+  /// Starts the server unless somebody else does it first.
+  func start(progress: (Phase) -> Void) throws(EmbeddedServerError) -> Outcome {
+    try folder.prepare(for: account)
+    let lock = try Lock.acquire(
+      folder, account: account, timeout: options.startTimeout,
+      onWait: { progress(.waitingForLock) },
+      isNeedless: { Postmaster.isAcceptingConnections(folder) })
+    guard let lock else { return .alreadyRunning }
+    // A noncopyable value may be let go after its last use, which is here.
+    defer { withExtendedLifetime(lock) {} }
+    if Postmaster.isAcceptingConnections(folder) { return .alreadyRunning }
+
+    let dataVersion = folder.dataVersion
+    let binaries = try Binaries.find(options, preferring: dataVersion)
+    if let dataVersion {
+      guard binaries.major == dataVersion else {
+        throw EmbeddedServerError(
+          .configuration,
+          "data of the embedded server were made by PostgreSQL \(dataVersion), "
+            + "but the programs found are version \(binaries.version)",
+          detail: "Data: \"\(folder.data)\". Programs: \"\(binaries.directory)\".",
+          hint: "Install PostgreSQL \(dataVersion) (on Debian: apt install "
+            + "postgresql-\(dataVersion)) beside it, convert the data with pg_upgrade, or move "
+            + "the folder away to begin anew.")
+      }
+    } else {
+      progress(.initialising)
+      try initialise(with: binaries)
+    }
+    progress(.starting)
+    try run(binaries, progress: progress)
+    return dataVersion == nil ? .initialised : .started
+  }
+
+  /// Launches the postmaster and waits until it accepts connections. Under the lock.
+  private func run(
+    _ binaries: Binaries, progress: (Phase) -> Void
+  ) throws(EmbeddedServerError) {
+    var wait = StartWait(timeout: options.startTimeout)
+    var child: pid_t?
+    var mustBeAlone = false
+    while !Postmaster.isAcceptingConnections(folder) {
+      if let pid = child {
+        if Self.hasEnded(pid) {
+          child = nil
+          mustBeAlone = try judgeFailure() == .othersUseTheData
+        }
+      } else if Postmaster.current(folder) == nil,
+        !mustBeAlone || ServerProcess.all(in: folder).isEmpty
+      {
+        child = try launch(binaries)
+      }
+      // Otherwise a postmaster is already there, left in the middle of starting by a program that
+      // was killed, or in the middle of stopping.
+
+      if wait.isTimeToLook, ServerProcess.isRecovering(folder) {
+        wait.foundRecovering(progress)
+      }
+      if wait.isOver { throw timeoutError() }
+      // A postmaster tells nobody when it gets ready; pg_ctl, too, looks at the file.
+      Pause.briefly()
+    }
+  }
+
+  /// Runs `postgres` in a session of its own, with nothing of ours but a file for its first words;
+  /// `nil` if one is on its way already.
+  ///
+  /// That file is locked, and the lock goes over to the postmaster, which lets it go when it opens
+  /// its log: by then it has its pid file. So nobody, after a program that was killed right after
+  /// the launch, clears away the socket that its postmaster is about to make.
+  private func launch(_ binaries: Binaries) throws(EmbeddedServerError) -> pid_t? {
+    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    defer { close(nothing) }
+    let words = Files.openOwn(folder.startLog, O_WRONLY | O_APPEND)
+    guard nothing >= 0, words >= 0 else {
+      throw EmbeddedServerError(
+        .unavailable, "could not open file \"\(folder.startLog)\": \(Files.reason(errno))")
+    }
+    defer { close(words) }
+    guard flock(words, LOCK_EX | LOCK_NB) == 0, Postmaster.current(folder) == nil else {
+      return nil
+    }
+    ftruncate(words, 0)
+    if account.isSwitched { _ = fchown(words, account.user, account.group) }
+    Postmaster.clearRemains(folder)
+    let command = account.command(
+      binaries.postgres,
+      ["-D", folder.data] + Configuration.arguments(folder, options.settings))
+    do throws(ChildProcess.LaunchError) {
+      return try command.spawn(
+        ChildProcess.Descriptors(input: nothing, output: words, errors: words), in: .ownSession)
+    } catch {
+      throw EmbeddedServerError(.unavailable, error.description)
+    }
+  }
+
+  /// Whether the postmaster that we launched has ended. Until it does it stays our child, and its
+  /// end is noticed by nobody but the next who looks; see `Postmaster.clearRemains`.
+  private static func hasEnded(_ pid: pid_t) -> Bool {
+    var status: Int32 = 0
+    let waited = waitpid(pid, &status, WNOHANG)
+    return waited == pid || (waited < 0 && errno == ECHILD)
+  }
+
+  /// Why to try again after a postmaster that ended before it was ready.
+  private enum Retry {
+    /// Backends of a postmaster that was killed notice that when they next look up from their work.
+    /// PostgreSQL rightly refuses to start beside them.
+    case othersUseTheData
+    /// Somebody started it by hand at the same moment.
+    case anotherIsThere
+  }
+
+  /// After our postmaster has ended before it was ready: throws if there is no sense in trying
+  /// again.
+  private func judgeFailure() throws(EmbeddedServerError) -> Retry {
+    let words = Files.read(folder.startLog, last: 16 << 10) ?? []
+    if Files.contains(words, "pre-existing shared memory block") { return .othersUseTheData }
+    if Postmaster.current(folder) != nil { return .anotherIsThere }
+    var detail = Files.lastLines(words)
+    if Files.contains(words, "redirecting log output") {
+      detail = Files.lastLines(Files.read(folder.currentLogFile, last: 4 << 10) ?? [])
+    }
+    throw EmbeddedServerError(
+      .unavailable, "could not start the embedded server", detail: detail,
+      hint: "Its log: \(folder.currentLogFile).")
+  }
+
+  private func timeoutError() -> EmbeddedServerError {
+    if let postmaster = Postmaster.current(folder), postmaster.state == .ready {
+      return EmbeddedServerError(
+        .unavailable, "embedded server runs but does not answer",
+        detail: "Process \(postmaster.pid), socket \"\(folder.socketPath)\".",
+        hint: "Stop it (quake-admin server stop), then try again.")
+    }
+    let others = ServerProcess.all(in: folder)
+    if Postmaster.current(folder) == nil, !others.isEmpty {
+      return EmbeddedServerError(
+        .tryLater, "processes of a crashed server still use the data in \"\(folder.data)\"",
+        detail: "Process ids: \(others.map { String($0.pid) }.joined(separator: ", ")).",
+        hint: "Wait until they end, or end them.")
+    }
+    return EmbeddedServerError(
+      .tryLater, "embedded server did not get ready within \(options.startTimeout)",
+      hint: "Its log: \(folder.currentLogFile).")
+  }
+
+  /// How long a start has been waited for, and whether that is long enough.
+  private struct StartWait {
+    private var deadline: Deadline
+    private var nextLook: Deadline
+    private var hasReported = false
+
+    init(timeout: Duration) {
+      deadline = Deadline(after: timeout)
+      nextLook = Deadline(after: .seconds(1))
+    }
+
+    var isOver: Bool { deadline.hasPassed }
+
+    /// Looking through all processes is not for every step, but for the last.
+    var isTimeToLook: Bool {
+      mutating get {
+        guard nextLook.hasPassed || isOver else { return false }
+        nextLook = Deadline(after: .seconds(1))
+        return true
+      }
+    }
+
+    /// Recovery is waited for as long as it lasts.
+    mutating func foundRecovering(_ progress: (Phase) -> Void) {
+      if isOver { deadline = Deadline(after: .seconds(5)) }
+      if !hasReported { progress(.recovering) }
+      hasReported = true
+    }
+  }
+}

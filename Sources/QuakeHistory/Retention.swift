@@ -1,0 +1,174 @@
+public import Postgres
+public import QuakeModel
+internal import SystemClock
+
+/// Lets go of old history: below a floor only the newest version of each event stays.
+public struct Retention {
+  private let connection: Connection
+  /// A durable cursor that is behind by more than this holds nothing back.
+  private let holdLimit: Duration
+
+  /// How far behind a durable cursor may be and still hold the history back, unless said otherwise.
+  public static let standardHoldLimit = Duration.seconds(7 * 86_400)
+
+  /// A retention over `connection`.
+  public init(connection: Connection, holdLimit: Duration = standardHoldLimit) {
+    self.connection = connection
+    self.holdLimit = holdLimit
+  }
+
+  /// Up to where history is to be let go.
+  public enum Bound: Sendable {
+    /// The token that becomes the oldest valid one.
+    case token(ChangeToken)
+    /// The token that was the newest so long ago.
+    case age(Duration)
+    /// The token that was the newest then.
+    case time(Timestamp)
+  }
+
+  /// What a purge would do.
+  public struct Plan: Sendable {
+    /// The oldest valid token as it is.
+    public let oldest: ChangeToken
+    /// The token that was asked for.
+    public let asked: ChangeToken
+    /// The oldest valid token afterwards.
+    public let floor: ChangeToken
+    /// Durable cursors that keep the floor from going where it was asked to.
+    public let pinning: [DurableCursor.Status]
+    /// Versions below the floor that would go.
+    public let versions: Int64
+    /// Transactions in the history that would go with them.
+    public let transactions: Int64
+  }
+
+  /// What a purge has done.
+  public struct Outcome: Sendable {
+    /// The oldest valid token.
+    public let floor: ChangeToken
+    /// Versions that went.
+    public var versions: Int64 = 0
+    /// Transactions that went.
+    public var transactions: Int64 = 0
+    /// Whether nothing below the floor is left to remove.
+    public var isFinished = false
+  }
+
+  /// What `purge` would do; changes nothing.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
+  public func plan(before bound: Bound) throws -> Plan {
+    try connection.transaction(.repeatableRead, readOnly: true) {
+      let oldest = try token("select quake.oldest_token()")
+      let asked = try resolve(bound)
+      let floor = try purgeable(to: asked) ?? oldest
+      let pinning = try DurableCursor.list(over: connection).filter { cursor in
+        !cursor.isExpired && needs(cursor) < asked.number && cursor.secondsBehind <= holdSeconds
+      }
+      let counts = try connection.execute(Self.count, [.integer(floor.number)], format: .binary)
+      return Plan(
+        oldest: oldest, asked: asked, floor: floor, pinning: pinning,
+        versions: counts.binaryInteger(0, 0) ?? 0, transactions: counts.binaryInteger(0, 1) ?? 0)
+    }
+  }
+
+  /// Raises the floor as far as the durable cursors allow, and removes what lies below it, in portions
+  /// that each take a fraction of a second and block no writer and no reader. What an earlier purge
+  /// has left is removed, too.
+  ///
+  /// - Parameters:
+  ///   - shouldStop: Asked after each portion. What is left then, the next purge removes.
+  /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
+  public func purge(
+    before bound: Bound, shouldStop: () -> Bool = { false }
+  ) throws -> Outcome {
+    try raise(to: try resolve(bound))
+    var outcome = Outcome(floor: try token("select quake.oldest_token()"))
+    while !outcome.isFinished, !shouldStop() {
+      let portion = try connection.executePrepared(
+        "select versions, transactions, finished from quake.purge_history(2000)", format: .binary)
+      outcome.versions += portion.binaryInteger(0, 0) ?? 0
+      outcome.transactions += portion.binaryInteger(0, 1) ?? 0
+      outcome.isFinished = portion.binaryBool(0, 2) ?? true
+    }
+    return outcome
+  }
+
+  private func raise(to asked: ChangeToken) throws {
+    do throws(PostgresError) {
+      try connection.execute(
+        "select quake.raise_history_floor($1, make_interval(secs => $2))",
+        [.text("\(asked)"), .double(holdSeconds)])
+    } catch {
+      guard Self.isBelowFloor(error) else { throw StoreError(token: error) ?? error }
+    }
+  }
+
+  /// How far the floor may be raised; nil if what is asked for lies below it already.
+  private func purgeable(to asked: ChangeToken) throws -> ChangeToken? {
+    do throws(PostgresError) {
+      try connection.execute("savepoint purgeable")
+      let answer = try connection.execute(
+        "select quake.purgeable_to($1, make_interval(secs => $2))",
+        [.text("\(asked)"), .double(holdSeconds)])
+      return answer.text(0, 0).flatMap { ChangeToken($0) }
+    } catch {
+      guard Self.isBelowFloor(error) else { throw StoreError(token: error) ?? error }
+      try connection.execute("rollback to savepoint purgeable")
+      return nil
+    }
+  }
+
+  /// What is purged already need not be purged.
+  private static func isBelowFloor(_ error: PostgresError) -> Bool {
+    StoreError(token: error)?.kind == .token(.expired)
+  }
+
+  private func resolve(_ bound: Bound) throws -> ChangeToken {
+    switch bound {
+    case .token(let token): token
+    case .age(let age):
+      try token(
+        "select quake.token_at(now() - make_interval(secs => $1))", [.double(age.inSeconds)])
+    case .time(let time): try token("select quake.token_at($1)", [.text("\(time)")])
+    }
+  }
+
+  private func token(_ query: SQL, _ parameters: [Parameter] = []) throws -> ChangeToken {
+    guard
+      let token = try connection.execute(query, parameters).text(0, 0).flatMap({ ChangeToken($0) })
+    else {
+      throw StoreError(
+        .inconsistent, "the store's history has a token that is not of a token's form")
+    }
+    return token
+  }
+
+  private func needs(_ cursor: DurableCursor.Status) -> Int64 {
+    cursor.place.changes > 0 ? cursor.place.token.number - 1 : cursor.place.token.number
+  }
+
+  private var holdSeconds: Double { holdLimit.inSeconds }
+
+  /// Of the versions up to a floor those that a later one replaces, deletes, and all before a truncate;
+  /// and the transactions that are left without any.
+  private static let count: SQL = """
+    with below as (
+      select v.transaction_id, v.id, v.code, v.op, t.token
+        from quake.change_transaction t join quake.quake_version v using (transaction_id)
+       where t.token <= $1
+    ), judged as (
+      select b.transaction_id, b.token,
+             b.op in ('delete', 'truncate')
+             or b.id < coalesce((select max(e.id) from below e where e.op = 'truncate'), 0)
+             or lead(b.id) over (partition by b.code order by b.id) is not null as goes
+        from below b
+    )
+    select (select count(*) filter (where j.goes) from judged j),
+           (select count(*) from quake.change_transaction t
+             where t.token < $1
+               and not exists (select from judged j
+                                where j.transaction_id = t.transaction_id and not j.goes))
+    """
+}

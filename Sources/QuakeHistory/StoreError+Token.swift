@@ -1,0 +1,17 @@
+public import Postgres
+public import QuakeModel
+
+extension StoreError {
+  /// What the database says of a token (SQLSTATE QK001 to QK004); nil for any other error.
+  public init?(token error: PostgresError) {
+    let problem: TokenProblem
+    switch error.sqlState {
+    case "QK001": problem = .malformed
+    case "QK002": problem = .expired
+    case "QK003": problem = .diverged
+    case "QK004": problem = .future
+    default: return nil
+    }
+    self.init(.token(problem), error.message, detail: error.detail, hint: error.hint)
+  }
+}

@@ -1,0 +1,131 @@
+public import Postgres
+public import QuakeModel
+internal import SystemClock
+
+/// Snapshots that were set aside, with their bodies, for somebody to look at.
+public struct Quarantine {
+  private let connection: Connection
+
+  /// The quarantine of the store that `connection` leads to.
+  public init(connection: Connection) {
+    self.connection = connection
+  }
+
+  /// Sets a snapshot aside that could not be read, and so was never staged. If it is the one that was
+  /// set aside last of its feed, by its ETag, it is not kept again.
+  ///
+  /// - Returns: What `quake.import` says of it.
+  public func setAside(
+    _ verdict: QuarantineVerdict, options: ImportOptions, source: some ImportSource
+  ) throws -> ImportReport {
+    var report = ImportReport()
+    report.quarantine = verdict
+    report.bytes = source.bytesRead
+    report.generated = source.generated ?? options.generated
+    let record = ImportRecord(
+      options: options, format: source.format, startedAt: .now(), scope: nil)
+    try connection.transaction { try setAside(&report, record, source: source) }
+    report.isComplete = true
+    return report
+  }
+
+  /// Sets a snapshot aside within the caller's transaction.
+  func setAside(
+    _ report: inout ImportReport, _ record: ImportRecord, source: some ImportSource
+  ) throws {
+    // A bad body may be served for hours.
+    if let known = try same(as: report, record.options) {
+      report.id = known
+      return
+    }
+    try record.write(&report, complete: true, over: connection)
+    if let id = report.id { try keepBody(of: source, import: id) }
+  }
+
+  /// The feed's latest import, if it is of the very same answer of the server.
+  private func same(as report: ImportReport, _ options: ImportOptions) throws -> Int64? {
+    try connection.execute(
+      """
+      select l.id
+        from (select * from quake.import where feed = $1 order by id desc limit 1) l
+       where l.quarantine_reason = $2 and l.bytes = $3 and l.source = $4
+         and (l.etag = $5 or $5::text is null and l.etag is null and l.last_modified = $6)
+      """,
+      [
+        .text(options.feed), .text(report.quarantine?.reason.rawValue), .integer(report.bytes),
+        .text(options.source), .text(options.etag), .text(options.lastModified),
+      ]
+    ).integer(0, 0)
+  }
+
+  private func keepBody(of source: some ImportSource, import id: Int64) throws {
+    var part: Int32 = 0
+    try connection.copyIn(
+      "copy quake.import_body (import_id, part, bytes) from stdin (format binary)"
+    ) { writer in
+      try source.withBody { bytes in
+        try writer.beginRow(columnCount: 3)
+        try writer.int8(id)
+        try writer.int4(part)
+        try writer.bytes(bytes)
+        part += 1
+      }
+    }
+  }
+
+  /// Lets go of the bodies that have been in quarantine for longer than `age`; the rows that tell of
+  /// them stay. Returns how many.
+  @discardableResult
+  public func purge(olderThan age: Duration) throws -> Int64 {
+    try connection.execute(
+      """
+      with old as (
+        delete from quake.import_body b using quake.import i
+         where i.id = b.import_id
+           and i.quarantined_at < clock_timestamp() - make_interval(secs => $1)
+        returning i.id
+      )
+      select count(distinct id) from old
+      """, [.double(age.inSeconds)]
+    ).integer(0, 0) ?? 0
+  }
+}
+
+extension Quarantine {
+  /// Hands over the body that is kept of an import, a gzip file in parts. Returns whether there is one.
+  public func withBody(
+    of id: Int64, _ part: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> Bool {
+    var parts = 0
+    try connection.stream(
+      "select bytes from quake.import_body where import_id = $1 order by part", [.integer(id)]
+    ) { rows in
+      for row in 0..<rows.rowCount {
+        try part(rows.bytes(row, 0))
+        parts += 1
+      }
+    }
+    return parts > 0
+  }
+
+  /// Writes down what was decided on a snapshot, and lets go of its body. Within the transaction of the
+  /// import that applied it, if one did.
+  ///
+  /// - Parameter appliedBy: The import that applied it; nil: it was discarded.
+  /// - Throws: `StoreError` of kind `badData` if it is not in quarantine, or no longer.
+  public func decide(on id: Int64, appliedBy: Int64?) throws {
+    let decided = try connection.execute(
+      """
+      update quake.import
+         set decision = case when $2::bigint is null then 'discarded' else 'applied' end,
+             decided_at = clock_timestamp(), applied_import_id = $2
+       where id = $1 and quarantined_at is not null and decision is null
+      """, [.integer(id), .integer(appliedBy)])
+    guard decided.affectedRows == 1 else {
+      throw StoreError(
+        .badData, "import \(id) is not in quarantine, or was decided on already",
+        hint: "\"quake-admin imports --quarantined\" lists those that are.")
+    }
+    try connection.execute("delete from quake.import_body where import_id = $1", [.integer(id)])
+  }
+}

@@ -1,0 +1,78 @@
+public import Postgres
+internal import QuakeModel
+internal import SystemClock
+
+/// The records that imports could not take: `quake.import_reject`.
+public struct RejectStore {
+  private let connection: Connection
+
+  /// Rows that one statement deletes.
+  private static let portion: Int64 = 1000
+
+  /// Those of the store that `connection` leads to.
+  public init(connection: Connection) {
+    self.connection = connection
+  }
+
+  /// Deletes the rejects of imports that began longer than `age` ago, in portions that each take a fraction
+  /// of a second; the rows of the imports stay, with their counts. Returns how many.
+  ///
+  /// - Parameter shouldStop: Asked after each portion. What is left then, the next purge deletes.
+  public func purge(
+    olderThan age: Duration, shouldStop: () -> Bool = { false }
+  ) throws(PostgresError) -> Int64 {
+    var deleted: Int64 = 0
+    repeat {
+      // The oldest import has the lowest number, and if it is not old enough, none is: that is one look
+      // into an index.
+      let result = try connection.executePrepared(
+        """
+        with oldest as materialized (
+          select i.id from quake.import i
+           where i.id = (select min(r.import_id) from quake.import_reject r)
+             and i.started_at < clock_timestamp() - make_interval(secs => $1)
+        ), deleted as (
+          delete from quake.import_reject r
+           using (select o.import_id, o.record
+                    from quake.import_reject o join oldest on oldest.id = o.import_id
+                   order by o.record limit $2) d
+           where r.import_id = d.import_id and r.record = d.record
+          returning r.record
+        )
+        select count(*) from deleted
+        """, [.double(age.inSeconds), .integer(Self.portion)])
+      let count = result.integer(0, 0) ?? 0
+      guard count > 0 else { return deleted }
+      deleted += count
+    } while !shouldStop()
+    return deleted
+  }
+
+  /// Keeps those that are staged and are to be kept, up to the limits of an import.
+  static func store(
+    _ report: inout ImportReport, over connection: Connection
+  ) throws(PostgresError) {
+    let result = try connection.execute(
+      """
+      with kept as (
+        insert into quake.import_reject (import_id, record, place, reason, raw)
+        select $1, r.record, r.reject_place, r.reject_reason, r.reject_raw
+          from (select s.*, row_number() over w as number,
+                       sum(octet_length(s.reject_place) + octet_length(s.reject_reason)
+                           + octet_length(s.reject_raw)) over w as bytes
+                  from pg_temp.quake_staging s
+                 where s.reject_reason is not null and s.reject_raw is not null
+                window w as (order by s.record)) r
+         where r.number <= $2 and r.bytes <= $3
+        returning octet_length(place) + octet_length(reason) + octet_length(raw) as bytes
+      )
+      select count(*), coalesce(sum(bytes), 0) from kept
+      """,
+      [
+        .integer(report.id), .integer(RejectBudget.mostKept - report.rejectsKept),
+        .integer(RejectBudget.mostBytes - report.rejectBytesKept),
+      ])
+    report.rejectsKept += result.integer(0, 0) ?? 0
+    report.rejectBytesKept += result.integer(0, 1) ?? 0
+  }
+}

@@ -1,0 +1,54 @@
+public import ExplainedErrors
+
+/// Why the store cannot do what it was asked, apart from what PostgreSQL itself says
+/// (`PostgresError`).
+public struct StoreError: ExplainedError, Sendable {
+  /// What kind of failure it is.
+  public enum Kind: Sendable, Equatable {
+    /// The schema is missing, newer than this program, or was modified.
+    case schema
+    /// The input cannot be taken.
+    case badData
+    /// A token is not one of this history, or no longer; see `TokenProblem`.
+    case token(TokenProblem)
+    /// No worker knows a feed of that name.
+    case unknownFeed
+    /// Another process has taken this one's place.
+    case replaced
+    /// Another process is at the same work.
+    case locked
+    /// Something that must not be possible: a fault of the program or of the database.
+    case inconsistent
+  }
+
+  /// Why a token cannot be used.
+  public enum TokenProblem: String, Sendable {
+    /// It is not of the form `1042.9f3ac2d1` or `0`.
+    case malformed
+    /// The history after it has been purged.
+    case expired
+    /// The history is another one: restored, failed over, or of another database.
+    case diverged
+    /// There is no such transaction yet.
+    case future
+  }
+
+  /// What kind of failure it is.
+  public let kind: Kind
+  /// What failed, in a few words, lower case, without a full stop.
+  public let message: String
+  /// More about it, in sentences.
+  public let detail: String?
+  /// What to do about it, in sentences.
+  public let hint: String?
+
+  /// An error of the given parts.
+  public init(
+    _ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil
+  ) {
+    self.kind = kind
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+}

@@ -1,0 +1,266 @@
+internal import Migrations
+public import Postgres
+public import QuakeModel
+
+/// Brings a database's schema to the state this program was built for.
+///
+/// Forward only: each migration runs in its own transaction together with its row in
+/// `quake.migration`. Any number of programs may do this at once.
+public struct Migrator {
+  private let connection: Connection
+  private let migrations: [Migration]
+  private let program: String
+  private let patience: LockPatience
+
+  /// A migrator with the migrations that the program carries.
+  ///
+  /// - Parameters:
+  ///   - program: Name and version of the program, for the ledger.
+  ///   - patience: How it waits for locks.
+  public init(
+    connection: Connection, program: String, patience: LockPatience = LockPatience()
+  ) throws(StoreError) {
+    var migrations: [Migration] = []
+    for file in EmbeddedMigrations.files {
+      migrations.append(try Migration(file: file.name, contents: file.bytes))
+    }
+    try self.init(
+      connection: connection, migrations: migrations, program: program, patience: patience)
+  }
+
+  /// A migrator with migrations of the caller's.
+  ///
+  /// - Throws: `StoreError` of kind `schema` if there are two of one number, or a number is left out.
+  public init(
+    connection: Connection, migrations: [Migration], program: String,
+    patience: LockPatience = LockPatience()
+  ) throws(StoreError) {
+    var expected = 1
+    var previous: Migration?
+    for migration in migrations.sorted(by: { $0.version < $1.version }) {
+      if let previous, previous.version == migration.version {
+        throw StoreError(
+          .schema, "duplicate migration: \(previous.file) and \(migration.file)",
+          hint: "Give one of them the next free number.")
+      }
+      guard migration.version == expected else {
+        throw StoreError(
+          .schema, "gap in the migrations: \(migration.file) follows number \(expected - 1)",
+          hint: "Number migrations one after the other.")
+      }
+      expected += 1
+      previous = migration
+    }
+    self.connection = connection
+    self.migrations = migrations.sorted { $0.version < $1.version }
+    self.program = program
+    self.patience = patience
+  }
+
+  /// A migration and what the database knows of it.
+  public struct Entry: Sendable {
+    /// The number, from 1.
+    public let version: Int
+    /// The name.
+    public let name: String
+    /// When it was applied, in the database's words; nil: it is pending.
+    public let appliedAt: String?
+    /// Program and version that applied it; nil: it is pending.
+    public let program: String?
+  }
+
+  private struct LedgerRow {
+    var version: Int
+    var name: String
+    var sha256: String
+    var appliedAt: String
+    var program: String
+  }
+
+  /// Keeps other migrators out, and nobody else. It takes the right to write the ledger, so that nobody
+  /// else can keep them out.
+  private static let lock: SQL = "lock table quake.migration in share row exclusive mode"
+
+  /// What two programs see that create the same schema or table at the same moment: `duplicate_schema`,
+  /// `duplicate_table`, `unique_violation`.
+  private static let createdMeanwhile: Set = ["42P06", "42P07", "23505"]
+
+  /// All migrations, with what the database knows of each.
+  ///
+  /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other.
+  public func status() throws -> [Entry] {
+    let ledger = try readLedger() ?? []
+    try check(ledger)
+    return migrations.map { migration in
+      let row = ledger.first { $0.version == migration.version }
+      return Entry(
+        version: migration.version, name: migration.name, appliedAt: row?.appliedAt,
+        program: row?.program)
+    }
+  }
+
+  /// Applies what is pending; returns what it applied, in order.
+  ///
+  /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other, or a
+  ///   migration fails: then nothing of it stays.
+  public func migrate() throws -> [Entry] {
+    // Most starts find nothing to do; they need no lock.
+    let pending = try status().filter { $0.appliedAt == nil }
+    guard !pending.isEmpty else { return [] }
+    if try Self.readVersions(connection) == nil {
+      try patience.transaction(
+        over: connection, "create the schema", alsoAfter: Self.createdMeanwhile
+      ) {
+        try connection.executeScript(Self.ledgerTable)
+      }
+    }
+    var applied: [Entry] = []
+    for migration in migrations where try apply(migration) {
+      applied.append(
+        Entry(
+          version: migration.version, name: migration.name, appliedAt: nil, program: program))
+    }
+    return applied
+  }
+
+  /// Whether the schema is the one this program was built for; a quick look for programs that do not
+  /// migrate.
+  ///
+  /// - Throws: `StoreError` of kind `schema` if it is missing, older or newer.
+  public static func checkSchema(of connection: Connection) throws {
+    let expected = EmbeddedMigrations.files.count
+    guard let ledger = try readVersions(connection) else {
+      throw StoreError(
+        .schema, "\(connection.label) has no quake schema",
+        hint: """
+          Run "quake-admin migrate" on it, or "quake-ingest run", which migrates by itself.
+          """)
+    }
+    if ledger < expected {
+      throw StoreError(
+        .schema,
+        "the schema of \(connection.label) is at version \(ledger), this program needs \(expected)",
+        hint: "Run \"quake-admin migrate\" on it.")
+    }
+    if ledger > expected { throw newer(ledger, than: expected) }
+  }
+
+  private static func readVersions(_ connection: Connection) throws -> Int? {
+    let exists = try connection.execute("select to_regclass('quake.migration') is not null")
+    guard exists.bool(0, 0) == true else { return nil }
+    let result = try connection.execute("select coalesce(max(version), 0) from quake.migration")
+    return result.integer(0, 0).map { Int($0) }
+  }
+
+  private static func newer(_ version: Int, than known: Int) -> StoreError {
+    StoreError(
+      .schema,
+      """
+      the database is newer than this program: its schema is at version \(version), this \
+      program knows \(known)
+      """,
+      hint: "Upgrade this program.")
+  }
+
+  private static let ledgerTable: SQL = """
+    create schema if not exists quake;
+    create table if not exists quake.migration (
+      version integer not null,
+      name text not null,
+      sha256 text not null,
+      applied_at timestamptz not null default now(),
+      program text not null,
+      constraint migration_pkey primary key (version)
+    );
+    comment on schema quake is 'earthquakes, their history, and the imports that brought them';
+    comment on table quake.migration is 'the steps of the schema that have been applied, in order';
+    comment on column quake.migration.version is 'number of the step, from 1';
+    comment on column quake.migration.name is 'name of its file, without number and ending';
+    comment on column quake.migration.sha256 is 'SHA-256 of the file, hexadecimal';
+    comment on column quake.migration.applied_at is 'when it was applied';
+    comment on column quake.migration.program is 'program and version that applied it';
+    """
+
+  private func readLedger() throws -> [LedgerRow]? {
+    guard try Self.readVersions(connection) != nil else { return nil }
+    let result = try connection.execute(
+      "select version, name, sha256, applied_at, program from quake.migration order by version")
+    return (0..<result.rowCount).map { row in
+      LedgerRow(
+        version: Int(result.integer(row, 0) ?? 0), name: result.text(row, 1) ?? "",
+        sha256: result.text(row, 2) ?? "", appliedAt: result.text(row, 3) ?? "",
+        program: result.text(row, 4) ?? "")
+    }
+  }
+
+  /// Refuses a ledger that the program's migrations contradict.
+  private func check(_ ledger: [LedgerRow]) throws {
+    if let last = ledger.last, max(last.version, ledger.count) > migrations.count {
+      throw Self.newer(max(last.version, ledger.count), than: migrations.count)
+    }
+    let hashes = try connection.execute(
+      """
+      select encode(sha256(convert_to(u.file, 'UTF8')), 'hex')
+        from unnest($1::text[]) with ordinality u (file, place) order by u.place
+      """, [.array(migrations.prefix(ledger.count).map(\.sql.text))])
+    for (index, row) in ledger.enumerated() {
+      guard row.version == index + 1 else {
+        throw StoreError(
+          .schema,
+          """
+          gap in the applied migrations: \(migrations[index].label) was never applied, a later \
+          one was
+          """,
+          hint: """
+            Somebody edited quake.migration, or restored it in part. Restore the database whole.
+            """)
+      }
+      let migration = migrations[index]
+      guard row.name == migration.name else {
+        throw StoreError(
+          .schema,
+          """
+          applied migration \(row.version) "\(row.name)" is missing from this program, which \
+          has "\(migration.name)"
+          """,
+          hint: "The database was migrated by a program of another line. Use that one.")
+      }
+      guard hashes.text(index, 0) == row.sha256 else {
+        throw StoreError(
+          .schema, "migration \(migration.label) was modified after it was applied",
+          detail: "Applied at \(row.appliedAt) by \(row.program).",
+          hint: "A released migration is never edited. Put the change into a new one.")
+      }
+    }
+  }
+
+  /// Applies one migration, unless another program has done so meanwhile.
+  private func apply(_ migration: Migration) throws -> Bool {
+    try patience.transaction(over: connection, "apply migration \(migration.file)") {
+      try connection.execute(Self.lock)
+      let known = try connection.execute(
+        "select from quake.migration where version = $1", [.integer(Int64(migration.version))])
+      guard known.rowCount == 0 else { return false }
+      do {
+        try connection.executeScript(migration.sql)
+      } catch let error as PostgresError
+        where error.kind == .server && !LockPatience.isLocked(error)
+      {
+        let place = error.line.map { "\(migration.file):\($0)" } ?? migration.file
+        throw StoreError(
+          .schema, "could not apply migration: \(place): \(error.message)", detail: error.detail,
+          hint: error.hint)
+      }
+      try connection.execute(
+        """
+        insert into quake.migration (version, name, sha256, program)
+        values ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'), $4)
+        """,
+        [
+          .integer(Int64(migration.version)), .text(migration.name), .text(migration.sql.text),
+          .text(program),
+        ])
+      return true
+    }
+  }
+}

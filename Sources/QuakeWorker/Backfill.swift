@@ -1,0 +1,199 @@
+public import Postgres
+public import QuakeModel
+
+/// A fetch of the past and how far it has come: its row in `quake.backfill`.
+///
+/// One process works on it at a time: a lock of the session's guards it, which goes with the
+/// connection.
+public struct Backfill: Sendable {
+  /// What makes two backfills the same one, so that the second goes on with the first.
+  public struct Parameters: Sendable, Equatable {
+    /// Base address of the event service, without user name and password, or the absolute path of the
+    /// folder or file.
+    public var url: String
+    /// The data centre; nil: the files say it themselves.
+    public var source: String?
+    /// The span of time; nil for files.
+    public var span: BackfillWindow?
+    /// Least magnitude; nil: all events.
+    public var minimumMagnitude: Double?
+
+    /// The parameters of a backfill.
+    public init(
+      url: String, source: String?, span: BackfillWindow? = nil, minimumMagnitude: Double? = nil
+    ) {
+      self.url = url
+      self.source = source
+      self.span = span
+      self.minimumMagnitude = minimumMagnitude
+    }
+
+    fileprivate var values: [Parameter] {
+      [
+        .text(url), .text(source), .text(span?.start.description), .text(span?.end.description),
+        minimumMagnitude.map { .double($0) } ?? .null,
+      ]
+    }
+  }
+
+  /// Its number.
+  public let id: Int64
+  /// What it is to fetch.
+  public let parameters: Parameters
+  /// Whether it was begun before, by a process that did not finish it.
+  public let isResumed: Bool
+
+  /// Goes on with the unfinished backfill of these parameters, or begins one.
+  ///
+  /// - Parameter restart: Forget what an unfinished one has done, and which files were stored.
+  /// - Throws: `StoreError` of kind `locked` if another process is working on it.
+  public static func open(
+    _ parameters: Parameters, restart: Bool, over connection: Connection
+  ) throws -> Backfill {
+    try connection.transaction {
+      // Two processes may begin the same one at the same moment. Only who may write the table can take
+      // this lock, and it is in nobody's way who works on another backfill.
+      try connection.execute("lock table quake.backfill in share update exclusive mode")
+      let found = try connection.execute(
+        SQL(
+          trusted: """
+            select id from quake.backfill where finished_at is null and \(isSame) order by id limit 1
+            """), parameters.values
+      ).integer(0, 0)
+      if let found { try hold(found, over: connection) }
+      if restart { try forget(parameters, over: connection) }
+      if let found, !restart {
+        return Backfill(id: found, parameters: parameters, isResumed: true)
+      }
+      let begun = try connection.execute(
+        """
+        insert into quake.backfill (url, source, start_time, end_time, min_magnitude)
+        values ($1, $2, $3, $4, $5) returning id
+        """, parameters.values)
+      guard let id = begun.integer(0, 0) else {
+        throw StoreError(.inconsistent, "the new backfill has no number")
+      }
+      try hold(id, over: connection)
+      if let span = parameters.span {
+        try BackfillWindows(backfill: id, connection: connection).add(span)
+      }
+      return Backfill(id: id, parameters: parameters, isResumed: false)
+    }
+  }
+
+  /// Takes the advisory lock of a backfill, for as long as the session lasts. Any role that may connect
+  /// can take such a lock: one that may not write backfills is left it, and the backfill gets another
+  /// key.
+  private static func hold(_ id: Int64, over connection: Connection) throws {
+    for _ in 0..<3 {
+      let taken = try connection.execute(
+        "select pg_try_advisory_lock(lock_key) from quake.backfill where id = $1", [.integer(id)])
+      if taken.bool(0, 0) == true { return }
+      let holder = try connection.execute(
+        """
+        select a.pid, a.application_name
+          from quake.backfill b
+          join pg_locks l on l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+               and (l.classid::bigint << 32) | l.objid::bigint = b.lock_key
+               and l.database = (select d.oid from pg_database d where d.datname = current_database())
+          join pg_stat_activity a on a.pid = l.pid
+         where b.id = $1 and has_table_privilege(a.usesysid, 'quake.backfill', 'update')
+         limit 1
+        """, [.integer(id)])
+      guard holder.rowCount == 0 else {
+        throw StoreError(
+          .locked, "another process is working on this backfill",
+          detail: """
+            Its server process is \(holder.text(0, 0) ?? ""), its application \
+            "\(holder.text(0, 1) ?? "")".
+            """, hint: "Wait for its end, or stop it.")
+      }
+      try connection.execute(
+        "update quake.backfill set lock_key = default where id = $1", [.integer(id)])
+    }
+    throw StoreError(
+      .locked, "could not take the lock of this backfill: other sessions take each of its keys",
+      hint: "Find them in pg_locks (locktype 'advisory'), end them, and try again.")
+  }
+
+  /// The data centre that an unfinished backfill of the same service, span and magnitude was begun for;
+  /// nil if there is none.
+  public static func source(
+    ofUnfinished parameters: Parameters, over connection: Connection
+  ) throws(PostgresError) -> String? {
+    let values = Array(parameters.values.suffix(3))
+    return try connection.execute(
+      """
+      select source from quake.backfill
+       where finished_at is null and url = $4
+         and start_time is not distinct from $1::timestamptz
+         and end_time is not distinct from $2::timestamptz
+         and min_magnitude is not distinct from $3::double precision
+       order by id desc limit 1
+      """, values + [.text(parameters.url)]
+    ).text(0, 0)
+  }
+
+  private static let isSame = """
+    url = $1 and source is not distinct from $2
+    and start_time is not distinct from $3::timestamptz
+    and end_time is not distinct from $4::timestamptz
+    and min_magnitude is not distinct from $5::double precision
+    """
+
+  private static func forget(_ parameters: Parameters, over connection: Connection) throws {
+    try connection.execute(
+      SQL(trusted: "delete from quake.backfill where finished_at is null and \(isSame)"),
+      parameters.values)
+    guard parameters.span == nil else { return }
+    try connection.execute(
+      """
+      delete from quake.backfill_file
+       where backfill_id in (select id from quake.backfill where url = $1 and start_time is null)
+      """, [.text(parameters.url)])
+  }
+
+  /// Adds what an import did to the counts, within the import's transaction.
+  func add(_ report: ImportReport, over connection: Connection) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.backfill
+         set seen = seen + $2, inserted = inserted + $3, updated = updated + $4,
+             unchanged = unchanged + $5, rejected = rejected + $6, duplicate = duplicate + $7
+       where id = $1
+      """,
+      [
+        .integer(id), .integer(report.seen), .integer(report.inserted), .integer(report.updated),
+        .integer(report.unchanged), .integer(report.rejected), .integer(report.duplicate),
+      ])
+  }
+
+  /// Marks it as finished. Nothing happens if a window of it is not done.
+  public func finish(over connection: Connection) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.backfill b set finished_at = clock_timestamp()
+       where id = $1 and not exists (select from quake.backfill_window w
+                                      where w.backfill_id = b.id and w.state = 'pending')
+      """, [.integer(id)])
+  }
+
+  /// What all its imports have done so far, also those of earlier processes.
+  public func totals(over connection: Connection) throws(PostgresError) -> ImportReport {
+    let result = try connection.execute(
+      """
+      select seen, inserted, updated, unchanged, rejected, duplicate, finished_at is not null
+        from quake.backfill where id = $1
+      """, [.integer(id)])
+    var report = ImportReport()
+    guard result.rowCount == 1 else { return report }
+    report.seen = result.integer(0, 0) ?? 0
+    report.inserted = result.integer(0, 1) ?? 0
+    report.updated = result.integer(0, 2) ?? 0
+    report.unchanged = result.integer(0, 3) ?? 0
+    report.rejected = result.integer(0, 4) ?? 0
+    report.duplicate = result.integer(0, 5) ?? 0
+    report.isComplete = result.bool(0, 6) ?? false
+    return report
+  }
+}

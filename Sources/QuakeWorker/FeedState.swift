@@ -1,0 +1,165 @@
+public import Postgres
+internal import QuakeHistory
+public import QuakeModel
+internal import SystemClock
+
+/// What workers know of a feed between two polls: its row in `quake.feed`.
+public struct FeedState: Sendable {
+  /// ETag of the last snapshot taken.
+  public var etag: String?
+  /// Last-Modified of the last snapshot taken, as it was given.
+  public var lastModified: String?
+  /// Failed polls since the last that succeeded.
+  public var failures = 0
+  /// How long until it is due, by the server's clock; zero: now.
+  public var dueIn = Duration.zero
+  /// For how long its server still wants to be left alone; zero: it does not.
+  public var retryIn = Duration.zero
+  /// How long ago it was polled; nil: never.
+  public var polledAgo: Duration?
+  /// When this was read, by the server's clock, in the form that the server takes back.
+  public var readAt = ""
+
+  /// The state of a feed that was never polled.
+  public init() {}
+
+  /// When a feed is to be polled next.
+  public struct Times: Sendable {
+    /// Time between two polls.
+    public var every: Duration
+    /// How long until the next.
+    public var next: Duration
+    /// How much of that its server asked for; nil: it did not.
+    public var asked: Duration?
+
+    /// Times of the given lengths.
+    public init(every: Duration, next: Duration, asked: Duration? = nil) {
+      self.every = every
+      self.next = next
+      self.asked = asked
+    }
+  }
+
+  /// The longest wait that a row can ask for: a clock that was wrong for a while must not end the
+  /// polling.
+  private static let longestWait = Duration.seconds(90_000)
+
+  /// Makes feeds known, so that they can be asked for before they are first polled.
+  public static func register(
+    _ feeds: [(name: String, url: String)], over connection: Connection
+  ) throws(PostgresError) {
+    try connection.execute(
+      """
+      insert into quake.feed (name, url)
+      select name, url from unnest($1::text[], $2::text[]) f (name, url)
+      on conflict (name) do nothing
+      """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
+  }
+
+  /// Those of `feeds` that a worker polls at another address, with that address.
+  public static func polledElsewhere(
+    _ feeds: [(name: String, url: String)], over connection: Connection
+  ) throws(PostgresError) -> [(name: String, url: String)] {
+    let result = try connection.execute(
+      """
+      select s.name, s.url
+        from quake.feed_status s
+        join unnest($1::text[], $2::text[]) f (name, url) on f.name = s.name and f.url <> s.url
+       where s.held
+      """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
+    return (0..<result.rowCount).map { row in
+      (result.text(row, 0) ?? "", result.text(row, 1) ?? "")
+    }
+  }
+
+  /// Reads the state of the feed called `name`. What is known of it at another address does not count.
+  ///
+  /// - Parameter every: How often it is to be polled; if that was otherwise before, it is due
+  ///   accordingly.
+  public static func load(
+    _ name: String, url: String, every: Duration, over connection: Connection
+  ) throws(PostgresError) -> FeedState {
+    let result = try connection.executePrepared(
+      """
+      select f.etag, f.last_modified, f.failures, extract(epoch from c.at - f.polled_at),
+             extract(epoch from greatest(
+               case when f.failures = 0 and f.every <> make_interval(secs => $3)
+                    then f.polled_at + make_interval(secs => $3) else f.next_due end,
+               f.fresh_until, f.retry_after) - c.at),
+             extract(epoch from f.retry_after - c.at), c.at
+        from (select clock_timestamp() as at) c
+        left join quake.feed f on f.name = $1 and f.url = $2
+      """, [.text(name), .text(url), .double(every.inSeconds)])
+    func duration(_ column: Int) -> Duration? {
+      result.text(0, column).flatMap { Double($0) }.map { Duration(lag: $0) }
+    }
+    var state = FeedState()
+    state.etag = result.text(0, 0)
+    state.lastModified = result.text(0, 1)
+    state.failures = Int(result.integer(0, 2) ?? 0)
+    state.polledAgo = duration(3)
+    state.dueIn = min(duration(4) ?? .zero, longestWait)
+    state.retryIn = min(duration(5) ?? .zero, longestWait)
+    state.readAt = result.text(0, 6) ?? ""
+    return state
+  }
+
+  /// Records a poll that succeeded.
+  ///
+  /// - Parameters:
+  ///   - generated: When the snapshot was generated; nil: unknown, or there was nothing new.
+  ///   - importID: The import that it led to; nil: there was nothing new.
+  public static func recordSuccess(
+    _ name: String, url: String, etag: String?, lastModified: String?, generated: Timestamp?,
+    importID: Int64?, times: Times, over connection: Connection
+  ) throws(PostgresError) {
+    try connection.executePrepared(
+      """
+      insert into quake.feed as f (
+        name, url, etag, last_modified, generated, last_import_id, polled_at, succeeded_at, every,
+        next_due, fresh_until)
+      select $1, $2, $3, $4, $5, $6::bigint, c.at, c.at, make_interval(secs => $7),
+             c.at + make_interval(secs => $8), c.at + make_interval(secs => $9)
+        from (select clock_timestamp() as at) c
+      on conflict (name) do update
+        set url = excluded.url, etag = excluded.etag, last_modified = excluded.last_modified,
+            generated = coalesce(excluded.generated, f.generated), polled_at = excluded.polled_at,
+            last_import_id = coalesce(excluded.last_import_id, f.last_import_id),
+            succeeded_at = excluded.succeeded_at, every = excluded.every,
+            next_due = excluded.next_due, fresh_until = excluded.fresh_until, retry_after = null,
+            failures = 0, error = null
+      """,
+      [
+        .text(name), .text(url), .text(etag), .text(lastModified), .text(generated?.description),
+        .integer(importID),
+      ] + parameters(times))
+  }
+
+  /// Records a poll that failed, and why.
+  public static func recordFailure(
+    _ name: String, url: String, error: String, times: Times, over connection: Connection
+  ) throws(PostgresError) {
+    try connection.executePrepared(
+      """
+      insert into quake.feed as f (
+        name, url, failures, error, polled_at, every, next_due, retry_after)
+      select $1, $2, 1, $3, c.at, make_interval(secs => $4), c.at + make_interval(secs => $5),
+             c.at + make_interval(secs => $6)
+        from (select clock_timestamp() as at) c
+      on conflict (name) do update
+        set url = excluded.url, polled_at = excluded.polled_at,
+            failures = case when f.url = excluded.url then f.failures else 0 end + 1,
+            etag = case when f.url = excluded.url then f.etag end,
+            last_modified = case when f.url = excluded.url then f.last_modified end,
+            error = excluded.error, every = excluded.every, next_due = excluded.next_due,
+            fresh_until = null, retry_after = excluded.retry_after
+      """, [.text(name), .text(url), .text(error)] + parameters(times))
+  }
+
+  private static func parameters(_ times: Times) -> [Parameter] {
+    [
+      .double(times.every.inSeconds), .double(times.next.inSeconds),
+      times.asked.map { .double($0.inSeconds) } ?? .null,
+    ]
+  }
+}

@@ -1,0 +1,186 @@
+public import Postgres
+public import QuakeHistory
+public import QuakeModel
+
+/// How a store is: its feeds and who polls them, its newest import and change, its watchers, its sizes.
+public struct StoreStatus: Sendable {
+  /// A feed, and who polls it (`quake.feed_status`).
+  public struct Feed: Sendable {
+    /// Its short name.
+    public var name: String
+    /// When the last snapshot taken was generated.
+    public var generated: Timestamp?
+    /// Last attempt.
+    public var polledAt: Timestamp?
+    /// Last attempt that succeeded, an unchanged answer included.
+    public var succeededAt: Timestamp?
+    /// Time between two polls, in seconds; nil: not known.
+    public var interval: Double?
+    /// When it is to be polled next; nil: at once.
+    public var nextDue: Timestamp?
+    /// Failed attempts since the last that succeeded.
+    public var failures: Int
+    /// What the last attempt failed of; nil: it did not.
+    public var error: String?
+    /// The last import of it.
+    public var lastImport: Int64?
+    /// Whether a worker polls it now.
+    public var isHeld: Bool
+    /// Process id of that worker's server process.
+    public var holderPID: Int64?
+    /// Its `application_name`.
+    public var holderApplication: String?
+    /// Its address; nil over a Unix socket, or if the role may not see it.
+    public var holderAddress: String?
+  }
+
+  /// The newest import (`quake.import`).
+  public struct LastImport: Sendable {
+    /// Its number.
+    public var id: Int64
+    /// The feed's short name.
+    public var feed: String
+    /// When it was done; nil: it is not.
+    public var finishedAt: Timestamp?
+    /// Records in the feed.
+    public var seen: Int64
+    /// Events that were new.
+    public var inserted: Int64
+    /// Events whose contents differed.
+    public var updated: Int64
+    /// Events left untouched.
+    public var unchanged: Int64
+    /// Records that could not be taken.
+    public var rejected: Int64
+  }
+
+  /// The newest transaction of the history.
+  public struct Newest: Sendable {
+    /// Its token.
+    public var token: ChangeToken
+    /// When it was committed, by the server's clock.
+    public var at: Timestamp
+  }
+
+  /// A table with its indexes and its large values.
+  public struct Table: Sendable {
+    /// Its name, without the schema's.
+    public var name: String
+    /// In bytes.
+    public var bytes: Int64
+  }
+
+  /// The server's time when it was asked.
+  public var time: Timestamp
+  /// The feeds by name.
+  public var feeds: [Feed]
+  /// The newest import; nil: there is none.
+  public var lastImport: LastImport?
+  /// Snapshots that were set aside, and on which nobody has decided.
+  public var quarantined: Int64
+  /// The newest transaction; nil: there is none.
+  public var newest: Newest?
+  /// The watchers that have a name.
+  public var watchers: [DurableCursor.Status]
+  /// How full the server's notification queue is, 0 to 1.
+  public var notificationQueueUsage: Double
+  /// Size of the whole database in bytes.
+  public var databaseBytes: Int64
+  /// The tables of the schema `quake`, the largest first.
+  public var tables: [Table]
+  /// Sessions that have waited for a lock for a while; see `LockWait.all`.
+  public var lockWaits: [LockWait] = []
+  /// Who may keep the notification queue from being emptied; looked for when it is fuller than it should
+  /// be.
+  public var notificationQueueSuspects: [LockWait.Session] = []
+}
+
+extension StoreStatus {
+  /// Asks a store how it is; the schema must be the one this program was built for. On a hot standby
+  /// it cannot be seen who polls a feed.
+  ///
+  /// - Parameters:
+  ///   - lockWait: How long a session may wait for a lock.
+  ///   - queueShare: How full the notification queue may be, 0 to 1.
+  public static func read(
+    over connection: Connection, lockWait: Duration, queueShare: Double
+  ) throws -> StoreStatus {
+    let now = try connection.execute(
+      """
+      select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database()),
+             (select count(*) from quake.import where quarantined_at is not null and decision is null)
+      """, format: .binary)
+    var status = StoreStatus(
+      time: Timestamp(microseconds: now.binaryTimestamp(0, 0) ?? 0),
+      feeds: try feeds(connection), lastImport: try lastImport(connection),
+      quarantined: now.binaryInteger(0, 3) ?? 0, newest: try newest(connection),
+      watchers: try DurableCursor.list(over: connection),
+      notificationQueueUsage: now.binaryDouble(0, 1) ?? 0,
+      databaseBytes: now.binaryInteger(0, 2) ?? 0, tables: try tables(connection))
+    status.lockWaits = try LockWait.all(longerThan: lockWait, over: connection)
+    if status.notificationQueueUsage >= queueShare {
+      status.notificationQueueSuspects = try NotificationQueue.suspects(over: connection)
+    }
+    return status
+  }
+
+  private static func feeds(_ connection: Connection) throws -> [Feed] {
+    let rows = try connection.execute(
+      """
+      select name, generated, polled_at, succeeded_at, extract(epoch from every)::double precision,
+             next_due, failures, error, last_import_id, held, holder_pid, holder_application,
+             host(holder_address)
+        from quake.feed_status order by name
+      """, format: .binary)
+    return (0..<rows.rowCount).map { row in
+      func time(_ column: Int) -> Timestamp? {
+        rows.binaryTimestamp(row, column).map { Timestamp(microseconds: $0) }
+      }
+      return Feed(
+        name: rows.text(row, 0) ?? "", generated: time(1), polledAt: time(2),
+        succeededAt: time(3), interval: rows.binaryDouble(row, 4), nextDue: time(5),
+        failures: Int(rows.binaryInteger(row, 6) ?? 0), error: rows.text(row, 7),
+        lastImport: rows.binaryInteger(row, 8), isHeld: rows.binaryBool(row, 9) ?? false,
+        holderPID: rows.binaryInteger(row, 10), holderApplication: rows.text(row, 11),
+        holderAddress: rows.text(row, 12))
+    }
+  }
+
+  private static func lastImport(_ connection: Connection) throws -> LastImport? {
+    let rows = try connection.execute(
+      """
+      select id, feed, finished_at, seen, inserted, updated, unchanged, rejected
+        from quake.import order by id desc limit 1
+      """, format: .binary)
+    guard rows.rowCount > 0 else { return nil }
+    func count(_ column: Int) -> Int64 { rows.binaryInteger(0, column) ?? 0 }
+    return LastImport(
+      id: count(0), feed: rows.text(0, 1) ?? "",
+      finishedAt: rows.binaryTimestamp(0, 2).map { Timestamp(microseconds: $0) }, seen: count(3),
+      inserted: count(4), updated: count(5), unchanged: count(6), rejected: count(7))
+  }
+
+  private static func newest(_ connection: Connection) throws -> Newest? {
+    let rows = try connection.execute(
+      """
+      select token || '.' || nonce, at from quake.change_transaction order by token desc limit 1
+      """, format: .binary)
+    guard rows.rowCount > 0, let token = rows.text(0, 0).flatMap({ ChangeToken($0) }),
+      let at = rows.binaryTimestamp(0, 1)
+    else { return nil }
+    return Newest(token: token, at: Timestamp(microseconds: at))
+  }
+
+  private static func tables(_ connection: Connection) throws -> [Table] {
+    let rows = try connection.execute(
+      """
+      select c.relname::text, pg_total_relation_size(c.oid)
+        from pg_class c
+       where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r'
+       order by 2 desc, 1
+      """, format: .binary)
+    return (0..<rows.rowCount).map {
+      Table(name: rows.text($0, 0) ?? "", bytes: rows.binaryInteger($0, 1) ?? 0)
+    }
+  }
+}

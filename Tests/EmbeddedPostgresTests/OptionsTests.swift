@@ -1,0 +1,62 @@
+import Glibc
+import Testing
+
+@testable import EmbeddedPostgres
+
+@Suite("The server's options")
+struct OptionsTests {
+  @Test("come from the environment")
+  func environment() throws {
+    let variables = [
+      "QUAKE_SERVER_HOME": "/srv/quake", "QUAKE_PG_BIN": "/opt/pg/bin", "QUAKE_SERVER_USER": "me",
+      "PATH": "/a:relative::/b",
+    ]
+    let options = try EmbeddedServer.Options.fromEnvironment { variables[$0] }
+    #expect(options.home == "/srv/quake")
+    #expect(options.binDirectory == "/opt/pg/bin")
+    #expect(options.account == "me")
+    #expect(options.searchPath == ["/a", "/b"])
+  }
+
+  @Test("put root's server in the system's place, and others' in their data folder")
+  func home() throws {
+    let options = try EmbeddedServer.Options.fromEnvironment {
+      ["HOME": "/home/me", "XDG_DATA_HOME": "/data/me"][$0]
+    }
+    #expect(options.home == (geteuid() == 0 ? "/var/lib/quake" : "/data/me/quake"))
+  }
+
+  @Test("refuse what cannot be a folder")
+  func badHome() {
+    for home in ["", "relative", "/tmp/a\nb"] {
+      let error = #expect(throws: EmbeddedServerError.self) {
+        try EmbeddedServer(.init(home: home))
+      }
+      #expect(error?.kind == .configuration)
+    }
+  }
+
+  @Test("name an account that exists and is not root", .enabled(if: geteuid() == 0))
+  func account() {
+    for name in ["no-such-account", "root"] {
+      var options = EmbeddedServer.Options(home: "/tmp/quake-test-account")
+      options.account = name
+      let error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options) }
+      #expect(error?.kind == .configuration)
+      #expect(error?.hint.contains("QUAKE_SERVER_USER") == true)
+    }
+  }
+
+  @Test("make one folder of two paths to it")
+  func links() throws {
+    try TemporaryServer.with { temporary in
+      let link = temporary.options.home + "-link"
+      mkdir(temporary.options.home, 0o700)
+      symlink(temporary.options.home, link)
+      defer { unlink(link) }
+      let one = try EmbeddedServer(.init(home: temporary.options.home + "/a"))
+      let other = try EmbeddedServer(.init(home: link + "//a/"))
+      #expect(one.conninfo == other.conninfo)
+    }
+  }
+}

@@ -1,0 +1,254 @@
+import ChildProcesses
+import Glibc
+import Testing
+
+@testable import EmbeddedPostgres
+
+@Suite("After an accident, a private server")
+struct RecoveryTests {
+  /// Kills the postmaster the hard way and waits until it has gone.
+  private func crash(_ server: EmbeddedServer) throws {
+    let pid = try #require(try server.status().pid)
+    kill(pid, SIGKILL)
+    try eventually("the postmaster ends") { EmbeddedServer.ServerProcess(pid) == nil }
+  }
+
+  @Test("starts again with what was committed, though the killed postmaster left a zombie")
+  func killed() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.start()
+      _ = try server.ask("create table public.kept as select 42 as answer")
+      try crash(server)
+      #expect(try server.startIfNeeded() == .started)
+      #expect(try server.ask("select answer from public.kept") == "42")
+    }
+  }
+
+  @Test("waits for backends that have not noticed yet")
+  func orphans() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.start()
+      let backend = Backend(server)
+      defer { backend.resume() }
+      let pid = try backend.open()
+      // Stopped, it cannot notice that its postmaster has gone.
+      kill(pid, SIGSTOP)
+      try crash(server)
+
+      var impatient = temporary.options
+      impatient.startTimeout = .milliseconds(500)
+      let error = #expect(throws: EmbeddedServerError.self) {
+        try EmbeddedServer(impatient).start()
+      }
+      #expect(error?.kind == .tryLater)
+      #expect(error?.detail.contains(String(pid)) == true)
+
+      kill(pid, SIGCONT)
+      #expect(try server.startIfNeeded() == .started)
+    }
+  }
+
+  @Test("is not taken in by a pid file naming a live process that is not PostgreSQL")
+  func reusedPid() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.start()
+      let text = try #require(EmbeddedServer.Files.text(server.folder.pidFile))
+      try server.stop(mode: .immediate)
+      // A process of the server's own account: of others PostgreSQL knows by itself.
+      let other = try Bystander(server.account)
+      defer { other.end() }
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      let forged = (["\(other.pid)"] + lines.dropFirst()).joined(separator: "\n")
+      temporary.write(forged, to: server.folder.pidFile)
+      chown(server.folder.pidFile, server.account.user, server.account.group)
+      temporary.write("\(other.pid)\n", to: server.folder.socketPath + ".lock")
+      chown(server.folder.socketPath + ".lock", server.account.user, server.account.group)
+
+      let status = try server.status()
+      #expect(!status.running && status.pid == nil)
+      #expect(try !server.stop())
+      #expect(try server.startIfNeeded() == .started)
+      #expect(EmbeddedServer.ServerProcess(other.pid) != nil)
+    }
+  }
+
+  @Test("starts over an empty pid file and a file in the place of the socket")
+  func garbage() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.start()
+      try server.stop()
+      temporary.write("", to: server.folder.pidFile)
+      temporary.write("", to: server.folder.socketPath)
+      #expect(try server.startIfNeeded() == .started)
+    }
+  }
+
+  @Test("is waited for beyond the timeout while it recovers")
+  func longRecovery() throws {
+    try TemporaryServer.with { temporary in
+      var options = temporary.options
+      var server = try EmbeddedServer(options)
+      try server.start()
+      try server.stop(mode: .immediate)
+      // A recovery that lasts until somebody opens the pipe that its archive is read from.
+      let archive = options.home + "/archive"
+      mkfifo(archive, 0o600)
+      chown(archive, server.account.user, server.account.group)
+      let signal = server.folder.data + "/recovery.signal"
+      temporary.write("", to: signal)
+      chown(signal, server.account.user, server.account.group)
+      options.settings["restore_command"] = "cat '\(archive)' && false"
+      // As in crash recovery, nobody gets in before it is over.
+      options.settings["hot_standby"] = "off"
+      options.startTimeout = .milliseconds(300)
+      server = try EmbeddedServer(options)
+
+      var phases: [EmbeddedServer.Phase] = []
+      let outcome = try server.startIfNeeded { phase in
+        phases.append(phase)
+        guard phase == .recovering else { return }
+        // Whoever reads it then is let go; whoever comes later finds no archive.
+        let descriptor = open(archive, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        unlink(archive)
+        close(descriptor)
+      }
+      #expect(outcome == .started)
+      #expect(phases == [.starting, .recovering])
+      #expect(try server.ask("select pg_is_in_recovery()") == "f")
+    }
+  }
+
+  @Test("is made anew over what an interrupted initialisation left")
+  func interruptedInitialisation() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.folder.prepare(for: server.account)
+      let left = server.folder.home + "/data.new.1.1"
+      _ = try server.account.command("/bin/mkdir", ["-p", left + "/base"]).run()
+      #expect(access(left, F_OK) == 0)
+      #expect(try server.startIfNeeded() == .initialised)
+      #expect(access(left, F_OK) != 0)
+    }
+  }
+
+  @Test("says so when the data are of another version")
+  func wrongVersion() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.folder.prepare(for: server.account)
+      mkdir(server.folder.data, 0o700)
+      temporary.write("12\n", to: server.folder.data + "/PG_VERSION")
+      let error = #expect(throws: EmbeddedServerError.self) { try server.start() }
+      #expect(error?.kind == .configuration)
+      #expect(error?.message.contains("PostgreSQL 12,") == true)
+      #expect(error?.message.contains("version 15.") == true)
+      #expect(error?.hint.contains("postgresql-12") == true)
+    }
+  }
+
+  @Test("does not touch a folder that is something else")
+  func notData() throws {
+    try TemporaryServer.with { temporary in
+      let server = try temporary.embedded()
+      try server.folder.prepare(for: server.account)
+      mkdir(server.folder.data, 0o700)
+      temporary.write("mine", to: server.folder.data + "/letter")
+      let error = #expect(throws: EmbeddedServerError.self) { try server.start() }
+      #expect(error?.kind == .configuration)
+      #expect(access(server.folder.data + "/letter", F_OK) == 0)
+    }
+  }
+
+  @Test("says which package is missing when there are no programs")
+  func noPrograms() throws {
+    try TemporaryServer.with { temporary in
+      var options = temporary.options
+      options.searchPath = ["/nonexistent"]
+      options.packageRoot = "/nonexistent"
+      var error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
+      #expect(error?.kind == .configuration)
+      #expect(error?.hint.contains("apt install postgresql") == true)
+
+      options.binDirectory = "/usr/bin"
+      error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
+      #expect(error?.message.contains("\"/usr/bin\"") == true)
+    }
+  }
+
+  @Test("tells why it does not start, in the server's own words")
+  func badSetting() throws {
+    try TemporaryServer.with { temporary in
+      var options = temporary.options
+      options.settings["shared_buffers"] = "many"
+      let error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
+      #expect(error?.kind == .unavailable)
+      #expect(error?.detail.contains("invalid value for parameter \"shared_buffers\"") == true)
+    }
+  }
+}
+
+/// A process of the server's account that is not PostgreSQL; it ends with its input.
+private struct Bystander {
+  let pid: pid_t
+  private let input: Int32
+
+  init(_ account: EmbeddedServer.Account) throws {
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    defer { close(ends[0]) }
+    _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+    input = ends[1]
+    pid = try account.command("/bin/cat", []).spawn(
+      ChildProcess.Descriptors(input: ends[0], output: 2, errors: 2))
+  }
+
+  func end() {
+    close(input)
+    var status: Int32 = 0
+    waitpid(pid, &status, 0)
+  }
+}
+
+/// A session with the server that stays open.
+private final class Backend {
+  private let server: EmbeddedServer
+  private var psql: pid_t = 0
+  private var backend: pid_t = 0
+  private var input: Int32 = -1
+
+  init(_ server: EmbeddedServer) {
+    self.server = server
+  }
+
+  /// Connects, and returns the process id of the server's end.
+  func open() throws -> pid_t {
+    var toChild: [Int32] = [-1, -1]
+    var fromChild: [Int32] = [-1, -1]
+    try #require(pipe(&toChild) == 0 && pipe(&fromChild) == 0)
+    _ = fcntl(toChild[1], F_SETFD, FD_CLOEXEC)
+    _ = fcntl(fromChild[0], F_SETFD, FD_CLOEXEC)
+    defer { for end in [toChild[0], fromChild[0], fromChild[1]] { close(end) } }
+    input = toChild[1]
+    psql = try ChildProcess(try server.psqlPath, ["-X", "-A", "-t", "-q", "-d", server.conninfo])
+      .spawn(ChildProcess.Descriptors(input: toChild[0], output: fromChild[1], errors: 2))
+    let query = "select pg_backend_pid();\n"
+    _ = query.withCString { write(input, $0, strlen($0)) }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = read(fromChild[0], &bytes, bytes.count)
+    let line = String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != 10 }, as: UTF8.self)
+    backend = try #require(pid_t(line))
+    return backend
+  }
+
+  /// Lets the backend run again, and ends psql.
+  func resume() {
+    if backend > 0 { kill(backend, SIGCONT) }
+    close(input)
+    var status: Int32 = 0
+    waitpid(psql, &status, 0)
+  }
+}

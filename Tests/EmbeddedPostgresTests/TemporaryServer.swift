@@ -1,0 +1,69 @@
+import ChildProcesses
+import Glibc
+import Testing
+
+@testable import EmbeddedPostgres
+
+/// A server in a folder of its own under /tmp, without flushing to disk, gone after the test.
+struct TemporaryServer {
+  var options: EmbeddedServer.Options
+
+  /// Runs `body` with the server's options, then stops whatever runs there and removes the folder.
+  static func with(
+    _ prefix: String = "quake-test", _ body: (TemporaryServer) throws -> Void
+  ) throws {
+    let home = "/tmp/\(prefix)-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    var options = EmbeddedServer.Options(home: home)
+    options.settings = ["fsync": "off", "shared_buffers": "16MB"]
+    let server = TemporaryServer(options: options)
+    defer { server.remove() }
+    try body(server)
+  }
+
+  /// The server that the options describe.
+  func embedded() throws -> EmbeddedServer { try EmbeddedServer(options) }
+
+  /// A file made by nobody's `initdb`, in the place of the real one.
+  func write(_ text: String, to path: String) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    _ = text.withCString { Glibc.write(descriptor, $0, strlen($0)) }
+    close(descriptor)
+  }
+
+  private func remove() {
+    guard let server = try? embedded() else { return }
+    _ = try? server.stop(mode: .immediate)
+    var folders = [options.home]
+    if !server.folder.hasSocketInside { folders.append(server.folder.socket) }
+    _ = try? ChildProcess("/bin/rm", ["-rf", "--"] + folders).run()
+  }
+}
+
+extension EmbeddedServer {
+  /// The answer to a query, as `psql` prints it.
+  func ask(_ query: String) throws -> String {
+    let outcome = try ChildProcess(
+      try psqlPath, ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", query, "-d", conninfo]
+    ).run()
+    guard outcome.succeeded else {
+      throw QueryFailure(message: String(decoding: outcome.errors, as: UTF8.self))
+    }
+    return String(String(decoding: outcome.output, as: UTF8.self).dropLast())
+  }
+
+  /// What `psql` said instead of an answer.
+  struct QueryFailure: Error {
+    var message: String
+  }
+}
+
+/// Waits for what sends no event to a test (another process's end), and fails after ten seconds.
+func eventually(
+  _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () throws -> Bool
+) throws {
+  let deadline = ContinuousClock.now + .seconds(10)
+  while try !holds() {
+    try #require(ContinuousClock.now < deadline, what, sourceLocation: sourceLocation)
+    poll(nil, 0, 5)
+  }
+}

@@ -1,0 +1,28 @@
+import Postgres
+import QuakeHistory
+import TestSupport
+import Testing
+
+@Suite("A server")
+struct FloodedListenerTests {
+  @Test("that floods a listener keeps it neither from its deadline nor from its end")
+  func floodedListener() throws {
+    let notice = PostgresWire.Message("N", Array("SWARNING\0C01000\0Mlook\0\0".utf8)).bytes()
+    let many = Array(repeatElement(notice, count: 100).joined())
+    let server = try LyingServer(answering: { wire, _ in
+      wire.send(LyingServer.parsed + LyingServer.complete("LISTEN") + LyingServer.ready)
+      while wire.send(many) {}
+      return false
+    })
+    let connection = try Connection(
+      ConnectionSettings(server.conninfo + " connect_timeout=2", applicationName: "tests"))
+    connection.answerTimeout = .seconds(3)
+    let wake = try Wake()
+    var listener = try ChangeListener(connection: connection, session: .own)
+    let begun = ContinuousClock.now
+    #expect(try listener.wait(for: .milliseconds(300), wake: wake.descriptor) == .timedOut)
+    wake.ring()
+    #expect(try listener.wait(for: .seconds(3600), wake: wake.descriptor) == .woken)
+    #expect(begun.duration(to: .now) < .seconds(20))
+  }
+}

@@ -1,0 +1,27 @@
+import Glibc
+
+/// A pipe whose reading end is a wake descriptor.
+public final class Wake {
+  /// Its number.
+  public let descriptor: Int32
+  private let writing: Int32
+
+  /// A pipe with nothing in it.
+  public init() throws {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw SilentServer.Failure(code: errno) }
+    descriptor = ends[0]
+    writing = ends[1]
+  }
+
+  deinit {
+    close(descriptor)
+    close(writing)
+  }
+
+  /// Makes the descriptor readable.
+  public func ring() {
+    var byte: UInt8 = 1
+    _ = write(writing, &byte, 1)
+  }
+}
