@@ -1,29 +1,14 @@
--- Letting go of old history, and the durable cursors that hold it back.
+-- Retention: durable cursors, and the purge of old history that they hold back.
 --
--- Purging is compaction: below the floor only the newest version of each event stays, as the base on
--- which every state at or after the floor can be rebuilt. The floor is raised first, in a
--- transaction of its own, and whoever reads compares it with the place to read from in the very
--- statement that reads. So a reader that does not see the floor raised does not see anything purged
--- either, and one that does is told.
+-- A purge is a compaction: below the floor (history_floor, in 0003) only the newest version of each
+-- event stays, as the base from which every state at or after the floor can be rebuilt. The floor is
+-- raised first, in a transaction of its own. A reader compares the floor with the token that it reads
+-- from in the very statement that reads the changes. So a reader that does not see the raised floor sees
+-- no effect of the purge either, and a reader that sees it gets an error.
 
-create table quake.history_floor (
-  single boolean not null default true,
-  token bigint not null default 0,
-  raised_at timestamptz,
-  purged_to bigint not null default 0,
-  purged_version bigint not null default 0,
-  constraint history_floor_pkey primary key (single),
-  constraint history_floor_single check (single)
-);
-insert into quake.history_floor default values;
-
-comment on table quake.history_floor is 'how far back the history goes: one row';
-comment on column quake.history_floor.single is 'true: there is one row';
-comment on column quake.history_floor.token is 'number of the oldest token that is still valid; 0: nothing was ever purged';
-comment on column quake.history_floor.raised_at is 'when it was raised to there';
-comment on column quake.history_floor.purged_to is 'number of the transaction that the purge has come to; it is done when that is the floor';
-comment on column quake.history_floor.purged_version is 'the last of its versions that the purge has looked at';
-
+-- A cursor belongs to the role that uses it: no other role moves it. Every role that may read the table
+-- sees all cursors, because each of them holds the purge back, and every role that may delete rows may
+-- remove any of them.
 create table quake.watcher (
   name text not null,
   token bigint not null,
@@ -33,12 +18,21 @@ create table quake.watcher (
   created_at timestamptz not null default now(),
   moved_at timestamptz not null default now(),
   seen_at timestamptz not null default now(),
+  role name default current_user,
   constraint watcher_pkey primary key (name),
   constraint watcher_name_length check (length(name) between 1 and 200),
   constraint watcher_nonce_form check (nonce ~ '^[0-9a-f]{8}$'),
   constraint watcher_token_whole check ((nonce is null) = (token = 0)),
-  constraint watcher_changes_count check (changes >= 0)
+  constraint watcher_changes_count check (changes >= 0),
+  constraint watcher_short_text_length check (
+    octet_length(holder) <= 1024)
 );
+alter table quake.watcher enable row level security;
+create policy watcher_seen on quake.watcher for select using (true);
+create policy watcher_made on quake.watcher for insert with check (role = current_user);
+create policy watcher_moved on quake.watcher for update
+  using (role is null or role = current_user) with check (role = current_user);
+create policy watcher_removed on quake.watcher for delete using (true);
 
 comment on table quake.watcher is 'durable cursors: how far watchers with a name have come; they hold a purge back';
 comment on column quake.watcher.name is 'the watcher''s name';
@@ -49,6 +43,7 @@ comment on column quake.watcher.holder is 'the process that moves the cursor: a 
 comment on column quake.watcher.created_at is 'when the name was first used';
 comment on column quake.watcher.moved_at is 'when the cursor last moved';
 comment on column quake.watcher.seen_at is 'when its process was last heard of';
+comment on column quake.watcher.role is 'the role that moves the cursor; null: whoever moves it next';
 
 create view quake.watcher_lag as
   select w.name, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes,
@@ -59,7 +54,8 @@ create view quake.watcher_lag as
                                         where t.token > w.needs order by t.token limit 1),
                   interval '0') as time_behind,
          w.needs, w.needs < (select f.token from quake.history_floor f) as expired
-    from (select w.*, case when w.changes > 0 then w.token - 1 else w.token end as needs
+    from (select w.name, w.token, w.nonce, w.changes, w.holder, w.created_at, w.moved_at, w.seen_at,
+                 case when w.changes > 0 then w.token - 1 else w.token end as needs
             from quake.watcher w) w;
 
 comment on view quake.watcher_lag is 'the durable cursors and how far behind they are';
@@ -73,98 +69,6 @@ comment on column quake.watcher_lag.transactions_behind is 'transactions that it
 comment on column quake.watcher_lag.time_behind is 'how long the oldest of them has been waiting';
 comment on column quake.watcher_lag.needs is 'number of the token after which it needs the history';
 comment on column quake.watcher_lag.expired is 'whether that has been purged: it cannot go on from there';
-
--- Tokens
-
-create function quake.oldest_token() returns text
-  language sql stable
-  set search_path = pg_catalog, pg_temp
-as $$
-  select coalesce((select t.token || '.' || t.nonce
-                     from quake.history_floor f join quake.change_transaction t on t.token = f.token), '0')
-$$;
-comment on function quake.oldest_token() is 'the oldest token that is still valid; 0 if nothing was ever purged';
-
-create function quake.token_at(p_time timestamptz) returns text
-  language sql stable
-  set search_path = pg_catalog, pg_temp
-as $$
-  -- By token, not by time: a clock that was set back must not hide what was committed since.
-  select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
-                    where t.at <= p_time order by t.token desc limit 1), '0')
-$$;
-comment on function quake.token_at(timestamptz) is 'the newest token of a transaction that was committed by a time, by the server''s clock; 0 before the first';
-
-create function quake.token__refuse_expired(p_token text) returns void
-  language plpgsql stable
-  set search_path = pg_catalog, pg_temp
-as $$
-begin
-  raise exception 'token % has expired', p_token
-    using errcode = 'QK002',
-          detail = format('The history up to %s was purged; that is the oldest token that is still valid.', quake.oldest_token()),
-          hint = 'Begin again with a snapshot.';
-end
-$$;
-comment on function quake.token__refuse_expired(text) is 'the error for a token below the floor';
-
-create function quake.history_covers(p_number bigint) returns boolean
-  language plpgsql stable
-  set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if p_number < (select f.token from quake.history_floor f) then
-    perform quake.token__refuse_expired(p_number::text);
-  end if;
-  return true;
-end
-$$;
-comment on function quake.history_covers(bigint) is 'true if everything after the token of this number is still there, else an error with SQLSTATE QK002; to be asked in the statement that reads it';
-
-create or replace function quake.token_number(p_token text) returns bigint
-  language plpgsql stable
-  set search_path = pg_catalog, pg_temp
-as $$
-declare
-  number bigint := 0;
-  floor bigint;
-  newest quake.change_transaction;
-  found_nonce text;
-begin
-  if p_token is null or p_token !~ '^(0|[1-9][0-9]{0,17}\.[0-9a-f]{8})$' then
-    raise exception 'malformed token "%"', p_token
-      using errcode = 'QK001', hint = 'A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands for the beginning.';
-  end if;
-  select f.token into floor from quake.history_floor f;
-  if p_token <> '0' then
-    number := split_part(p_token, '.', 1)::bigint;
-    select t.nonce into found_nonce from quake.change_transaction t where t.token = number;
-    if found_nonce is null or found_nonce <> split_part(p_token, '.', 2) then
-      select t.* into newest from quake.change_transaction t order by t.token desc limit 1;
-      if newest.token is null or number > newest.token then
-        raise exception 'token % is in the future', p_token
-          using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
-                hint = 'The database was restored to an earlier state, or the token is another database''s.';
-      end if;
-      -- Of a transaction that was purged without a trace nobody can tell any more whose it was.
-      if found_nonce is not null or number > floor then
-        raise exception 'history diverged at token %', p_token
-          using errcode = 'QK003',
-                detail = case when found_nonce is null then format('There is no transaction %s here.', number)
-                              else format('Transaction %s is %s.%s here.', number, number, found_nonce) end,
-                hint = 'The database was restored or failed over and lost that transaction, or the token is another database''s. Begin again with a snapshot.';
-      end if;
-    end if;
-  end if;
-  if number < floor then
-    perform quake.token__refuse_expired(p_token);
-  end if;
-  return number;
-end
-$$;
-comment on function quake.token_number(text) is 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future) otherwise';
-
--- Purging
 
 create function quake.purgeable_to(p_token text, p_hold_limit interval) returns text
   language sql stable
@@ -180,8 +84,11 @@ as $$
 $$;
 comment on function quake.purgeable_to(text, interval) is 'how far a purge up to a token may go: no further than the durable cursors that are behind by at most the limit';
 
+-- A role that purges needs no privilege on the history itself: the two functions below run with the
+-- owner's rights, and remove nothing but what is below the floor.
+
 create function quake.raise_history_floor(p_token text, p_hold_limit interval) returns text
-  language plpgsql
+  language plpgsql security definer
   set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -197,14 +104,14 @@ end
 $$;
 comment on function quake.raise_history_floor(text, interval) is 'makes tokens below one expire, as far as purgeable_to allows; the new floor. To be committed before purge_history removes anything';
 
--- Walks the transactions from where the last call stopped up to the floor. For each version that it
--- passes, the earlier versions of that event go; a delete goes itself, too; with a truncate
--- everything before it goes. A transaction goes with its last version, except the floor's own, whose
--- nonce proves the oldest token.
+-- Walks through the transactions, from where the last call stopped up to the floor. For each version
+-- that it passes, it removes the earlier versions of that event; if the version is a delete, it removes
+-- that too. At a truncate it removes everything before the truncate. A transaction is removed with its
+-- last version, except the transaction of the floor, whose nonce proves the oldest token.
 create function quake.purge_history(
   p_rows integer, out versions bigint, out transactions bigint, out finished boolean
 )
-  language plpgsql
+  language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off
   set enable_mergejoin = off
@@ -293,3 +200,5 @@ begin
 end
 $$;
 comment on function quake.purge_history(integer) is 'removes a portion of what lies below the floor; how many versions and transactions, and whether that was all';
+
+revoke all on function quake.raise_history_floor(text, interval), quake.purge_history(integer) from public;
