@@ -67,30 +67,30 @@ create index quake_time on quake.quake (time);
 create index quake_withdrawn_at on quake.quake (withdrawn_at) where withdrawn_at is not null;
 create index quake_superseded_by on quake.quake (superseded_by) where superseded_by is not null;
 
-comment on table quake.quake is 'seismic events, one row each, as they are known now; every change is recorded in quake_version';
-comment on column quake.quake.code is 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+comment on table quake.quake is 'seismic events in their present state, one row each; every change is recorded in quake_version';
+comment on column quake.quake.code is 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
 comment on column quake.quake.net is 'id of the network that is the preferred source (us, ci, ak, ...)';
 comment on column quake.quake.net_code is 'the network''s own code for the event; not unique';
-comment on column quake.quake.source is 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
-comment on column quake.quake.type is 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-comment on column quake.quake.status is 'automatic, reviewed, deleted, as the feed spells it';
-comment on column quake.quake.magnitude is 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
-comment on column quake.quake.magnitude_type is 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
-comment on column quake.quake.place is 'where the event was, in words';
+comment on column quake.quake.source is 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+comment on column quake.quake.type is 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+comment on column quake.quake.status is 'automatic, reviewed or deleted, as the feed spells it';
+comment on column quake.quake.magnitude is 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+comment on column quake.quake.magnitude_type is 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+comment on column quake.quake.place is 'description of the place, for people';
 comment on column quake.quake.time is 'origin time';
-comment on column quake.quake.updated is 'when the source last touched the event. Not a version: it moves backwards, too';
+comment on column quake.quake.updated is 'when the source last changed the event. It is not a version number: it can also move backwards';
 comment on column quake.quake.longitude is 'degrees east, -180 to 180; null together with latitude';
 comment on column quake.quake.latitude is 'degrees north, -90 to 90; null together with longitude';
-comment on column quake.quake.depth is 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
-comment on column quake.quake.title is 'headline for people';
-comment on column quake.quake.url is 'page of the event for people';
+comment on column quake.quake.depth is 'hypocentre depth in kilometres, positive down; negative: above sea level';
+comment on column quake.quake.title is 'headline, for people';
+comment on column quake.quake.url is 'the event''s page, for people';
 comment on column quake.quake.detail is 'address of the event''s detail feed';
 comment on column quake.quake.felt is 'number of felt reports';
 comment on column quake.quake.cdi is 'maximum reported intensity, 0 to 12';
 comment on column quake.quake.mmi is 'maximum estimated instrumental intensity, 0 to 12';
 comment on column quake.quake.alert is 'PAGER alert level: green, yellow, orange, red, pending';
-comment on column quake.quake.tsunami is '1 where the event is in an oceanic region and large; says nothing of a wave';
-comment on column quake.quake.sig is 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+comment on column quake.quake.tsunami is '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+comment on column quake.quake.sig is 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
 comment on column quake.quake.nst is 'number of stations used for the location';
 comment on column quake.quake.dmin is 'degrees from the epicentre to the nearest station';
 comment on column quake.quake.rms is 'root mean square of the travel time residuals, seconds';
@@ -98,14 +98,14 @@ comment on column quake.quake.gap is 'largest azimuthal gap between stations, de
 comment on column quake.quake.ids is 'every id of the event, as the feed gives them: comma before, between and after';
 comment on column quake.quake.sources is 'networks that contributed, in the same form';
 comment on column quake.quake.types is 'product types available, in the same form';
-comment on column quake.quake.as_of is 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
-comment on column quake.quake.validated is 'state of our own, never overwritten by a feed: somebody has checked the event';
-comment on column quake.quake.withdrawn_at is 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+comment on column quake.quake.as_of is 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+comment on column quake.quake.validated is 'state of our own, which no feed overwrites: a person has checked the event';
+comment on column quake.quake.withdrawn_at is 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 comment on column quake.quake.superseded_by is 'state of our own: code of the row that describes this earthquake now; null: this row does';
 
 create view quake.current_quake as
   select * from quake.quake where superseded_by is null and withdrawn_at is null;
-comment on view quake.current_quake is 'the events that stand for an earthquake now: neither superseded nor withdrawn';
+comment on view quake.current_quake is 'the events that are neither superseded nor withdrawn: one row for each earthquake';
 -- The columns have the comments of the table's columns.
 do $$
 declare
@@ -160,7 +160,7 @@ create type quake.event as (
   withdrawn_at timestamptz,
   superseded_by text
 );
-comment on type quake.event is 'an event as the history holds it: the columns of quake.quake, without those that somebody has added';
+comment on type quake.event is 'an event as the history records it: the columns of quake.quake, without those that the owner of the database added';
 
 create table quake.quake_alias (
   id text not null,
@@ -175,18 +175,18 @@ create table quake.quake_alias (
 create index quake_alias_code on quake.quake_alias (code);
 create index quake_alias_named_by on quake.quake_alias (coalesce(named_by, code));
 
-comment on table quake.quake_alias is 'the other ids under which events have been seen (quake.ids); an event''s present code needs no row here';
-comment on column quake.quake_alias.id is 'an id that is, or was, one of the event''s';
-comment on column quake.quake_alias.code is 'present code of the event';
-comment on column quake.quake_alias.named_by is 'the event whose ids named it last, if that one has given way to another itself; null: code';
-comment on column quake.quake_alias.as_of is 'when the snapshot was generated that said so first; null: not known';
+comment on table quake.quake_alias is 'the other ids under which feeds have listed events (quake.ids); the present code of an event needs no row here';
+comment on column quake.quake_alias.id is 'an id that is or was one of the event''s';
+comment on column quake.quake_alias.code is 'the present code of the event';
+comment on column quake.quake_alias.named_by is 'the event whose ids last included this one, if that event was superseded since; null: it is the event in code';
+comment on column quake.quake_alias.as_of is 'when the first snapshot that said so was generated; null: not known';
 
 create function quake.find(p_id text) returns setof quake.quake
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
-  -- An id's own row, unless that has given way; then the row that stands for the earthquake now.
-  -- Whoever follows goes through each row once, so that a circle somebody made by hand ends, too.
+  -- Begins at the row of the id, and follows superseded_by to the row that describes the earthquake now.
+  -- It visits each row once, so that it also ends in a cycle that a person made by hand.
   with recursive way (code, next, seen) as (
     select q.code, q.superseded_by, array[q.code]
       from quake.quake q
@@ -201,4 +201,4 @@ as $$
   select q.* from quake.quake q
    where q.code = (select w.code from way w order by cardinality(w.seen) desc limit 1)
 $$;
-comment on function quake.find(text) is 'the event that has, or had, this id: no row or one; what was superseded leads to its successor';
+comment on function quake.find(text) is 'the event that has or had this id: no row or one; a superseded event leads to its successor';

@@ -67,44 +67,44 @@ create index import_feed on quake.import (feed, id);
 create index import_quarantined_at on quake.import (quarantined_at) where quarantined_at is not null;
 create index import_applied_import_id on quake.import (applied_import_id) where applied_import_id is not null;
 
-comment on table quake.import is 'one row for each run of an import that reached the store, written in the transaction of its data';
+comment on table quake.import is 'one row for each import that reached the store, written in the transaction of its data';
 comment on column quake.import.id is 'number of the import';
-comment on column quake.import.source is 'the URL (without a password), path or - that was read';
+comment on column quake.import.source is 'the URL (without a password) or the path that was read; - is standard input';
 comment on column quake.import.feed is 'short name of the feed';
 comment on column quake.import.format is 'usgs-geojson, usgs-csv, emsc-json, ...';
 comment on column quake.import.http_status is 'status of the HTTP answer; null for a file';
 comment on column quake.import.etag is 'ETag of the HTTP answer';
-comment on column quake.import.last_modified is 'Last-Modified of the HTTP answer, as it was given';
-comment on column quake.import.generated is 'when the snapshot was generated: its own word, else Last-Modified or Date of the HTTP answer; null: unknown';
+comment on column quake.import.last_modified is 'Last-Modified of the HTTP answer, unchanged';
+comment on column quake.import.generated is 'when the snapshot was generated, as it says itself, else Last-Modified or Date of the HTTP answer; null: not known';
 comment on column quake.import.seen is 'records in the feed: the sum of inserted, updated, unchanged, rejected and duplicate';
 comment on column quake.import.inserted is 'events that were new';
 comment on column quake.import.updated is 'events whose contents differed';
-comment on column quake.import.unchanged is 'events left untouched, stale ones included';
-comment on column quake.import.rejected is 'records that could not be taken; see import_reject';
-comment on column quake.import.duplicate is 'records whose code came again later in the same feed; the last one counts';
-comment on column quake.import.stale is 'events left untouched because the row is of a newer snapshot';
+comment on column quake.import.unchanged is 'events left unchanged, stale ones included';
+comment on column quake.import.rejected is 'records that were rejected; see import_reject';
+comment on column quake.import.duplicate is 'records whose code occurred again later in the same feed; the last one is imported';
+comment on column quake.import.stale is 'events left unchanged because their row comes from a newer snapshot';
 comment on column quake.import.bytes is 'bytes of the body after decompression';
 comment on column quake.import.started_at is 'when the import began';
-comment on column quake.import.finished_at is 'when its last merge was done';
+comment on column quake.import.finished_at is 'when its last merge ended';
 comment on column quake.import.receive_duration is 'time spent on receiving, decoding and staging';
 comment on column quake.import.merge_duration is 'time spent on merging';
 comment on column quake.import.complete is 'false while an import that commits in batches has not reached its end';
 comment on column quake.import.program is 'program and version that ran the import';
-comment on column quake.import.token is 'number of the (last) transaction that it changed events in; null: it changed none';
-comment on column quake.import.superseded is 'events that gave way to another row of the same earthquake (quake.superseded_by)';
-comment on column quake.import.withdrawn is 'events that had been missing often enough to be withdrawn (quake.withdrawn_at)';
-comment on column quake.import.restored is 'events that were superseded or withdrawn and came back';
-comment on column quake.import.scope is 'the feed whose events the snapshot should hold (all_day), under whatever address it came; null: it is not known what it should hold';
-comment on column quake.import.covers_from is 'origin time from which on the snapshot should hold every event of its catalogue; null: it is not known what it should hold';
-comment on column quake.import.covers_to is 'origin time up to which it should';
-comment on column quake.import.reaches_from is 'origin time back to which it did hold events of its window';
-comment on column quake.import.minimum_magnitude is 'magnitude that an event must have to be in the snapshot; null: none';
-comment on column quake.import.quarantined_at is 'when the snapshot was set aside instead of being applied; null: it was applied';
-comment on column quake.import.quarantine_reason is 'why: implausible times, mass loss, stale, empty, truncated, damaged';
-comment on column quake.import.quarantine_detail is 'the figures that led to that';
-comment on column quake.import.decision is 'what somebody decided on it later: applied, discarded; null: nothing yet';
-comment on column quake.import.decided_at is 'when that was decided';
-comment on column quake.import.applied_import_id is 'the import that applied it in the end';
+comment on column quake.import.token is 'number of the (last) transaction in which it changed events; null: it changed none';
+comment on column quake.import.superseded is 'events that were superseded by another row of the same earthquake (quake.superseded_by)';
+comment on column quake.import.withdrawn is 'events that were withdrawn, because they had been missing from several snapshots (quake.withdrawn_at)';
+comment on column quake.import.restored is 'events that were superseded or withdrawn and are so no longer';
+comment on column quake.import.scope is 'the feed whose events the snapshot should hold (all_day), whatever its address; null: not known';
+comment on column quake.import.covers_from is 'start of the period, in origin times, of which the snapshot should hold every event of its catalogue; null: not known';
+comment on column quake.import.covers_to is 'end of that period';
+comment on column quake.import.reaches_from is 'origin time from which on the snapshot really held events of that period';
+comment on column quake.import.minimum_magnitude is 'the snapshot holds events of this magnitude or more; null: of any';
+comment on column quake.import.quarantined_at is 'when the snapshot was quarantined instead of being applied; null: it was applied';
+comment on column quake.import.quarantine_reason is 'why it was quarantined: implausible times, mass loss, stale, empty, truncated, damaged';
+comment on column quake.import.quarantine_detail is 'the figures behind the reason';
+comment on column quake.import.decision is 'what a person decided about the quarantined snapshot: applied, discarded; null: nothing yet';
+comment on column quake.import.decided_at is 'when the person decided';
+comment on column quake.import.applied_import_id is 'the import that applied the quarantined snapshot (import.id)';
 
 create table quake.import_reject (
   import_id bigint not null,
@@ -120,12 +120,12 @@ create table quake.import_reject (
     greatest(octet_length(reason), octet_length(raw)) <= 65536)
 );
 
-comment on table quake.import_reject is 'records of a feed that could not be taken';
+comment on table quake.import_reject is 'records of a feed that were rejected';
 comment on column quake.import_reject.import_id is 'the import (import.id)';
-comment on column quake.import_reject.record is 'which record of the feed, from 1';
-comment on column quake.import_reject.place is 'where it begins in the input: line or byte offset';
+comment on column quake.import_reject.record is 'number of the record in the feed, from 1';
+comment on column quake.import_reject.place is 'where the record begins in the input: line or byte offset';
 comment on column quake.import_reject.reason is 'why it was rejected';
-comment on column quake.import_reject.raw is 'the record as it came, at most 64 KiB; what is not UTF-8 is replaced';
+comment on column quake.import_reject.raw is 'the record as received, at most 64 KiB; bytes that are not UTF-8 are replaced';
 
 create table quake.import_body (
   import_id bigint not null,
@@ -137,9 +137,9 @@ create table quake.import_body (
 -- The bytes are gzip data: PostgreSQL need not try to compress them again.
 alter table quake.import_body alter column bytes set storage external;
 
-comment on table quake.import_body is 'bodies of the snapshots that are in quarantine, gzip data in parts';
+comment on table quake.import_body is 'bodies of quarantined snapshots, gzip data in parts';
 comment on column quake.import_body.import_id is 'the import (import.id)';
-comment on column quake.import_body.part is 'which part, from 0';
+comment on column quake.import_body.part is 'number of the part, from 0';
 comment on column quake.import_body.bytes is 'the part''s bytes; all parts together are one gzip file';
 
 create table quake.absence (
@@ -157,8 +157,8 @@ create table quake.absence (
 
 comment on table quake.absence is 'events that were missing from the latest good snapshots that should have held them';
 comment on column quake.absence.code is 'the event (quake.code)';
-comment on column quake.absence.feed is 'the feed that it is missing from (all_day), under whatever address that came';
-comment on column quake.absence.snapshots is 'from how many snapshots, one after the other';
-comment on column quake.absence.since is 'when the first of these was generated';
-comment on column quake.absence.withdrawn_at is 'quake.withdrawn_at, where that was set because of this; null: it was not';
-comment on column quake.absence.asked_at is 'when the event''s own page was asked for last and did not tell; null: it was not';
+comment on column quake.absence.feed is 'the feed that it is missing from (all_day), whatever its address';
+comment on column quake.absence.snapshots is 'number of successive snapshots from which it was missing';
+comment on column quake.absence.since is 'when the first of these snapshots was generated';
+comment on column quake.absence.withdrawn_at is 'the value of quake.withdrawn_at, if it was set because of this absence; null: it was not';
+comment on column quake.absence.asked_at is 'when the event''s own page was last requested without telling whether the event still exists; null: never';

@@ -13,7 +13,7 @@
 -- Recording: transactions and versions
 
 create sequence quake.transaction_id;
-comment on sequence quake.transaction_id is 'numbers transactions at their first change; ties versions to their transaction, says nothing of order';
+comment on sequence quake.transaction_id is 'numbers transactions at their first change; ties versions to their transaction, and has nothing to do with the commit order';
 
 create sequence quake.token;
 comment on sequence quake.token is 'numbers transactions at their commit, in commit order';
@@ -46,20 +46,20 @@ create index change_transaction_import_id on quake.change_transaction (import_id
 
 comment on table quake.change_transaction is 'one row for each committed transaction that changed events, in commit order';
 comment on column quake.change_transaction.token is 'number of the transaction, in commit order; written token.nonce where it leaves the database';
-comment on column quake.change_transaction.nonce is 'random, 8 hexadecimal digits: proves that a reader with this token continues this very history';
+comment on column quake.change_transaction.nonce is 'random, 8 hexadecimal digits: proves that a token belongs to this history';
 comment on column quake.change_transaction.transaction_id is 'ties the versions in quake_version to the transaction';
-comment on column quake.change_transaction.author is 'who made the change, as the writer says it: set local quake.author = ...; cut after 200 characters';
-comment on column quake.change_transaction.context is 'what for, as the writer says it: set local quake.context = ...; cut after 2,000 characters';
+comment on column quake.change_transaction.author is 'who made the change, as set by the writer: set local quake.author = ...; cut after 200 characters';
+comment on column quake.change_transaction.context is 'why the change was made, as set by the writer: set local quake.context = ...; cut after 2,000 characters';
 comment on column quake.change_transaction.application_name is 'application_name of the writing session';
-comment on column quake.change_transaction.database_user is 'role the session had logged in as';
+comment on column quake.change_transaction.database_user is 'role that the session had logged in as';
 comment on column quake.change_transaction.process_id is 'process id of the server process that wrote';
 comment on column quake.change_transaction.client_address is 'address of the client; null over a Unix socket';
-comment on column quake.change_transaction.at is 'when it was numbered, just before its commit';
+comment on column quake.change_transaction.at is 'when it got its token, just before its commit';
 comment on column quake.change_transaction.inserted is 'events inserted';
 comment on column quake.change_transaction.updated is 'updates that changed something';
 comment on column quake.change_transaction.deleted is 'events deleted';
 comment on column quake.change_transaction.truncated is 'times the table was truncated';
-comment on column quake.change_transaction.import_id is 'the import that made the change, if one did';
+comment on column quake.change_transaction.import_id is 'the import that made the change (import.id); null: none did';
 
 -- The identity column must not cache numbers: a session that drew some in advance would give the later
 -- version of an event the smaller id.
@@ -108,7 +108,7 @@ create index quake_version_code on quake.quake_version (code, id);
 create index quake_version_truncate on quake.quake_version (id) where op = 'truncate';
 
 comment on table quake.quake_version is 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
-comment on column quake.quake_version.id is 'number of the change; grows along each event''s versions and within a transaction';
+comment on column quake.quake_version.id is 'number of the change; increases within an event and within a transaction';
 comment on column quake.quake_version.transaction_id is 'the transaction it belongs to (change_transaction.transaction_id)';
 comment on column quake.quake_version.op is 'insert, update, delete or truncate; a truncate has no event';
 comment on column quake.quake_version.changed is 'names of the columns that an update changed';
@@ -126,7 +126,6 @@ begin
   end loop;
 end
 $$;
-comment on column quake.quake_version.as_of is 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
 
 -- Recording: tokens at commit
 
@@ -142,9 +141,9 @@ create unlogged table quake.change_pending (
   deleted bigint not null,
   truncated bigint not null
 );
-comment on table quake.change_pending is 'transactions that have changed events and have not committed; empty but for those';
-comment on column quake.change_pending.xid is 'the transaction, as PostgreSQL numbers it';
-comment on column quake.change_pending.transaction_id is 'the transaction, as the versions name it';
+comment on table quake.change_pending is 'transactions that have changed events and have not committed yet';
+comment on column quake.change_pending.xid is 'the transaction id of PostgreSQL';
+comment on column quake.change_pending.transaction_id is 'the transaction id of the versions';
 comment on column quake.change_pending.inserted is 'events inserted so far';
 comment on column quake.change_pending.updated is 'updates that changed something so far';
 comment on column quake.change_pending.deleted is 'events deleted so far';
@@ -184,7 +183,7 @@ begin
 end
 $$;
 revoke all on function quake.change_pending__add(bigint, bigint, bigint, bigint) from public;
-comment on function quake.change_pending__add(bigint, bigint, bigint, bigint) is 'adds to the counts of the running transaction; the first call marks it as one to be numbered at commit';
+comment on function quake.change_pending__add(bigint, bigint, bigint, bigint) is 'adds to the counts of the running transaction; its first call makes the transaction get a token at commit';
 
 -- The lock of the commit order. Any role that may connect can take an advisory lock, and could stall
 -- every commit with it. To lock a table takes a privilege on that table, and only the owner has one
@@ -192,7 +191,7 @@ comment on function quake.change_pending__add(bigint, bigint, bigint, bigint) is
 -- itself, and is the strongest that PostgreSQL grants without first looking at the locks of every
 -- session. Vacuum takes the same mode, but only for a moment, because the table is empty.
 create table quake.commit_lock ();
-comment on table quake.commit_lock is 'empty: transactions that changed events lock it at their commit, one at a time';
+comment on table quake.commit_lock is 'empty: transactions that changed events lock it at commit, one at a time';
 
 -- Runs at commit. Commits pass through the lock one at a time, as PostgreSQL lets commits with a
 -- notification do anyway; whatever can be done before the lock is done before it.
@@ -214,7 +213,7 @@ declare
   new_token bigint;
   notified text;
 begin
-  if new.xmax = '0' then  -- nothing was added since the first statement: the row is still in its place
+  if new.xmax = '0' then  -- no later statement changed the counts: the row is still in its place
     delete from quake.change_pending p where p.ctid = new.ctid;
   else
     delete from quake.change_pending p
@@ -223,7 +222,7 @@ begin
        and p.xid = new.xid and p.transaction_id = new.transaction_id
     returning p.inserted, p.updated, p.deleted, p.truncated
       into new.inserted, new.updated, new.deleted, new.truncated;
-    if not found then  -- somebody meddled with the setting
+    if not found then  -- the setting was overwritten
       delete from quake.change_pending p
        where p.xid = new.xid and p.transaction_id = new.transaction_id
       returning p.inserted, p.updated, p.deleted, p.truncated
@@ -231,19 +230,19 @@ begin
     end if;
   end if;
 
-  -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again
-  -- for something else.
+  -- Without a flush at commit, a token could be delivered, lost in a crash, and then be given to another
+  -- transaction.
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;
 
-  -- Only an import that this transaction itself wrote may claim it.
+  -- The setting counts only if this transaction itself wrote the row of that import.
   if current_setting('quake.import', true) ~ '^[0-9]{1,18}$' then
     select i.id into own_import from quake.import i
      where i.id = current_setting('quake.import')::bigint and i.xmin = pg_current_xact_id()::xid;
   end if;
 
-  -- First the lock, then the number.
+  -- The lock comes before the number, or another transaction could commit in between.
   lock table quake.commit_lock in share update exclusive mode;
   insert into quake.change_transaction as t values (
     nextval('quake.token'), substr(gen_random_uuid()::text, 1, 8), new.transaction_id,
@@ -252,8 +251,8 @@ begin
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
     new.inserted, new.updated, new.deleted, new.truncated, own_import)
-  -- JSON, as text: building it value by value costs twice as much. A notification holds at most 8,000
-  -- bytes; an author of 200 characters is at most 2,400.
+  -- The JSON is formatted as text, because json_build_object costs twice as much. A notification holds
+  -- at most 8,000 bytes; an author of 200 characters has at most 2,400.
   returning t.token, case
     when pg_notification_queue_usage() < 0.25 then pg_notify('quake_changes', format(
       '{"token" : "%s.%s", "author" : %s, "inserted" : %s, "updated" : %s, "deleted" : %s, "truncated" : %s}',
@@ -267,7 +266,7 @@ begin
   return null;
 end
 $$;
-comment on function quake.change_pending__number() is 'numbers a transaction at its commit, in commit order, and notifies (channel quake_changes) while the notification queue has room';
+comment on function quake.change_pending__number() is 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes while the notification queue has room';
 
 create constraint trigger change_pending_10_number
   after insert on quake.change_pending
@@ -387,8 +386,8 @@ as $$
 declare
   again text;
 begin
-  -- Within one statement the order of its insert and its delete is not known here, and the history
-  -- would end with an event deleted that is there.
+  -- A trigger cannot know whether a statement inserted or deleted an event first, and the history could
+  -- end with a delete of an event that exists.
   select q.code into again from old_rows o join quake.quake q on q.code = o.code limit 1;
   if found then
     raise exception 'cannot delete and insert event "%" in one statement', again
@@ -439,7 +438,7 @@ begin
           hint = 'Delete the event and insert it under its new code.';
 end
 $$;
-comment on function quake.quake__refuse_code_change() is 'an event''s code is its identity: its history hangs on it';
+comment on function quake.quake__refuse_code_change() is 'refuses to change the code of an event, by which its history is found';
 
 -- A trigger runs whether or not the writing role may execute its function. Other roles could only
 -- attach these functions to tables of their own, whose rows the functions would then write into the
@@ -482,12 +481,12 @@ create table quake.history_floor (
 );
 insert into quake.history_floor default values;
 
-comment on table quake.history_floor is 'how far back the history goes: one row';
-comment on column quake.history_floor.single is 'true: there is one row';
-comment on column quake.history_floor.token is 'number of the oldest token that is still valid; 0: nothing was ever purged';
-comment on column quake.history_floor.raised_at is 'when it was raised to there';
-comment on column quake.history_floor.purged_to is 'number of the transaction that the purge has come to; it is done when that is the floor';
-comment on column quake.history_floor.purged_version is 'the last of its versions that the purge has looked at';
+comment on table quake.history_floor is 'how far back the history reaches: one row';
+comment on column quake.history_floor.single is 'always true, so that there is one row only';
+comment on column quake.history_floor.token is 'number of the oldest valid token; 0: nothing was ever purged';
+comment on column quake.history_floor.raised_at is 'when the floor was last raised';
+comment on column quake.history_floor.purged_to is 'number of the transaction that the purge has reached; the purge is done when that is the floor';
+comment on column quake.history_floor.purged_version is 'id of the last version of that transaction that the purge has passed';
 
 create function quake.latest_token() returns text
   language sql stable
@@ -504,17 +503,17 @@ as $$
   select coalesce((select t.token || '.' || t.nonce
                      from quake.history_floor f join quake.change_transaction t on t.token = f.token), '0')
 $$;
-comment on function quake.oldest_token() is 'the oldest token that is still valid; 0 if nothing was ever purged';
+comment on function quake.oldest_token() is 'the oldest valid token; 0 if nothing was ever purged';
 
 create function quake.token_at(p_time timestamptz) returns text
   language sql stable
   set search_path = pg_catalog, pg_temp
 as $$
-  -- By token, not by time: a clock that was set back must not hide what was committed since.
+  -- By token, not by time: a clock that was set back must not hide later transactions.
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
                     where t.at <= p_time order by t.token desc limit 1), '0')
 $$;
-comment on function quake.token_at(timestamptz) is 'the newest token of a transaction that was committed by a time, by the server''s clock; 0 before the first';
+comment on function quake.token_at(timestamptz) is 'the newest token of a transaction that had committed at a time, by the server''s clock; 0 before the first';
 
 create function quake.token__refuse_expired(p_token text) returns void
   language plpgsql stable
@@ -527,7 +526,7 @@ begin
           hint = 'Begin again with a snapshot.';
 end
 $$;
-comment on function quake.token__refuse_expired(text) is 'the error for a token below the floor';
+comment on function quake.token__refuse_expired(text) is 'raises the error for a token below the floor';
 
 create function quake.history_covers(p_number bigint) returns boolean
   language plpgsql stable
@@ -540,7 +539,7 @@ begin
   return true;
 end
 $$;
-comment on function quake.history_covers(bigint) is 'true if everything after the token of this number is still there, else an error with SQLSTATE QK002; to be asked in the statement that reads it';
+comment on function quake.history_covers(bigint) is 'true if the history after the token of this number is complete, otherwise an error with SQLSTATE QK002; to be called in the statement that reads the history';
 
 create function quake.token_number(p_token text) returns bigint
   language plpgsql stable
@@ -567,7 +566,7 @@ begin
           using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
                 hint = 'The database was restored to an earlier state, or the token is another database''s.';
       end if;
-      -- Of a transaction that was purged without a trace nobody can tell any more whose it was.
+      -- A purged transaction has left no nonce to compare: its token has expired, see below.
       if found_nonce is not null or number > floor then
         raise exception 'history diverged at token %', p_token
           using errcode = 'QK003',
@@ -583,7 +582,7 @@ begin
   return number;
 end
 $$;
-comment on function quake.token_number(text) is 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future) otherwise';
+comment on function quake.token_number(text) is 'the number of a token whose nonce proves that it belongs to this history; otherwise an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future)';
 
 -- Reading: changes, states and versions
 
@@ -596,7 +595,8 @@ create function quake.changes_since(p_token text)
   set search_path = pg_catalog, pg_temp
   set jit = off
 as $$
-  -- By itself, for the error: below it is not asked where there is nothing to compare it with.
+  -- A statement of its own, because the query below does not call it if there are no transactions: an
+  -- invalid token must be an error even then.
   select quake.token_number(p_token);
   select t.token || '.' || t.nonce, v.position, v.op, v.code, coalesce(v.changed, '{}'),
          case v.op when 'delete' then v.row when 'update' then p.row end,
@@ -623,14 +623,14 @@ as $$
       where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
    order by t.token, v.id
 $$;
-comment on function quake.changes_since(text) is 'every change after a token, in commit order; 0 for all. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
+comment on function quake.changes_since(text) is 'every change after a token, in commit order; after 0 all of them. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
 
 create function quake.as_of(p_token text) returns setof quake.event
   language sql stable
   set search_path = pg_catalog, pg_temp
   set jit = off
 as $$
-  select quake.token_number(p_token);  -- by itself for the error, as above
+  select quake.token_number(p_token);  -- for the error, as above
   with known as materialized (
     select t.transaction_id from quake.change_transaction t
      where t.token <= (select quake.token_number(p_token))
@@ -670,14 +670,15 @@ create function quake.difference(p_from text, p_to text)
   set search_path = pg_catalog, pg_temp
   set jit = off
 as $$
-  -- By themselves, for the error.
+  -- Statements of their own, because an invalid token must be an error in any case.
   select quake.token_number(p_from);
   select quake.token_number(p_to);
   with bounds as materialized (
     select least(n.a, n.b) as low, greatest(n.a, n.b) as high, n.a > n.b as backwards
       from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n
   ), truncates as materialized (
-    -- What has a smaller id than the last truncate before a place is not there at that place.
+    -- An event whose newest version has a smaller id than the last truncate before a token did not exist
+    -- at that token.
     select coalesce(max(v.id) filter (where t.token <= b.low), 0) as before_low,
            coalesce(max(v.id), 0) as before_high,
            coalesce(bool_or(t.token > b.low), false) as between_them
@@ -690,7 +691,7 @@ as $$
       from bounds b
       join quake.change_transaction t on t.token > b.low and t.token <= b.high
      cross join lateral (
-        -- Through the index, transaction for transaction, however long the history is.
+        -- "offset 0" makes it use the index, one transaction at a time, however long the history is.
         select * from quake.quake_version v where v.transaction_id = t.transaction_id offset 0) v
      where v.code is not null
      group by v.code
@@ -771,7 +772,7 @@ as $$
       or n.changed <> '{}'
    order by n.code collate "C"
 $$;
-comment on function quake.difference(text, text) is 'what has been inserted, updated and deleted on the whole between two tokens, by code; from the later one to the earlier one, what would undo it';
+comment on function quake.difference(text, text) is 'net changes between two tokens, in the order of codes; from a later token to an earlier one, the changes that would undo them';
 
 create function quake.versions(p_code text)
   returns table (
@@ -794,7 +795,7 @@ as $$
                o.withdrawn_at, o.superseded_by)::quake.event as event
       from own o
     union all
-    -- The truncates that took the event away.
+    -- The truncates that removed the event.
     select e.id, e.transaction_id, e.op, '{}', null
       from own o
      cross join lateral (
@@ -804,7 +805,7 @@ as $$
      where o.op <> 'delete'
   )
   select t.token || '.' || t.nonce,
-         -- At the floor and below it a transaction's other changes may have been purged.
+         -- Up to the floor, other changes of the transaction may have been purged.
          case when t.token > (select f.token from quake.history_floor f)
               then (select count(*) from quake.quake_version o
                      where o.transaction_id = v.transaction_id and o.id < v.id) end,
@@ -814,4 +815,4 @@ as $$
     from version v join quake.change_transaction t on t.transaction_id = v.transaction_id
    order by v.id
 $$;
-comment on function quake.versions(text) is 'the versions of the event of a code that the history holds, the oldest first; event is null where a truncate took it away';
+comment on function quake.versions(text) is 'the versions of an event that the history holds, the oldest first; event is null for a truncate that removed it';

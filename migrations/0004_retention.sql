@@ -34,16 +34,16 @@ create policy watcher_moved on quake.watcher for update
   using (role is null or role = current_user) with check (role = current_user);
 create policy watcher_removed on quake.watcher for delete using (true);
 
-comment on table quake.watcher is 'durable cursors: how far watchers with a name have come; they hold a purge back';
+comment on table quake.watcher is 'durable cursors: how far each named watcher has come; they hold a purge back';
 comment on column quake.watcher.name is 'the watcher''s name';
-comment on column quake.watcher.token is 'number of the last transaction of which it has handed something over; 0: none';
-comment on column quake.watcher.nonce is 'that transaction''s nonce; null for 0';
-comment on column quake.watcher.changes is 'how many of that transaction''s changes it has handed over; 0: all of them';
-comment on column quake.watcher.holder is 'the process that moves the cursor: a random word of its own. A process whose word is no longer here has been replaced';
+comment on column quake.watcher.token is 'number of the last transaction whose changes it has delivered, all or some; 0: none';
+comment on column quake.watcher.nonce is 'nonce of that transaction; null for 0';
+comment on column quake.watcher.changes is 'number of changes of that transaction that it has delivered; 0: all of them';
+comment on column quake.watcher.holder is 'random text of the process that moves the cursor. A process that no longer finds its own text here has been replaced';
 comment on column quake.watcher.created_at is 'when the name was first used';
 comment on column quake.watcher.moved_at is 'when the cursor last moved';
-comment on column quake.watcher.seen_at is 'when its process was last heard of';
-comment on column quake.watcher.role is 'the role that moves the cursor; null: whoever moves it next';
+comment on column quake.watcher.seen_at is 'when its process last reported';
+comment on column quake.watcher.role is 'the role that moves the cursor; null: the next role that moves it';
 
 create view quake.watcher_lag as
   select w.name, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes,
@@ -58,17 +58,17 @@ create view quake.watcher_lag as
                  case when w.changes > 0 then w.token - 1 else w.token end as needs
             from quake.watcher w) w;
 
-comment on view quake.watcher_lag is 'the durable cursors and how far behind they are';
+comment on view quake.watcher_lag is 'the durable cursors, and how far they lag behind';
 comment on column quake.watcher_lag.name is 'the watcher''s name';
-comment on column quake.watcher_lag.token is 'the token it has come to';
-comment on column quake.watcher_lag.changes is 'how many of that transaction''s changes it has handed over; 0: all of them';
+comment on column quake.watcher_lag.token is 'token of the last transaction whose changes it has delivered, all or some';
+comment on column quake.watcher_lag.changes is 'number of changes of that transaction that it has delivered; 0: all of them';
 comment on column quake.watcher_lag.created_at is 'when the name was first used';
 comment on column quake.watcher_lag.moved_at is 'when the cursor last moved';
-comment on column quake.watcher_lag.seen_at is 'when its process was last heard of';
-comment on column quake.watcher_lag.transactions_behind is 'transactions that it has not handed over, or not whole';
-comment on column quake.watcher_lag.time_behind is 'how long the oldest of them has been waiting';
+comment on column quake.watcher_lag.seen_at is 'when its process last reported';
+comment on column quake.watcher_lag.transactions_behind is 'transactions that it has not delivered, or not completely';
+comment on column quake.watcher_lag.time_behind is 'how long ago the oldest of them committed';
 comment on column quake.watcher_lag.needs is 'number of the token after which it needs the history';
-comment on column quake.watcher_lag.expired is 'whether that has been purged: it cannot go on from there';
+comment on column quake.watcher_lag.expired is 'whether that part of the history has been purged: the watcher cannot continue';
 
 create function quake.purgeable_to(p_token text, p_hold_limit interval) returns text
   language sql stable
@@ -82,7 +82,7 @@ as $$
          where not w.expired and w.time_behind <= p_hold_limit))
      order by t.token desc limit 1), quake.oldest_token())
 $$;
-comment on function quake.purgeable_to(text, interval) is 'how far a purge up to a token may go: no further than the durable cursors that are behind by at most the limit';
+comment on function quake.purgeable_to(text, interval) is 'the token to which a purge up to the given token may go: no further than the durable cursors that lag behind by at most the limit';
 
 -- A role that purges needs no privilege on the history itself: the two functions below run with the
 -- owner's rights, and remove nothing but what is below the floor.
@@ -102,7 +102,7 @@ begin
   return quake.oldest_token();
 end
 $$;
-comment on function quake.raise_history_floor(text, interval) is 'makes tokens below one expire, as far as purgeable_to allows; the new floor. To be committed before purge_history removes anything';
+comment on function quake.raise_history_floor(text, interval) is 'raises the floor to a token, as far as purgeable_to allows, so that older tokens expire; returns the new floor. To be committed before purge_history removes anything';
 
 -- Walks through the transactions, from where the last call stopped up to the floor. For each version
 -- that it passes, it removes the earlier versions of that event; if the version is a delete, it removes
@@ -126,7 +126,7 @@ declare
 begin
   versions := 0;
   select f.* into place from quake.history_floor f for update;
-  -- It may have been the floor's until now.
+  -- Until now this may have been the transaction of the floor, which is kept even without versions.
   select t.transaction_id into last_transaction from quake.change_transaction t where t.token = place.purged_to;
   select array_agg(b.transaction_id) as transaction_ids, array_agg(b.id) as ids,
          array_agg(b.code) as codes, array_agg(b.op) as ops, array_agg(b.token) as tokens,
@@ -145,7 +145,7 @@ begin
   finished := batch.size < p_rows and batch.stop is null;
 
   if batch.stop = 1 then
-    -- A truncate is next: everything before it, in portions, then the truncate itself.
+    -- A truncate is next: removes everything before it, in batches, then the truncate itself.
     select batch.tokens[1] as token, batch.transaction_ids[1] as transaction_id, batch.ids[1] as id into stop;
     with victim as (
       select v.transaction_id, v.id
@@ -168,7 +168,7 @@ begin
     end if;
     finished := false;
   else
-    -- Up to the next truncate.
+    -- Goes as far as the next truncate.
     batch.size := least(batch.size, batch.stop - 1);
     with passed as (
       select b.* from unnest(batch.transaction_ids[:batch.size], batch.ids[:batch.size],
@@ -199,6 +199,6 @@ begin
    where (f.purged_to, f.purged_version) is distinct from (place.purged_to, place.purged_version);
 end
 $$;
-comment on function quake.purge_history(integer) is 'removes a portion of what lies below the floor; how many versions and transactions, and whether that was all';
+comment on function quake.purge_history(integer) is 'removes a batch of the history below the floor; returns how many versions and transactions, and whether the purge is finished';
 
 revoke all on function quake.raise_history_floor(text, interval), quake.purge_history(integer) from public;

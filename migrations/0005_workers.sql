@@ -36,19 +36,19 @@ create table quake.feed (
 
 comment on table quake.feed is 'state of the feeds that workers poll';
 comment on column quake.feed.name is 'the feed''s short name';
-comment on column quake.feed.url is 'where it is polled, without a password';
-comment on column quake.feed.etag is 'ETag of the last snapshot taken; sent back so that an unchanged one need not be';
-comment on column quake.feed.last_modified is 'its Last-Modified, as it was given';
-comment on column quake.feed.generated is 'when it was generated';
-comment on column quake.feed.polled_at is 'last attempt';
-comment on column quake.feed.succeeded_at is 'last attempt that succeeded, an unchanged answer included';
-comment on column quake.feed.failures is 'failed attempts since then';
-comment on column quake.feed.error is 'what the last attempt failed of; null: it did not';
-comment on column quake.feed.every is 'time between two polls, as the worker that polled it last was told';
-comment on column quake.feed.next_due is 'when it is to be polled next, whichever worker does it; null: at once';
-comment on column quake.feed.fresh_until is 'until when the last answer is fresh, by the server''s word (Cache-Control, Expires); null: it does not say';
-comment on column quake.feed.retry_after is 'until when the server wants to be left alone (Retry-After); a refresh does not ask before that either; null: it does not say';
-comment on column quake.feed.last_import_id is 'the last import of it (import.id); null: none since this is recorded';
+comment on column quake.feed.url is 'the address that is polled, without a password';
+comment on column quake.feed.etag is 'ETag of the last snapshot; sent with the next request, so that the server need not send an unchanged snapshot';
+comment on column quake.feed.last_modified is 'Last-Modified of the last snapshot, unchanged; sent as well';
+comment on column quake.feed.generated is 'when the last snapshot was generated';
+comment on column quake.feed.polled_at is 'when it was last polled';
+comment on column quake.feed.succeeded_at is 'when a poll last succeeded; "not modified" is a success';
+comment on column quake.feed.failures is 'failed polls since then';
+comment on column quake.feed.error is 'error of the last poll; null: it succeeded';
+comment on column quake.feed.every is 'time between two polls, as configured for the worker that last polled it';
+comment on column quake.feed.next_due is 'when a worker is to poll it next, whichever it is; null: at once';
+comment on column quake.feed.fresh_until is 'until when the last answer is fresh, as the server says (Cache-Control, Expires); null: it does not say';
+comment on column quake.feed.retry_after is 'when the server may be asked again, as it says (Retry-After); refresh requests wait for that as well; null: it does not say';
+comment on column quake.feed.last_import_id is 'its last import (import.id); null: none yet';
 comment on column quake.feed.lock_key is 'second key of the advisory lock of the session that polls the feed; the first is 1903518059';
 
 create function quake.feed_lock_key(p_name text) returns integer
@@ -74,18 +74,18 @@ create view quake.feed_status as
          and l.classid = 1903518059 and l.objsubid = 2
          and pg_catalog.has_table_privilege(a.usesysid, 'quake.feed', 'update')) h
       on h.objid::bigint = f.lock_key::bigint & 4294967295;
-comment on view quake.feed_status is 'the feeds, how they are, and which session polls each';
+comment on view quake.feed_status is 'the feeds, their state, and the session that polls each';
 comment on column quake.feed_status.name is 'the feed''s short name';
-comment on column quake.feed_status.url is 'where it is polled, without a password';
-comment on column quake.feed_status.generated is 'when the last snapshot taken was generated';
-comment on column quake.feed_status.polled_at is 'last attempt';
-comment on column quake.feed_status.succeeded_at is 'last attempt that succeeded, an unchanged answer included';
+comment on column quake.feed_status.url is 'the address that is polled, without a password';
+comment on column quake.feed_status.generated is 'when the last snapshot was generated';
+comment on column quake.feed_status.polled_at is 'when it was last polled';
+comment on column quake.feed_status.succeeded_at is 'when a poll last succeeded; "not modified" is a success';
 comment on column quake.feed_status.every is 'time between two polls';
-comment on column quake.feed_status.next_due is 'when it is to be polled next';
-comment on column quake.feed_status.failures is 'failed attempts since the last that succeeded';
-comment on column quake.feed_status.error is 'what the last attempt failed of; null: it did not';
-comment on column quake.feed_status.last_import_id is 'the last import of it (import.id)';
-comment on column quake.feed_status.holder_pid is 'process id of the server process of the worker that polls it; null: none does';
+comment on column quake.feed_status.next_due is 'when a worker is to poll it next';
+comment on column quake.feed_status.failures is 'failed polls since the last that succeeded';
+comment on column quake.feed_status.error is 'error of the last poll; null: it succeeded';
+comment on column quake.feed_status.last_import_id is 'its last import (import.id)';
+comment on column quake.feed_status.holder_pid is 'process id of the server process of the worker that polls it; null: no worker does';
 comment on column quake.feed_status.holder_application is 'application_name of that worker';
 comment on column quake.feed_status.holder_address is 'address of that worker; null over a Unix socket';
 comment on column quake.feed_status.held is 'whether a worker polls it now';
@@ -111,7 +111,7 @@ begin
     continue when not found;
     if not pg_try_advisory_lock(1903518059, key) then
       continue when (select s.held from quake.feed_status s where s.name = feed);
-      -- Not a worker's. A prepared transaction has no process.
+      -- The holder is not a worker. A prepared transaction has no process.
       select a.pid, a.usename into foreign_pid, foreign_role
         from pg_locks l left join pg_stat_activity a on a.pid = l.pid
        where l.locktype = 'advisory' and l.granted and l.classid = 1903518059 and l.objsubid = 2
@@ -126,7 +126,7 @@ begin
   end loop;
 end
 $$;
-comment on function quake.feed_lock__take(text[]) is 'takes the locks of feeds and returns those taken. foreign_pid and foreign_role name the session that held a lock without the privilege to poll; 0: a prepared transaction';
+comment on function quake.feed_lock__take(text[]) is 'takes the locks of feeds and returns the feeds whose lock it took. foreign_pid and foreign_role name a session that held the lock without the privilege to poll; 0: a prepared transaction';
 
 -- Requests
 
@@ -160,21 +160,21 @@ create index refresh_request_pending on quake.refresh_request (feed) where done_
 create index refresh_request_requested_at on quake.refresh_request (requested_at);
 create index refresh_request_done on quake.refresh_request (id) where done_at is not null;
 
-comment on table quake.refresh_request is 'requests to poll feeds now, a row for each feed asked for; those that are done are kept for a day, the last thousand of them';
-comment on column quake.refresh_request.id is 'number of the request, as request_refresh returned it';
+comment on table quake.refresh_request is 'requests to poll feeds now, one row for each requested feed; finished requests are kept for a day, at most the last thousand of them';
+comment on column quake.refresh_request.id is 'number of the request, as returned by request_refresh';
 comment on column quake.refresh_request.feed is 'the feed (feed.name)';
-comment on column quake.refresh_request.requested_at is 'when it was asked for; a poll that began later answers it';
-comment on column quake.refresh_request.requested_by is 'role that asked';
-comment on column quake.refresh_request.taken_at is 'when a worker took notice of it; null: none has';
-comment on column quake.refresh_request.done_at is 'when the poll was done; null: it is still to come';
-comment on column quake.refresh_request.outcome is 'imported, not_modified (nothing new), or, for a poll that failed, bad_data, unavailable or failed';
-comment on column quake.refresh_request.import_id is 'the import that the poll led to (import.id)';
+comment on column quake.refresh_request.requested_at is 'when it was made; a poll that begins later answers it';
+comment on column quake.refresh_request.requested_by is 'role that made the request';
+comment on column quake.refresh_request.taken_at is 'when a worker saw it; null: none has';
+comment on column quake.refresh_request.done_at is 'when the poll that answers it ended; null: it has not';
+comment on column quake.refresh_request.outcome is 'imported, not_modified, or for a failed poll bad_data, unavailable or failed';
+comment on column quake.refresh_request.import_id is 'the import that the poll made (import.id)';
 comment on column quake.refresh_request.seen is 'records in the feed';
 comment on column quake.refresh_request.inserted is 'events that were new';
 comment on column quake.refresh_request.updated is 'events whose contents differed';
-comment on column quake.refresh_request.error is 'what the poll failed of; null: it did not';
-comment on column quake.refresh_request.begun_at is 'when a poll began that will answer it; later requests need another. null: none has';
-comment on column quake.refresh_request.every_feed is 'whether all feeds were asked for at once';
+comment on column quake.refresh_request.error is 'error of the poll; null: it succeeded';
+comment on column quake.refresh_request.begun_at is 'when the poll that will answer it began; later requests need another poll. null: it has not begun';
+comment on column quake.refresh_request.every_feed is 'whether all feeds were requested at once';
 
 -- Runs with the owner's rights, so that every role that may read may also request a poll, as often as it
 -- likes: the worker decides how often it really polls a feed. The table stays small all the same: a
@@ -200,8 +200,8 @@ begin
   if request_refresh.feed is not null then
     asked := array[request_refresh.feed];
   else
-    -- Who polls which feed takes a look at all locks. What was asked within the last second need not be
-    -- looked at again.
+    -- To find out which feeds are polled takes a look at all locks of the server. A request of the last
+    -- second is reused without that look.
     select r.id into request from quake.refresh_request r
      where r.every_feed and r.done_at is null and r.begun_at is null
        and r.requested_at > clock_timestamp() - interval '1 second'
@@ -209,13 +209,13 @@ begin
     if found then
       return request;
     end if;
-    -- A feed that no worker polls any more would never be done.
+    -- A request for a feed that no worker polls any more would never be answered.
     select array_agg(s.name) into asked from quake.feed_status s
      where s.held or not exists (select from quake.feed_status o where o.held);
   end if;
 
-  -- The same question, to which no poll has begun to find the answer. Workers leave out what was asked
-  -- for ten minutes ago.
+  -- Reuses a request for the same feeds that no poll has begun to answer. Workers ignore requests older
+  -- than ten minutes.
   select r.id into request from quake.refresh_request r
    where r.feed = any (asked) and r.done_at is null and r.begun_at is null
      and r.every_feed = (request_refresh.feed is null)
@@ -241,7 +241,7 @@ begin
   return request;
 end
 $$;
-comment on function quake.request_refresh(text) is 'asks the workers to poll a feed now, or all of them; returns the number of the request, whose result comes in refresh_request. A question that was asked already, and that no poll has begun to answer, has the same number. An unknown feed is an error with SQLSTATE QK005';
+comment on function quake.request_refresh(text) is 'requests that workers poll a feed now, or all feeds; returns the number of the request, whose result appears in refresh_request. If the same request was made before and no poll has begun to answer it, it returns the number of that one. An unknown feed is an error with SQLSTATE QK005';
 
 -- Backfills: how far each has come, so that it resumes where it was stopped.
 --
@@ -249,8 +249,8 @@ comment on function quake.request_refresh(text) is 'asks the workers to poll a f
 -- still to be fetched, never both. Windows do not overlap, and together they cover the whole span; a
 -- window that turns out to hold too many events is split in two.
 --
--- The process that works on a backfill holds an advisory lock. Its key is random too, and is changed if a
--- session holds it that may not.
+-- The process that works on a backfill holds an advisory lock. Its key is random, too, and is changed if
+-- another session holds it that may not work on backfills.
 
 create table quake.backfill (
   id bigint generated always as identity,
@@ -279,22 +279,22 @@ create table quake.backfill (
     octet_length(url) <= 65536)
 );
 
-comment on table quake.backfill is 'fetches of the past: one row for each span of time asked of an event service, and for each folder or file';
+comment on table quake.backfill is 'backfills: one row for each span of time requested from an event service, and for each folder or file';
 comment on column quake.backfill.id is 'number of the backfill';
 comment on column quake.backfill.url is 'base address of the event service, without user name and password, or the absolute path of the folder or file';
-comment on column quake.backfill.source is 'the data centre, as in quake.source; null: the files say it themselves';
-comment on column quake.backfill.start_time is 'origin time from which on events are asked for; null for files';
-comment on column quake.backfill.end_time is 'origin time before which events are asked for; null for files';
-comment on column quake.backfill.min_magnitude is 'least magnitude asked for; null: all events, also those without a magnitude';
-comment on column quake.backfill.started_at is 'when it was begun';
-comment on column quake.backfill.finished_at is 'when the last of it was stored; null: it is under way, or was stopped and can be gone on with';
-comment on column quake.backfill.expected is 'how many events the service said that the span holds, when it was begun; null: not known';
+comment on column quake.backfill.source is 'the data centre, as in quake.source; null: the files say it';
+comment on column quake.backfill.start_time is 'origin time from which on events are requested; null for files';
+comment on column quake.backfill.end_time is 'origin time before which events are requested; null for files';
+comment on column quake.backfill.min_magnitude is 'smallest magnitude requested; null: all events, also those without a magnitude';
+comment on column quake.backfill.started_at is 'when it began';
+comment on column quake.backfill.finished_at is 'when all of it was stored; null: it is running, or was stopped and can be resumed';
+comment on column quake.backfill.expected is 'number of events in the span, as the service said when the backfill began; null: not known';
 comment on column quake.backfill.seen is 'records received: the sum of inserted, updated, unchanged, rejected and duplicate; an event on the border of two windows counts in both';
 comment on column quake.backfill.inserted is 'events that were new';
 comment on column quake.backfill.updated is 'events whose contents differed';
-comment on column quake.backfill.unchanged is 'events left untouched';
-comment on column quake.backfill.rejected is 'records that could not be taken; see import_reject';
-comment on column quake.backfill.duplicate is 'records whose code came again later in the same answer';
+comment on column quake.backfill.unchanged is 'events left unchanged';
+comment on column quake.backfill.rejected is 'records that were rejected; see import_reject';
+comment on column quake.backfill.duplicate is 'records whose code occurred again later in the same answer';
 comment on column quake.backfill.lock_key is 'key of the advisory lock of the session that works on the backfill';
 
 create table quake.backfill_window (
@@ -313,14 +313,14 @@ create table quake.backfill_window (
   constraint backfill_window_count check (count >= 0)
 );
 
-comment on table quake.backfill_window is 'the windows of time that a backfill asks for one by one; together they cover its span';
+comment on table quake.backfill_window is 'the windows of time that a backfill requests one by one; together they cover its span';
 comment on column quake.backfill_window.backfill_id is 'the backfill (backfill.id)';
 comment on column quake.backfill_window.start_time is 'origin time from which on the window holds events';
-comment on column quake.backfill_window.end_time is 'origin time before which it does';
-comment on column quake.backfill_window.state is 'pending: to be asked for; done: its events are stored, and it is not asked for again';
-comment on column quake.backfill_window.count is 'while pending, how many events the service says it holds; once done, how many records came; null: not known';
+comment on column quake.backfill_window.end_time is 'origin time before which the window holds events';
+comment on column quake.backfill_window.state is 'pending: still to be requested; done: its events are stored';
+comment on column quake.backfill_window.count is 'while pending, the number of events that the service says it holds; when done, the number of records received; null: not known';
 comment on column quake.backfill_window.import_id is 'the import that stored its events (import.id); null: pending';
-comment on column quake.backfill_window.finished_at is 'when they were stored';
+comment on column quake.backfill_window.finished_at is 'when its events were stored';
 
 create table quake.backfill_file (
   path text not null,
@@ -335,10 +335,10 @@ create table quake.backfill_file (
 );
 create index backfill_file_backfill on quake.backfill_file (backfill_id);
 
-comment on table quake.backfill_file is 'the files that backfills have stored; one of the same path, size and time of modification is not read again';
-comment on column quake.backfill_file.path is 'absolute path, as the machine sees it that ran the backfill';
-comment on column quake.backfill_file.backfill_id is 'the backfill that stored it last (backfill.id)';
-comment on column quake.backfill_file.size is 'its size then, bytes';
-comment on column quake.backfill_file.modified_at is 'when it had been modified last';
+comment on table quake.backfill_file is 'the files that backfills have stored; a file of the same path, size and modification time is not read again';
+comment on column quake.backfill_file.path is 'absolute path on the machine that ran the backfill';
+comment on column quake.backfill_file.backfill_id is 'the backfill that last stored it (backfill.id)';
+comment on column quake.backfill_file.size is 'size of the file at that time, in bytes';
+comment on column quake.backfill_file.modified_at is 'modification time of the file at that time';
 comment on column quake.backfill_file.import_id is 'the import that stored its events (import.id)';
-comment on column quake.backfill_file.finished_at is 'when they were stored';
+comment on column quake.backfill_file.finished_at is 'when its events were stored';
