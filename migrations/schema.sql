@@ -39,13 +39,13 @@ CREATE TYPE quake.event AS (
 	withdrawn_at timestamp with time zone,
 	superseded_by text
 );
-COMMENT ON TYPE quake.event IS 'an event as the history holds it: the columns of quake.quake, without those that somebody has added';
+COMMENT ON TYPE quake.event IS 'an event as the history records it: the columns of quake.quake, without those that the owner of the database added';
 CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.event
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
-  select quake.token_number(p_token);  -- by itself for the error, as above
+  select quake.token_number(p_token);  -- for the error, as above
   with known as materialized (
     select t.transaction_id from quake.change_transaction t
      where t.token <= (select quake.token_number(p_token))
@@ -99,7 +99,7 @@ begin
   return transaction_id;
 end
 $_$;
-COMMENT ON FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) IS 'adds to the counts of the running transaction; the first call marks it as one to be numbered at commit';
+COMMENT ON FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) IS 'adds to the counts of the running transaction; its first call makes the transaction get a token at commit';
 CREATE FUNCTION quake.change_pending__number() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -109,7 +109,7 @@ declare
   new_token bigint;
   notified text;
 begin
-  if new.xmax = '0' then  -- nothing was added since the first statement: the row is still in its place
+  if new.xmax = '0' then  -- no later statement changed the counts: the row is still in its place
     delete from quake.change_pending p where p.ctid = new.ctid;
   else
     delete from quake.change_pending p
@@ -118,24 +118,24 @@ begin
        and p.xid = new.xid and p.transaction_id = new.transaction_id
     returning p.inserted, p.updated, p.deleted, p.truncated
       into new.inserted, new.updated, new.deleted, new.truncated;
-    if not found then  -- somebody meddled with the setting
+    if not found then  -- the setting was overwritten
       delete from quake.change_pending p
        where p.xid = new.xid and p.transaction_id = new.transaction_id
       returning p.inserted, p.updated, p.deleted, p.truncated
         into new.inserted, new.updated, new.deleted, new.truncated;
     end if;
   end if;
-  -- Without a flush at commit a token could be delivered, lost in a crash, and then be used again
-  -- for something else.
+  -- Without a flush at commit, a token could be delivered, lost in a crash, and then be given to another
+  -- transaction.
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;
-  -- Only an import that this transaction itself wrote may claim it.
+  -- The setting counts only if this transaction itself wrote the row of that import.
   if current_setting('quake.import', true) ~ '^[0-9]{1,18}$' then
     select i.id into own_import from quake.import i
      where i.id = current_setting('quake.import')::bigint and i.xmin = pg_current_xact_id()::xid;
   end if;
-  -- First the lock, then the number.
+  -- The lock comes before the number, or another transaction could commit in between.
   lock table quake.commit_lock in share update exclusive mode;
   insert into quake.change_transaction as t values (
     nextval('quake.token'), substr(gen_random_uuid()::text, 1, 8), new.transaction_id,
@@ -144,8 +144,8 @@ begin
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
     new.inserted, new.updated, new.deleted, new.truncated, own_import)
-  -- JSON, as text: building it value by value costs twice as much. A notification holds at most 8,000
-  -- bytes; an author of 200 characters is at most 2,400.
+  -- The JSON is formatted as text, because json_build_object costs twice as much. A notification holds
+  -- at most 8,000 bytes; an author of 200 characters has at most 2,400.
   returning t.token, case
     when pg_notification_queue_usage() < 0.25 then pg_notify('quake_changes', format(
       '{"token" : "%s.%s", "author" : %s, "inserted" : %s, "updated" : %s, "deleted" : %s, "truncated" : %s}',
@@ -159,13 +159,14 @@ begin
   return null;
 end
 $_$;
-COMMENT ON FUNCTION quake.change_pending__number() IS 'numbers a transaction at its commit, in commit order, and notifies (channel quake_changes) while the notification queue has room';
+COMMENT ON FUNCTION quake.change_pending__number() IS 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes while the notification queue has room';
 CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.event, new quake.event, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
-  -- By itself, for the error: below it is not asked where there is nothing to compare it with.
+  -- A statement of its own, because the query below does not call it if there are no transactions: an
+  -- invalid token must be an error even then.
   select quake.token_number(p_token);
   select t.token || '.' || t.nonce, v.position, v.op, v.code, coalesce(v.changed, '{}'),
          case v.op when 'delete' then v.row when 'update' then p.row end,
@@ -192,20 +193,21 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
       where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
    order by t.token, v.id
 $$;
-COMMENT ON FUNCTION quake.changes_since(p_token text) IS 'every change after a token, in commit order; 0 for all. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
+COMMENT ON FUNCTION quake.changes_since(p_token text) IS 'every change after a token, in commit order; after 0 all of them. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
 CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, code text, changed text[], old quake.event, new quake.event)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
-  -- By themselves, for the error.
+  -- Statements of their own, because an invalid token must be an error in any case.
   select quake.token_number(p_from);
   select quake.token_number(p_to);
   with bounds as materialized (
     select least(n.a, n.b) as low, greatest(n.a, n.b) as high, n.a > n.b as backwards
       from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n
   ), truncates as materialized (
-    -- What has a smaller id than the last truncate before a place is not there at that place.
+    -- An event whose newest version has a smaller id than the last truncate before a token did not exist
+    -- at that token.
     select coalesce(max(v.id) filter (where t.token <= b.low), 0) as before_low,
            coalesce(max(v.id), 0) as before_high,
            coalesce(bool_or(t.token > b.low), false) as between_them
@@ -218,7 +220,7 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
       from bounds b
       join quake.change_transaction t on t.token > b.low and t.token <= b.high
      cross join lateral (
-        -- Through the index, transaction for transaction, however long the history is.
+        -- "offset 0" makes it use the index, one transaction at a time, however long the history is.
         select * from quake.quake_version v where v.transaction_id = t.transaction_id offset 0) v
      where v.code is not null
      group by v.code
@@ -299,7 +301,7 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
       or n.changed <> '{}'
    order by n.code collate "C"
 $$;
-COMMENT ON FUNCTION quake.difference(p_from text, p_to text) IS 'what has been inserted, updated and deleted on the whole between two tokens, by code; from the later one to the earlier one, what would undo it';
+COMMENT ON FUNCTION quake.difference(p_from text, p_to text) IS 'net changes between two tokens, in the order of codes; from a later token to an earlier one, the changes that would undo them';
 CREATE FUNCTION quake.feed_lock__take(p_feeds text[]) RETURNS TABLE(feed text, foreign_pid integer, foreign_role name)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -317,7 +319,7 @@ begin
     continue when not found;
     if not pg_try_advisory_lock(1903518059, key) then
       continue when (select s.held from quake.feed_status s where s.name = feed);
-      -- Not a worker's. A prepared transaction has no process.
+      -- The holder is not a worker. A prepared transaction has no process.
       select a.pid, a.usename into foreign_pid, foreign_role
         from pg_locks l left join pg_stat_activity a on a.pid = l.pid
        where l.locktype = 'advisory' and l.granted and l.classid = 1903518059 and l.objsubid = 2
@@ -332,7 +334,7 @@ begin
   end loop;
 end
 $$;
-COMMENT ON FUNCTION quake.feed_lock__take(p_feeds text[]) IS 'takes the locks of feeds and returns those taken. foreign_pid and foreign_role name the session that held a lock without the privilege to poll; 0: a prepared transaction';
+COMMENT ON FUNCTION quake.feed_lock__take(p_feeds text[]) IS 'takes the locks of feeds and returns the feeds whose lock it took. foreign_pid and foreign_role name a session that held the lock without the privilege to poll; 0: a prepared transaction';
 CREATE FUNCTION quake.feed_lock_key(p_name text) RETURNS integer
     LANGUAGE sql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -389,30 +391,30 @@ CREATE TABLE quake.quake (
     CONSTRAINT quake_updated_range CHECK (((updated >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (updated < '10000-01-01 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT quake_withdrawn_at_range CHECK (((withdrawn_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (withdrawn_at < '10000-01-01 00:00:00+00'::timestamp with time zone)))
 );
-COMMENT ON TABLE quake.quake IS 'seismic events, one row each, as they are known now; every change is recorded in quake_version';
-COMMENT ON COLUMN quake.quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON TABLE quake.quake IS 'seismic events in their present state, one row each; every change is recorded in quake_version';
+COMMENT ON COLUMN quake.quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
 COMMENT ON COLUMN quake.quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.quake.net_code IS 'the network''s own code for the event; not unique';
-COMMENT ON COLUMN quake.quake.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
-COMMENT ON COLUMN quake.quake.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed, deleted, as the feed spells it';
-COMMENT ON COLUMN quake.quake.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
-COMMENT ON COLUMN quake.quake.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
-COMMENT ON COLUMN quake.quake.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.quake.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+COMMENT ON COLUMN quake.quake.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+COMMENT ON COLUMN quake.quake.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.quake.place IS 'description of the place, for people';
 COMMENT ON COLUMN quake.quake."time" IS 'origin time';
-COMMENT ON COLUMN quake.quake.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.quake.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
 COMMENT ON COLUMN quake.quake.longitude IS 'degrees east, -180 to 180; null together with latitude';
 COMMENT ON COLUMN quake.quake.latitude IS 'degrees north, -90 to 90; null together with longitude';
-COMMENT ON COLUMN quake.quake.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
-COMMENT ON COLUMN quake.quake.title IS 'headline for people';
-COMMENT ON COLUMN quake.quake.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.quake.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
+COMMENT ON COLUMN quake.quake.title IS 'headline, for people';
+COMMENT ON COLUMN quake.quake.url IS 'the event''s page, for people';
 COMMENT ON COLUMN quake.quake.detail IS 'address of the event''s detail feed';
 COMMENT ON COLUMN quake.quake.felt IS 'number of felt reports';
 COMMENT ON COLUMN quake.quake.cdi IS 'maximum reported intensity, 0 to 12';
 COMMENT ON COLUMN quake.quake.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
 COMMENT ON COLUMN quake.quake.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
-COMMENT ON COLUMN quake.quake.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
-COMMENT ON COLUMN quake.quake.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.quake.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+COMMENT ON COLUMN quake.quake.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
 COMMENT ON COLUMN quake.quake.nst IS 'number of stations used for the location';
 COMMENT ON COLUMN quake.quake.dmin IS 'degrees from the epicentre to the nearest station';
 COMMENT ON COLUMN quake.quake.rms IS 'root mean square of the travel time residuals, seconds';
@@ -420,16 +422,16 @@ COMMENT ON COLUMN quake.quake.gap IS 'largest azimuthal gap between stations, de
 COMMENT ON COLUMN quake.quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
 COMMENT ON COLUMN quake.quake.sources IS 'networks that contributed, in the same form';
 COMMENT ON COLUMN quake.quake.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
-COMMENT ON COLUMN quake.quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
-COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.quake.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
+COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-  -- An id's own row, unless that has given way; then the row that stands for the earthquake now.
-  -- Whoever follows goes through each row once, so that a circle somebody made by hand ends, too.
+  -- Begins at the row of the id, and follows superseded_by to the row that describes the earthquake now.
+  -- It visits each row once, so that it also ends in a cycle that a person made by hand.
   with recursive way (code, next, seen) as (
     select q.code, q.superseded_by, array[q.code]
       from quake.quake q
@@ -444,7 +446,7 @@ CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
   select q.* from quake.quake q
    where q.code = (select w.code from way w order by cardinality(w.seen) desc limit 1)
 $$;
-COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has, or had, this id: no row or one; what was superseded leads to its successor';
+COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has or had this id: no row or one; a superseded event leads to its successor';
 CREATE FUNCTION quake.history_covers(p_number bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -456,7 +458,7 @@ begin
   return true;
 end
 $$;
-COMMENT ON FUNCTION quake.history_covers(p_number bigint) IS 'true if everything after the token of this number is still there, else an error with SQLSTATE QK002; to be asked in the statement that reads it';
+COMMENT ON FUNCTION quake.history_covers(p_number bigint) IS 'true if the history after the token of this number is complete, otherwise an error with SQLSTATE QK002; to be called in the statement that reads the history';
 CREATE FUNCTION quake.latest_token() RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -471,7 +473,7 @@ CREATE FUNCTION quake.oldest_token() RETURNS text
   select coalesce((select t.token || '.' || t.nonce
                      from quake.history_floor f join quake.change_transaction t on t.token = f.token), '0')
 $$;
-COMMENT ON FUNCTION quake.oldest_token() IS 'the oldest token that is still valid; 0 if nothing was ever purged';
+COMMENT ON FUNCTION quake.oldest_token() IS 'the oldest valid token; 0 if nothing was ever purged';
 CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -488,7 +490,7 @@ declare
 begin
   versions := 0;
   select f.* into place from quake.history_floor f for update;
-  -- It may have been the floor's until now.
+  -- Until now this may have been the transaction of the floor, which is kept even without versions.
   select t.transaction_id into last_transaction from quake.change_transaction t where t.token = place.purged_to;
   select array_agg(b.transaction_id) as transaction_ids, array_agg(b.id) as ids,
          array_agg(b.code) as codes, array_agg(b.op) as ops, array_agg(b.token) as tokens,
@@ -507,7 +509,7 @@ begin
   finished := batch.size < p_rows and batch.stop is null;
 
   if batch.stop = 1 then
-    -- A truncate is next: everything before it, in portions, then the truncate itself.
+    -- A truncate is next: removes everything before it, in batches, then the truncate itself.
     select batch.tokens[1] as token, batch.transaction_ids[1] as transaction_id, batch.ids[1] as id into stop;
     with victim as (
       select v.transaction_id, v.id
@@ -530,7 +532,7 @@ begin
     end if;
     finished := false;
   else
-    -- Up to the next truncate.
+    -- Goes as far as the next truncate.
     batch.size := least(batch.size, batch.stop - 1);
     with passed as (
       select b.* from unnest(batch.transaction_ids[:batch.size], batch.ids[:batch.size],
@@ -561,7 +563,7 @@ begin
    where (f.purged_to, f.purged_version) is distinct from (place.purged_to, place.purged_version);
 end
 $$;
-COMMENT ON FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) IS 'removes a portion of what lies below the floor; how many versions and transactions, and whether that was all';
+COMMENT ON FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) IS 'removes a batch of the history below the floor; returns how many versions and transactions, and whether the purge is finished';
 CREATE FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -574,7 +576,7 @@ CREATE FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) RETURNS 
          where not w.expired and w.time_behind <= p_hold_limit))
      order by t.token desc limit 1), quake.oldest_token())
 $$;
-COMMENT ON FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) IS 'how far a purge up to a token may go: no further than the durable cursors that are behind by at most the limit';
+COMMENT ON FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) IS 'the token to which a purge up to the given token may go: no further than the durable cursors that lag behind by at most the limit';
 CREATE FUNCTION quake.quake__record_delete() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -582,8 +584,8 @@ CREATE FUNCTION quake.quake__record_delete() RETURNS trigger
 declare
   again text;
 begin
-  -- Within one statement the order of its insert and its delete is not known here, and the history
-  -- would end with an event deleted that is there.
+  -- A trigger cannot know whether a statement inserted or deleted an event first, and the history could
+  -- end with a delete of an event that exists.
   select q.code into again from old_rows o join quake.quake q on q.code = o.code limit 1;
   if found then
     raise exception 'cannot delete and insert event "%" in one statement', again
@@ -729,7 +731,7 @@ begin
           hint = 'Delete the event and insert it under its new code.';
 end
 $$;
-COMMENT ON FUNCTION quake.quake__refuse_code_change() IS 'an event''s code is its identity: its history hangs on it';
+COMMENT ON FUNCTION quake.quake__refuse_code_change() IS 'refuses to change the code of an event, by which its history is found';
 CREATE FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -745,7 +747,7 @@ begin
   return quake.oldest_token();
 end
 $$;
-COMMENT ON FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) IS 'makes tokens below one expire, as far as purgeable_to allows; the new floor. To be committed before purge_history removes anything';
+COMMENT ON FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) IS 'raises the floor to a token, as far as purgeable_to allows, so that older tokens expire; returns the new floor. To be committed before purge_history removes anything';
 CREATE FUNCTION quake.request_refresh(feed text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -766,8 +768,8 @@ begin
   if request_refresh.feed is not null then
     asked := array[request_refresh.feed];
   else
-    -- Who polls which feed takes a look at all locks. What was asked within the last second need not be
-    -- looked at again.
+    -- To find out which feeds are polled takes a look at all locks of the server. A request of the last
+    -- second is reused without that look.
     select r.id into request from quake.refresh_request r
      where r.every_feed and r.done_at is null and r.begun_at is null
        and r.requested_at > clock_timestamp() - interval '1 second'
@@ -775,13 +777,13 @@ begin
     if found then
       return request;
     end if;
-    -- A feed that no worker polls any more would never be done.
+    -- A request for a feed that no worker polls any more would never be answered.
     select array_agg(s.name) into asked from quake.feed_status s
      where s.held or not exists (select from quake.feed_status o where o.held);
   end if;
 
-  -- The same question, to which no poll has begun to find the answer. Workers leave out what was asked
-  -- for ten minutes ago.
+  -- Reuses a request for the same feeds that no poll has begun to answer. Workers ignore requests older
+  -- than ten minutes.
   select r.id into request from quake.refresh_request r
    where r.feed = any (asked) and r.done_at is null and r.begun_at is null
      and r.every_feed = (request_refresh.feed is null)
@@ -807,7 +809,7 @@ begin
   return request;
 end
 $$;
-COMMENT ON FUNCTION quake.request_refresh(feed text) IS 'asks the workers to poll a feed now, or all of them; returns the number of the request, whose result comes in refresh_request. A question that was asked already, and that no poll has begun to answer, has the same number. An unknown feed is an error with SQLSTATE QK005';
+COMMENT ON FUNCTION quake.request_refresh(feed text) IS 'requests that workers poll a feed now, or all feeds; returns the number of the request, whose result appears in refresh_request. If the same request was made before and no poll has begun to answer it, it returns the number of that one. An unknown feed is an error with SQLSTATE QK005';
 CREATE FUNCTION quake.token__refuse_expired(p_token text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -819,16 +821,16 @@ begin
           hint = 'Begin again with a snapshot.';
 end
 $$;
-COMMENT ON FUNCTION quake.token__refuse_expired(p_token text) IS 'the error for a token below the floor';
+COMMENT ON FUNCTION quake.token__refuse_expired(p_token text) IS 'raises the error for a token below the floor';
 CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-  -- By token, not by time: a clock that was set back must not hide what was committed since.
+  -- By token, not by time: a clock that was set back must not hide later transactions.
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
                     where t.at <= p_time order by t.token desc limit 1), '0')
 $$;
-COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the newest token of a transaction that was committed by a time, by the server''s clock; 0 before the first';
+COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the newest token of a transaction that had committed at a time, by the server''s clock; 0 before the first';
 CREATE FUNCTION quake.token_number(p_token text) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -854,7 +856,7 @@ begin
           using errcode = 'QK004', detail = format('The newest token here is %s.', quake.latest_token()),
                 hint = 'The database was restored to an earlier state, or the token is another database''s.';
       end if;
-      -- Of a transaction that was purged without a trace nobody can tell any more whose it was.
+      -- A purged transaction has left no nonce to compare: its token has expired, see below.
       if found_nonce is not null or number > floor then
         raise exception 'history diverged at token %', p_token
           using errcode = 'QK003',
@@ -870,7 +872,7 @@ begin
   return number;
 end
 $_$;
-COMMENT ON FUNCTION quake.token_number(p_token text) IS 'the number of a token whose nonce proves that it is of this history; an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future) otherwise';
+COMMENT ON FUNCTION quake.token_number(p_token text) IS 'the number of a token whose nonce proves that it belongs to this history; otherwise an error with SQLSTATE QK001 (malformed), QK002 (expired), QK003 (diverged) or QK004 (in the future)';
 CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position" bigint, op text, changed text[], event quake.event, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -888,7 +890,7 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
                o.withdrawn_at, o.superseded_by)::quake.event as event
       from own o
     union all
-    -- The truncates that took the event away.
+    -- The truncates that removed the event.
     select e.id, e.transaction_id, e.op, '{}', null
       from own o
      cross join lateral (
@@ -898,7 +900,7 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
      where o.op <> 'delete'
   )
   select t.token || '.' || t.nonce,
-         -- At the floor and below it a transaction's other changes may have been purged.
+         -- Up to the floor, other changes of the transaction may have been purged.
          case when t.token > (select f.token from quake.history_floor f)
               then (select count(*) from quake.quake_version o
                      where o.transaction_id = v.transaction_id and o.id < v.id) end,
@@ -908,7 +910,7 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
     from version v join quake.change_transaction t on t.transaction_id = v.transaction_id
    order by v.id
 $$;
-COMMENT ON FUNCTION quake.versions(p_code text) IS 'the versions of the event of a code that the history holds, the oldest first; event is null where a truncate took it away';
+COMMENT ON FUNCTION quake.versions(p_code text) IS 'the versions of an event that the history holds, the oldest first; event is null for a truncate that removed it';
 CREATE TABLE quake.absence (
     code text NOT NULL,
     feed text NOT NULL,
@@ -921,11 +923,11 @@ CREATE TABLE quake.absence (
 );
 COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them';
 COMMENT ON COLUMN quake.absence.code IS 'the event (quake.code)';
-COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), under whatever address that came';
-COMMENT ON COLUMN quake.absence.snapshots IS 'from how many snapshots, one after the other';
-COMMENT ON COLUMN quake.absence.since IS 'when the first of these was generated';
-COMMENT ON COLUMN quake.absence.withdrawn_at IS 'quake.withdrawn_at, where that was set because of this; null: it was not';
-COMMENT ON COLUMN quake.absence.asked_at IS 'when the event''s own page was asked for last and did not tell; null: it was not';
+COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), whatever its address';
+COMMENT ON COLUMN quake.absence.snapshots IS 'number of successive snapshots from which it was missing';
+COMMENT ON COLUMN quake.absence.since IS 'when the first of these snapshots was generated';
+COMMENT ON COLUMN quake.absence.withdrawn_at IS 'the value of quake.withdrawn_at, if it was set because of this absence; null: it was not';
+COMMENT ON COLUMN quake.absence.asked_at IS 'when the event''s own page was last requested without telling whether the event still exists; null: never';
 CREATE TABLE quake.backfill (
     id bigint NOT NULL,
     url text NOT NULL,
@@ -949,22 +951,22 @@ CREATE TABLE quake.backfill (
     CONSTRAINT backfill_span_order CHECK ((start_time < end_time)),
     CONSTRAINT backfill_span_whole CHECK (((start_time IS NULL) = (end_time IS NULL)))
 );
-COMMENT ON TABLE quake.backfill IS 'fetches of the past: one row for each span of time asked of an event service, and for each folder or file';
+COMMENT ON TABLE quake.backfill IS 'backfills: one row for each span of time requested from an event service, and for each folder or file';
 COMMENT ON COLUMN quake.backfill.id IS 'number of the backfill';
 COMMENT ON COLUMN quake.backfill.url IS 'base address of the event service, without user name and password, or the absolute path of the folder or file';
-COMMENT ON COLUMN quake.backfill.source IS 'the data centre, as in quake.source; null: the files say it themselves';
-COMMENT ON COLUMN quake.backfill.start_time IS 'origin time from which on events are asked for; null for files';
-COMMENT ON COLUMN quake.backfill.end_time IS 'origin time before which events are asked for; null for files';
-COMMENT ON COLUMN quake.backfill.min_magnitude IS 'least magnitude asked for; null: all events, also those without a magnitude';
-COMMENT ON COLUMN quake.backfill.started_at IS 'when it was begun';
-COMMENT ON COLUMN quake.backfill.finished_at IS 'when the last of it was stored; null: it is under way, or was stopped and can be gone on with';
-COMMENT ON COLUMN quake.backfill.expected IS 'how many events the service said that the span holds, when it was begun; null: not known';
+COMMENT ON COLUMN quake.backfill.source IS 'the data centre, as in quake.source; null: the files say it';
+COMMENT ON COLUMN quake.backfill.start_time IS 'origin time from which on events are requested; null for files';
+COMMENT ON COLUMN quake.backfill.end_time IS 'origin time before which events are requested; null for files';
+COMMENT ON COLUMN quake.backfill.min_magnitude IS 'smallest magnitude requested; null: all events, also those without a magnitude';
+COMMENT ON COLUMN quake.backfill.started_at IS 'when it began';
+COMMENT ON COLUMN quake.backfill.finished_at IS 'when all of it was stored; null: it is running, or was stopped and can be resumed';
+COMMENT ON COLUMN quake.backfill.expected IS 'number of events in the span, as the service said when the backfill began; null: not known';
 COMMENT ON COLUMN quake.backfill.seen IS 'records received: the sum of inserted, updated, unchanged, rejected and duplicate; an event on the border of two windows counts in both';
 COMMENT ON COLUMN quake.backfill.inserted IS 'events that were new';
 COMMENT ON COLUMN quake.backfill.updated IS 'events whose contents differed';
-COMMENT ON COLUMN quake.backfill.unchanged IS 'events left untouched';
-COMMENT ON COLUMN quake.backfill.rejected IS 'records that could not be taken; see import_reject';
-COMMENT ON COLUMN quake.backfill.duplicate IS 'records whose code came again later in the same answer';
+COMMENT ON COLUMN quake.backfill.unchanged IS 'events left unchanged';
+COMMENT ON COLUMN quake.backfill.rejected IS 'records that were rejected; see import_reject';
+COMMENT ON COLUMN quake.backfill.duplicate IS 'records whose code occurred again later in the same answer';
 COMMENT ON COLUMN quake.backfill.lock_key IS 'key of the advisory lock of the session that works on the backfill';
 CREATE TABLE quake.backfill_file (
     path text NOT NULL,
@@ -975,13 +977,13 @@ CREATE TABLE quake.backfill_file (
     finished_at timestamp with time zone NOT NULL,
     CONSTRAINT backfill_file_size CHECK ((size >= 0))
 );
-COMMENT ON TABLE quake.backfill_file IS 'the files that backfills have stored; one of the same path, size and time of modification is not read again';
-COMMENT ON COLUMN quake.backfill_file.path IS 'absolute path, as the machine sees it that ran the backfill';
-COMMENT ON COLUMN quake.backfill_file.backfill_id IS 'the backfill that stored it last (backfill.id)';
-COMMENT ON COLUMN quake.backfill_file.size IS 'its size then, bytes';
-COMMENT ON COLUMN quake.backfill_file.modified_at IS 'when it had been modified last';
+COMMENT ON TABLE quake.backfill_file IS 'the files that backfills have stored; a file of the same path, size and modification time is not read again';
+COMMENT ON COLUMN quake.backfill_file.path IS 'absolute path on the machine that ran the backfill';
+COMMENT ON COLUMN quake.backfill_file.backfill_id IS 'the backfill that last stored it (backfill.id)';
+COMMENT ON COLUMN quake.backfill_file.size IS 'size of the file at that time, in bytes';
+COMMENT ON COLUMN quake.backfill_file.modified_at IS 'modification time of the file at that time';
 COMMENT ON COLUMN quake.backfill_file.import_id IS 'the import that stored its events (import.id)';
-COMMENT ON COLUMN quake.backfill_file.finished_at IS 'when they were stored';
+COMMENT ON COLUMN quake.backfill_file.finished_at IS 'when its events were stored';
 ALTER TABLE quake.backfill ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME quake.backfill_id_seq
     START WITH 1
@@ -1003,14 +1005,14 @@ CREATE TABLE quake.backfill_window (
     CONSTRAINT backfill_window_state_finished CHECK (((state = 'done'::text) = (finished_at IS NOT NULL))),
     CONSTRAINT backfill_window_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'done'::text])))
 );
-COMMENT ON TABLE quake.backfill_window IS 'the windows of time that a backfill asks for one by one; together they cover its span';
+COMMENT ON TABLE quake.backfill_window IS 'the windows of time that a backfill requests one by one; together they cover its span';
 COMMENT ON COLUMN quake.backfill_window.backfill_id IS 'the backfill (backfill.id)';
 COMMENT ON COLUMN quake.backfill_window.start_time IS 'origin time from which on the window holds events';
-COMMENT ON COLUMN quake.backfill_window.end_time IS 'origin time before which it does';
-COMMENT ON COLUMN quake.backfill_window.state IS 'pending: to be asked for; done: its events are stored, and it is not asked for again';
-COMMENT ON COLUMN quake.backfill_window.count IS 'while pending, how many events the service says it holds; once done, how many records came; null: not known';
+COMMENT ON COLUMN quake.backfill_window.end_time IS 'origin time before which the window holds events';
+COMMENT ON COLUMN quake.backfill_window.state IS 'pending: still to be requested; done: its events are stored';
+COMMENT ON COLUMN quake.backfill_window.count IS 'while pending, the number of events that the service says it holds; when done, the number of records received; null: not known';
 COMMENT ON COLUMN quake.backfill_window.import_id IS 'the import that stored its events (import.id); null: pending';
-COMMENT ON COLUMN quake.backfill_window.finished_at IS 'when they were stored';
+COMMENT ON COLUMN quake.backfill_window.finished_at IS 'when its events were stored';
 CREATE UNLOGGED TABLE quake.change_pending (
     xid xid8 NOT NULL,
     transaction_id bigint NOT NULL,
@@ -1019,9 +1021,9 @@ CREATE UNLOGGED TABLE quake.change_pending (
     deleted bigint NOT NULL,
     truncated bigint NOT NULL
 );
-COMMENT ON TABLE quake.change_pending IS 'transactions that have changed events and have not committed; empty but for those';
-COMMENT ON COLUMN quake.change_pending.xid IS 'the transaction, as PostgreSQL numbers it';
-COMMENT ON COLUMN quake.change_pending.transaction_id IS 'the transaction, as the versions name it';
+COMMENT ON TABLE quake.change_pending IS 'transactions that have changed events and have not committed yet';
+COMMENT ON COLUMN quake.change_pending.xid IS 'the transaction id of PostgreSQL';
+COMMENT ON COLUMN quake.change_pending.transaction_id IS 'the transaction id of the versions';
 COMMENT ON COLUMN quake.change_pending.inserted IS 'events inserted so far';
 COMMENT ON COLUMN quake.change_pending.updated IS 'updates that changed something so far';
 COMMENT ON COLUMN quake.change_pending.deleted IS 'events deleted so far';
@@ -1045,23 +1047,23 @@ CREATE TABLE quake.change_transaction (
 );
 COMMENT ON TABLE quake.change_transaction IS 'one row for each committed transaction that changed events, in commit order';
 COMMENT ON COLUMN quake.change_transaction.token IS 'number of the transaction, in commit order; written token.nonce where it leaves the database';
-COMMENT ON COLUMN quake.change_transaction.nonce IS 'random, 8 hexadecimal digits: proves that a reader with this token continues this very history';
+COMMENT ON COLUMN quake.change_transaction.nonce IS 'random, 8 hexadecimal digits: proves that a token belongs to this history';
 COMMENT ON COLUMN quake.change_transaction.transaction_id IS 'ties the versions in quake_version to the transaction';
-COMMENT ON COLUMN quake.change_transaction.author IS 'who made the change, as the writer says it: set local quake.author = ...; cut after 200 characters';
-COMMENT ON COLUMN quake.change_transaction.context IS 'what for, as the writer says it: set local quake.context = ...; cut after 2,000 characters';
+COMMENT ON COLUMN quake.change_transaction.author IS 'who made the change, as set by the writer: set local quake.author = ...; cut after 200 characters';
+COMMENT ON COLUMN quake.change_transaction.context IS 'why the change was made, as set by the writer: set local quake.context = ...; cut after 2,000 characters';
 COMMENT ON COLUMN quake.change_transaction.application_name IS 'application_name of the writing session';
-COMMENT ON COLUMN quake.change_transaction.database_user IS 'role the session had logged in as';
+COMMENT ON COLUMN quake.change_transaction.database_user IS 'role that the session had logged in as';
 COMMENT ON COLUMN quake.change_transaction.process_id IS 'process id of the server process that wrote';
 COMMENT ON COLUMN quake.change_transaction.client_address IS 'address of the client; null over a Unix socket';
-COMMENT ON COLUMN quake.change_transaction.at IS 'when it was numbered, just before its commit';
+COMMENT ON COLUMN quake.change_transaction.at IS 'when it got its token, just before its commit';
 COMMENT ON COLUMN quake.change_transaction.inserted IS 'events inserted';
 COMMENT ON COLUMN quake.change_transaction.updated IS 'updates that changed something';
 COMMENT ON COLUMN quake.change_transaction.deleted IS 'events deleted';
 COMMENT ON COLUMN quake.change_transaction.truncated IS 'times the table was truncated';
-COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change, if one did';
+COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change (import.id); null: none did';
 CREATE TABLE quake.commit_lock (
 );
-COMMENT ON TABLE quake.commit_lock IS 'empty: transactions that changed events lock it at their commit, one at a time';
+COMMENT ON TABLE quake.commit_lock IS 'empty: transactions that changed events lock it at commit, one at a time';
 CREATE VIEW quake.current_quake AS
  SELECT quake.code,
     quake.net,
@@ -1099,30 +1101,30 @@ CREATE VIEW quake.current_quake AS
     quake.superseded_by
    FROM quake.quake
   WHERE ((quake.superseded_by IS NULL) AND (quake.withdrawn_at IS NULL));
-COMMENT ON VIEW quake.current_quake IS 'the events that stand for an earthquake now: neither superseded nor withdrawn';
-COMMENT ON COLUMN quake.current_quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON VIEW quake.current_quake IS 'the events that are neither superseded nor withdrawn: one row for each earthquake';
+COMMENT ON COLUMN quake.current_quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
 COMMENT ON COLUMN quake.current_quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.current_quake.net_code IS 'the network''s own code for the event; not unique';
-COMMENT ON COLUMN quake.current_quake.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
-COMMENT ON COLUMN quake.current_quake.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.current_quake.status IS 'automatic, reviewed, deleted, as the feed spells it';
-COMMENT ON COLUMN quake.current_quake.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
-COMMENT ON COLUMN quake.current_quake.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
-COMMENT ON COLUMN quake.current_quake.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.current_quake.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+COMMENT ON COLUMN quake.current_quake.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.current_quake.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.current_quake.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+COMMENT ON COLUMN quake.current_quake.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.current_quake.place IS 'description of the place, for people';
 COMMENT ON COLUMN quake.current_quake."time" IS 'origin time';
-COMMENT ON COLUMN quake.current_quake.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.current_quake.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
 COMMENT ON COLUMN quake.current_quake.longitude IS 'degrees east, -180 to 180; null together with latitude';
 COMMENT ON COLUMN quake.current_quake.latitude IS 'degrees north, -90 to 90; null together with longitude';
-COMMENT ON COLUMN quake.current_quake.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
-COMMENT ON COLUMN quake.current_quake.title IS 'headline for people';
-COMMENT ON COLUMN quake.current_quake.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.current_quake.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
+COMMENT ON COLUMN quake.current_quake.title IS 'headline, for people';
+COMMENT ON COLUMN quake.current_quake.url IS 'the event''s page, for people';
 COMMENT ON COLUMN quake.current_quake.detail IS 'address of the event''s detail feed';
 COMMENT ON COLUMN quake.current_quake.felt IS 'number of felt reports';
 COMMENT ON COLUMN quake.current_quake.cdi IS 'maximum reported intensity, 0 to 12';
 COMMENT ON COLUMN quake.current_quake.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
 COMMENT ON COLUMN quake.current_quake.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
-COMMENT ON COLUMN quake.current_quake.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
-COMMENT ON COLUMN quake.current_quake.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.current_quake.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+COMMENT ON COLUMN quake.current_quake.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
 COMMENT ON COLUMN quake.current_quake.nst IS 'number of stations used for the location';
 COMMENT ON COLUMN quake.current_quake.dmin IS 'degrees from the epicentre to the nearest station';
 COMMENT ON COLUMN quake.current_quake.rms IS 'root mean square of the travel time residuals, seconds';
@@ -1130,9 +1132,9 @@ COMMENT ON COLUMN quake.current_quake.gap IS 'largest azimuthal gap between stat
 COMMENT ON COLUMN quake.current_quake.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
 COMMENT ON COLUMN quake.current_quake.sources IS 'networks that contributed, in the same form';
 COMMENT ON COLUMN quake.current_quake.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that the row''s contents are of was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
-COMMENT ON COLUMN quake.current_quake.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
-COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.current_quake.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
+COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 COMMENT ON COLUMN quake.current_quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 CREATE TABLE quake.feed (
     name text NOT NULL,
@@ -1157,19 +1159,19 @@ CREATE TABLE quake.feed (
 );
 COMMENT ON TABLE quake.feed IS 'state of the feeds that workers poll';
 COMMENT ON COLUMN quake.feed.name IS 'the feed''s short name';
-COMMENT ON COLUMN quake.feed.url IS 'where it is polled, without a password';
-COMMENT ON COLUMN quake.feed.etag IS 'ETag of the last snapshot taken; sent back so that an unchanged one need not be';
-COMMENT ON COLUMN quake.feed.last_modified IS 'its Last-Modified, as it was given';
-COMMENT ON COLUMN quake.feed.generated IS 'when it was generated';
-COMMENT ON COLUMN quake.feed.polled_at IS 'last attempt';
-COMMENT ON COLUMN quake.feed.succeeded_at IS 'last attempt that succeeded, an unchanged answer included';
-COMMENT ON COLUMN quake.feed.failures IS 'failed attempts since then';
-COMMENT ON COLUMN quake.feed.error IS 'what the last attempt failed of; null: it did not';
-COMMENT ON COLUMN quake.feed.every IS 'time between two polls, as the worker that polled it last was told';
-COMMENT ON COLUMN quake.feed.next_due IS 'when it is to be polled next, whichever worker does it; null: at once';
-COMMENT ON COLUMN quake.feed.fresh_until IS 'until when the last answer is fresh, by the server''s word (Cache-Control, Expires); null: it does not say';
-COMMENT ON COLUMN quake.feed.retry_after IS 'until when the server wants to be left alone (Retry-After); a refresh does not ask before that either; null: it does not say';
-COMMENT ON COLUMN quake.feed.last_import_id IS 'the last import of it (import.id); null: none since this is recorded';
+COMMENT ON COLUMN quake.feed.url IS 'the address that is polled, without a password';
+COMMENT ON COLUMN quake.feed.etag IS 'ETag of the last snapshot; sent with the next request, so that the server need not send an unchanged snapshot';
+COMMENT ON COLUMN quake.feed.last_modified IS 'Last-Modified of the last snapshot, unchanged; sent as well';
+COMMENT ON COLUMN quake.feed.generated IS 'when the last snapshot was generated';
+COMMENT ON COLUMN quake.feed.polled_at IS 'when it was last polled';
+COMMENT ON COLUMN quake.feed.succeeded_at IS 'when a poll last succeeded; "not modified" is a success';
+COMMENT ON COLUMN quake.feed.failures IS 'failed polls since then';
+COMMENT ON COLUMN quake.feed.error IS 'error of the last poll; null: it succeeded';
+COMMENT ON COLUMN quake.feed.every IS 'time between two polls, as configured for the worker that last polled it';
+COMMENT ON COLUMN quake.feed.next_due IS 'when a worker is to poll it next, whichever it is; null: at once';
+COMMENT ON COLUMN quake.feed.fresh_until IS 'until when the last answer is fresh, as the server says (Cache-Control, Expires); null: it does not say';
+COMMENT ON COLUMN quake.feed.retry_after IS 'when the server may be asked again, as it says (Retry-After); refresh requests wait for that as well; null: it does not say';
+COMMENT ON COLUMN quake.feed.last_import_id IS 'its last import (import.id); null: none yet';
 COMMENT ON COLUMN quake.feed.lock_key IS 'second key of the advisory lock of the session that polls the feed; the first is 1903518059';
 CREATE VIEW quake.feed_status AS
  SELECT f.name,
@@ -1196,18 +1198,18 @@ CREATE VIEW quake.feed_status AS
           WHERE ((l.locktype = 'advisory'::text) AND l.granted AND (l.mode = 'ExclusiveLock'::text) AND (l.database = ( SELECT d.oid
                    FROM pg_database d
                   WHERE (d.datname = current_database()))) AND (l.classid = (1903518059)::oid) AND (l.objsubid = 2) AND has_table_privilege(a.usesysid, 'quake.feed'::text, 'update'::text))) h ON (((h.objid)::bigint = ((f.lock_key)::bigint & '4294967295'::bigint))));
-COMMENT ON VIEW quake.feed_status IS 'the feeds, how they are, and which session polls each';
+COMMENT ON VIEW quake.feed_status IS 'the feeds, their state, and the session that polls each';
 COMMENT ON COLUMN quake.feed_status.name IS 'the feed''s short name';
-COMMENT ON COLUMN quake.feed_status.url IS 'where it is polled, without a password';
-COMMENT ON COLUMN quake.feed_status.generated IS 'when the last snapshot taken was generated';
-COMMENT ON COLUMN quake.feed_status.polled_at IS 'last attempt';
-COMMENT ON COLUMN quake.feed_status.succeeded_at IS 'last attempt that succeeded, an unchanged answer included';
+COMMENT ON COLUMN quake.feed_status.url IS 'the address that is polled, without a password';
+COMMENT ON COLUMN quake.feed_status.generated IS 'when the last snapshot was generated';
+COMMENT ON COLUMN quake.feed_status.polled_at IS 'when it was last polled';
+COMMENT ON COLUMN quake.feed_status.succeeded_at IS 'when a poll last succeeded; "not modified" is a success';
 COMMENT ON COLUMN quake.feed_status.every IS 'time between two polls';
-COMMENT ON COLUMN quake.feed_status.next_due IS 'when it is to be polled next';
-COMMENT ON COLUMN quake.feed_status.failures IS 'failed attempts since the last that succeeded';
-COMMENT ON COLUMN quake.feed_status.error IS 'what the last attempt failed of; null: it did not';
-COMMENT ON COLUMN quake.feed_status.last_import_id IS 'the last import of it (import.id)';
-COMMENT ON COLUMN quake.feed_status.holder_pid IS 'process id of the server process of the worker that polls it; null: none does';
+COMMENT ON COLUMN quake.feed_status.next_due IS 'when a worker is to poll it next';
+COMMENT ON COLUMN quake.feed_status.failures IS 'failed polls since the last that succeeded';
+COMMENT ON COLUMN quake.feed_status.error IS 'error of the last poll; null: it succeeded';
+COMMENT ON COLUMN quake.feed_status.last_import_id IS 'its last import (import.id)';
+COMMENT ON COLUMN quake.feed_status.holder_pid IS 'process id of the server process of the worker that polls it; null: no worker does';
 COMMENT ON COLUMN quake.feed_status.holder_application IS 'application_name of that worker';
 COMMENT ON COLUMN quake.feed_status.holder_address IS 'address of that worker; null over a Unix socket';
 COMMENT ON COLUMN quake.feed_status.held IS 'whether a worker polls it now';
@@ -1219,12 +1221,12 @@ CREATE TABLE quake.history_floor (
     purged_version bigint DEFAULT 0 NOT NULL,
     CONSTRAINT history_floor_single CHECK (single)
 );
-COMMENT ON TABLE quake.history_floor IS 'how far back the history goes: one row';
-COMMENT ON COLUMN quake.history_floor.single IS 'true: there is one row';
-COMMENT ON COLUMN quake.history_floor.token IS 'number of the oldest token that is still valid; 0: nothing was ever purged';
-COMMENT ON COLUMN quake.history_floor.raised_at IS 'when it was raised to there';
-COMMENT ON COLUMN quake.history_floor.purged_to IS 'number of the transaction that the purge has come to; it is done when that is the floor';
-COMMENT ON COLUMN quake.history_floor.purged_version IS 'the last of its versions that the purge has looked at';
+COMMENT ON TABLE quake.history_floor IS 'how far back the history reaches: one row';
+COMMENT ON COLUMN quake.history_floor.single IS 'always true, so that there is one row only';
+COMMENT ON COLUMN quake.history_floor.token IS 'number of the oldest valid token; 0: nothing was ever purged';
+COMMENT ON COLUMN quake.history_floor.raised_at IS 'when the floor was last raised';
+COMMENT ON COLUMN quake.history_floor.purged_to IS 'number of the transaction that the purge has reached; the purge is done when that is the floor';
+COMMENT ON COLUMN quake.history_floor.purged_version IS 'id of the last version of that transaction that the purge has passed';
 CREATE TABLE quake.import (
     id bigint NOT NULL,
     source text NOT NULL,
@@ -1273,53 +1275,53 @@ CREATE TABLE quake.import (
     CONSTRAINT import_short_text_length CHECK ((GREATEST(octet_length(feed), octet_length(format), octet_length(etag), octet_length(last_modified), octet_length(program), octet_length(scope), octet_length(decision)) <= 1024)),
     CONSTRAINT import_stale_unchanged CHECK ((stale <= unchanged))
 );
-COMMENT ON TABLE quake.import IS 'one row for each run of an import that reached the store, written in the transaction of its data';
+COMMENT ON TABLE quake.import IS 'one row for each import that reached the store, written in the transaction of its data';
 COMMENT ON COLUMN quake.import.id IS 'number of the import';
-COMMENT ON COLUMN quake.import.source IS 'the URL (without a password), path or - that was read';
+COMMENT ON COLUMN quake.import.source IS 'the URL (without a password) or the path that was read; - is standard input';
 COMMENT ON COLUMN quake.import.feed IS 'short name of the feed';
 COMMENT ON COLUMN quake.import.format IS 'usgs-geojson, usgs-csv, emsc-json, ...';
 COMMENT ON COLUMN quake.import.http_status IS 'status of the HTTP answer; null for a file';
 COMMENT ON COLUMN quake.import.etag IS 'ETag of the HTTP answer';
-COMMENT ON COLUMN quake.import.last_modified IS 'Last-Modified of the HTTP answer, as it was given';
-COMMENT ON COLUMN quake.import.generated IS 'when the snapshot was generated: its own word, else Last-Modified or Date of the HTTP answer; null: unknown';
+COMMENT ON COLUMN quake.import.last_modified IS 'Last-Modified of the HTTP answer, unchanged';
+COMMENT ON COLUMN quake.import.generated IS 'when the snapshot was generated, as it says itself, else Last-Modified or Date of the HTTP answer; null: not known';
 COMMENT ON COLUMN quake.import.seen IS 'records in the feed: the sum of inserted, updated, unchanged, rejected and duplicate';
 COMMENT ON COLUMN quake.import.inserted IS 'events that were new';
 COMMENT ON COLUMN quake.import.updated IS 'events whose contents differed';
-COMMENT ON COLUMN quake.import.unchanged IS 'events left untouched, stale ones included';
-COMMENT ON COLUMN quake.import.rejected IS 'records that could not be taken; see import_reject';
-COMMENT ON COLUMN quake.import.duplicate IS 'records whose code came again later in the same feed; the last one counts';
-COMMENT ON COLUMN quake.import.stale IS 'events left untouched because the row is of a newer snapshot';
+COMMENT ON COLUMN quake.import.unchanged IS 'events left unchanged, stale ones included';
+COMMENT ON COLUMN quake.import.rejected IS 'records that were rejected; see import_reject';
+COMMENT ON COLUMN quake.import.duplicate IS 'records whose code occurred again later in the same feed; the last one is imported';
+COMMENT ON COLUMN quake.import.stale IS 'events left unchanged because their row comes from a newer snapshot';
 COMMENT ON COLUMN quake.import.bytes IS 'bytes of the body after decompression';
 COMMENT ON COLUMN quake.import.started_at IS 'when the import began';
-COMMENT ON COLUMN quake.import.finished_at IS 'when its last merge was done';
+COMMENT ON COLUMN quake.import.finished_at IS 'when its last merge ended';
 COMMENT ON COLUMN quake.import.receive_duration IS 'time spent on receiving, decoding and staging';
 COMMENT ON COLUMN quake.import.merge_duration IS 'time spent on merging';
 COMMENT ON COLUMN quake.import.complete IS 'false while an import that commits in batches has not reached its end';
 COMMENT ON COLUMN quake.import.program IS 'program and version that ran the import';
-COMMENT ON COLUMN quake.import.token IS 'number of the (last) transaction that it changed events in; null: it changed none';
-COMMENT ON COLUMN quake.import.superseded IS 'events that gave way to another row of the same earthquake (quake.superseded_by)';
-COMMENT ON COLUMN quake.import.withdrawn IS 'events that had been missing often enough to be withdrawn (quake.withdrawn_at)';
-COMMENT ON COLUMN quake.import.restored IS 'events that were superseded or withdrawn and came back';
-COMMENT ON COLUMN quake.import.scope IS 'the feed whose events the snapshot should hold (all_day), under whatever address it came; null: it is not known what it should hold';
-COMMENT ON COLUMN quake.import.covers_from IS 'origin time from which on the snapshot should hold every event of its catalogue; null: it is not known what it should hold';
-COMMENT ON COLUMN quake.import.covers_to IS 'origin time up to which it should';
-COMMENT ON COLUMN quake.import.reaches_from IS 'origin time back to which it did hold events of its window';
-COMMENT ON COLUMN quake.import.minimum_magnitude IS 'magnitude that an event must have to be in the snapshot; null: none';
-COMMENT ON COLUMN quake.import.quarantined_at IS 'when the snapshot was set aside instead of being applied; null: it was applied';
-COMMENT ON COLUMN quake.import.quarantine_reason IS 'why: implausible times, mass loss, stale, empty, truncated, damaged';
-COMMENT ON COLUMN quake.import.quarantine_detail IS 'the figures that led to that';
-COMMENT ON COLUMN quake.import.decision IS 'what somebody decided on it later: applied, discarded; null: nothing yet';
-COMMENT ON COLUMN quake.import.decided_at IS 'when that was decided';
-COMMENT ON COLUMN quake.import.applied_import_id IS 'the import that applied it in the end';
+COMMENT ON COLUMN quake.import.token IS 'number of the (last) transaction in which it changed events; null: it changed none';
+COMMENT ON COLUMN quake.import.superseded IS 'events that were superseded by another row of the same earthquake (quake.superseded_by)';
+COMMENT ON COLUMN quake.import.withdrawn IS 'events that were withdrawn, because they had been missing from several snapshots (quake.withdrawn_at)';
+COMMENT ON COLUMN quake.import.restored IS 'events that were superseded or withdrawn and are so no longer';
+COMMENT ON COLUMN quake.import.scope IS 'the feed whose events the snapshot should hold (all_day), whatever its address; null: not known';
+COMMENT ON COLUMN quake.import.covers_from IS 'start of the period, in origin times, of which the snapshot should hold every event of its catalogue; null: not known';
+COMMENT ON COLUMN quake.import.covers_to IS 'end of that period';
+COMMENT ON COLUMN quake.import.reaches_from IS 'origin time from which on the snapshot really held events of that period';
+COMMENT ON COLUMN quake.import.minimum_magnitude IS 'the snapshot holds events of this magnitude or more; null: of any';
+COMMENT ON COLUMN quake.import.quarantined_at IS 'when the snapshot was quarantined instead of being applied; null: it was applied';
+COMMENT ON COLUMN quake.import.quarantine_reason IS 'why it was quarantined: implausible times, mass loss, stale, empty, truncated, damaged';
+COMMENT ON COLUMN quake.import.quarantine_detail IS 'the figures behind the reason';
+COMMENT ON COLUMN quake.import.decision IS 'what a person decided about the quarantined snapshot: applied, discarded; null: nothing yet';
+COMMENT ON COLUMN quake.import.decided_at IS 'when the person decided';
+COMMENT ON COLUMN quake.import.applied_import_id IS 'the import that applied the quarantined snapshot (import.id)';
 CREATE TABLE quake.import_body (
     import_id bigint NOT NULL,
     part integer NOT NULL,
     bytes bytea NOT NULL
 );
 ALTER TABLE ONLY quake.import_body ALTER COLUMN bytes SET STORAGE EXTERNAL;
-COMMENT ON TABLE quake.import_body IS 'bodies of the snapshots that are in quarantine, gzip data in parts';
+COMMENT ON TABLE quake.import_body IS 'bodies of quarantined snapshots, gzip data in parts';
 COMMENT ON COLUMN quake.import_body.import_id IS 'the import (import.id)';
-COMMENT ON COLUMN quake.import_body.part IS 'which part, from 0';
+COMMENT ON COLUMN quake.import_body.part IS 'number of the part, from 0';
 COMMENT ON COLUMN quake.import_body.bytes IS 'the part''s bytes; all parts together are one gzip file';
 ALTER TABLE quake.import ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME quake.import_id_seq
@@ -1338,12 +1340,12 @@ CREATE TABLE quake.import_reject (
     CONSTRAINT import_reject_long_text_length CHECK ((GREATEST(octet_length(reason), octet_length(raw)) <= 65536)),
     CONSTRAINT import_reject_short_text_length CHECK ((octet_length(place) <= 1024))
 );
-COMMENT ON TABLE quake.import_reject IS 'records of a feed that could not be taken';
+COMMENT ON TABLE quake.import_reject IS 'records of a feed that were rejected';
 COMMENT ON COLUMN quake.import_reject.import_id IS 'the import (import.id)';
-COMMENT ON COLUMN quake.import_reject.record IS 'which record of the feed, from 1';
-COMMENT ON COLUMN quake.import_reject.place IS 'where it begins in the input: line or byte offset';
+COMMENT ON COLUMN quake.import_reject.record IS 'number of the record in the feed, from 1';
+COMMENT ON COLUMN quake.import_reject.place IS 'where the record begins in the input: line or byte offset';
 COMMENT ON COLUMN quake.import_reject.reason IS 'why it was rejected';
-COMMENT ON COLUMN quake.import_reject.raw IS 'the record as it came, at most 64 KiB; what is not UTF-8 is replaced';
+COMMENT ON COLUMN quake.import_reject.raw IS 'the record as received, at most 64 KiB; bytes that are not UTF-8 are replaced';
 CREATE TABLE quake.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -1365,11 +1367,11 @@ CREATE TABLE quake.quake_alias (
     CONSTRAINT quake_alias_other CHECK ((id <> code)),
     CONSTRAINT quake_alias_short_text_length CHECK ((GREATEST(octet_length(id), octet_length(code), octet_length(named_by)) <= 1024))
 );
-COMMENT ON TABLE quake.quake_alias IS 'the other ids under which events have been seen (quake.ids); an event''s present code needs no row here';
-COMMENT ON COLUMN quake.quake_alias.id IS 'an id that is, or was, one of the event''s';
-COMMENT ON COLUMN quake.quake_alias.code IS 'present code of the event';
-COMMENT ON COLUMN quake.quake_alias.named_by IS 'the event whose ids named it last, if that one has given way to another itself; null: code';
-COMMENT ON COLUMN quake.quake_alias.as_of IS 'when the snapshot was generated that said so first; null: not known';
+COMMENT ON TABLE quake.quake_alias IS 'the other ids under which feeds have listed events (quake.ids); the present code of an event needs no row here';
+COMMENT ON COLUMN quake.quake_alias.id IS 'an id that is or was one of the event''s';
+COMMENT ON COLUMN quake.quake_alias.code IS 'the present code of the event';
+COMMENT ON COLUMN quake.quake_alias.named_by IS 'the event whose ids last included this one, if that event was superseded since; null: it is the event in code';
+COMMENT ON COLUMN quake.quake_alias.as_of IS 'when the first snapshot that said so was generated; null: not known';
 CREATE TABLE quake.quake_version (
     id bigint NOT NULL,
     transaction_id bigint NOT NULL,
@@ -1411,33 +1413,33 @@ CREATE TABLE quake.quake_version (
     superseded_by text
 );
 COMMENT ON TABLE quake.quake_version IS 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
-COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; grows along each event''s versions and within a transaction';
+COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; increases within an event and within a transaction';
 COMMENT ON COLUMN quake.quake_version.transaction_id IS 'the transaction it belongs to (change_transaction.transaction_id)';
 COMMENT ON COLUMN quake.quake_version.op IS 'insert, update, delete or truncate; a truncate has no event';
 COMMENT ON COLUMN quake.quake_version.changed IS 'names of the columns that an update changed';
-COMMENT ON COLUMN quake.quake_version.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: it collides between networks';
+COMMENT ON COLUMN quake.quake_version.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
 COMMENT ON COLUMN quake.quake_version.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.quake_version.net_code IS 'the network''s own code for the event; not unique';
-COMMENT ON COLUMN quake.quake_version.source IS 'the catalogue the row came from (usgs, emsc, geonet); local where no feed brought it';
-COMMENT ON COLUMN quake.quake_version.type IS 'what kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed, deleted, as the feed spells it';
-COMMENT ON COLUMN quake.quake_version.magnitude IS 'preferred magnitude; negative ones and zero are ordinary; null: not determined';
-COMMENT ON COLUMN quake.quake_version.magnitude_type IS 'method of the magnitude (ml, md, mb, mww, ...), as the feed spells it';
-COMMENT ON COLUMN quake.quake_version.place IS 'where the event was, in words';
+COMMENT ON COLUMN quake.quake_version.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+COMMENT ON COLUMN quake.quake_version.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+COMMENT ON COLUMN quake.quake_version.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.place IS 'description of the place, for people';
 COMMENT ON COLUMN quake.quake_version."time" IS 'origin time';
-COMMENT ON COLUMN quake.quake_version.updated IS 'when the source last touched the event. Not a version: it moves backwards, too';
+COMMENT ON COLUMN quake.quake_version.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
 COMMENT ON COLUMN quake.quake_version.longitude IS 'degrees east, -180 to 180; null together with latitude';
 COMMENT ON COLUMN quake.quake_version.latitude IS 'degrees north, -90 to 90; null together with longitude';
-COMMENT ON COLUMN quake.quake_version.depth IS 'depth of the hypocentre in kilometres, positive down; negative is above sea level';
-COMMENT ON COLUMN quake.quake_version.title IS 'headline for people';
-COMMENT ON COLUMN quake.quake_version.url IS 'page of the event for people';
+COMMENT ON COLUMN quake.quake_version.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
+COMMENT ON COLUMN quake.quake_version.title IS 'headline, for people';
+COMMENT ON COLUMN quake.quake_version.url IS 'the event''s page, for people';
 COMMENT ON COLUMN quake.quake_version.detail IS 'address of the event''s detail feed';
 COMMENT ON COLUMN quake.quake_version.felt IS 'number of felt reports';
 COMMENT ON COLUMN quake.quake_version.cdi IS 'maximum reported intensity, 0 to 12';
 COMMENT ON COLUMN quake.quake_version.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
 COMMENT ON COLUMN quake.quake_version.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
-COMMENT ON COLUMN quake.quake_version.tsunami IS '1 where the event is in an oceanic region and large; says nothing of a wave';
-COMMENT ON COLUMN quake.quake_version.sig IS 'significance, 0 to about 3000; from 600 on an event is in the significant feeds';
+COMMENT ON COLUMN quake.quake_version.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+COMMENT ON COLUMN quake.quake_version.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
 COMMENT ON COLUMN quake.quake_version.nst IS 'number of stations used for the location';
 COMMENT ON COLUMN quake.quake_version.dmin IS 'degrees from the epicentre to the nearest station';
 COMMENT ON COLUMN quake.quake_version.rms IS 'root mean square of the travel time residuals, seconds';
@@ -1445,9 +1447,9 @@ COMMENT ON COLUMN quake.quake_version.gap IS 'largest azimuthal gap between stat
 COMMENT ON COLUMN quake.quake_version.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
 COMMENT ON COLUMN quake.quake_version.sources IS 'networks that contributed, in the same form';
 COMMENT ON COLUMN quake.quake_version.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that last changed the row was generated. An older snapshot does not overwrite it; null: not known, or no snapshot wrote it';
-COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, never overwritten by a feed: somebody has checked the event';
-COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: since when the event is missing from feeds that should hold it; null: live';
+COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
+COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 COMMENT ON COLUMN quake.quake_version.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 ALTER TABLE quake.quake_version ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME quake.quake_version_id_seq
@@ -1477,21 +1479,21 @@ CREATE TABLE quake.refresh_request (
     CONSTRAINT refresh_request_outcome_whole CHECK (((outcome IS NULL) = (done_at IS NULL))),
     CONSTRAINT refresh_request_short_text_length CHECK ((GREATEST(octet_length(feed), octet_length(outcome)) <= 1024))
 );
-COMMENT ON TABLE quake.refresh_request IS 'requests to poll feeds now, a row for each feed asked for; those that are done are kept for a day, the last thousand of them';
-COMMENT ON COLUMN quake.refresh_request.id IS 'number of the request, as request_refresh returned it';
+COMMENT ON TABLE quake.refresh_request IS 'requests to poll feeds now, one row for each requested feed; finished requests are kept for a day, at most the last thousand of them';
+COMMENT ON COLUMN quake.refresh_request.id IS 'number of the request, as returned by request_refresh';
 COMMENT ON COLUMN quake.refresh_request.feed IS 'the feed (feed.name)';
-COMMENT ON COLUMN quake.refresh_request.requested_at IS 'when it was asked for; a poll that began later answers it';
-COMMENT ON COLUMN quake.refresh_request.requested_by IS 'role that asked';
-COMMENT ON COLUMN quake.refresh_request.taken_at IS 'when a worker took notice of it; null: none has';
-COMMENT ON COLUMN quake.refresh_request.done_at IS 'when the poll was done; null: it is still to come';
-COMMENT ON COLUMN quake.refresh_request.outcome IS 'imported, not_modified (nothing new), or, for a poll that failed, bad_data, unavailable or failed';
-COMMENT ON COLUMN quake.refresh_request.import_id IS 'the import that the poll led to (import.id)';
+COMMENT ON COLUMN quake.refresh_request.requested_at IS 'when it was made; a poll that begins later answers it';
+COMMENT ON COLUMN quake.refresh_request.requested_by IS 'role that made the request';
+COMMENT ON COLUMN quake.refresh_request.taken_at IS 'when a worker saw it; null: none has';
+COMMENT ON COLUMN quake.refresh_request.done_at IS 'when the poll that answers it ended; null: it has not';
+COMMENT ON COLUMN quake.refresh_request.outcome IS 'imported, not_modified, or for a failed poll bad_data, unavailable or failed';
+COMMENT ON COLUMN quake.refresh_request.import_id IS 'the import that the poll made (import.id)';
 COMMENT ON COLUMN quake.refresh_request.seen IS 'records in the feed';
 COMMENT ON COLUMN quake.refresh_request.inserted IS 'events that were new';
 COMMENT ON COLUMN quake.refresh_request.updated IS 'events whose contents differed';
-COMMENT ON COLUMN quake.refresh_request.error IS 'what the poll failed of; null: it did not';
-COMMENT ON COLUMN quake.refresh_request.begun_at IS 'when a poll began that will answer it; later requests need another. null: none has';
-COMMENT ON COLUMN quake.refresh_request.every_feed IS 'whether all feeds were asked for at once';
+COMMENT ON COLUMN quake.refresh_request.error IS 'error of the poll; null: it succeeded';
+COMMENT ON COLUMN quake.refresh_request.begun_at IS 'when the poll that will answer it began; later requests need another poll. null: it has not begun';
+COMMENT ON COLUMN quake.refresh_request.every_feed IS 'whether all feeds were requested at once';
 CREATE SEQUENCE quake.refresh_request_id
     START WITH 1
     INCREMENT BY 1
@@ -1512,7 +1514,7 @@ CREATE SEQUENCE quake.transaction_id
     NO MINVALUE
     NO MAXVALUE
     CACHE 1;
-COMMENT ON SEQUENCE quake.transaction_id IS 'numbers transactions at their first change; ties versions to their transaction, says nothing of order';
+COMMENT ON SEQUENCE quake.transaction_id IS 'numbers transactions at their first change; ties versions to their transaction, and has nothing to do with the commit order';
 CREATE TABLE quake.watcher (
     name text NOT NULL,
     token bigint NOT NULL,
@@ -1529,16 +1531,16 @@ CREATE TABLE quake.watcher (
     CONSTRAINT watcher_short_text_length CHECK ((octet_length(holder) <= 1024)),
     CONSTRAINT watcher_token_whole CHECK (((nonce IS NULL) = (token = 0)))
 );
-COMMENT ON TABLE quake.watcher IS 'durable cursors: how far watchers with a name have come; they hold a purge back';
+COMMENT ON TABLE quake.watcher IS 'durable cursors: how far each named watcher has come; they hold a purge back';
 COMMENT ON COLUMN quake.watcher.name IS 'the watcher''s name';
-COMMENT ON COLUMN quake.watcher.token IS 'number of the last transaction of which it has handed something over; 0: none';
-COMMENT ON COLUMN quake.watcher.nonce IS 'that transaction''s nonce; null for 0';
-COMMENT ON COLUMN quake.watcher.changes IS 'how many of that transaction''s changes it has handed over; 0: all of them';
-COMMENT ON COLUMN quake.watcher.holder IS 'the process that moves the cursor: a random word of its own. A process whose word is no longer here has been replaced';
+COMMENT ON COLUMN quake.watcher.token IS 'number of the last transaction whose changes it has delivered, all or some; 0: none';
+COMMENT ON COLUMN quake.watcher.nonce IS 'nonce of that transaction; null for 0';
+COMMENT ON COLUMN quake.watcher.changes IS 'number of changes of that transaction that it has delivered; 0: all of them';
+COMMENT ON COLUMN quake.watcher.holder IS 'random text of the process that moves the cursor. A process that no longer finds its own text here has been replaced';
 COMMENT ON COLUMN quake.watcher.created_at IS 'when the name was first used';
 COMMENT ON COLUMN quake.watcher.moved_at IS 'when the cursor last moved';
-COMMENT ON COLUMN quake.watcher.seen_at IS 'when its process was last heard of';
-COMMENT ON COLUMN quake.watcher.role IS 'the role that moves the cursor; null: whoever moves it next';
+COMMENT ON COLUMN quake.watcher.seen_at IS 'when its process last reported';
+COMMENT ON COLUMN quake.watcher.role IS 'the role that moves the cursor; null: the next role that moves it';
 CREATE VIEW quake.watcher_lag AS
  SELECT w.name,
         CASE
@@ -1573,17 +1575,17 @@ CREATE VIEW quake.watcher_lag AS
                     ELSE w_1.token
                 END AS needs
            FROM quake.watcher w_1) w;
-COMMENT ON VIEW quake.watcher_lag IS 'the durable cursors and how far behind they are';
+COMMENT ON VIEW quake.watcher_lag IS 'the durable cursors, and how far they lag behind';
 COMMENT ON COLUMN quake.watcher_lag.name IS 'the watcher''s name';
-COMMENT ON COLUMN quake.watcher_lag.token IS 'the token it has come to';
-COMMENT ON COLUMN quake.watcher_lag.changes IS 'how many of that transaction''s changes it has handed over; 0: all of them';
+COMMENT ON COLUMN quake.watcher_lag.token IS 'token of the last transaction whose changes it has delivered, all or some';
+COMMENT ON COLUMN quake.watcher_lag.changes IS 'number of changes of that transaction that it has delivered; 0: all of them';
 COMMENT ON COLUMN quake.watcher_lag.created_at IS 'when the name was first used';
 COMMENT ON COLUMN quake.watcher_lag.moved_at IS 'when the cursor last moved';
-COMMENT ON COLUMN quake.watcher_lag.seen_at IS 'when its process was last heard of';
-COMMENT ON COLUMN quake.watcher_lag.transactions_behind IS 'transactions that it has not handed over, or not whole';
-COMMENT ON COLUMN quake.watcher_lag.time_behind IS 'how long the oldest of them has been waiting';
+COMMENT ON COLUMN quake.watcher_lag.seen_at IS 'when its process last reported';
+COMMENT ON COLUMN quake.watcher_lag.transactions_behind IS 'transactions that it has not delivered, or not completely';
+COMMENT ON COLUMN quake.watcher_lag.time_behind IS 'how long ago the oldest of them committed';
 COMMENT ON COLUMN quake.watcher_lag.needs IS 'number of the token after which it needs the history';
-COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that has been purged: it cannot go on from there';
+COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that part of the history has been purged: the watcher cannot continue';
 ALTER TABLE ONLY quake.absence
     ADD CONSTRAINT absence_pkey PRIMARY KEY (code, feed);
 ALTER TABLE ONLY quake.backfill_file

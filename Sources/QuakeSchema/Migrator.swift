@@ -142,7 +142,11 @@ public struct Migrator {
         "the schema of \(connection.label) is at version \(ledger), this program needs \(expected)",
         hint: "Run \"quake-admin migrate\" on it.")
     }
-    if ledger > expected { throw newer(ledger, than: expected) }
+    if ledger > expected {
+      // Throws the reason if the database is not newer, but was made by a program of another line.
+      _ = try Migrator(connection: connection, program: "").status()
+      throw newer(ledger, than: expected)
+    }
   }
 
   private static func readVersions(_ connection: Connection) throws -> Int? {
@@ -195,6 +199,24 @@ public struct Migrator {
 
   /// Refuses a ledger that the program's migrations contradict.
   private func check(_ ledger: [LedgerRow]) throws {
+    // First, because a database of another line may have more migrations than this program, and is not
+    // newer for that.
+    for row in ledger {
+      guard let migration = migrations.first(where: { $0.version == row.version }) else { continue }
+      guard row.name == migration.name else {
+        throw StoreError(
+          .schema,
+          """
+          applied migration \(row.version) "\(row.name)" is missing from this program, which \
+          has "\(migration.name)"
+          """,
+          hint: """
+            The database was made by a program of another line, such as a development version \
+            before 0.1.0, the first release. Use that program, or load the events into a new \
+            database.
+            """)
+      }
+    }
     if let last = ledger.last, max(last.version, ledger.count) > migrations.count {
       throw Self.newer(max(last.version, ledger.count), than: migrations.count)
     }
@@ -216,15 +238,6 @@ public struct Migrator {
             """)
       }
       let migration = migrations[index]
-      guard row.name == migration.name else {
-        throw StoreError(
-          .schema,
-          """
-          applied migration \(row.version) "\(row.name)" is missing from this program, which \
-          has "\(migration.name)"
-          """,
-          hint: "The database was migrated by a program of another line. Use that one.")
-      }
       guard hashes.text(index, 0) == row.sha256 else {
         throw StoreError(
           .schema, "migration \(migration.label) was modified after it was applied",

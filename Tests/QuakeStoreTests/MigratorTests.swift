@@ -158,6 +158,26 @@ struct MigratorTests {
         == "applied migration 1 \"a\" is missing from this program, which has \"b\"")
   }
 
+  @Test("of another line are refused as such, however many the database has")
+  func otherLine() throws {
+    let names = ["quake", "history", "retention", "queries", "judging", "workers", "backfill"]
+    #expect(try names.count > Folder.migrations().count)
+    _ = try migrate(
+      names.enumerated().map { index, name in
+        try migration("000\(index + 1)_\(name).sql", "create table public.\(name) ();")
+      })
+    for body in [
+      { _ = try Migrator(connection: connection, program: "tests 1").migrate() },
+      { try Migrator.checkSchema(of: connection) },
+    ] {
+      let error = try refusal(body)
+      #expect(
+        error.message
+          == "applied migration 1 \"quake\" is missing from this program, which has \"events\"")
+      #expect(error.hint?.contains("before 0.1.0, the first release") == true)
+    }
+  }
+
   @Test("that the database has more of are refused")
   func newer() throws {
     let first = try migration("0001_a.sql", "create table public.a ();")
@@ -223,6 +243,29 @@ struct MigratorTests {
     #expect(
       try refusal { try Migrator.checkSchema(of: connection) }.message
         .hasPrefix("the database is newer than this program"))
+  }
+
+  /// A release adds the lines of its new migrations to `migrations/RELEASED`.
+  @Test("that were released are never edited, renamed or removed")
+  func released() throws {
+    let files = try Folder.migrations()
+    let lines = String(decoding: try Folder.read("RELEASED"), as: UTF8.self)
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(lines.count >= 5)
+    for (index, line) in lines.enumerated() {
+      let words = line.split(separator: " ")
+      try #require(words.count == 2, "not \"SHA-256  file\": \(line)")
+      if index < files.count, files[index].name == words[1],
+        try sha256(files[index].bytes) == words[0]
+      {
+        continue
+      }
+      Issue.record(
+        """
+        migrations/\(words[1]) is not as it was released. Databases have applied it: restore the \
+        file, and put the change into a new migration with the next free number.
+        """)
+    }
   }
 
   @Test("in the binaries are those of the folder, byte for byte")

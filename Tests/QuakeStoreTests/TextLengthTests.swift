@@ -77,51 +77,6 @@ struct TextLengthTests {
         == ["200|2000"])
   }
 
-  @Test("to which the migration cuts what is longer already")
-  func migration() throws {
-    let old = try TestDatabase(migrated: false)
-    let connection = try old.connect()
-    let files = try Folder.migrations()
-    let before = try files.prefix(8).map { try Migration(file: $0.name, contents: $0.bytes) }
-    _ = try Migrator(connection: connection, migrations: before, program: "tests").migrate()
-    try connection.run(
-      "select set_config('quake.context', repeat('x', 5000), false)",
-      """
-      insert into quake.quake (code, time, place, net, ids)
-      values ('a', now(), repeat('é', 100000), repeat('n', 5000), 'short'), ('b', now(), 'b', 'b', 'b')
-      """,
-      "update quake.quake set felt = 1 where code = 'a'",
-      """
-      insert into quake.import (source, feed, format, started_at, program, etag)
-      values (repeat('s', 100000), 'f', 'x', now(), 'p', repeat('e', 2000))
-      """,
-      "insert into quake.feed (name, url, error) values ('f', 'u', repeat('e', 100000))")
-    let token = try connection.latestToken()
-    _ = try Migrator(connection: connection, program: "tests").migrate()
-    #expect(
-      try connection.table(
-        "select length(place), length(net), ids from quake.quake order by code")
-        == ["16384|256|short", "1|1|b"])
-    #expect(
-      try connection.table(
-        """
-        select distinct length(place), length(net) from quake.quake_version where code = 'a'
-        """) == ["16384|256"])
-    // It is a change like any other, and the history still gives the table.
-    #expect(
-      try connection.table(
-        "select op, code, changed, author from quake.changes_since('\(token)')")
-        == ["update|a|{net,place}|quake-admin migrate"])
-    #expect(try connection.historyFaults() == [])
-    #expect(
-      try connection.table("select max(length(context)) from quake.change_transaction")
-        == ["2000"])
-    #expect(
-      try connection.table("select length(source), length(etag) from quake.import")
-        == ["16384|256"])
-    #expect(try connection.ask("select length(error) from quake.feed") == "16384")
-  }
-
   /// The longest texts that the schema allows, in two versions of each event.
   private func storeLongTexts(_ events: Int) throws {
     let sets = Self.longColumns.map { "\($0) = repeat('\u{01}', \(Self.long))" }

@@ -100,11 +100,11 @@ import Testing
       try #require(outcome.status == 0, "\(outcome.errors)")
       return outcome
     }
-    #expect(try migrate("--dry-run").lines.first == "would apply migration 1 (quake)")
+    #expect(try migrate("--dry-run").lines.first == "would apply migration 1 (events)")
     let pending = try migrate("--status").lines
     #expect(pending.count >= 3 && pending.dropFirst().allSatisfy { $0.contains("pending") })
     #expect(try database.value("select to_regclass('quake.quake') is null") == "t")
-    #expect(try migrate().lines.first == "applied migration 1 (quake)")
+    #expect(try migrate().lines.first == "applied migration 1 (events)")
     #expect(try migrate().output == "the schema is up to date\n")
     #expect(try migrate("--dry-run").output == "the schema is up to date\n")
     let applied = try migrate("--status").lines

@@ -138,7 +138,7 @@ import Testing
     #expect(try empty.value("select count(*) from pg_namespace where nspname = 'quake'") == "0")
     let taken = try Tools.run("quake-ingest", arguments)
     #expect(taken.status == 0, "\(taken.errors)")
-    #expect(taken.errors.contains("applied migration 1 (quake)"))
+    #expect(taken.errors.contains("applied migration 1 (events)"))
     #expect(try empty.count("quake.quake") == 3)
   }
 

@@ -172,8 +172,8 @@ import Testing
   @Test func aSchemaThatDoesNotFitIsStatus78() throws {
     let empty = try TestDatabase(migrated: false)
     let missing = try Tools.run("quake-admin", ["status"] + empty.option)
-    #expect(missing.status == 78 && missing.output.contains("version 0, lacks 1 (quake), 2 ("))
-    #expect(missing.errors.contains("lacks migrations: 1 (quake)"))
+    #expect(missing.status == 78 && missing.output.contains("version 0, lacks 1 (events), 2 ("))
+    #expect(missing.errors.contains("lacks migrations: 1 (events)"))
     #expect(try empty.value("select to_regnamespace('quake') is null") == "t")
 
     let newest = try database.count("quake.migration")
