@@ -51,7 +51,8 @@ test: build ## run all tests
 	$(test-suites)
 
 .PHONY: lint
-lint: ## check the style of the sources
+lint: ## check the style of the sources and the English of the documents
+	deploy/check-english.pl
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
 .PHONY: format

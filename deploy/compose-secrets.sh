@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the secrets that docker-compose.yml uses: a random password for the superuser and for each role
-# that a service connects as, each alone in a file and as a line of a libpq password file. What is there
-# already is left alone, so that this can be repeated after an upgrade.
+# that a service connects as, each alone in a file and as a line of a libpq password file. It keeps existing
+# files, so that it can be repeated after an upgrade.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,8 +38,8 @@ secret() {
 secret superuser quake
 secret writer quake_writer
 secret watcher quake_watcher
-# The server's image may read this one as root or as its own user; the folder keeps others on the host
-# out.
+# The server's image reads this one as root or as its own user; the folder's mode excludes other users of the
+# host.
 chmod 0644 "$folder/postgres_password"
 
 if [[ ${#made[@]} -eq 0 ]]; then

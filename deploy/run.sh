@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The main job in one terminal: a worker that polls a feed (messages on standard error) and a watcher
-# that prints each change (standard output). Ctrl-C or SIGTERM end both; the embedded server, if that
-# is the database, goes on until "quake-admin server stop".
+# A worker that polls a feed (messages on standard error) and a watcher that prints each change (standard
+# output) in one terminal. Ctrl-C or SIGTERM end both; the embedded server, if that is the database, keeps
+# running until "quake-admin server stop".
 set -euo pipefail
 
 bin=$1 feed=$2
-# Both need the database to be there; the worker brings the schema.
+# Both need a database with the schema.
 "$bin/quake-admin" migrate --quiet >&2
 
 "$bin/quake-watch" & watcher=$!
@@ -14,10 +14,10 @@ bin=$1 feed=$2
 stop() { kill -TERM "$worker" "$watcher" 2>/dev/null || true; }
 trap stop INT TERM
 
-# Whichever ends first ends the other; the status is its own.
+# The first one to end ends the other and decides the status.
 status=0
 wait -n "$worker" "$watcher" || status=$?
-# A signal ends "wait" early: then both were told to stop, and that is what was asked for.
+# A signal ends "wait" early: both were told to stop, so this is a normal end.
 (( status > 128 )) && status=0
 stop
 wait || true

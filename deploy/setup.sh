@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the machine lacks to build and run Quake: Debian's packages, by root or sudo.
-# Otherwise prints the command that would, and fails.
+# Installs the missing Debian packages that Quake needs, as root or with sudo. Otherwise prints the command
+# that does, and fails.
 set -euo pipefail
 
 packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev libinih-dev zlib1g-dev
@@ -39,7 +39,7 @@ if [[ $(id -u) -ne 0 ]]; then
   fi
 fi
 echo "installing ${missing[*]}" >&2
-# A server that Debian starts by itself is not needed: Quake starts its own.
+# Keep Debian from starting a server: Quake starts its own.
 "${root[@]}" mkdir -p /etc/postgresql-common
 if [[ ! -e /etc/postgresql-common/createcluster.conf ]]; then
   trap '"${root[@]}" rm -f /etc/postgresql-common/createcluster.conf' EXIT

@@ -5,18 +5,18 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@Suite("The library's example in README.md")
-struct ReadmeExampleTests {
+@Suite("The example in docs/library.md")
+struct LibraryExampleTests {
   private struct Enough: Error {}
 
   @Test("is the one that is compiled here")
   func text() throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let example = try String(
-      contentsOf: folder.appendingPathComponent("ReadmeExample.swift"), encoding: .utf8)
-    let readme = try String(
-      contentsOf: folder.appendingPathComponent("../../README.md"), encoding: .utf8)
-    #expect(readme.contains("```swift\n\(example)```\n"))
+      contentsOf: folder.appendingPathComponent("LibraryExample.swift"), encoding: .utf8)
+    let document = try String(
+      contentsOf: folder.appendingPathComponent("../../docs/library.md"), encoding: .utf8)
+    #expect(document.contains("```swift\n\(example)```\n"))
   }
 
   @Test("does what it says")
