@@ -67,7 +67,7 @@ public final class QuakeDatabase: Sendable {
   public func changes(
     after token: ChangeToken? = nil, filter: QuakeFilter = QuakeFilter()
   ) -> QuakeChanges {
-    changes(from: token.map { .after(HistoryPlace(token: $0)) } ?? .now, filter: filter)
+    changes(from: token.map { .after(HistoryCursor(token: $0)) } ?? .now, filter: filter)
   }
 
   /// The changes after a place in the history, as they are committed, without an end.
@@ -77,7 +77,7 @@ public final class QuakeDatabase: Sendable {
   ///     (`ChangeBatch.place`).
   ///   - filter: Which changes to hand over.
   public func changes(
-    after place: HistoryPlace, filter: QuakeFilter = QuakeFilter()
+    after place: HistoryCursor, filter: QuakeFilter = QuakeFilter()
   ) -> QuakeChanges {
     changes(from: .after(place), filter: filter)
   }
@@ -97,7 +97,7 @@ public final class QuakeDatabase: Sendable {
   }
 
   /// What a request asks of the history.
-  public func history(_ request: HistoryRequest) -> QuakeHistory {
+  public func history(_ request: HistoryQuery) -> QuakeHistory {
     QuakeHistory(request, of: self) { [settings] wake in
       try HistorySource(request, of: settings, wake: wake)
     }
@@ -113,7 +113,7 @@ public final class QuakeDatabase: Sendable {
     _ question: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
     var iterator = PullIterator<Answer> { [settings] wake in
-      OneAnswer(settings, wake: wake, question)
+      OneShotQuery(settings, wake: wake, question)
     }
     guard let answer = try await iterator.next() else { throw CancellationError() }
     return answer

@@ -70,10 +70,10 @@ enum HistoryCommand {
     return .ok
   }
 
-  private static func request(_ arguments: ParsedArguments) throws -> HistoryRequest {
+  private static func request(_ arguments: ParsedArguments) throws -> HistoryQuery {
     try arguments.requireAtMostOne(of: "after", "since", "transaction")
     try arguments.requireAtMostOne(of: "up-to", "until", "transaction")
-    var request = HistoryRequest()
+    var request = HistoryQuery()
     request.after =
       try arguments.string("after").map(arguments.place)
       ?? arguments.time("since").map { .time($0) }
@@ -88,16 +88,16 @@ enum HistoryCommand {
   }
 
   private static func printChanges(
-    _ request: HistoryRequest, _ connection: Connection, _ lines: Lines
+    _ request: HistoryQuery, _ connection: Connection, _ lines: Lines
   ) throws {
-    var reader = try HistoryRequestReader(request, over: connection)
+    var reader = try HistoryQueryReader(request, over: connection)
     while try !reader.readPage({ change in
       try lines.write(text: lines.text.line(change)) { try $0.change(change, drain: $1) }
     }), !Signals.stopRequested {}
   }
 
   private static func printTransactions(
-    _ request: HistoryRequest, _ connection: Connection, _ lines: Lines
+    _ request: HistoryQuery, _ connection: Connection, _ lines: Lines
   ) throws {
     var reader = try HistoryTransactionReader(request, over: connection)
     var isWithin = false

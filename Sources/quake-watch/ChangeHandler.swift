@@ -15,7 +15,7 @@ protocol ChangeHandler {
   /// - Parameter place: How far the history has been read.
   /// - Returns: How far it has been handed over: to `place`, or to before a transaction that is not
   ///   whole yet; nil when that is no further than at the last flush.
-  func flush(at place: HistoryPlace) throws -> HistoryPlace?
+  func flush(at place: HistoryCursor) throws -> HistoryCursor?
   /// The transaction that is being handed over and counts only when it is whole.
   var openTransaction: ChangeToken? { get }
 }
@@ -23,13 +23,13 @@ protocol ChangeHandler {
 /// Handing over has ended before all was handed over.
 struct HandOverStopped: Error {
   /// Everything up to here has been handed over; nil: no more than at the last flush.
-  var place: HistoryPlace?
+  var place: HistoryCursor?
   /// What failed; nil when the watch was asked to end.
   var failure: CommandFailure?
   /// Why the place could not be kept, if it could not.
   var placeError: (any Error)?
 
-  init(place: HistoryPlace?, failure: CommandFailure? = nil) {
+  init(place: HistoryCursor?, failure: CommandFailure? = nil) {
     self.place = place
     self.failure = failure
   }

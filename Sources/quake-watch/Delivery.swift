@@ -31,12 +31,12 @@ final class Delivery {
   }
 
   private let settings: Settings
-  private let bookmark: Bookmark
+  private let bookmark: CursorStore
   private let handler: any ChangeHandler
 
   private var reader: HistoryReader?
   /// The place that was last asked for.
-  private var wanted = HistoryPlace(token: .beginning)
+  private var wanted = HistoryCursor(token: .beginning)
   private var handled: Int64 = 0
   private var hasReset = false
   /// Whether a snapshot has begun and not come to its end.
@@ -44,7 +44,7 @@ final class Delivery {
   private var heartbeat: PeriodicTimer?
   private var lifeSign = PeriodicTimer(.seconds(30))
 
-  init(settings: Settings, bookmark: Bookmark, handler: any ChangeHandler) {
+  init(settings: Settings, bookmark: CursorStore, handler: any ChangeHandler) {
     self.settings = settings
     self.bookmark = bookmark
     self.handler = handler
@@ -53,7 +53,7 @@ final class Delivery {
 
   /// How far it has come; nil before it has begun, or while the snapshot that it begins with is under
   /// way.
-  var place: HistoryPlace? { reader?.place }
+  var place: HistoryCursor? { reader?.place }
 
   /// Whether anything has been handed over, or could have been.
   var hasBegun: Bool { reader != nil || isSnapshotCut }
@@ -86,7 +86,7 @@ final class Delivery {
   }
 
   /// An end that is not of this history would never come. No snapshot could help there.
-  private func checkEnd(from place: HistoryPlace?, over connection: Connection) throws {
+  private func checkEnd(from place: HistoryCursor?, over connection: Connection) throws {
     guard let upTo = settings.upTo, !(place.map(isEnd) ?? false) else { return }
     do {
       _ = try HistoryBound.token(upTo).resolve(over: connection)
@@ -98,7 +98,7 @@ final class Delivery {
   }
 
   private func begin(after token: ChangeToken, _ connection: Connection) throws {
-    wanted = HistoryPlace(token: token)
+    wanted = HistoryCursor(token: token)
     reader = try HistoryReader(connection: connection, after: token)
     try bookmark.begin(at: wanted, over: connection)
   }
@@ -153,7 +153,7 @@ final class Delivery {
       try handler.handle(snapshot: record, token: token, position: position)
       position += 1
     }
-    _ = try handler.flush(at: HistoryPlace(token: token))
+    _ = try handler.flush(at: HistoryCursor(token: token))
     isSnapshotCut = false
     return token
   }
@@ -215,7 +215,7 @@ final class Delivery {
   private var isEndReached: Bool { reader.map { isEnd($0.place) } ?? false }
 
   /// Whether the transaction to end with has been handed over whole.
-  private func isEnd(_ place: HistoryPlace) -> Bool {
+  private func isEnd(_ place: HistoryCursor) -> Bool {
     guard let upTo = settings.upTo else { return false }
     return place.token.number > upTo.number || place.token == upTo && place.changes == 0
   }
@@ -224,7 +224,7 @@ final class Delivery {
 
   /// The place is kept only when what lies before it has left this process.
   private func handOver(
-    _ reader: HistoryReader, since before: HistoryPlace, over connection: Connection
+    _ reader: HistoryReader, since before: HistoryCursor, over connection: Connection
   ) throws {
     if reader.place.changes == 0, heartbeat?.fireIfDue() == true {
       try handler.handle(heartbeat: reader.place.token, at: .now())

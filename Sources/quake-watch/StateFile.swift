@@ -17,7 +17,7 @@ struct StateFile {
   }
 
   /// The place in the file; nil if there is no file.
-  func load() throws -> HistoryPlace? {
+  func load() throws -> HistoryCursor? {
     let bytes: [UInt8]?
     do throws(AtomicFile.ReadingError) {
       bytes = try AtomicFile(path).read(atMost: 256)
@@ -26,7 +26,7 @@ struct StateFile {
     }
     guard let bytes else { return nil }
     let text = String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
-    guard let place = HistoryPlace(text) else {
+    guard let place = HistoryCursor(text) else {
       throw StoreError(
         .token(.malformed), "state file \"\(path)\" does not hold a token",
         hint: "If it is the right file, remove it and begin again, with --snapshot or --after.")
@@ -36,7 +36,7 @@ struct StateFile {
 
   /// Puts the place into the file. Should a power failure bring the older place back, some changes come
   /// twice, which is allowed after a crash.
-  func save(_ place: HistoryPlace) throws {
+  func save(_ place: HistoryCursor) throws {
     do throws(AtomicFile.SystemError) {
       try AtomicFile(path).write(Array("\(place)\n".utf8))
     } catch {

@@ -123,7 +123,7 @@ struct WatchCommand {
     return try arguments.token("after").map { .after($0) } ?? .now
   }
 
-  private static func bookmark(_ arguments: ParsedArguments) throws -> Bookmark {
+  private static func bookmark(_ arguments: ParsedArguments) throws -> CursorStore {
     if let path = arguments.string("state") { return .file(StateFile(path)) }
     guard let name = arguments.string("name") else { return .none }
     guard (1...200).contains(name.unicodeScalars.count) else {

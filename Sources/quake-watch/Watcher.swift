@@ -21,7 +21,7 @@ final class Watcher {
   private var connection: Connection?
   private var listener: ChangeListener?
   private var answerTimeout = shortestAnswerTimeout
-  private var knownSession = SessionKind.own
+  private var knownSession = SessionKind.direct
   private var hasSaidLate = false
   /// Why the listener polls although it could listen, as far as that has been said.
   private var silence: ChangeListener.Silence?
@@ -149,7 +149,7 @@ final class Watcher {
       answerTimeout = Self.shortestAnswerTimeout
       connection.answerTimeout = answerTimeout
       // Where nothing rings there is nothing to give up.
-      let isCrowded = session == .own && delivery.isServerCrowded
+      let isCrowded = session == .direct && delivery.isServerCrowded
       if isCrowded {
         try listener?.pause()
       } else if try listenAgain() {
@@ -211,11 +211,11 @@ final class Watcher {
     guard session != knownSession else { return }
     let pause = ChangeListener.pollInterval.text
     switch session {
-    case .own: diagnostics.note("the server rings for changes again")
+    case .direct: diagnostics.note("the server rings for changes again")
     case .standby:
       diagnostics.warning(
         "a hot standby cannot ring for changes (LISTEN): asking for them every \(pause)")
-    case .lent:
+    case .pooled:
       diagnostics.warning(
         """
         behind a pooler that lends sessions for a transaction the server cannot ring for changes \

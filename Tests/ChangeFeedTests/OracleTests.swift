@@ -19,7 +19,7 @@ import Testing
     var oracle = ChangeOracle(HandMadeFeed.history)
     oracle.takeContents(of: record(Self.lines).lines)
     return try oracle.judge(
-      record(lines).lines, of: "feed", after: #require(HistoryPlace(place)), filter: filter,
+      record(lines).lines, of: "feed", after: #require(HistoryCursor(place)), filter: filter,
       isWhole: isWhole
     ).violations.kinds
   }
@@ -181,7 +181,7 @@ import Testing
   ) throws -> Set<Violation.Kind> {
     let all = try runs.enumerated().map { number, run in
       FeedRun(
-        place: try run.place.map { try #require(HistoryPlace($0)) },
+        place: try run.place.map { try #require(HistoryCursor($0)) },
         recorder: record(Array(run.lines)), wasKilled: number < runs.count - 1)
     }
     return RunsVerdict.judge(

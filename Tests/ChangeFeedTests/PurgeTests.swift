@@ -39,7 +39,7 @@ import Testing
         let feed = try FeedProcess(
           database.conninfo, ["--no-follow", "--after", tokens[index]])
         #expect(try feed.end().status == 0)
-        let place = try #require(HistoryPlace(tokens[index]))
+        let place = try #require(HistoryCursor(tokens[index]))
         let verdict = oracle.judge(feed.recorder.lines, of: tokens[index], after: place)
         #expect(verdict.violations.isEmpty, "\(verdict.violations)")
       }
@@ -149,7 +149,7 @@ import Testing
     let token = lines[reset]
     #expect(lines[reset..<end].allSatisfy { $0.token == token.token && $0.nonce == token.nonce })
     let place = try #require(token.changeToken)
-    let after = oracle.judge(Array(lines[end...]), of: "after", after: HistoryPlace(token: place))
+    let after = oracle.judge(Array(lines[end...]), of: "after", after: HistoryCursor(token: place))
     #expect(after.violations.isEmpty, "\(after.violations)")
     #expect(recorder.valueFaults.isEmpty, "\(recorder.valueFaults)")
     #expect(recorder.events == reference.events)

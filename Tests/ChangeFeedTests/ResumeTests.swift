@@ -20,7 +20,7 @@ import Testing
       "select token || '.' || nonce from quake.change_transaction order by token")
     #expect(tokens.count > 10)
     for token in ["0"] + tokens {
-      let place = try #require(HistoryPlace(token))
+      let place = try #require(HistoryCursor(token))
       let feed = try FeedProcess(database.conninfo, ["--no-follow", "--after", token])
       #expect(try feed.end().ending == .exited(0))
       let verdict = oracle.judge(feed.recorder.lines, of: token, after: place)
@@ -34,7 +34,7 @@ import Testing
       let feed = try FeedProcess(database.conninfo, ["--no-follow", "--state", file])
       #expect(try feed.end().ending == .exited(0))
       let verdict = oracle.judge(
-        feed.recorder.lines, of: place, after: try #require(HistoryPlace(place)))
+        feed.recorder.lines, of: place, after: try #require(HistoryCursor(place)))
       #expect(verdict.violations.isEmpty, "\(verdict.violations)")
     }
   }

@@ -25,7 +25,7 @@ import Testing
     let outcome = try feed.end()
     guard outcome.status == 0 else { return "\(outcome.status): \(outcome.errors)" }
     let connection = try Connection(ConnectionSettings(conninfo, applicationName: "tests"))
-    let place = try #require(HistoryPlace(token))
+    let place = try #require(HistoryCursor(token))
     let verdict = ChangeOracle(try KnownHistory(over: connection))
       .judge(feed.recorder.lines, of: token, after: place)
     return verdict.violations.isEmpty ? "right" : verdict.violations.description

@@ -14,15 +14,15 @@ struct AheadTests {
 
   @Test("has its answer kept, whatever runs in between, until another one is sent")
   func tickets() throws {
-    let first = try connection.sendAhead("select 1")
+    let first = try connection.prefetch("select 1")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
     let answer = try connection.takeAhead(first)
     #expect(answer?.integer(0, 0) == 1)
     let again = try connection.takeAhead(first)
     #expect(again?.integer(0, 0) == nil, "it is taken")
 
-    let second = try connection.sendAhead("select 2")
-    let third = try connection.sendAhead("select 3")
+    let second = try connection.prefetch("select 2")
+    let third = try connection.prefetch("select 3")
     let lost = try connection.takeAhead(second)
     #expect(lost?.integer(0, 0) == nil, "another one was sent since")
     let last = try connection.takeAhead(third)
@@ -31,7 +31,7 @@ struct AheadTests {
 
   @Test("that fails says so to who takes it, and to nobody else")
   func failure() throws {
-    let ticket = try connection.sendAhead("select 1 / 0")
+    let ticket = try connection.prefetch("select 1 / 0")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
     let error = try #require(throws: PostgresError.self) {
       _ = try connection.takeAhead(ticket)

@@ -66,8 +66,8 @@ struct ChangesTests {
       #expect(labels == expected.suffix(rest), "after change \(index)")
     }
     // A whole transaction's place is its token.
-    #expect(all[2].place == HistoryPlace(token: all[2].transaction.token))
-    #expect(all[1].place == HistoryPlace(token: all[1].transaction.token, changes: 2))
+    #expect(all[2].place == HistoryCursor(token: all[2].transaction.token))
+    #expect(all[1].place == HistoryCursor(token: all[1].transaction.token, changes: 2))
   }
 
   @Test("without a token begins with what comes after the first demand")
@@ -103,7 +103,7 @@ struct ChangesTests {
     let batches = database.live.changes(after: .beginning, filter: Self.magnitude(7)).batches
     let first = try #require(try await batches.first(1) { $0 }.first)
     #expect(first.changes.map(\.code) == ["large1", "large2"])
-    #expect(first.place == HistoryPlace(token: token))
+    #expect(first.place == HistoryCursor(token: token))
     let unfiltered = try await database.live.changes(after: .beginning).batches.first(2) { $0 }
     #expect(unfiltered.map(\.changes.count) == [500, 212])
     #expect(unfiltered[0].place.changes == 500)

@@ -21,7 +21,7 @@ struct HistoryTests {
   @Test("is answered with changes, in either order, up to its limit")
   func changes() async throws {
     let places = try connection.places()
-    var request = HistoryRequest()
+    var request = HistoryQuery()
     let all = database.live.history(request).changes
     #expect(try await Self.all(all) { $0.label } == places)
     // What is committed later is not part of an answer, and the end is an end.
@@ -34,7 +34,7 @@ struct HistoryTests {
 
   @Test("is answered with transactions, codes, or a number")
   func others() async throws {
-    var request = HistoryRequest()
+    var request = HistoryQuery()
     let sizes = try await Self.all(database.live.history(request).transactions) {
       $0.changes.count
     }
@@ -52,7 +52,7 @@ struct HistoryTests {
 
   @Test("that the history does not reach is answered with the reason")
   func beyond() async throws {
-    var request = HistoryRequest()
+    var request = HistoryQuery()
     request.after = .token(try #require(ChangeToken(number: 99, nonce: "00000000")))
     let history = database.live.history(request)
     for attempt in [
@@ -70,7 +70,7 @@ struct HistoryTests {
     try await OwnThread.run {
       let connection = try database.test.connect()
       do {
-        var iterator = database.live.history(HistoryRequest()).changes.makeAsyncIterator()
+        var iterator = database.live.history(HistoryQuery()).changes.makeAsyncIterator()
         #expect(try await iterator.next()?.code == "a1")
         #expect(try connection.eventually(LiveDatabase.idle(after: "")))
         #expect(try await iterator.next()?.code == "a2")

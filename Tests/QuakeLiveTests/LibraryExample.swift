@@ -4,7 +4,7 @@ import QuakeModel
 /// Handles each strong event's changes, from a place on; keep `change.place` with what you made of
 /// the change, and you can go on from there another time.
 func follow(
-  _ database: QuakeDatabase, after place: HistoryPlace, handle: (Change) async throws -> Void
+  _ database: QuakeDatabase, after place: HistoryCursor, handle: (Change) async throws -> Void
 ) async throws {
   var filter = QuakeFilter()
   filter.minimumMagnitude = 6

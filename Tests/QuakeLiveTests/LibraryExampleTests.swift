@@ -27,7 +27,7 @@ struct LibraryExampleTests {
     try connection.insertQuakes("large", magnitude: 7)
     var codes: [String?] = []
     await #expect(throws: Enough.self) {
-      try await follow(database.live, after: HistoryPlace(token: .beginning)) { change in
+      try await follow(database.live, after: HistoryCursor(token: .beginning)) { change in
         codes.append(change.code)
         throw Enough()
       }

@@ -16,7 +16,7 @@ struct RoleBehaviourTests {
     try database.connection.run("grant \(database.names.name(.watcher)) to \(other)")
     let mine = try database.connect(as: .watcher)
     let theirs = try database.connect(as: other)
-    let place = HistoryPlace(token: .beginning, changes: 0)
+    let place = HistoryCursor(token: .beginning, changes: 0)
     for (name, connection) in [("mine", mine), ("theirs", theirs)] {
       let cursor = DurableCursor(name: name)
       #expect(try cursor.take(over: connection) == nil)

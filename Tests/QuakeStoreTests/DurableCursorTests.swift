@@ -21,10 +21,10 @@ struct DurableCursorTests {
     let token = try connection.latestToken()
     let cursor = DurableCursor(name: "it's \"one\"")
     #expect(try cursor.take(over: connection) == nil)
-    try cursor.begin(at: HistoryPlace(token: token), over: connection)
+    try cursor.begin(at: HistoryCursor(token: token), over: connection)
     for place in [
-      HistoryPlace(token: .beginning), HistoryPlace(token: token),
-      HistoryPlace(token: token, changes: 3),
+      HistoryCursor(token: .beginning), HistoryCursor(token: token),
+      HistoryCursor(token: token, changes: 3),
     ] {
       try cursor.move(to: place, over: connection)
       #expect(try cursor.take(over: connection) == place)
@@ -37,11 +37,11 @@ struct DurableCursorTests {
   @Test("is moved by the last that took it, and by nobody else")
   func fencing() throws {
     let first = DurableCursor(name: "c")
-    try first.begin(at: HistoryPlace(token: .beginning), over: connection)
+    try first.begin(at: HistoryCursor(token: .beginning), over: connection)
     try connection.insertQuakes("a", "b")
-    let place = HistoryPlace(token: try connection.latestToken())
+    let place = HistoryCursor(token: try connection.latestToken())
     let second = DurableCursor(name: "c")
-    #expect(try second.take(over: connection) == HistoryPlace(token: .beginning))
+    #expect(try second.take(over: connection) == HistoryCursor(token: .beginning))
     for attempt in [
       { try first.move(to: place, over: connection) }, { try first.touch(over: connection) },
     ] {
@@ -68,18 +68,18 @@ struct DurableCursorTests {
       "select token || '.' || nonce from quake.change_transaction order by token"
     ).compactMap { ChangeToken($0) }
     try DurableCursor(name: "ahead").begin(
-      at: HistoryPlace(token: tokens[3]), over: connection)
+      at: HistoryCursor(token: tokens[3]), over: connection)
     try DurableCursor(name: "behind").begin(
-      at: HistoryPlace(token: tokens[1]), over: connection)
-    try DurableCursor(name: "new").begin(at: HistoryPlace(token: .beginning), over: connection)
+      at: HistoryCursor(token: tokens[1]), over: connection)
+    try DurableCursor(name: "new").begin(at: HistoryCursor(token: .beginning), over: connection)
     try DurableCursor(name: "within").begin(
-      at: HistoryPlace(token: tokens[3], changes: 1), over: connection)
+      at: HistoryCursor(token: tokens[3], changes: 1), over: connection)
     let list = try DurableCursor.list(over: connection)
     #expect(list.map(\.name) == ["ahead", "behind", "new", "within"])
     #expect(list.map(\.transactionsBehind) == [0, 2, 4, 1])
     #expect(list[0].secondsBehind == 0)
     #expect((3600..<3660).contains(list[1].secondsBehind))
-    #expect(list[1].place == HistoryPlace(token: tokens[1]))
+    #expect(list[1].place == HistoryCursor(token: tokens[1]))
     #expect(list.allSatisfy { !$0.isExpired })
     #expect(
       try connection.ask("select (seen_at > now() - interval '1 minute')::text from quake.watcher")

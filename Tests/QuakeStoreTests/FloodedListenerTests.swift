@@ -18,7 +18,7 @@ struct FloodedListenerTests {
       ConnectionSettings(server.conninfo + " connect_timeout=2", applicationName: "tests"))
     connection.answerTimeout = .seconds(3)
     let wake = try Wake()
-    var listener = try ChangeListener(connection: connection, session: .own)
+    var listener = try ChangeListener(connection: connection, session: .direct)
     let begun = ContinuousClock.now
     #expect(try listener.wait(for: .milliseconds(300), wake: wake.descriptor) == .timedOut)
     wake.ring()

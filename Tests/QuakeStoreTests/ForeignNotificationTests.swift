@@ -45,7 +45,7 @@ struct ForeignNotificationTests {
 
   @Test("make a listener poll when they come without end and bring nothing")
   func flood() throws {
-    var listener = try ChangeListener(connection: reader, session: .own)
+    var listener = try ChangeListener(connection: reader, session: .direct)
     for _ in 0..<63 { try roundTrip(&listener) }
     #expect(listener.silence == nil && listener.isListening)
     try roundTrip(&listener)
@@ -62,7 +62,7 @@ struct ForeignNotificationTests {
 
   @Test("do not make it poll where they mostly bring something")
   func useful() throws {
-    var listener = try ChangeListener(connection: reader, session: .own)
+    var listener = try ChangeListener(connection: reader, session: .direct)
     for round in 0..<500 {
       try ring()
       #expect(try listener.wait(for: .seconds(20), wake: -1) == .ready)

@@ -103,7 +103,7 @@ struct HistoryNotificationTests {
     let session = try SessionKind.of(listening) { () throws(PostgresError) in
       preconditionFailure("there is no pooler that would need a second connection")
     }
-    #expect(session == .own)
+    #expect(session == .direct)
     var bell = try ChangeListener(connection: listening, session: session)
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)

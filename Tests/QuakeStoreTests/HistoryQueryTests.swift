@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("Questions to the history in SQL")
+@Suite("A request to the history")
 struct HistoryQueryTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -15,178 +15,386 @@ struct HistoryQueryTests {
     connection = try database.connect()
   }
 
-  private func tokens() throws -> [String] {
-    try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+  private struct Stop: Error {}
+
+  /// All that a change is, as one text.
+  private func text(_ change: Change) -> String {
+    var json = JSONWriter()
+    json.change(change)
+    return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  /// The net difference from two whole states, and what the function says.
-  private func check(from: String, to: String) throws -> Int {
-    let parameters = [Parameter.text(from), .text(to)]
-    let expected = try connection.table(
+  /// The whole history, as the reader that follows it gives it.
+  private func history() throws -> [Change] {
+    var reader = try HistoryReader(connection: connection, after: .beginning)
+    var changes: [Change] = []
+    while try !reader.readPage({ changes.append($0) }) {}
+    return changes
+  }
+
+  private func changes(
+    _ request: HistoryQuery, limits: HistoryPage.Limits = .init()
+  ) throws -> [Change] {
+    var reader = try HistoryQueryReader(request, over: connection, limits: limits)
+    var changes: [Change] = []
+    while try !reader.readPage({ changes.append($0) }) {}
+    #expect(try reader.readPage { _ in Issue.record("there is nothing after the end") })
+    return changes
+  }
+
+  private func insertMany(_ prefix: String, _ count: Int) throws {
+    try connection.execute(
       """
-      select case when o.code is null then 'insert' when n.code is null then 'delete' else 'update' end,
-             coalesce(o.code, n.code), o, n
-        from quake.as_of($1) o full join quake.as_of($2) n using (code)
-       where o is distinct from n
-       order by coalesce(o.code, n.code) collate "C"
-      """, parameters)
-    let actual = try connection.table(
-      "select op, code, old, new from quake.difference($1, $2)", parameters)
-    #expect(actual == expected, "from \(from) to \(to)")
-    // The names of the columns, by another way.
-    let changed = try connection.table(
-      """
-      select d.code, d.changed,
-             coalesce((select array_agg(o.key order by o.key) from jsonb_each(to_jsonb(d.old)) o
-                        where d.op = 'update' and o.value is distinct from to_jsonb(d.new) -> o.key),
-                      '{}')
-        from quake.difference($1, $2) d
-       where (select coalesce(array_agg(c order by c), '{}') from unnest(d.changed) c)
-             is distinct from
-             coalesce((select array_agg(o.key order by o.key) from jsonb_each(to_jsonb(d.old)) o
-                        where d.op = 'update' and o.value is distinct from to_jsonb(d.new) -> o.key),
-                      '{}')
-      """, parameters)
-    #expect(changed == [], "from \(from) to \(to)")
-    return actual.count
+      insert into quake.quake (code, time, magnitude)
+      select $1 || i, '2024-01-01Z', i % 10 from generate_series(1, $2::int) i
+      """, [.text(prefix), .integer(Int64(count))])
   }
 
-  @Test("give the net difference between any two tokens, also backwards", arguments: 1...3)
-  func difference(seed: UInt64) throws {
-    var generator = SeededGenerator(seed)
-    try RandomHistory(connection).write(50, using: &generator)
-    var all = ["0"] + (try tokens())
-    var found = 0
-    for _ in 0..<40 {
-      let from = try #require(all.randomElement(using: &generator))
-      let to = try #require(all.randomElement(using: &generator))
-      found += try check(from: from, to: to)
-    }
-    #expect(found > 40)
-    // What is left after a purge.
-    let floor = try #require(all.dropFirst().prefix(30).randomElement(using: &generator))
-    let token = try #require(ChangeToken(floor))
-    _ = try Retention(connection: connection).purge(before: .token(token))
-    all.removeAll { ChangeToken($0)?.number ?? 0 < token.number }
-    for to in all {
-      _ = try check(from: floor, to: to)
-      _ = try check(from: to, to: floor)
-    }
-  }
+  // MARK: Everything at once
 
-  @Test("leave out what comes to nothing, and know what comes back")
-  func nothingOnTheWhole() throws {
-    try connection.insertQuakes("stays", "goes", "returns", "returns otherwise", "moves")
-    let before = try connection.latestToken().description
-    try connection.insertQuakes("comes and goes")
-    try connection.run(
-      "delete from quake.quake where code in ('comes and goes', 'goes', 'returns')",
-      "update quake.quake set felt = 1 where code = 'moves'",
-      "update quake.quake set felt = null where code = 'moves'")
-    try connection.insertQuakes("returns")
-    try connection.run("truncate quake.quake")
-    try connection.insertQuakes("stays", "returns", "moves", "new")
-    try connection.insertQuakes("returns otherwise", magnitude: 6)
-    let lines = try connection.table(
-      """
-      select op, code, changed, (old).magnitude, (new).magnitude
-        from quake.difference($1, quake.latest_token())
-      """, [.text(before)])
-    #expect(
-      lines == [
-        "delete|goes|{}|5|", "insert|new|{}||5", "update|returns otherwise|{magnitude}|5|6",
-      ])
-    #expect(
-      try connection.table(
-        "select op, code from quake.difference(quake.latest_token(), $1)", [.text(before)])
-        == ["insert|goes", "delete|new", "update|returns otherwise"])
-  }
+  /// Another way to the same: the program judges every change of the history.
+  private struct Question {
+    var request = HistoryQuery()
+    var expected: [Change]
 
-  @Test("refuse tokens that are not of this history")
-  func wrongTokens() throws {
-    try connection.insertQuakes("a", "b")
-    let good = try connection.latestToken().description
-    for (token, state) in [
-      ("x", "QK001"), ("1.00000000", "QK003"), ("9.00000000", "QK004"),
-    ] {
-      for parameters in [[token, good], [good, token], [token, token]] {
-        let error = try #require(throws: PostgresError.self) {
-          try connection.execute(
-            "select * from quake.difference($1, $2)", parameters.map { .text($0) })
-        }
-        #expect(error.sqlState == state)
+    init(about history: [Change], using generator: inout SeededGenerator) {
+      let tokens = history.reduce(into: [ChangeToken.beginning]) {
+        if $0.last != $1.transaction.token { $0.append($1.transaction.token) }
+      }
+      let bounds = (0..<2).map { _ in Int.random(in: 0..<tokens.count, using: &generator) }.sorted()
+      expected = history
+      if Bool.random(using: &generator) {
+        request.after = .token(tokens[bounds[0]])
+        expected.removeAll { $0.transaction.token.number <= tokens[bounds[0]].number }
+      }
+      if Bool.random(using: &generator) {
+        request.upTo = .number(tokens[bounds[1]].number)
+        expected.removeAll { $0.transaction.token.number > tokens[bounds[1]].number }
+      }
+      request.filter = RandomHistory.filter(using: &generator)
+      expected.removeAll { [request] in !request.filter.accepts($0) }
+      if Bool.random(using: &generator) {
+        request.order = .descending
+        expected.reverse()
+      }
+      if Int.random(in: 0..<3, using: &generator) == 0 {
+        let limit = Int.random(in: 1...20, using: &generator)
+        request.limit = Int64(limit)
+        expected = Array(expected.prefix(limit))
       }
     }
-    try connection.run("truncate quake.history_floor")
-    try connection.run("insert into quake.history_floor (token) values (2)")
-    let error = try #require(throws: PostgresError.self) {
-      try connection.execute("select * from quake.difference('0', $1)", [.text(good)])
-    }
-    #expect(error.sqlState == "QK002")
   }
 
-  @Test("give the state at a time")
-  func asOfTime() throws {
-    try connection.insertQuakes("a", "b")
-    try connection.run("delete from quake.quake where code = 'a'")
+  @Test(
+    "gets what the filter takes in the program, of any range, whatever a page holds",
+    arguments: 1...3)
+  func agreesWithTheFilter(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    try RandomHistory(connection).write(80, using: &generator)
+    let history = try history()
+    var found = 0
+    for round in 0..<60 {
+      let question = Question(about: history, using: &generator)
+      let limits = HistoryPage.Limits(
+        rows: .random(in: 1...60, using: &generator),
+        scanned: .random(in: 1...200, using: &generator),
+        codes: Bool.random(using: &generator) ? 0 : 50)
+      let actual = try changes(question.request, limits: limits)
+      #expect(
+        actual.map(text) == question.expected.map(text), "\(round): \(question.request), \(limits)")
+      #expect(try question.request.count(over: connection) == question.expected.count)
+      found += actual.count
+    }
+    #expect(found > 300, "the filters let nearly nothing through")
+  }
+
+  @Test("gets the codes of the events, each once", arguments: 1...2)
+  func codes(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    try RandomHistory(connection).write(60, using: &generator)
+    let history = try history()
+    for round in 0..<30 {
+      var question = Question(about: history, using: &generator)
+      question.request.limit = nil
+      let all = question.request
+      var codes: [String] = []
+      try all.codes(over: connection) { codes.append($0) }
+      let bytes = codes.map { Array($0.utf8) }
+      #expect(
+        bytes
+          == bytes.sorted {
+            all.order == .ascending
+              ? $0.lexicographicallyPrecedes($1) : $1.lexicographicallyPrecedes($0)
+          })
+      #expect(Set(codes).count == codes.count)
+      #expect(Set(codes) == Set(try changes(all).compactMap(\.code)), "\(round): \(all)")
+      question.request.limit = 3
+      var first: [String] = []
+      try question.request.codes(over: connection) { first.append($0) }
+      #expect(first == Array(codes.prefix(3)))
+    }
+  }
+
+  @Test("gets transactions with those of their changes that pass", arguments: [1, 2])
+  func transactions(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    try RandomHistory(connection).write(60, using: &generator)
+    let history = try history()
+    for round in 0..<30 {
+      var request = Question(about: history, using: &generator).request
+      request.limit = nil
+      var expected: [String] = []
+      var last: ChangeToken?
+      var count: Int64 = 0
+      let limit = Int64.random(in: 1...20, using: &generator)
+      for change in try changes(request) {
+        if change.transaction.token != last {
+          if let last { expected.append("end \(last)") }
+          last = nil
+          if count == limit { break }
+          count += 1
+          last = change.transaction.token
+          expected.append("begin \(change.transaction.token)")
+        }
+        expected.append(text(change))
+      }
+      if let last { expected.append("end \(last)") }
+      request.limit = limit
+      var reader = try HistoryTransactionReader(request, over: connection)
+      var parts: [String] = []
+      while try !reader.readPage({ part in
+        switch part {
+        case .begin(let transaction): parts.append("begin \(transaction.token)")
+        case .change(let change): parts.append(text(change))
+        case .end(let transaction): parts.append("end \(transaction.token)")
+        }
+      }) {}
+      #expect(parts == expected, "\(round): \(request)")
+    }
+  }
+
+  // MARK: One by one
+
+  private func codes(_ request: HistoryQuery) throws -> [String?] {
+    try changes(request).map(\.code)
+  }
+
+  private func problem(_ request: HistoryQuery) throws -> StoreError.TokenProblem {
+    let error = try #require(throws: StoreError.self) { _ = try changes(request) }
+    guard case .token(let problem) = error.kind else { throw error }
+    let count = try #require(throws: StoreError.self) { _ = try request.count(over: connection) }
+    #expect(count.kind == error.kind)
+    return problem
+  }
+
+  @Test("has counts of all that was done in its transactions")
+  func counts() throws {
+    try connection.transaction {
+      try connection.insertQuakes("a", "b", "c")
+      try connection.run("update quake.quake set felt = 1 where code <> 'c'")
+      try connection.run("delete from quake.quake where code = 'a'", "truncate quake.quake")
+    }
+    let transaction = try #require(try changes(HistoryQuery()).first).transaction
+    #expect(
+      transaction.counts == ChangeCounts(inserted: 3, updated: 2, deleted: 1, truncated: 1))
+    #expect(transaction.changeCount == 7)
+  }
+
+  @Test("begins after a time and ends at one, by the time of the commit")
+  func times() throws {
+    try connection.insertQuakes("a", "b", "c", "d")
+    // Minutes apart, as a clock would have them.
     try connection.run(
       """
       update quake.change_transaction
          set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute'
       """)
-    for (time, codes) in [
-      ("2023-12-31T00:00:00Z", []), ("2024-01-01T00:01:00Z", ["a"]),
-      ("2024-01-01T00:02:30Z", ["a", "b"]), ("2024-01-01T00:03:00Z", ["b"]), ("infinity", ["b"]),
-    ] {
-      #expect(
-        try connection.table(
-          "select code from quake.as_of($1::timestamptz) order by 1", [.text(time)]) == codes,
-        "\(time)")
+    func time(_ text: String) throws -> HistoryBound {
+      .time(try #require(Timestamp(iso8601: text)))
     }
-    _ = try Retention(connection: connection).purge(
-      before: .token(try #require(ChangeToken(try tokens()[1]))))
-    let error = try #require(throws: PostgresError.self) {
-      try connection.execute("select * from quake.as_of('2024-01-01T00:01:00Z'::timestamptz)")
-    }
-    #expect(error.sqlState == "QK002")
+    var request = HistoryQuery()
+    request.after = try time("2024-01-01T00:02:00Z")
+    #expect(try codes(request) == ["c", "d"])
+    request.after = try time("2024-01-01T00:01:59.999999Z")
+    #expect(try codes(request) == ["b", "c", "d"])
+    request.upTo = try time("2024-01-01T00:03:59Z")
+    #expect(try codes(request) == ["b", "c"])
+    request.after = try time("1950-01-01T00:00:00Z")
+    #expect(try codes(request) == ["a", "b", "c"])
+    request.after = try time("2024-01-02T00:00:00Z")
+    request.upTo = nil
+    #expect(try codes(request) == [])
   }
 
-  @Test("give the versions of an event, each with who made it")
-  func versions() throws {
-    let writer = try database.connect(applicationName: "some program")
-    try writer.insertQuakes("other")
-    try writer.transaction {
-      try writer.run("set local quake.author = 'me'", "set local quake.context = 'why'")
-      try writer.insertQuakes("x", "a")
-      try writer.run("update quake.quake set magnitude = 6, place = 'é' where code = 'a'")
+  @Test("takes one transaction alone")
+  func oneTransaction() throws {
+    try connection.insertQuakes("a", "b", "c")
+    let all = try changes(HistoryQuery())
+    for change in all {
+      var request = HistoryQuery()
+      request.transaction = change.transaction.token
+      #expect(try codes(request) == [change.code])
+      #expect(try request.count(over: connection) == 1)
     }
-    try writer.run(
-      "delete from quake.quake where code = 'a'", "truncate quake.quake",
-      "insert into quake.quake (code, time) values ('a', '2024-01-01Z')", "truncate quake.quake",
-      "truncate quake.quake", "insert into quake.quake (code, time) values ('a', '2024-01-01Z')")
+    var request = HistoryQuery()
+    request.transaction = ChangeToken("2.00000000")
+    #expect(try problem(request) == .diverged)
+  }
+
+  @Test("tells what is wrong with a place that is not in the history")
+  func wrongPlaces() throws {
+    try connection.insertQuakes("a", "b")
+    try connection.run("select nextval('quake.token')")
+    try connection.insertQuakes("c")
+    for (bound, expected) in [
+      (HistoryBound.token(try #require(ChangeToken("9.00000000"))), StoreError.TokenProblem.future),
+      (.token(try #require(ChangeToken("1.00000000"))), .diverged), (.number(9), .future),
+      (.number(3), .diverged),
+    ] {
+      var request = HistoryQuery()
+      request.after = bound
+      #expect(try problem(request) == expected, "\(bound)")
+      request.after = nil
+      request.upTo = bound
+      #expect(try problem(request) == expected, "\(bound)")
+    }
+  }
+
+  @Test("has nothing of an empty history")
+  func empty() throws {
+    var request = HistoryQuery()
+    for order in [HistoryQuery.Order.ascending, .descending] {
+      request.order = order
+      #expect(try codes(request) == [])
+      request.filter.codes = ["a"]
+      #expect(try codes(request) == [])
+      request.filter.codes = nil
+    }
+    #expect(try request.count(over: connection) == 0)
+  }
+
+  @Test("does not see what is committed after it has begun")
+  func bounded() throws {
+    try insertMany("a", 30)
+    for order in [HistoryQuery.Order.ascending, .descending] {
+      var request = HistoryQuery()
+      request.order = order
+      let expected = try changes(request).count
+      var reader = try HistoryQueryReader(
+        request, over: connection, limits: .init(rows: 7, scanned: 11))
+      let writer = try database.connect()
+      var count = 0
+      while try !reader.readPage({ _ in
+        count += 1
+        if count % 10 == 1 { try writer.run("update quake.quake set felt = coalesce(felt, 0) + 1") }
+      }) {}
+      #expect(count == expected)
+    }
+  }
+
+  @Test("goes on after the change before the one that its taker refused", arguments: [0, 50])
+  func refusal(codes: Int) throws {
+    try insertMany("a", 20)
+    try connection.run("update quake.quake set felt = 1", "delete from quake.quake")
+    let expected = try changes(HistoryQuery()).map(text)
+    for order in [HistoryQuery.Order.ascending, .descending] {
+      var request = HistoryQuery()
+      request.order = order
+      request.filter.codes = Set((1...20).map { "a\($0)" })
+      var reader = try HistoryQueryReader(
+        request, over: connection, limits: .init(rows: 9, scanned: 13, codes: codes))
+      var texts: [String] = []
+      var refuses = false
+      var isAtEnd = false
+      while !isAtEnd {
+        do {
+          isAtEnd = try reader.readPage { change in
+            refuses.toggle()
+            if refuses { throw Stop() }
+            texts.append(text(change))
+          }
+        } catch is Stop {}
+      }
+      #expect(texts == (order == .ascending ? expected : expected.reversed()))
+    }
+  }
+
+  @Test("holds no transaction between two pages")
+  func noTransaction() throws {
+    try insertMany("a", 50)
+    let reading = try database.connect(applicationName: "reading")
+    var reader = try HistoryQueryReader(
+      HistoryQuery(), over: reading, limits: .init(rows: 10, scanned: 100))
+    #expect(try !reader.readPage { _ in })
+    // The next page is being sent, or has been.
     #expect(
-      try connection.table(
+      try connection.eventually(
         """
-        select split_part(token, '.', 1), position, op, changed, (event).code, (event).magnitude,
-               author, context, application_name
-          from quake.versions('a')
-        """)
-        == [
-          "2|1|insert|{}|a|5|me|why|some program",
-          "2|2|update|{magnitude,place}|a|6|me|why|some program",
-          "3|0|delete|{}|a|6|||some program",
-          "5|0|insert|{}|a||||some program",
-          "6|0|truncate|{}|||||some program",
-          "8|0|insert|{}|a||||some program",
-        ])
-    #expect(try connection.table("select * from quake.versions('none')") == [])
-    // The base that a purge leaves has no place in its transaction any more.
-    _ = try Retention(connection: connection).purge(
-      before: .token(try connection.latestToken()))
-    #expect(
-      try connection.table(
-        "select split_part(token, '.', 1), position, op from quake.versions('a')")
-        == ["8||insert"])
+        exists (select from pg_stat_activity
+                 where application_name = 'reading' and state = 'idle' and backend_xmin is null)
+        """))
+  }
+
+  // MARK: Purged history
+
+  @Test("ends at the floor, and is told if what it has yet to read was purged")
+  func purge() throws {
+    try connection.insertQuakes("a", "b", "c")
+    try insertMany("d", 30)
+    try connection.run("update quake.quake set felt = 1")
+    let history = try changes(HistoryQuery())
+    let tokens = history.reduce(into: [ChangeToken]()) {
+      if $0.last != $1.transaction.token { $0.append($1.transaction.token) }
+    }
+    func reader(_ change: (inout HistoryQuery) -> Void) throws -> HistoryQueryReader {
+      var request = HistoryQuery()
+      change(&request)
+      return try HistoryQueryReader(
+        request, over: connection, limits: .init(rows: 5, scanned: 10))
+    }
+    var behind = try reader { _ in }
+    var throughCodes = try reader { $0.filter.codes = ["a", "b", "c", "d1", "d2", "d3"] }
+    var downwards = try reader { $0.order = .descending }
+    var downTo = try reader {
+      $0.order = .descending
+      $0.after = .token(tokens[0])
+    }
+    #expect(try !behind.readPage { _ in })
+    #expect(try !throughCodes.readPage { _ in })
+    #expect(try !downwards.readPage { _ in })
+    #expect(try !downTo.readPage { _ in })
+    _ = try Retention(connection: try database.connect()).purge(before: .token(tokens[3]))
+    func readToEnd(_ reader: inout HistoryQueryReader) throws -> [String?] {
+      var codes: [String?] = []
+      while try !reader.readPage({ codes.append($0.code) }) {}
+      return codes
+    }
+    func isExpired(_ reader: inout HistoryQueryReader) throws -> Bool {
+      do {
+        _ = try readToEnd(&reader)
+        return false
+      } catch let error as StoreError {
+        return error.kind == .token(.expired)
+      }
+    }
+    #expect(try isExpired(&behind))
+    #expect(try isExpired(&throughCodes))
+    #expect(try isExpired(&downTo))
+    #expect(try readToEnd(&downwards).count == 28, "what is left of the newest transaction")
+
+    var request = HistoryQuery()
+    #expect(try changes(request).map(text) == history.suffix(33).map(text))
+    request.filter.codes = ["a"]
+    #expect(try codes(request) == ["a"])
+    #expect(try request.count(over: connection) == 1)
+    request.after = .token(tokens[2])
+    #expect(try problem(request) == .expired)
+    request.after = .number(0)
+    #expect(try problem(request) == .expired)
+    request.after = .token(tokens[3])
+    #expect(try codes(request) == ["a"])
+    request.after = nil
+    request.transaction = tokens[3]
+    #expect(try problem(request) == .expired, "its changes are not all there")
   }
 }

@@ -185,13 +185,13 @@ struct HistoryReaderTests {
     try connection.insertQuakes("after")
     let expected = Array(try expectedPlaces().dropFirst())
     for changes in [1, 7, HistoryReader.pageSize, HistoryReader.pageSize + 1, size - 1, size] {
-      let start = HistoryPlace(token: token, changes: Int64(changes))
+      let start = HistoryCursor(token: token, changes: Int64(changes))
       var reader = try HistoryReader(connection: connection, after: start)
       #expect(reader.place == start)
       var places: [String] = []
       while try !reader.readPage({ places.append(place($0)) }) {}
       #expect(places == Array(expected.dropFirst(changes)), "after \(start)")
-      #expect(reader.place == HistoryPlace(token: try connection.latestToken()))
+      #expect(reader.place == HistoryCursor(token: try connection.latestToken()))
     }
   }
 
@@ -210,7 +210,7 @@ struct HistoryReaderTests {
           places.append(place(change))
         }
       }
-      let written = try #require(HistoryPlace(reader.place.description))
+      let written = try #require(HistoryCursor(reader.place.description))
       var next = try HistoryReader(connection: connection, after: written)
       #expect(try next.readPage { places.append(place($0)) })
       #expect(places == expected, "after \(written)")
@@ -223,7 +223,7 @@ struct HistoryReaderTests {
     let token = try connection.latestToken()
     for changes in [6, 1_000] as [Int64] {
       var reader = try HistoryReader(
-        connection: connection, after: HistoryPlace(token: token, changes: changes))
+        connection: connection, after: HistoryCursor(token: token, changes: changes))
       let error = try #require(throws: StoreError.self) {
         _ = try reader.readPage { _ in Issue.record("nothing of it can be the rest") }
       }

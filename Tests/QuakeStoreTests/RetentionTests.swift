@@ -190,9 +190,9 @@ struct RetentionTests {
     let all = try tokens()
     let slow = DurableCursor(name: "slow")
     #expect(try slow.take(over: connection) == nil)
-    try slow.begin(at: HistoryPlace(token: all[1]), over: connection)
+    try slow.begin(at: HistoryCursor(token: all[1]), over: connection)
     let quick = DurableCursor(name: "quick")
-    try quick.begin(at: HistoryPlace(token: all[3]), over: connection)
+    try quick.begin(at: HistoryCursor(token: all[3]), over: connection)
     let retention = Retention(connection: connection)
     let plan = try retention.plan(before: .token(all[4]))
     #expect(plan.floor == all[1])
@@ -200,7 +200,7 @@ struct RetentionTests {
     #expect(plan.pinning.map(\.transactionsBehind) == [1, 3])
     #expect(try retention.purge(before: .token(all[4])).floor == all[1])
     // Within a transaction it needs that transaction whole.
-    try slow.move(to: HistoryPlace(token: all[3], changes: 1), over: connection)
+    try slow.move(to: HistoryCursor(token: all[3], changes: 1), over: connection)
     #expect(try retention.purge(before: .token(all[4])).floor == all[2])
     // One that has waited for too long waits no more.
     try connection.run(
@@ -230,12 +230,12 @@ struct RetentionTests {
     let retention = Retention(connection: try database.connect())
     var reader = try HistoryReader(connection: connection, after: .beginning)
     #expect(try !reader.readPage { _ in })
-    #expect(reader.place == HistoryPlace(token: all[0]))
+    #expect(reader.place == HistoryCursor(token: all[0]))
     // Exactly at its token: it goes on.
     _ = try retention.purge(before: .token(all[0]))
     var count = 0
     #expect(try !reader.readPage { _ in count += 1 })
-    #expect(count == page && reader.place == HistoryPlace(token: all[1]))
+    #expect(count == page && reader.place == HistoryCursor(token: all[1]))
     // What was asked for ahead may still come; what is asked for afterwards may not.
     _ = try retention.purge(before: .token(all[3]))
     let error = try #require(throws: StoreError.self) {
@@ -248,7 +248,7 @@ struct RetentionTests {
     }
     // Nor may the rest of a transaction be had that has been purged.
     var within = try HistoryReader(
-      connection: connection, after: HistoryPlace(token: all[3], changes: 7))
+      connection: connection, after: HistoryCursor(token: all[3], changes: 7))
     let partial = try #require(throws: StoreError.self) { _ = try within.readPage { _ in } }
     #expect(partial.kind == .token(.expired))
   }

@@ -120,14 +120,14 @@ struct TextLengthTests {
 
   @Test(
     "and so has a page of what is asked of it",
-    arguments: [HistoryRequest.Order.ascending, .descending])
-  func requests(_ order: HistoryRequest.Order) throws {
+    arguments: [HistoryQuery.Order.ascending, .descending])
+  func requests(_ order: HistoryQuery.Order) throws {
     try storeLongTexts(40)
     for codes in [nil, Set((1...40).map { "e\($0)" })] {
-      var request = HistoryRequest()
+      var request = HistoryQuery()
       request.order = order
       request.filter.codes = codes
-      var reader = try HistoryRequestReader(request, over: connection)
+      var reader = try HistoryQueryReader(request, over: connection)
       var seen: Set<String> = []
       var largest = 0
       while true {

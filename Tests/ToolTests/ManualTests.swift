@@ -1,5 +1,5 @@
-import Foundation
 import EmbeddedPostgres
+import Foundation
 import TestSupport
 import Testing
 

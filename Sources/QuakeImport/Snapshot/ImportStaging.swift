@@ -13,7 +13,8 @@ struct ImportStaging {
   /// first record that did not fit; `ids` is told of all that did.
   func stage(
     from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    before: ImportReport, batch: inout ImportReport, ids: inout SourceIDs, progress: (Int64) -> Void
+    before: ImportReport, batch: inout ImportReport, ids: inout IDClaimTracker,
+    progress: (Int64) -> Void
   ) throws -> ImportItem? {
     var item = lookahead
     var values = CopyValues()

@@ -6,7 +6,7 @@ internal import SystemClock
 ///
 /// What has to be looked at as a whole (a snapshot that is judged, or that tells who is missing, or whose
 /// age nobody knows) is copied into a temporary table, and then there is one guarded insert-or-update of
-/// what is new or different. Anything else is brought in by portions (`CatalogueImport`).
+/// what is new or different. Anything else is brought in by portions (`BulkImport`).
 ///
 /// An import is one transaction: all of it or nothing, with its row in `quake.import`. With
 /// `commitEvery` it is one for each batch, and can be repeated safely: what is already there is
@@ -169,7 +169,7 @@ public struct Importer {
     let staging = ImportStaging(
       connection: connection, columns: source.columns, limit: firstLimit(of: source))
     var batch = ImportReport()
-    var ids = SourceIDs()
+    var ids = IDClaimTracker()
     let begun = MonotonicClock.now()
     let next = try staging.stage(
       from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
@@ -189,7 +189,7 @@ public struct Importer {
     _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
     _ shouldStop: () -> Bool, _ progress: (Int64) -> Void, storeWasEmpty: Bool = false
   ) throws {
-    total = try CatalogueImport(
+    total = try BulkImport(
       connections: connections, options: options, columns: source.columns, record: row,
       total: total, storeWasEmpty: storeWasEmpty
     ).run(
@@ -198,7 +198,7 @@ public struct Importer {
 
   /// Judges and merges what is staged, and writes down what was done.
   private func bringIn(
-    _ batch: inout ImportReport, of source: some ImportSource, _ ids: SourceIDs,
+    _ batch: inout ImportReport, of source: some ImportSource, _ ids: IDClaimTracker,
     startedAt: Timestamp, isLast: Bool, total: inout ImportReport
   ) throws {
     let begun = MonotonicClock.now()

@@ -32,7 +32,7 @@ enum CursorCheck {
     let oracle = ChangeOracle(try KnownHistory(over: connection))
     let verdict = oracle.judge(feed.recorder.lines, of: "cursor", isWhole: false)
     violations.add(verdict.violations)
-    guard let place = HistoryPlace(text.trimmingCharacters(in: .newlines)),
+    guard let place = HistoryCursor(text.trimmingCharacters(in: .newlines)),
       let kept = oracle.index(after: place)
     else {
       violations.add(.wrongCursor, "\"\(text)\" is no place in the history")

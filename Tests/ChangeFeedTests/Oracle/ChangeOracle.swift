@@ -33,7 +33,7 @@ struct ChangeOracle {
   ///   - isWhole: Whether it must have come to the end of the history.
   func judge(
     _ lines: [FeedLine], of feed: String,
-    after place: HistoryPlace = HistoryPlace(token: .beginning),
+    after place: HistoryCursor = HistoryCursor(token: .beginning),
     filter: String? = nil, isWhole: Bool = true
   ) -> Verdict {
     guard let start = index(after: place) else {
@@ -49,7 +49,7 @@ struct ChangeOracle {
   }
 
   /// The place in the history of the first change after a place.
-  func index(after place: HistoryPlace) -> Int? {
+  func index(after place: HistoryCursor) -> Int? {
     if place.changes == 0 { return history.end(of: place.token.number) }
     return history.index(token: place.token.number, position: Int32(place.changes) - 1)
       .map { $0 + 1 }

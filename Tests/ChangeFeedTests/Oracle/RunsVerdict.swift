@@ -3,7 +3,7 @@ import QuakeModel
 /// One run of a watcher's program.
 struct FeedRun {
   /// Where it began; nil: where its first line says.
-  var place: HistoryPlace?
+  var place: HistoryCursor?
   var recorder: FeedRecorder
   /// Then its last line may be cut off.
   var wasKilled = false
@@ -48,16 +48,16 @@ enum RunsVerdict {
   }
 
   /// Where a run began, by its first line.
-  private static func beginning(of lines: [FeedLine], _ oracle: ChangeOracle) -> HistoryPlace? {
+  private static func beginning(of lines: [FeedLine], _ oracle: ChangeOracle) -> HistoryCursor? {
     guard let first = lines.first else { return nil }
     if first.position < 0 { return place(first, changes: 0) }
     guard let index = oracle.history.index(token: first.token, position: first.position), index > 0
-    else { return HistoryPlace(token: .beginning) }
+    else { return HistoryCursor(token: .beginning) }
     let before = oracle.history.changes[index - 1]
     return place(before, changes: Int64(before.position) + 1)
   }
 
-  private static func place(_ line: FeedLine, changes: Int64) -> HistoryPlace? {
-    line.changeToken.map { HistoryPlace(token: $0, changes: changes) }
+  private static func place(_ line: FeedLine, changes: Int64) -> HistoryCursor? {
+    line.changeToken.map { HistoryCursor(token: $0, changes: changes) }
   }
 }

@@ -7,7 +7,7 @@ import TestSupport
 /// and started again.
 final class WatchedFeed {
   /// Where it keeps its place.
-  enum Bookmark {
+  enum CursorStore {
     case none
     case file(String)
     /// In the database, under a name.
@@ -18,14 +18,14 @@ final class WatchedFeed {
   private let conninfo: String
   private let arguments: [String]
   private let filter: String?
-  private let bookmark: Bookmark
+  private let bookmark: CursorStore
   private var runs: [FeedRun] = []
   private(set) var process: FeedProcess
 
   /// Starts it.
   init(
     _ name: String, _ conninfo: String, _ arguments: [String] = [],
-    filter: KnownHistory.Filter? = nil, bookmark: Bookmark = .none,
+    filter: KnownHistory.Filter? = nil, bookmark: CursorStore = .none,
     recorder: FeedRecorder = FeedRecorder()
   ) throws {
     self.name = name
@@ -40,7 +40,7 @@ final class WatchedFeed {
     }
     self.arguments = all
     process = try FeedProcess(conninfo, all, recorder: recorder)
-    runs = [FeedRun(place: HistoryPlace(token: .beginning), recorder: recorder)]
+    runs = [FeedRun(place: HistoryCursor(token: .beginning), recorder: recorder)]
   }
 
   /// The newest token that it has said.
@@ -82,13 +82,13 @@ final class WatchedFeed {
 
   private func restart() throws {
     runs[runs.count - 1].wasKilled = true
-    var place: HistoryPlace?
+    var place: HistoryCursor?
     if case .file(let path) = bookmark {
       let text = try? String(contentsOfFile: path, encoding: .utf8)
       // Before there is a file it begins at the beginning.
-      place = HistoryPlace(token: .beginning)
+      place = HistoryCursor(token: .beginning)
       if let text {
-        guard let kept = HistoryPlace(text.trimmingCharacters(in: .newlines)) else {
+        guard let kept = HistoryCursor(text.trimmingCharacters(in: .newlines)) else {
           throw ToolProcess.Failure(description: "\(name): the state file holds \"\(text)\"")
         }
         place = kept

@@ -1,0 +1,177 @@
+public import Postgres
+public import QuakeModel
+
+/// A place in the history that the database keeps for a watcher under a name (table `watcher`). It
+/// holds a purge back, up to a limit.
+///
+/// One process at a time moves it: the last that took it. Another that still thinks it has it is told
+/// when it tries to move it.
+public struct DurableCursor {
+  /// The watcher's name, 1 to 200 characters.
+  public let name: String
+  /// Tells this process from others that use the name.
+  private let holder: String
+
+  /// A cursor by its name; nothing is asked yet.
+  public init(name: String) {
+    self.name = name
+    holder = String(UInt64.random(in: .min ... .max), radix: 16)
+  }
+
+  /// Takes the cursor over, from whoever has it.
+  ///
+  /// - Returns: Where it is; nil if the name is new.
+  public func take(over connection: Connection) throws -> HistoryCursor? {
+    let row = try connection.execute(
+      """
+      update quake.watcher set holder = $2, seen_at = now(), role = coalesce(role, current_user)
+       where name = $1
+      returning case when token = 0 then '0' else token || '.' || nonce end, changes
+      """, [.text(name), .text(holder)])
+    guard row.rowCount > 0 else { return nil }
+    guard let token = row.text(0, 0).flatMap({ ChangeToken($0) }), let changes = row.integer(0, 1)
+    else {
+      throw StoreError(.inconsistent, "cursor \"\(name)\" does not hold a token")
+    }
+    return HistoryCursor(token: token, changes: changes)
+  }
+
+  /// Moves the cursor to where its watcher begins; makes it if the name is new.
+  ///
+  /// - Throws: `StoreError` of kind `replaced` if another process has taken it, `PostgresError` with
+  ///   SQLSTATE 42501 if the name is another role's.
+  public func begin(at place: HistoryCursor, over connection: Connection) throws {
+    let rows: Int
+    do throws(PostgresError) {
+      rows = try insert(place, over: connection)
+    } catch {
+      guard error.sqlState == "42501", let role = try role(over: connection) else { throw error }
+      throw PostgresError(
+        kind: .server, sqlState: error.sqlState,
+        message: "cursor \"\(name)\" belongs to role \"\(role)\"",
+        hint: "Give the watcher another name, or run it as that role.")
+    }
+    try check(rows)
+  }
+
+  /// The role that the cursor belongs to; nil if there is none of that name.
+  private func role(over connection: Connection) throws(PostgresError) -> String? {
+    let row = try connection.execute(
+      "select role from quake.watcher where name = $1", [.text(name)])
+    return row.rowCount > 0 ? row.text(0, 0) : nil
+  }
+
+  private func insert(
+    _ place: HistoryCursor, over connection: Connection
+  ) throws(PostgresError) -> Int {
+    try connection.execute(
+      """
+      insert into quake.watcher as w (name, holder, token, nonce, changes)
+      values ($1, $2, $3, $4, $5)
+      on conflict (name) do update
+         set token = excluded.token, nonce = excluded.nonce, changes = excluded.changes,
+             moved_at = now(), seen_at = now()
+       where w.holder = excluded.holder
+      """, parameters(place)
+    ).affectedRows
+  }
+
+  /// Moves the cursor. A crash of the server may take the last moves back: then some changes come
+  /// twice.
+  ///
+  /// - Throws: `StoreError` of kind `replaced` if another process has taken it, or somebody has
+  ///   removed it.
+  public func move(to place: HistoryCursor, over connection: Connection) throws {
+    let moved = try connection.execute(
+      """
+      with quickly as (select set_config('synchronous_commit', 'off', true))
+      update quake.watcher w
+         set token = $3, nonce = $4, changes = $5, moved_at = now(), seen_at = now()
+        from quickly
+       where w.name = $1 and w.holder = $2
+      """, parameters(place))
+    try check(moved.affectedRows)
+  }
+
+  private func parameters(_ place: HistoryCursor) -> [Parameter] {
+    let words = "\(place.token)".split(separator: ".")
+    return [
+      .text(name), .text(holder), .integer(place.token.number),
+      .text(words.count == 2 ? String(words[1]) : nil), .integer(place.changes),
+    ]
+  }
+
+  /// Tells that the process is alive, where there is nothing to move.
+  ///
+  /// - Throws: `StoreError` of kind `replaced` if another process has taken the cursor.
+  public func touch(over connection: Connection) throws {
+    let touched = try connection.execute(
+      """
+      with quickly as (select set_config('synchronous_commit', 'off', true))
+      update quake.watcher w set seen_at = now() from quickly where w.name = $1 and w.holder = $2
+      """, [.text(name), .text(holder)])
+    try check(touched.affectedRows)
+  }
+
+  private func check(_ rows: Int) throws {
+    guard rows == 0 else { return }
+    throw StoreError(
+      .replaced, "cursor \"\(name)\" was taken over by another process, or removed",
+      hint: "Give each watcher a name of its own.")
+  }
+}
+
+extension DurableCursor {
+  /// A cursor as it stands.
+  public struct Status: Sendable {
+    /// The watcher's name.
+    public let name: String
+    /// The place it has come to.
+    public let place: HistoryCursor
+    /// Transactions that it has not handed over, or not whole.
+    public let transactionsBehind: Int64
+    /// How long the oldest of them has been waiting, in seconds.
+    public let secondsBehind: Double
+    /// When it last moved.
+    public let movedAt: Timestamp
+    /// When its process was last heard of.
+    public let seenAt: Timestamp
+    /// Whether the history it needs has been purged.
+    public let isExpired: Bool
+  }
+
+  /// All cursors of a store, by name.
+  public static func list(over connection: Connection) throws -> [Status] {
+    let rows = try connection.execute(
+      """
+      select name, token, changes, transactions_behind,
+             extract(epoch from time_behind)::double precision, moved_at, seen_at, expired
+        from quake.watcher_lag order by name
+      """, format: .binary)
+    return try (0..<rows.rowCount).map { row in
+      guard let name = rows.text(row, 0),
+        let token = rows.text(row, 1).flatMap({ ChangeToken($0) }),
+        let changes = rows.binaryInteger(row, 2), let behind = rows.binaryInteger(row, 3),
+        let seconds = rows.binaryDouble(row, 4), let moved = rows.binaryTimestamp(row, 5),
+        let seen = rows.binaryTimestamp(row, 6), let isExpired = rows.binaryBool(row, 7)
+      else {
+        throw StoreError(.inconsistent, "the store's list of watchers has an incomplete row")
+      }
+      return Status(
+        name: name, place: HistoryCursor(token: token, changes: changes),
+        transactionsBehind: behind, secondsBehind: seconds,
+        movedAt: Timestamp(microseconds: moved), seenAt: Timestamp(microseconds: seen),
+        isExpired: isExpired)
+    }
+  }
+
+  /// Forgets a cursor, so that it holds nothing back.
+  ///
+  /// - Returns: Whether there was one of that name.
+  public static func remove(_ name: String, over connection: Connection) throws(PostgresError)
+    -> Bool
+  {
+    try connection.execute("delete from quake.watcher where name = $1", [.text(name)])
+      .affectedRows > 0
+  }
+}

@@ -1,0 +1,90 @@
+internal import Glibc
+internal import Postgres
+internal import QuakeModel
+
+/// A connection with a thread of its own, which does one piece of work at a time while its owner does
+/// something else.
+///
+/// Not with tasks: the tools stay free of Swift's concurrency runtime, and libpq blocks.
+///
+/// `@unchecked Sendable`: `work`, `outcome` and `isOver` are only touched with the mutex held. What the
+/// work uses (the connection, a portion) is used by the thread from `start` to `finish` alone, and by the
+/// owner's thread at other times; the mutex orders the two.
+final class ImportThread: @unchecked Sendable {
+  let connection: Connection
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let changed: UnsafeMutablePointer<pthread_cond_t>
+  private var work: (() throws -> ImportReport)?
+  private var outcome: Result<ImportReport, any Error>?
+  private var isOver = false
+  private var thread = pthread_t()
+
+  init(_ connection: Connection) {
+    self.connection = connection
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    changed = .allocate(capacity: 1)
+    changed.initialize(to: pthread_cond_t())
+    pthread_cond_init(changed, nil)
+    let argument = Unmanaged.passUnretained(self).toOpaque()
+    let status = pthread_create(
+      &thread, nil,
+      { argument in
+        if let argument { Unmanaged<ImportThread>.fromOpaque(argument).takeUnretainedValue().run() }
+        return nil
+      }, argument)
+    precondition(status == 0, "could not start a thread: \(String(cString: strerror(status)))")
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    pthread_mutex_destroy(mutex)
+    changed.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Has the thread do `body`; the piece of work before must be finished.
+  func start(_ body: @escaping () throws -> ImportReport) {
+    pthread_mutex_lock(mutex)
+    precondition(work == nil && outcome == nil, "a lane does one thing at a time")
+    work = body
+    pthread_cond_broadcast(changed)
+    pthread_mutex_unlock(mutex)
+  }
+
+  /// Waits until the work under way is done, if there is any; gives what it gave, or throws what it threw.
+  func finish() throws -> ImportReport? {
+    pthread_mutex_lock(mutex)
+    while work != nil { pthread_cond_wait(changed, mutex) }
+    let result = outcome
+    outcome = nil
+    pthread_mutex_unlock(mutex)
+    return try result?.get()
+  }
+
+  /// Ends the thread, after the work under way. To be called once, before the lane is let go.
+  func close() {
+    _ = try? finish()
+    pthread_mutex_lock(mutex)
+    isOver = true
+    pthread_cond_broadcast(changed)
+    pthread_mutex_unlock(mutex)
+    pthread_join(thread, nil)
+  }
+
+  private func run() {
+    pthread_mutex_lock(mutex)
+    while true {
+      while work == nil, !isOver { pthread_cond_wait(changed, mutex) }
+      guard let body = work else { break }
+      pthread_mutex_unlock(mutex)
+      let result = Result { try body() }
+      pthread_mutex_lock(mutex)
+      work = nil
+      outcome = result
+      pthread_cond_broadcast(changed)
+    }
+    pthread_mutex_unlock(mutex)
+  }
+}

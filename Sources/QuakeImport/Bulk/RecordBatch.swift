@@ -1,0 +1,234 @@
+internal import Glibc
+internal import Postgres
+internal import QuakeModel
+
+/// Some thousand records of a long source, made ready for COPY in memory: of each code there is one,
+/// the last, and they are in the order of their codes.
+///
+/// It has one owner at a time; it is filled by one thread and handed over to another.
+final class RecordBatch {
+  /// Where a record's values and its code are.
+  private struct Row {
+    /// The code's first eight bytes, which settle most comparisons.
+    var prefix: UInt64
+    var code: Range<Int>
+    var values: Range<Int>
+    /// Whether the store has the same already.
+    var isStored = false
+  }
+
+  /// What a record takes besides its values: its row, its code, and the hashes of its ids.
+  private static let bytesPerRecord = 128
+
+  private let columns: [QuakeColumn]
+  private var values: CopyValues
+  private var codes: [UInt8] = []
+  private var rows: [Row] = []
+  /// Records read, those rejected included.
+  private(set) var seen: Int64 = 0
+  /// Records whose code came again later in the portion.
+  private(set) var duplicates: Int64 = 0
+  /// What could not be taken, with the number of the record within the portion, from 1.
+  private(set) var rejects: [(record: Int64, reject: ImportReject, isKept: Bool)] = []
+  /// The ids that events have besides their code, and where the record's values begin.
+  private var otherIDs: [(claim: IDClaim, record: Int)] = []
+  /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
+  private(set) var keys: Set<UInt64> = []
+
+  /// - Parameters:
+  ///   - columns: What the source can fill.
+  ///   - capacity: So many bytes it is made to hold.
+  init(columns: [QuakeColumn], capacity: Int) {
+    self.columns = columns
+    values = CopyValues(capacity: capacity + 64 * 1024)
+  }
+
+  /// About how much memory it takes.
+  var bytes: Int { values.count + rows.count * Self.bytesPerRecord + rejectedBytes }
+  private var rejectedBytes = 0
+
+  /// How many records it has to bring in.
+  var count: Int { rows.count }
+
+  /// Fills an empty portion with at most `limit` records and about so many bytes: the last record may go
+  /// beyond that. Returns the first record that did not fit.
+  ///
+  /// - Parameter budget: What is left of the rejects that are kept.
+  func fill(
+    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
+    limit: Int64, bytes mostBytes: Int, budget: inout RejectBudget
+  ) throws -> ImportItem? {
+    var item = lookahead
+    while let current = item, seen < limit, bytes < mostBytes {
+      seen += 1
+      switch current {
+      case .record: append(record)
+      case .reject(let reject):
+        let isKept = budget.takes(reject)
+        rejects.append((seen, isKept ? reject : reject.withoutText, isKept))
+        if isKept { rejectedBytes += reject.raw.utf8.count + reject.reason.utf8.count }
+        rejectedBytes += 256
+      }
+      item = try source.next(into: &record)
+    }
+    sort()
+    different = rows.count
+    return item
+  }
+
+  /// Empties it and keeps the memory.
+  func removeAll() {
+    values.removeAll()
+    codes.removeAll(keepingCapacity: true)
+    rows.removeAll(keepingCapacity: true)
+    rejects.removeAll(keepingCapacity: true)
+    rejectedBytes = 0
+    otherIDs.removeAll(keepingCapacity: true)
+    keys.removeAll(keepingCapacity: true)
+    seen = 0
+    duplicates = 0
+  }
+
+  private func append(_ record: QuakeRecord) {
+    let start = values.count
+    values.append(record, columns)
+    let codeStart = codes.count
+    var prefix: UInt64 = 0
+    record.withUTF8(.code) { code in
+      guard let code else { return }
+      codes.append(contentsOf: code)
+      for place in 0..<8 { prefix = prefix << 8 | UInt64(place < code.count ? code[place] : 0) }
+      keys.insert(code.idKey)
+    }
+    let code = codeStart..<codes.count
+    rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
+    record.forEachOtherID { id in
+      let claim = IDClaim(
+        id: String(decoding: id, as: UTF8.self),
+        code: String(decoding: codes[code], as: UTF8.self))
+      otherIDs.append((claim, start))
+      keys.insert(id.idKey)
+    }
+  }
+
+  private func sort() {
+    codes.withUnsafeBytes { all in
+      rows.sort { left, right in
+        if left.prefix != right.prefix { return left.prefix < right.prefix }
+        let order = UnsafeRawBufferPointer(rebasing: all[left.code])
+          .order(of: UnsafeRawBufferPointer(rebasing: all[right.code]))
+        return order == 0 ? left.values.lowerBound < right.values.lowerBound : order < 0
+      }
+    }
+    guard rows.count > 1 else { return }
+    var last = 0
+    for place in 1..<rows.count {
+      if isSameEvent(rows[last], rows[place]) { duplicates += 1 } else { last += 1 }
+      rows[last] = rows[place]
+    }
+    rows.removeLast(rows.count - 1 - last)
+    guard duplicates > 0, !otherIDs.isEmpty else { return }
+    let records = Set(rows.map(\.values.lowerBound))
+    otherIDs.removeAll { !records.contains($0.record) }
+  }
+
+  private func isSameEvent(_ one: Row, _ other: Row) -> Bool {
+    one.prefix == other.prefix && codes[one.code].elementsEqual(codes[other.code])
+  }
+
+  /// Hands over the values of each record that is not known to be stored, in the order of the codes.
+  func forEachRow(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    for row in rows where !row.isStored { try values.withBytes(row.values, body) }
+  }
+
+  /// How many records are not known to be stored.
+  private(set) var different = 0
+
+  /// Leaves out the record of an event if its values are those in a row of `result`, byte for byte.
+  ///
+  /// - Parameters:
+  ///   - code: The column with the event's code.
+  ///   - column: The first of the portion's columns.
+  func leaveOut(
+    ifIn result: borrowing QueryResult, row: Int, code: Int, from column: Int
+  ) {
+    guard let place = place(of: result.bytes(row, code)) else { return }
+    let isStored = values.isEqual(
+      rows[place].values, to: result, row: row, from: column, count: columns.count)
+    guard isStored else { return }
+    rows[place].isStored = true
+    different -= 1
+  }
+
+  /// The hashes of the ids that something is to be done about: the codes of records that are not known to
+  /// be stored, ids that are claimed, and who claims them.
+  var pendingKeys: Set<UInt64> {
+    var pending: Set<UInt64> = []
+    codes.withUnsafeBytes { all in
+      for row in rows where !row.isStored {
+        pending.insert(UnsafeRawBufferPointer(rebasing: all[row.code]).idKey)
+      }
+    }
+    for other in otherIDs {
+      pending.insert(other.claim.id.idKey)
+      pending.insert(other.claim.code.idKey)
+    }
+    return pending
+  }
+
+  /// The hashes of the codes.
+  var codeKeys: [UInt64] {
+    codes.withUnsafeBytes { all in
+      rows.map { UnsafeRawBufferPointer(rebasing: all[$0.code]).idKey }
+    }
+  }
+
+  /// The codes, in their order.
+  var eventCodes: [String] { eventCodes(0..<rows.count) }
+
+  /// The codes at some places.
+  func eventCodes(_ places: Range<Int>) -> [String] {
+    rows[places].map { String(decoding: codes[$0.code], as: UTF8.self) }
+  }
+
+  /// The other ids that no record of the portion has as its own code, and by which event.
+  var claims: [IDClaim] { otherIDs.map(\.claim).filter { !contains($0.id) } }
+
+  /// The same, for somebody else to settle.
+  func takeClaims() -> [IDClaim] {
+    defer { otherIDs.removeAll(keepingCapacity: true) }
+    return claims
+  }
+
+  private func contains(_ id: String) -> Bool {
+    var id = id
+    return id.withUTF8 { place(of: UnsafeRawBufferPointer($0)) } != nil
+  }
+
+  /// The place of the record with this code.
+  private func place(of code: UnsafeRawBufferPointer) -> Int? {
+    codes.withUnsafeBytes { all in
+      var low = 0
+      var high = rows.count
+      while low < high {
+        let middle = (low + high) / 2
+        let order = UnsafeRawBufferPointer(rebasing: all[rows[middle].code]).order(of: code)
+        if order == 0 { return middle }
+        if order < 0 { low = middle + 1 } else { high = middle }
+      }
+      return nil
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Negative if it comes before `other` byte by byte, 0 if it is the same.
+  fileprivate func order(of other: UnsafeRawBufferPointer) -> Int {
+    let shared = Swift.min(count, other.count)
+    if shared > 0, let left = baseAddress, let right = other.baseAddress {
+      let order = memcmp(left, right, shared)
+      if order != 0 { return Int(order) }
+    }
+    return count - other.count
+  }
+}

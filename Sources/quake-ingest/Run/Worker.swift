@@ -1,0 +1,419 @@
+import CommandLine
+import Postgres
+import QuakeFeed
+import QuakeModel
+import QuakeTool
+import QuakeWorker
+import SystemClock
+
+/// Polls the feeds that it holds, each when it is due or asked for, and stands by for those that other
+/// workers hold. Nothing a feed or the database does ends it.
+///
+/// All is done on one thread. The downloads run beside each other, into files, whenever the thread has
+/// nothing else to do; one that is complete is imported over the one connection, whose session holds the
+/// feed's lock, and the others wait for that.
+final class Worker {
+  private let database: DatabaseAccess
+  private var connection: Connection?
+  private let diagnostics: Diagnostics
+  private let settings: WorkerSettings
+  private let importing: ImportSettings
+  private let judging: JudgingOptions
+  private var feeds: [PolledFeed]
+  private let service: ServiceManager
+  private var history: HistoryPurger?
+  private var rejects: RejectPurger?
+  private let downloads: FeedDownloads
+  private var standby: Standby
+  /// When it is time to show life, which looking for requests does.
+  private var lifeSign: PeriodicTimer
+  /// Whether the bell for requests has rung.
+  private var hasRung = true
+  private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
+  /// Whether each feed is polled once, and not again.
+  private var pollsOnce = false
+  private lazy var poller = FeedPoller(
+    settings: importing, judging: judging, service: service, diagnostics: diagnostics,
+    progress: { [service, downloads] in
+      service.alive()
+      downloads.advance()
+    })
+
+  /// - Parameter connection: One that is ready for a worker.
+  init(
+    database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
+    settings: WorkerSettings, importing: ImportSettings, judging: JudgingOptions,
+    feeds: [PolledFeed], service: ServiceManager, history: HistoryPurger?
+  ) {
+    self.database = database
+    self.connection = connection
+    self.diagnostics = diagnostics
+    self.settings = settings
+    self.feeds = feeds
+    self.service = service
+    self.history = history
+    self.importing = importing
+    self.judging = judging
+    downloads = FeedDownloads(options: importing.clientOptions, in: TemporaryFolder.path)
+    if !importing.isDryRun {
+      rejects = RejectPurger(keeping: settings.keptRejects, diagnostics: diagnostics)
+    }
+    standby = Standby(takeoverAfter: settings.takeoverAfter, diagnostics: diagnostics)
+    lifeSign = PeriodicTimer(settings.lifeSign)
+  }
+
+  /// Polls until it is told to stop.
+  ///
+  /// - Throws: `StoreError` or `UnfitConnection` if the database comes back with a schema that this
+  ///   program does not know, or as one that it cannot work with: waiting will not help.
+  func run() throws -> ExitStatus {
+    while !Signals.stopRequested {
+      service.alive()
+      guard let connection else {
+        try reconnect()
+        continue
+      }
+      do {
+        try takeFeeds(over: connection)
+        try takeRequests(over: connection)
+        try check(over: connection)
+        downloads.advance()
+        if let ready = nextReady() {
+          if feeds[ready].polling == nil {
+            try serve(ready, over: connection)
+          } else {
+            try take(ready, over: connection)
+          }
+        } else {
+          try rest(until: nextFeed().map { time(of: $0) }, over: connection)
+        }
+      } catch let error as PostgresError where error.kind == .interrupted {
+        leave(error)
+      } catch let error as PostgresError {
+        lose(error)
+      }
+    }
+    return .ok
+  }
+
+  /// Polls each feed once; the status of the first that failed.
+  func pollOnce() -> ExitStatus {
+    pollsOnce = true
+    guard let connection else { return .unavailable }
+    var results = [ExitStatus](repeating: .ok, count: feeds.count)
+    do {
+      try takeFeedsOnce(over: connection)
+      for index in feeds.indices where !Signals.stopRequested {
+        let result = feeds[index].isHeld ? try poll(index, over: connection) : refuse(feeds[index])
+        if let result { results[index] = result }
+      }
+      while !Signals.stopRequested, feeds.contains(where: { $0.polling != nil || $0.check != nil })
+      {
+        try check(over: connection)
+        downloads.advance()
+        if let done = nextDownloaded() {
+          results[done] = try take(done, over: connection)
+        } else if !downloads.isEmpty {
+          wait(for: lifeSign.remaining, over: connection)
+          _ = try connection.takeNotifications()
+          showLife()
+        }
+      }
+      return results.first { $0 != .ok } ?? .ok
+    } catch let error as PostgresError where error.kind == .interrupted {
+      leave(error)
+      return Failure(error)?.status ?? .tryLater
+    } catch {
+      lose(error)
+      return Failure(error)?.status ?? .failed
+    }
+  }
+
+  private func refuse(_ feed: PolledFeed) -> ExitStatus {
+    diagnostics.error(
+      "feed \"\(feed.name)\" is polled by another worker",
+      hint: "\"quake-admin refresh \(feed.name)\" has that worker poll it now.",
+      fields: ["feed": .text(feed.name)])
+    return .tryLater
+  }
+
+  /// Told to stop while another session held a lock: the poll counts for nothing, and is made again by
+  /// whoever polls the feed next.
+  private func leave(_ error: PostgresError) {
+    diagnostics.warning(error.message, detail: error.detail)
+  }
+
+  // MARK: - The connection
+
+  private func reconnect() throws {
+    do {
+      let regained = try database.reconnect(wake: Signals.wakeDescriptor)
+      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
+      connection = regained
+      hasRung = true
+      diagnostics.note("connected to the database again")
+    } catch let error as StoreError {
+      throw error
+    } catch let error as UnfitConnection {
+      throw error
+    } catch {
+      diagnostics.verbose("still no database: \(error)")
+      _ = service.wait(timeout: backoff.next())
+    }
+  }
+
+  /// With the connection go the locks. Whether the connection was lost or only refused something, the
+  /// way out is the same: another one, after a while.
+  private func lose(_ error: any Error) {
+    let problem = Failure(error)?.message ?? "\(error)"
+    let isLoss = (error as? PostgresError)?.isConnectionLoss == true
+    let message = isLoss ? "lost the database: \(problem)" : "could not go on: \(problem)"
+    diagnostics.warning(
+      message, hint: "It goes on when the database is back; what is stored already stays as it is."
+    )
+    service.status(message)
+    connection = nil
+    for index in feeds.indices { feeds[index].release(downloads) }
+    standby.reset()
+    _ = service.wait(timeout: backoff.next())
+  }
+
+  /// A server process that waits for its client for long is taken for one whose client has stopped. So
+  /// while something else is waited for the connection is used now and then.
+  private func showLife() {
+    service.alive()
+    guard let connection, connection.isIdle, lifeSign.fireIfDue() else { return }
+    // If it is lost, whoever uses it next is told.
+    _ = try? connection.execute("select")
+  }
+
+  // MARK: - What there is to do
+
+  private func takeFeeds(over connection: Connection) throws {
+    let wanted = feeds.filter { !$0.isHeld }.map(\.name)
+    try hold(importing.isDryRun ? wanted : standby.take(wanted, over: connection), over: connection)
+  }
+
+  /// A worker that has just ended may still hold a lock for a moment: that is waited for.
+  private func takeFeedsOnce(over connection: Connection) throws {
+    let deadline = MonotonicClock.now() + .seconds(3)
+    while true {
+      let wanted = feeds.filter { !$0.isHeld }.map(\.name)
+      try hold(
+        importing.isDryRun ? wanted : standby.takeLocks(wanted, over: connection), over: connection)
+      guard !feeds.allSatisfy(\.isHeld), !Signals.stopRequested, MonotonicClock.now() < deadline
+      else { return }
+      _ = Signals.wait(timeout: .milliseconds(100))
+    }
+  }
+
+  private func hold(_ taken: [String], over connection: Connection) throws {
+    guard !taken.isEmpty else { return }
+    for index in feeds.indices where taken.contains(feeds[index].name) {
+      // What the last one knew: its validators, its failures, and when the next poll is due.
+      feeds[index].take(
+        importing.isDryRun ? FeedState() : try state(of: feeds[index], over: connection))
+    }
+    hasRung = true
+  }
+
+  private func takeRequests(over connection: Connection) throws {
+    guard !importing.isDryRun, lifeSign.fireIfDue() || hasRung else { return }
+    hasRung = false
+    // What is asked for during a poll is looked for again after it.
+    let held = feeds.filter { $0.isHeld && $0.polling == nil }.map(\.name)
+    let wanted = try RefreshQueue.take(for: held, over: connection)
+    for index in feeds.indices where wanted.contains(feeds[index].name) { feeds[index].want() }
+  }
+
+  private func time(of index: Int) -> Duration {
+    feeds[index].next(refreshInterval: settings.refreshInterval)
+  }
+
+  private func nextFeed() -> Int? {
+    feeds.indices.filter { feeds[$0].isHeld && feeds[$0].polling == nil }
+      .min { time(of: $0) < time(of: $1) }
+  }
+
+  /// The feed with which something can be done now. Downloads are begun first: that takes no time, and they
+  /// run while others are imported. Among those that are to be imported the one counts that was due first.
+  private func nextReady() -> Int? {
+    let now = MonotonicClock.now()
+    func order(_ index: Int) -> Duration {
+      guard feeds[index].polling == nil else { return feeds[index].due }
+      return feeds[index].reference.isURL ? .zero : time(of: index)
+    }
+    return feeds.indices.filter { index in
+      guard feeds[index].isHeld else { return false }
+      return feeds[index].polling.map(\.download.isFinished) ?? (time(of: index) <= now)
+    }.min { order($0) < order($1) }
+  }
+
+  /// Of the feeds whose download is done, the one that was due first.
+  private func nextDownloaded() -> Int? {
+    feeds.indices.filter { feeds[$0].polling?.download.isFinished == true }
+      .min { feeds[$0].due < feeds[$1].due }
+  }
+
+  /// Waits for the next feed's time, a download, a request, a lock or a signal. The history and the rejects
+  /// are looked after first, but feeds count for more: what is not done when the next is due is done after
+  /// it.
+  private func rest(until due: Duration?, over connection: Connection) throws {
+    let shouldStop = { [unowned self] in
+      service.alive()
+      downloads.advance()
+      return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
+        || nextDownloaded() != nil
+    }
+    try history?.purge(over: connection, shouldStop: shouldStop)
+    try rejects?.purge(over: connection, shouldStop: shouldStop)
+    var pauses = [lifeSign.remaining]
+    if let due { pauses.append(max(.zero, due - MonotonicClock.now())) }
+    if !feeds.allSatisfy(\.isHeld) { pauses.append(standby.remaining) }
+    if let history { pauses.append(history.remaining) }
+    if let rejects { pauses.append(rejects.remaining) }
+    if let tick = service.remaining { pauses.append(tick) }
+    // What arrived with the answer to a statement is here already, and does not wake.
+    guard try connection.takeNotifications().isEmpty else {
+      hasRung = true
+      return
+    }
+    let pause = pauses.min() ?? .zero
+    if downloads.isEmpty {
+      let deadline = Deadline(after: pause)
+      switch connection.wait(until: deadline, wake: Signals.wakeDescriptor) {
+      case .ready: hasRung = try !connection.takeNotifications().isEmpty || hasRung
+      case .woken: Signals.drainWake()
+      case .timedOut: break
+      }
+    } else if nextDownloaded() == nil {
+      wait(for: pause, over: connection)
+      hasRung = try !connection.takeNotifications().isEmpty || hasRung
+    }
+  }
+
+  /// Waits for what servers send, for the database or for a signal.
+  private func wait(for pause: Duration, over connection: Connection) {
+    downloads.wait(
+      milliseconds: Int(pause.pollTimeout),
+      beside: [connection.descriptor, Signals.wakeDescriptor])
+    Signals.drainWake()
+  }
+
+  // MARK: - Polling
+
+  private func state(of feed: PolledFeed, over connection: Connection) throws -> FeedState {
+    try FeedState.load(feed.name, url: feed.url, every: feed.schedule.every, over: connection)
+  }
+
+  private func serve(_ index: Int, over connection: Connection) throws {
+    guard feeds[index].mustWait else {
+      _ = try poll(index, over: connection)
+      return
+    }
+    try poller.refuse(
+      feeds[index], try state(of: feeds[index], over: connection), over: connection)
+    feeds[index].answered()
+  }
+
+  /// Begins to poll a feed that this worker holds: what is at a URL is asked for, what is in a file is
+  /// imported.
+  ///
+  /// - Returns: The result; nil: it is to come.
+  private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus? {
+    let state = try state(of: feeds[index], over: connection)
+    if feeds[index].isWanted {
+      try RefreshQueue.begin(feeds[index].name, at: state.readAt, over: connection)
+    }
+    guard case .url(let url) = feeds[index].reference.location else {
+      return try take(index, state, nil, over: connection)
+    }
+    do throws(FeedError) {
+      let download = try downloads.start(url, validators: FeedPoller.validators(state))
+      feeds[index].polling = FeedPolling(download: download, state: state)
+      return nil
+    } catch {
+      return try fail(index, state, error, over: connection)
+    }
+  }
+
+  /// Takes in what a download has brought.
+  @discardableResult
+  private func take(_ index: Int, over connection: Connection) throws -> ExitStatus {
+    guard let polling = feeds[index].polling else { return .ok }
+    feeds[index].polling = nil
+    // Who has asked since it began needs another poll.
+    hasRung = true
+    return try take(index, polling.state, polling.download, over: connection)
+  }
+
+  /// Takes in what a poll has brought.
+  ///
+  /// - Throws: `PostgresError` if the connection is lost. The feed is not to blame; it is polled as soon
+  ///   as the database is back, by whoever holds it then.
+  private func take(
+    _ index: Int, _ state: FeedState, _ download: FeedDownload?, over connection: Connection
+  ) throws -> ExitStatus {
+    do {
+      let outcome = try poller.take(feeds[index], state, download, over: connection)
+      feeds[index].polled(outcome.schedule, pause: outcome.pause)
+      if feeds[index].check == nil { feeds[index].check = outcome.check }
+      backoff.reset()
+      return outcome.status
+    } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
+      throw error
+    } catch {
+      return try fail(index, state, error, over: connection)
+    }
+  }
+
+  /// Goes on with what is asked about single events.
+  private func check(over connection: Connection) throws {
+    for index in feeds.indices {
+      guard let check = feeds[index].check else { continue }
+      do {
+        if try check.advance(downloads, over: connection) { feeds[index].check = nil }
+      } catch let error as PostgresError where !error.isConnectionLoss {
+        check.cancel(downloads)
+        feeds[index].check = nil
+        diagnostics.warning(
+          "could not withdraw events that \(feeds[index].name) lacks: \(error.message)",
+          hint: "It is tried again after a later poll.")
+      }
+    }
+  }
+
+  /// What a feed's failure leaves to do: look at what it gave, and wait.
+  private func hint(after failure: Failure, _ pause: Duration) -> String {
+    var hints: [String] = []
+    if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
+    if !pollsOnce { hints.append("Next attempt in \(Readable.duration(pause)).") }
+    return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
+  }
+
+  private func fail(
+    _ index: Int, _ state: FeedState, _ error: any Error, over connection: Connection
+  ) throws -> ExitStatus {
+    let failure = IngestCommand.failure(error) ?? Failure(error) ?? Failure(.failed, "\(error)")
+    guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
+    var schedule = feeds[index].schedule
+    let pause = schedule.failed(retryAfter: (error as? FeedError)?.retryAfter)
+    let message = "could not import \(feeds[index].name): \(failure.message)"
+    diagnostics.warning(
+      message, detail: failure.detail,
+      hint: hint(after: failure, pause.length),
+      fields: [
+        "feed": .text(feeds[index].name), "status": .integer(Int64(failure.status.rawValue)),
+        "failures": .integer(Int64(schedule.failures)),
+        "next_seconds": .number(pause.length.inSeconds),
+      ])
+    service.status(message + (failure.detail.map { ": \($0)" } ?? ""))
+    feeds[index].polled(schedule, pause: pause)
+    do {
+      try poller.recordFailure(failure, of: feeds[index], state, pause, over: connection)
+    } catch let error as PostgresError where !error.isConnectionLoss {
+      diagnostics.verbose("could not record the failure of \(feeds[index].name): \(error)")
+    }
+    return failure.status
+  }
+}

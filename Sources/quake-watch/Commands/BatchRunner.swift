@@ -1,0 +1,143 @@
+import ChildProcesses
+import CommandLine
+import Glibc
+import QuakeModel
+
+/// Runs a command for each transaction, with its changes as they come: however many they are, no more
+/// than a few are held.
+final class BatchRunner: CommandHandler {
+  private struct Batch {
+    let token: ChangeToken
+    /// For messages.
+    let subject: String
+    /// nil if it could not be started and is to be passed over.
+    let child: RunningChild?
+    /// Everything before it, as far as is known since the last flush.
+    let before: HistoryCursor?
+    /// Whether a flush has told that it is open.
+    var isTold = false
+  }
+
+  private let command: ShellCommand
+  private let policy: FailurePolicy
+  private let wait = CommandWait()
+  /// Lines that are to be given to the command.
+  private var json = JSONWriter()
+  private var batch: Batch?
+  /// The last transaction since the last flush that left none open.
+  private var last: ChangeToken?
+
+  init(_ command: ShellCommand, policy: FailurePolicy) {
+    self.command = command
+    self.policy = policy
+  }
+
+  var onStall: (() -> Void)? {
+    get { wait.onStall }
+    set { wait.onStall = newValue }
+  }
+
+  // MARK: - Handing over
+
+  func handle(_ change: Change) throws {
+    let token = change.transaction.token
+    try open(token, "transaction \(token)", before: last.map { HistoryCursor(token: $0) })
+    last = token
+    json.change(change, drain: give)
+    try giveLine()
+  }
+
+  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+    try open(token, "snapshot (token \(token))", before: nil)
+    json.snapshot(record, token: token, position: position, drain: give)
+    try giveLine()
+  }
+
+  /// It is one batch with the snapshot that follows.
+  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+    try open(token, "reset and snapshot (token \(token))", before: nil)
+    json.reset(reason, after: lost, token: token)
+    try giveLine()
+  }
+
+  /// The place is kept whether or not anything was handed over.
+  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
+
+  func flush(at place: HistoryCursor) throws -> HistoryCursor? {
+    defer { wait.reset() }
+    if let batch, place.changes == 0 || place.token != batch.token { try close() }
+    guard let batch else {
+      last = nil
+      return place
+    }
+    defer { self.batch?.isTold = true }
+    return batch.isTold ? nil : batch.before
+  }
+
+  var openTransaction: ChangeToken? { batch?.token }
+
+  /// A batch that is still open is not whole: its command must not take the end of its input for the
+  /// end of the transaction.
+  func end() {
+    guard let child = batch?.child else { return }
+    child.signal(SIGTERM)
+    wait.wait(for: [child]) { child.ending != nil }
+    batch = nil
+  }
+
+  // MARK: - Batches
+
+  /// Begins a batch, after the end of the one before, unless it is open.
+  private func open(_ token: ChangeToken, _ subject: String, before: HistoryCursor?) throws {
+    guard batch?.token != token else { return }
+    try close()
+    if Signals.stopRequested { throw HandOverStopped(place: before) }
+    var child: RunningChild?
+    do throws(ChildProcess.LaunchError) {
+      child = try command.start(CommandVariables(token: token))
+    } catch {
+      if let failure = policy.judge(CommandFailure(subject, error)) {
+        throw HandOverStopped(place: before, failure: failure)
+      }
+    }
+    batch = Batch(token: token, subject: subject, child: child, before: before)
+  }
+
+  /// How many bytes are given at once.
+  private static let pieceSize = 64 * 1024
+
+  /// A line may be some megabytes long: it is given as it is made.
+  private func give(_ json: inout JSONWriter) {
+    defer { json.removeWritten() }
+    guard let child = batch?.child else { return }
+    child.give(json.bytes)
+    wait.wait(for: [child]) { !child.isTaking || child.ending != nil }
+  }
+
+  private func giveLine() throws {
+    json.newline()
+    guard json.count >= Self.pieceSize else { return }
+    give(&json)
+    json.removeAll()
+    guard let child = batch?.child else { return }
+    // The rest of a long transaction need not be read for one that has failed already.
+    if let ending = child.ending, ending != .exited(0), policy.stops { try close() }
+  }
+
+  /// Ends the batch's input and waits for the command.
+  private func close() throws {
+    guard let batch else { return }
+    defer {
+      json.removeAll()
+      self.batch = nil
+    }
+    guard let child = batch.child else { return }
+    child.give(json.bytes, isLast: true)
+    wait.wait(for: [child]) { child.ending != nil }
+    guard let ending = child.ending, ending != .exited(0) else { return }
+    if wait.isInterruption(ending) { throw HandOverStopped(place: batch.before) }
+    if let failure = policy.judge(CommandFailure(batch.subject, ending)) {
+      throw HandOverStopped(place: batch.before, failure: failure)
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import ChildProcesses
+import CommandLine
+import QuakeModel
+
+/// Runs a command for each change, several at a time if told so; never two at once for one event.
+final class CommandRunner: CommandHandler {
+  private struct Run {
+    let child: RunningChild
+    let work: Work
+  }
+
+  /// What a command is run for.
+  private struct Work {
+    /// Counts what has been handed over.
+    var number: Int
+    /// For messages.
+    var subject: String
+    /// The event; nil for what concerns all of them.
+    var code: String?
+    var variables: CommandVariables
+    /// Everything before it, as far as is known since the last flush.
+    var before: HistoryCursor?
+
+    /// Whether their order matters.
+    func concerns(_ other: Work) -> Bool {
+      code == nil || other.code == nil || code == other.code
+    }
+  }
+
+  private let command: ShellCommand
+  private let jobs: Int
+  private let policy: FailurePolicy
+  private let wait = CommandWait()
+  private var json = JSONWriter()
+  private var running: [Run] = []
+  private var count = 0
+  /// The transaction of the last change since the last flush.
+  private var last: ChangeToken?
+  /// The earliest work that was not done.
+  private var undone: (number: Int, stop: HandOverStopped)?
+
+  /// - Parameter jobs: How many commands may run at once, from 1.
+  init(_ command: ShellCommand, jobs: Int, policy: FailurePolicy) {
+    self.command = command
+    self.jobs = jobs
+    self.policy = policy
+  }
+
+  var onStall: (() -> Void)? {
+    get { wait.onStall }
+    set { wait.onStall = newValue }
+  }
+
+  // MARK: - Handing over
+
+  func handle(_ change: Change) throws {
+    let token = change.transaction.token
+    let what = [change.op.rawValue, change.code].compactMap { $0 }.joined(separator: " ")
+    try run(
+      "\(what) (token \(token), position \(change.position))", code: change.code,
+      CommandVariables(
+        token: token, position: change.position, op: change.op.rawValue,
+        event: change.new ?? change.old),
+      before: change.position > 0
+        ? HistoryCursor(token: token, changes: change.position)
+        : last.map { HistoryCursor(token: $0) }
+    ) { json, drain in json.change(change, drain: drain) }
+    last = token
+  }
+
+  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+    let code = record.text(.code)
+    try run(
+      "snapshot of \(code ?? "") (token \(token))", code: code,
+      CommandVariables(token: token, position: position, op: "snapshot", event: record),
+      before: nil
+    ) { json, drain in json.snapshot(record, token: token, position: position, drain: drain) }
+  }
+
+  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+    try run(
+      "reset (token \(token))", code: nil,
+      CommandVariables(token: token, position: nil, op: "reset", event: nil), before: nil
+    ) { json, _ in json.reset(reason, after: lost, token: token) }
+  }
+
+  /// The place is kept whether or not anything was handed over.
+  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
+
+  func flush(at place: HistoryCursor) throws -> HistoryCursor? {
+    waitUntil { $0.running.isEmpty }
+    if let undone { throw undone.stop }
+    last = nil
+    wait.reset()
+    return place
+  }
+
+  /// Each change stands for itself.
+  var openTransaction: ChangeToken? { nil }
+
+  func end() { waitUntil { $0.running.isEmpty } }
+
+  // MARK: - Running
+
+  /// Writes the line that a command reads.
+  private typealias Line = (_ json: inout JSONWriter, _ drain: (inout JSONWriter) -> Void) -> Void
+
+  /// Runs the command once its turn has come.
+  private func run(
+    _ subject: String, code: String?, _ variables: CommandVariables, before: HistoryCursor?,
+    line: Line
+  ) throws {
+    count += 1
+    let work = Work(
+      number: count, subject: subject, code: code, variables: variables, before: before)
+    waitUntil { runner in
+      runner.undone != nil
+        || runner.running.count < runner.jobs
+          && !runner.running.contains { $0.work.concerns(work) }
+    }
+    if undone == nil {
+      if Signals.stopRequested { note(work, failure: nil) } else { start(work, line) }
+    }
+    if undone != nil {
+      // One that began earlier may fail yet.
+      waitUntil { $0.running.isEmpty }
+      if let undone { throw undone.stop }
+    }
+  }
+
+  private func start(_ work: Work, _ line: Line) {
+    let child: RunningChild
+    do throws(ChildProcess.LaunchError) {
+      child = try command.start(work.variables)
+    } catch {
+      if let failure = policy.judge(CommandFailure(work.subject, error)) {
+        note(work, failure: failure)
+      }
+      return
+    }
+    running.append(Run(child: child, work: work))
+    line(&json) { give(&$0, to: child) }
+    json.newline()
+    child.give(json.take(), isLast: true)
+  }
+
+  /// A line may be some megabytes long: the next piece of it is made when the command has read this
+  /// one, so that memory does not depend on it. Meanwhile the other commands are looked after, but
+  /// none is started.
+  private func give(_ json: inout JSONWriter, to child: RunningChild) {
+    child.give(json.bytes)
+    json.removeWritten()
+    wait.wait(for: running.map(\.child)) { !child.isTaking || child.ending != nil }
+  }
+
+  private func waitUntil(_ isOver: (CommandRunner) -> Bool) {
+    while true {
+      collect()
+      if isOver(self) { return }
+      wait.wait(for: running.map(\.child)) { running.contains { $0.child.ending != nil } }
+    }
+  }
+
+  /// Sees how those that have ended did.
+  private func collect() {
+    let ended = running.filter { $0.child.ending != nil }
+    running.removeAll { $0.child.ending != nil }
+    for run in ended {
+      guard let ending = run.child.ending, ending != .exited(0) else { continue }
+      if wait.isInterruption(ending) {
+        note(run.work, failure: nil)
+      } else if let failure = policy.judge(CommandFailure(run.work.subject, ending)) {
+        note(run.work, failure: failure)
+      }
+    }
+  }
+
+  private func note(_ work: Work, failure: CommandFailure?) {
+    if let undone, undone.number < work.number { return }
+    undone = (work.number, HandOverStopped(place: work.before, failure: failure))
+  }
+}

@@ -1,0 +1,473 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeImport
+
+/// What need not be looked at as a whole, is longer than a feed or committed on the way, is brought in by
+/// portions; it must come to the same as all at once.
+@Suite("A catalogue")
+struct BulkImportTests {
+  private static let before = "2024-01-01T00:00:00Z"
+  private static let now = "2024-01-02T00:00:00Z"
+
+  private func options(commitEvery: Int? = nil) -> ImportOptions {
+    var options = ImportOptions(
+      source: "catalogue", feed: "catalogue", program: "tests 1", author: "importer")
+    options.commitEvery = commitEvery
+    return options
+  }
+
+  /// An event of more than a kilobyte: a few thousand are several portions.
+  private func wide(_ code: String, magnitude: Double = 5, ids: String? = nil) -> QuakeRecord {
+    QuakeRecord(
+      code, magnitude: magnitude, place: String(repeating: "x", count: 1_000), ids: ids)
+  }
+
+  private func bring(
+    _ items: [FakeSource.Item], generated: String?, into connection: Connection,
+    commitEvery: Int? = nil, helpers: [Connection] = [], isOrdered: Bool = false
+  ) throws -> ImportReport {
+    var source = FakeSource(items, generated: generated)
+    var options = options(commitEvery: commitEvery)
+    options.isOrdered = isOrdered
+    let report = try Importer(connection: connection, options: options, helpers: helpers)
+      .run(from: &source)
+    #expect(
+      report.seen
+        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    #expect(report.isComplete)
+    // The import's row tells the same.
+    #expect(
+      try connection.table(
+        """
+        select seen, inserted, updated, unchanged, rejected, duplicate, complete
+          from quake.import where id = \(try #require(report.id))
+        """) == [
+          "\(report.seen)|\(report.inserted)|\(report.updated)|\(report.unchanged)|\(report.rejected)|\(report.duplicate)|t"
+        ])
+    return report
+  }
+
+  /// Events, what gave way, and the other ids, as far as they do not depend on how it was done.
+  private func contents(_ connection: Connection) throws -> [String] {
+    try connection.table("select q::text from quake.quake q order by code")
+      + connection.table("select id, code from quake.quake_alias order by id")
+      + connection.table(
+        "select record, reason from quake.import_reject order by import_id, record")
+  }
+
+  /// Events that are there already, and a catalogue with new ones, the same, others, the same again,
+  /// such that give way to others, and some that cannot be taken.
+  private func scene(
+    _ seed: UInt64, newOnes: ClosedRange<Int>
+  ) -> (old: [FakeSource.Item], new: [FakeSource.Item]) {
+    var random = SeededGenerator(seed)
+    let old = (0..<200).map { number in
+      QuakeRecord("o\(number)", magnitude: 1, ids: ",o\(number),")
+    }
+    var items: [FakeSource.Item] = []
+    var claimed: Set<Int> = []
+    for number in 0..<Int.random(in: newOnes, using: &random) {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0: items.append(.reject(.numbered(number)))
+      case 1:
+        let known = Int.random(in: 0..<150, using: &random)
+        let magnitude = Double(1 + known % 2)
+        items.append(
+          .record(QuakeRecord("o\(known)", magnitude: magnitude, ids: ",o\(known),")))
+      case 2:
+        // From 150 on they are in the catalogue under another id.
+        let other = Int.random(in: 150..<260, using: &random)
+        let isFirst = claimed.insert(other).inserted
+        let ids = isFirst ? ",o\(other),n\(number)," : ",n\(number),"
+        items.append(.record(QuakeRecord("n\(number)", ids: ids)))
+      case 3 where number > 0:
+        // Once more, a little or a long way on.
+        let again = Int.random(in: max(0, number - 60)..<number, using: &random)
+        items.append(.record(QuakeRecord("t\(again)", magnitude: Double(number % 9), ids: nil)))
+      default: items.append(.record(QuakeRecord("n\(number)", ids: ",n\(number),")))
+      }
+    }
+    return (old.map { .record($0) }, items)
+  }
+
+  @Test(
+    "comes to the same by portions as all at once, over one connection or three",
+    arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  func portions(seed: UInt64) throws {
+    // Mostly new, or mostly known: new events are copied, others merged.
+    let (old, new) = scene(seed, newOnes: 300...700)
+    let whole = try TestDatabase()
+    let connection = try whole.connect()
+    _ = try bring(old, generated: Self.before, into: connection)
+    let expected = try bring(new, generated: Self.now, into: connection, isOrdered: true)
+    let contents = try contents(connection)
+    #expect(expected.superseded > 0 && expected.updated > 0 && expected.duplicate > 0)
+    for (every, helpers) in [(7, 0), (90, 0), (90, 1), (23, 2)] {
+      let database = try TestDatabase()
+      let connection = try database.connect()
+      _ = try bring(old, generated: Self.before, into: connection)
+      let report = try bring(
+        new, generated: Self.now, into: connection, commitEvery: every,
+        helpers: try (0..<helpers).map { _ in try database.connect() })
+      let difference = Set(try self.contents(connection)).symmetricDifference(contents)
+      #expect(difference.isEmpty, "\(every) by \(helpers): \(difference.sorted())")
+      #expect(report.seen == expected.seen && report.rejected == expected.rejected)
+      #expect(report.inserted == expected.inserted)
+      #expect(report.superseded == expected.superseded)
+      #expect(try connection.historyFaults() == [])
+      // Once more changes nothing.
+      let again = try bring(
+        new, generated: Self.now, into: connection, commitEvery: every,
+        helpers: try (0..<helpers).map { _ in try database.connect() })
+      #expect(again.inserted == 0)
+      #expect(try self.contents(connection).count == contents.count + Int(report.rejected))
+    }
+  }
+
+  @Test(
+    "no longer than a feed comes to the same by portions as staged as a whole",
+    arguments: [1, 2, 3, 4, 5, 6] as [UInt64], [false, true])
+  func wholeFeed(seed: UInt64, isFirst: Bool) throws {
+    // Of a kilobyte each, in any order: what is claimed, and what comes again, are in other portions.
+    var random = SeededGenerator(seed * 1_000)
+    var (old, new) = scene(seed, newOnes: 1_500...2_500)
+    for place in new.indices {
+      if case .record(let record) = new[place] {
+        new[place] = .record(
+          wide(
+            record.text(.code) ?? "", magnitude: record.double(.magnitude) ?? 0,
+            ids: record.text(.ids)))
+      }
+    }
+    // Some claim what comes itself.
+    for place in stride(from: 3, to: new.count, by: 40) {
+      guard case .record(let record) = new[place], let code = record.text(.code) else { continue }
+      new[place] = .record(wide(code, ids: ",\(code),n\(new.count - place),z\(place),"))
+    }
+    new.shuffle(using: &random)
+    // What comes again is left to the import in order, but where there was nothing before.
+    let repeats = seed % 3 == 0
+    if !isFirst, !repeats {
+      var codes: Set<String> = []
+      new.removeAll {
+        guard case .record(let record) = $0 else { return false }
+        return !codes.insert(record.text(.code) ?? "").inserted
+      }
+    }
+    var ends: [[String]] = []
+    var reports: [[Int64]] = []
+    for staged in [false, true] {
+      let database = try TestDatabase()
+      let connection = try database.connect()
+      // Into an empty store nothing is staged.
+      let other = staged ? [FakeSource.Item.record(QuakeRecord("other"))] : []
+      _ = try bring(isFirst ? other : old, generated: Self.before, into: connection)
+      // Something newer that says nothing of what is missing.
+      if !isFirst, seed % 2 == 0 {
+        _ = try bring(
+          [.record(QuakeRecord("other", ids: ",other,n7,o160,"))],
+          generated: "2024-01-03T00:00:00Z", into: connection)
+      }
+      if !isFirst, repeats, !staged {
+        let before = try contents(connection)
+        #expect(throws: OrderNeeded.self) {
+          try bring(new, generated: Self.now, into: connection)
+        }
+        #expect(try contents(connection) == before)
+        return
+      }
+      let report = try bring(
+        new, generated: Self.now, into: connection, isOrdered: staged)
+      // Once more, where all is there.
+      let again = try bring(
+        new, generated: Self.now, into: connection, isOrdered: staged || isFirst)
+      ends.append(try contents(connection).filter { !$0.contains("other") })
+      reports.append([
+        report.seen, report.inserted, report.updated, report.rejected, report.duplicate,
+        report.superseded,
+        again.inserted, again.rejected, again.duplicate, again.superseded,
+      ])
+      #expect(try connection.historyFaults() == [])
+    }
+    let difference = Set(ends[0]).symmetricDifference(ends[1])
+    #expect(difference.isEmpty, "\(difference.sorted())")
+    #expect(reports[0] == reports[1])
+  }
+
+  @Test("with an event that is missing from a feed and cannot be taken is staged as a whole")
+  func rejectedIsNotMissing() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    _ = try bring(
+      [.record(QuakeRecord("c1")), .record(QuakeRecord("c2"))], generated: Self.before,
+      into: connection)
+    try connection.run(
+      """
+      insert into quake.absence (code, feed, snapshots, since)
+      values ('c1', 'all_day', 1, '2024-01-01T12:00:00Z')
+      """)
+    let reject = ImportReject(place: "record 1", reason: "It is odd.", raw: "", code: "c1")
+    let items = [FakeSource.Item.reject(reject), .record(QuakeRecord("c3"))]
+    #expect(throws: OrderNeeded.self) {
+      try bring(items, generated: Self.now, into: connection)
+    }
+    let report = try bring(items, generated: Self.now, into: connection, isOrdered: true)
+    #expect(report.inserted == 1 && report.rejected == 1)
+    #expect(try connection.ask("select count(*) from quake.absence") == "0")
+  }
+
+  @Test(
+    "of nothing but what cannot be taken leaves nothing, and says so", arguments: [false, true])
+  func refused(isOrdered: Bool) throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    _ = try bring([.record(QuakeRecord("c1"))], generated: Self.before, into: connection)
+    var source = FakeSource([.reject(.numbered(1)), .reject(.numbered(2))], generated: Self.now)
+    var options = options()
+    options.isOrdered = isOrdered
+    let error = #expect(throws: ImportRefusal.self) {
+      try Importer(connection: connection, options: options).run(from: &source)
+    }
+    let report = try #require(error?.report)
+    #expect(report.seen == 2 && report.rejected == 2)
+    #expect(report.id == nil && !report.isComplete)
+    #expect(try connection.ask("select count(*) from quake.import") == "1")
+  }
+
+  @Test("holds no more of what cannot be taken in memory than of what can")
+  func portionOfRejects() throws {
+    let reject = ImportReject(
+      place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
+    var source = FakeSource(Array(repeating: .reject(reject), count: 100))
+    let portion = RecordBatch(columns: source.columns, capacity: 200_000)
+    var record = QuakeRecord()
+    let first = try source.next(into: &record)
+    var budget = RejectBudget(after: ImportReport())
+    let next = try portion.fill(
+      from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000,
+      budget: &budget)
+    #expect(next != nil && portion.seen < 21 && portion.seen > 10)
+  }
+
+  @Test("of more events than a feed has is one transaction, and the same again writes nothing")
+  func long() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let records = (0..<26_000).map { number in
+      QuakeRecord(
+        "c\(number * 7919 % 26_000)",
+        ids: number % 9 == 0 ? ",c\(number * 7919 % 26_000),x\(number)," : nil)
+    }
+    let items = records.map { FakeSource.Item.record($0) }
+    // The last of a code counts, also where the first was brought in long before.
+    let last = QuakeRecord("c0", magnitude: 9, ids: ",c0,x0,")
+    let report = try bring(
+      items + [.reject(.numbered(1)), .record(last)], generated: Self.now, into: connection)
+    #expect(report.inserted == 26_000 && report.rejected == 1)
+    // What comes again after more records than a feed has is not known as a duplicate.
+    #expect(report.updated == 1 && report.duplicate == 0)
+    #expect(
+      try connection.table(
+        "select inserted, updated from quake.change_transaction") == ["26000|1"])
+    #expect(try connection.ask("select magnitude from quake.quake where code = 'c0'") == "9")
+    #expect(try connection.ask("select record from quake.import_reject") == "26001")
+    #expect(try connection.ask("select count(*) from quake.quake_alias") == "\(26_000 / 9 + 1)")
+    #expect(try connection.historyFaults() == [])
+    let token = try connection.latestToken()
+    let again = try bring(
+      items.dropFirst() + [.record(last)], generated: Self.now, into: connection)
+    #expect(again.unchanged + again.duplicate == 26_000)
+    #expect(try connection.latestToken() == token)
+    // And with a few that differ.
+    let changed = (0..<100).map { QuakeRecord("c\($0 * 260)", magnitude: 6) }
+    let third = try bring(
+      records.dropFirst(100).map { .record($0) } + changed.map { .record($0) },
+      generated: "2024-01-03T00:00:00Z", into: connection)
+    #expect(third.inserted == 0 && third.updated >= 100)
+    #expect(
+      try connection.ask("select count(*) from quake.quake where magnitude = 6") == "100")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("does for an event that is stored as it comes again whatever else there is to do")
+  func storedButNotDone() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let records = (0..<60).map { QuakeRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
+    // c30 belongs to c0.
+    let first = [QuakeRecord("c0", magnitude: 0, ids: ",c0,c30,")] + records[1...]
+    _ = try bring(
+      first.filter { $0.text(.code) != "c30" }.map { .record($0) } + [
+        .record(QuakeRecord("c30", magnitude: 0, ids: ",c30,"))
+      ], generated: "2023-01-01T00:00:00Z", into: connection)
+    _ = try bring([.record(first[0])], generated: Self.before, into: connection)
+    for statement in [
+      """
+      insert into quake.absence (code, feed, snapshots, since, withdrawn_at) values
+        ('c31', 'all_day', 1, '2024-01-01T00:00:00Z', null),
+        ('c32', 'all_day', 3, '2024-01-01T00:00:00Z', '2024-01-01T00:00:00Z')
+      """,
+      "update quake.quake set withdrawn_at = '2024-01-01T00:00:00Z' where code = 'c32'",
+      "update quake.quake set magnitude = '-0' where code = 'c33'",
+      "update quake.quake set place = 'by hand' where code = 'c34'",
+    ] {
+      try connection.run(statement)
+    }
+    #expect(
+      try connection.table(
+        """
+        select code from quake.quake
+         where superseded_by is not null or withdrawn_at is not null order by code
+        """) == ["c30", "c32"])
+    // The first ten are staged, in any case.
+    let report = try bring(
+      records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 10)
+    #expect(report.updated == 2 && report.unchanged == 58 && report.inserted == 0)
+    #expect(report.restored == 2)
+    #expect(try connection.ask("select place is null from quake.quake where code = 'c34'") == "t")
+    // -0 is 0: nothing is written.
+    #expect(try connection.ask("select magnitude from quake.quake where code = 'c33'") == "-0")
+    #expect(
+      try connection.ask(
+        """
+        select count(*) from quake.quake
+         where superseded_by is not null or withdrawn_at is not null
+        """) == "0")
+    #expect(try connection.ask("select count(*) from quake.absence") == "0")
+    #expect(try connection.ask("select count(*) from quake.quake_alias") == "0")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("into an empty store takes an event that comes after a claim of its id for one of its own")
+  func claimedBefore() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    var records = (0..<3_000).map { wide("c\($0)") }
+    records[0] = wide("c0", ids: ",c0,c2500,x1,")
+    let report = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
+    #expect(report.inserted == 3_000 && report.superseded == 0)
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["x1|c0"])
+    #expect(
+      try connection.ask("select count(*) from quake.quake where superseded_by is not null") == "0")
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("into an empty store keeps events of their own, whoever claims them and when")
+  func claimerGivesWay() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    // More than a feed has, so that what is claimed is settled on the way.
+    var records = (0..<20_000).map { QuakeRecord("a\($0)") } + (0..<3_000).map { wide("c\($0)") }
+    // c0 claims c1200, which then comes itself; c2500 claims c0, and c2990, in a portion with something
+    // that is there already, both and c2980.
+    records[20_000] = wide("c0", ids: ",c0,c1200,x,")
+    records[22_500] = wide("c2500", ids: ",c2500,c0,y,")
+    records[22_990] = wide("c2990", ids: ",c2990,c1200,c0,c2980,z,")
+    records.append(wide("c5", magnitude: 7))
+    let report = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
+    #expect(report.inserted == 23_000 && report.updated == 1 && report.superseded == 0)
+    #expect(
+      try connection.ask("select count(*) from quake.quake where superseded_by is not null") == "0")
+    #expect(
+      try connection.table("select id, code from quake.quake_alias order by id")
+        == ["x|c0", "y|c2500", "z|c2990"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("that only adds leaves what it brings to whom that is known to belong")
+  func addedBelongs() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    _ = try bring(
+      [.record(QuakeRecord("y", ids: ",y,x,"))], generated: Self.now, into: connection)
+    var source = FakeSource([.record(QuakeRecord("x", ids: ",x,"))], generated: Self.before)
+    var options = options()
+    options.policy = .store
+    _ = try Importer(connection: connection, options: options).run(from: &source)
+    #expect(
+      try connection.table("select code, superseded_by from quake.quake order by code")
+        == ["x|y", "y|"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("takes the last of a code also where that is what was stored before")
+  func backAgain() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    var records = (0..<6_000).map { wide("c\($0)") }
+    _ = try bring(records.map { .record($0) }, generated: Self.before, into: connection)
+    let revised = wide("c4500", magnitude: 6)
+    records.insert(revised, at: 3_200)
+    records.append(wide("c4600", magnitude: 6))
+    let report = try bring(
+      records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 3_001)
+    #expect(report.updated == 3 && report.unchanged == 5_999)
+    #expect(
+      try connection.table("select code from quake.quake where magnitude = 6") == ["c4600"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("tells the duplicates of a feed into an empty store, wherever they are")
+  func duplicates() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let records = (0..<2_000).map { wide("c\($0)") }
+    let report = try bring(
+      (records + [QuakeRecord("c1999", magnitude: 8), QuakeRecord("c3", magnitude: 9)])
+        .map { .record($0) }, generated: Self.now, into: connection)
+    #expect(report.inserted == 2_000 && report.duplicate == 2)
+    #expect(
+      try connection.table(
+        "select code, magnitude from quake.quake where magnitude > 5 order by code")
+        == ["c1999|8", "c3|9"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("that breaks off leaves nothing, and with commits on the way what was committed")
+  func broken() throws {
+    struct Broken: Error {}
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let items =
+      (0..<25_000).map { FakeSource.Item.record(QuakeRecord("c\($0)")) } + [
+        .action { throw Broken() }
+      ]
+    #expect(throws: Broken.self) {
+      try bring(items, generated: Self.now, into: connection)
+    }
+    #expect(connection.isIdle)
+    #expect(try connection.ask("select count(*) from quake.quake") == "0")
+    #expect(try connection.ask("select count(*) from quake.import") == "0")
+    let helper = try database.connect()
+    #expect(throws: Broken.self) {
+      try bring(
+        items, generated: Self.now, into: connection, commitEvery: 1_000, helpers: [helper])
+    }
+    #expect(connection.isIdle && helper.isIdle)
+    let stored = try #require(Int(try connection.ask("select count(*) from quake.quake") ?? ""))
+    #expect(stored > 20_000 && stored <= 25_000 && stored % 1_000 == 0)
+    #expect(try connection.table("select inserted, complete from quake.import") == ["\(stored)|f"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("of which somebody else brings in the same events at the same time is merged with theirs")
+  func concurrent() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let other = try database.connect()
+    let items = (0..<300).map { FakeSource.Item.record(QuakeRecord("c\($0)")) }
+    let report = try bring(
+      items[..<100] + [
+        // Nothing that the import knows of: it expects new events.
+        .action {
+          try other.run("insert into quake.quake (code, time, magnitude) values ('c150', now(), 1)")
+        }
+      ] + items[100...], generated: Self.now, into: connection, commitEvery: 50)
+    #expect(report.inserted == 299 && report.updated == 1)
+    #expect(try connection.ask("select magnitude from quake.quake where code = 'c150'") == "5")
+    #expect(try connection.historyFaults() == [])
+  }
+}
