@@ -106,7 +106,8 @@ let package = Package(
         "QuakeWorker",
       ], swiftSettings: strict),
     // The roles of a database, and what each may do.
-    .target(name: "QuakeRoles", dependencies: ["Postgres"], swiftSettings: strict),
+    .target(
+      name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"], swiftSettings: strict),
     // Changes and live lists for programs with Swift concurrency, which the tools do without.
     .target(
       name: "QuakeLive",
@@ -144,7 +145,7 @@ let package = Package(
       dependencies: [
         "CIdleMemory", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeWorker",
         "QuakeImport", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres",
-        "Configuration", "CommandLine", "SystemClock",
+        "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -1,5 +1,7 @@
+public import ExplainedErrors
+
 /// Why the embedded server could not be found, started, stopped or reached.
-public struct EmbeddedServerError: Error, Equatable, Sendable {
+public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   /// What a program should tell its caller; a tool maps it to an exit status.
   public enum Kind: Sendable {
     /// The server cannot be had here and now (exit status 69).
@@ -16,26 +18,27 @@ public struct EmbeddedServerError: Error, Equatable, Sendable {
   public var kind: Kind
   /// One line, lower case, no full stop.
   public var message: String
-  /// More about the cause, in sentences or as lines of a program's output; empty if there is none.
-  public var detail: String
-  /// What to do about it, in sentences; empty if there is nothing to advise.
-  public var hint: String
+  /// More about the cause, in sentences or as lines of a program's output.
+  public var detail: String?
+  /// What to do about it, in sentences.
+  public var hint: String?
 
   /// An error of `kind`; `detail` and `hint` may be left out.
-  public init(_ kind: Kind, _ message: String, detail: String = "", hint: String = "") {
+  public init(_ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil) {
     self.kind = kind
     self.message = message
-    self.detail = detail
+    // What a program printed may be nothing.
+    self.detail = detail?.isEmpty == true ? nil : detail
     self.hint = hint
   }
-}
 
-extension EmbeddedServerError: CustomStringConvertible {
-  /// The message, and the detail and the hint each on lines of their own.
-  public var description: String {
-    var text = message
-    if !detail.isEmpty { text += "\ndetail: " + detail }
-    if !hint.isEmpty { text += "\nhint: " + hint }
-    return text
+  /// What a caller can do about it.
+  public var category: ErrorCategory {
+    switch kind {
+    case .unavailable: .unavailable
+    case .tryLater: .tryLater
+    case .notAllowed: .notAllowed
+    case .configuration: .schema
+    }
   }
 }

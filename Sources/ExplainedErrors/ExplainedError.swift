@@ -6,6 +6,8 @@ public protocol ExplainedError: Error, CustomStringConvertible {
   var detail: String? { get }
   /// What to do next, in sentences.
   var hint: String? { get }
+  /// What a caller can do about it.
+  var category: ErrorCategory { get }
 }
 
 extension ExplainedError {

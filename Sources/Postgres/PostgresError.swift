@@ -1,11 +1,12 @@
 internal import CLibpq
+public import ExplainedErrors
 internal import Glibc
 
 /// What went wrong between this program and PostgreSQL, in the server's own parts.
 ///
 /// Values of parameters are not in it; the server's message may name one, as it does for a violated
 /// unique constraint.
-public struct PostgresError: Error, Sendable {
+public struct PostgresError: ExplainedError, Sendable {
   /// Where an error comes from.
   public enum Kind: Sendable {
     /// No connection could be made, or it was lost.
@@ -36,6 +37,9 @@ public struct PostgresError: Error, Sendable {
   public var constraint: String?
   /// The table it is about, with its schema, where there is one.
   public var table: String?
+  /// The statement, as it was sent, without the values of its parameters; nil where the error is of no
+  /// statement. Its beginning, where it is longer than 16 KiB.
+  public var statement: String?
   /// Where in the statement, in characters from 1, where the server says so.
   public var position: Int?
   /// The line of the statement that `position` is in, from 1.
@@ -52,10 +56,6 @@ public struct PostgresError: Error, Sendable {
     self.hint = hint
   }
 
-  /// SQLSTATE of a statement that was cancelled. An error of kind `interrupted` with it says that the
-  /// server has ended the statement, and that the connection is of use.
-  public static let cancelled = "57014"
-
   /// Whether the connection is gone, or could not be had because the server is starting, stopping or
   /// full: connecting again later may help.
   public var isConnectionLoss: Bool {
@@ -63,8 +63,10 @@ public struct PostgresError: Error, Sendable {
     case .connection, .timeout: true
     case .interrupted, .tooLarge: false
     case .server:
-      ["57P01", "57P02", "57P03", "57P05", "53300"].contains(sqlState)
-        || sqlState.hasPrefix("08")
+      [
+        SQLState.adminShutdown, SQLState.crashShutdown, SQLState.cannotConnectNow,
+        SQLState.idleSessionTimeout, SQLState.tooManyConnections,
+      ].contains(sqlState) || sqlState.hasPrefix(SQLState.Class.connectionException)
     }
   }
 
@@ -74,11 +76,42 @@ public struct PostgresError: Error, Sendable {
   public var isTransient: Bool {
     isConnectionLoss
       || (kind == .server
-        && (["40", "53", "57", "58"].contains(sqlState.prefix(2)) || sqlState == "55P03"))
+        && (Self.transientClasses.contains(String(sqlState.prefix(2)))
+          || sqlState == SQLState.lockNotAvailable))
+  }
+
+  private static let transientClasses: Set = [
+    SQLState.Class.transactionRollback, SQLState.Class.insufficientResources,
+    SQLState.Class.operatorIntervention, SQLState.Class.systemError,
+  ]
+
+  /// What a caller can do about it.
+  public var category: ErrorCategory {
+    switch kind {
+    case .connection, .timeout: .unavailable
+    // Told to stop while another session held a lock.
+    case .interrupted: sqlState == SQLState.queryCanceled ? .tryLater : .interrupted
+    case .tooLarge: .failed
+    case .server: serverCategory
+    }
+  }
+
+  private var serverCategory: ErrorCategory {
+    switch sqlState {
+    case SQLState.insufficientPrivilege, SQLState.readOnlyTransaction: .notAllowed
+    case SQLState.undefinedTable, SQLState.undefinedColumn, SQLState.undefinedFunction,
+      SQLState.invalidSchemaName:
+      .schema
+    case SQLState.lockNotAvailable, SQLState.serializationFailure, SQLState.deadlockDetected:
+      .tryLater
+    case _ where sqlState.hasPrefix(SQLState.Class.insufficientResources): .unavailable
+    case _ where sqlState.hasPrefix("57P"): .unavailable
+    default: .failed
+    }
   }
 }
 
-extension PostgresError: CustomStringConvertible {
+extension PostgresError {
   /// The message, and what else is known of it, on lines of their own.
   public var description: String {
     var text = message
@@ -105,6 +138,7 @@ extension PostgresError {
         ?? Self.firstLine(PQresultErrorMessage(result).map { Self.text($0) } ?? ""),
       detail: field(quake_pq_detail),
       hint: field(quake_pq_hint))
+    self.statement = String(statement.prefix(Self.longest))
     context = field(quake_pq_context)
     constraint = field(quake_pq_constraint)
     if let name = field(quake_pq_table) {

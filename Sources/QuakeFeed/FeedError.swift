@@ -1,9 +1,11 @@
+public import ExplainedErrors
+
 /// Why a feed could not be opened, fetched or read as a whole.
 ///
 /// What is wrong with a single event is not an error but a `FeedReject`. The parts are PostgreSQL's:
 /// a primary message in lower case without a full stop, then detail and hint as sentences. No part
 /// ever holds the user name or password of a URL.
-public struct FeedError: Error, Sendable, Equatable {
+public struct FeedError: ExplainedError, Sendable, Equatable {
   /// What a caller can do about an error; the tools make their exit statuses from it.
   public enum Kind: Sendable {
     /// What was asked for cannot be: exit status 64.
@@ -102,23 +104,20 @@ public struct FeedError: Error, Sendable, Equatable {
     self.code = code
     self.message = message
     self.detail = detail
-    self.hint = hint
+    self.hint = hint ?? code.advice
     self.status = status
     self.retryAfter = retryAfter
   }
 
   /// What a caller can do about it.
-  public var kind: Kind {
-    switch code {
-    case .invalidReference, .unknownCentre: .usage
-    case .unknownFeed: .unknownFeed
-    case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
-      .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
-      .csvHeader, .corruptGzip, .truncatedGzip, .bodyTooLarge:
-      .badData
-    case .fileNotFound, .unreadable, .network, .tls, .timeout, .tooManyRedirects,
-      .refusedRedirect, .truncatedTransfer, .httpStatus:
-      .unavailable
+  public var kind: Kind { code.kind }
+
+  /// The same in the words of all modules.
+  public var category: ErrorCategory {
+    switch kind {
+    case .usage, .unknownFeed: .usage
+    case .badData: .badData
+    case .unavailable: .unavailable
     case .interrupted: .interrupted
     }
   }
@@ -151,12 +150,30 @@ public struct FeedError: Error, Sendable, Equatable {
   }
 }
 
-extension FeedError: CustomStringConvertible {
-  /// All parts: the message, then detail and hint on lines of their own.
-  public var description: String {
-    var text = message
-    if let detail { text += "\nDETAIL:  \(detail)" }
-    if let hint { text += "\nHINT:  \(hint)" }
-    return text
+extension FeedError.Code {
+  var kind: FeedError.Kind {
+    switch self {
+    case .invalidReference, .unknownCentre: .usage
+    case .unknownFeed: .unknownFeed
+    case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
+      .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
+      .csvHeader, .corruptGzip, .truncatedGzip, .bodyTooLarge:
+      .badData
+    case .fileNotFound, .unreadable, .network, .tls, .timeout, .tooManyRedirects,
+      .refusedRedirect, .truncatedTransfer, .httpStatus:
+      .unavailable
+    case .interrupted: .interrupted
+    }
+  }
+
+  /// What to do where nothing better is known.
+  fileprivate var advice: String? {
+    switch kind {
+    case .usage, .unknownFeed: "Give a feed's name, a URL, a file, or - for standard input."
+    case .badData:
+      "Check that this is an earthquake feed in GeoJSON, CSV or FDSN text, or fetch it again."
+    case .unavailable: "Check the name, or try again later."
+    case .interrupted: nil
+    }
   }
 }

@@ -6,10 +6,10 @@ extension StoreError {
   public init?(token error: PostgresError) {
     let problem: TokenProblem
     switch error.sqlState {
-    case "QK001": problem = .malformed
-    case "QK002": problem = .expired
-    case "QK003": problem = .diverged
-    case "QK004": problem = .future
+    case StoreState.malformedToken: problem = .malformed
+    case StoreState.expiredToken: problem = .expired
+    case StoreState.divergedToken: problem = .diverged
+    case StoreState.futureToken: problem = .future
     default: return nil
     }
     self.init(.token(problem), error.message, detail: error.detail, hint: error.hint)

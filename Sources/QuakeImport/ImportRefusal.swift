@@ -9,6 +9,8 @@ public struct ImportRefusal: ExplainedError, Sendable {
   public let detail: String?
   /// What to do about it, in sentences.
   public let hint: String?
+  /// The source cannot be used.
+  public var category: ErrorCategory { .badData }
   /// What was counted, if the source had been read whole.
   public let report: ImportReport?
 

@@ -52,3 +52,16 @@ public struct StoreError: ExplainedError, Sendable {
     self.hint = hint
   }
 }
+
+extension StoreError {
+  /// What a caller can do about it.
+  public var category: ErrorCategory {
+    switch kind {
+    case .schema: .schema
+    case .badData, .token: .badData
+    case .unknownFeed: .usage
+    case .replaced, .locked: .tryLater
+    case .inconsistent: .internal
+    }
+  }
+}

@@ -62,8 +62,19 @@ public struct RoleMaker {
       // One at a time, and no migration meanwhile: what it makes would be left out.
       try connection.execute("lock table quake.migration in share row exclusive mode")
       let steps = try steps(for: try RoleCheck(names, over: connection))
-      for step in steps { try connection.execute(SQL(trusted: step.text)) }
+      for step in steps { try run(step) }
       return Outcome(steps: steps, left: try RoleCheck(names, over: connection).findings)
+    }
+  }
+
+  /// An error must not carry the verifier of a password.
+  private func run(_ step: Step) throws(PostgresError) {
+    do throws(PostgresError) {
+      try connection.execute(SQL(trusted: step.text))
+    } catch {
+      var error = error
+      error.statement = step.shown
+      throw error
     }
   }
 
@@ -144,7 +155,7 @@ public struct RoleMaker {
     }
     guard !lacks.isEmpty else { return }
     throw PostgresError(
-      kind: .server, sqlState: "42501",
+      kind: .server, sqlState: SQLState.insufficientPrivilege,
       message: "role \"\(caller.name)\" cannot make the roles",
       detail: "It is no superuser, and " + lacks.joined(separator: ", and ") + ".",
       hint:

@@ -1,3 +1,4 @@
+public import ExplainedErrors
 public import Postgres
 
 /// Removes the roles that `RoleMaker` made, with all that they were granted in this database.
@@ -15,13 +16,15 @@ public struct RoleRemoval {
   }
 
   /// Why it cannot be done.
-  public struct Refusal: Error, Sendable {
+  public struct Refusal: ExplainedError, Sendable {
     /// What cannot be done, and why.
     public let message: String
     /// More about it.
     public let detail: String?
     /// What to do.
-    public let hint: String
+    public let hint: String?
+    /// It cannot be done as long as other databases or roles depend on them.
+    public var category: ErrorCategory { .failed }
   }
 
   private let names: RoleNames
@@ -94,7 +97,8 @@ public struct RoleRemoval {
     }
     guard caller.isSuperuser || caller.createsRoles && caller.ownsDatabase else {
       throw PostgresError(
-        kind: .server, sqlState: "42501", message: "role \"\(caller.name)\" cannot drop the roles",
+        kind: .server, sqlState: SQLState.insufficientPrivilege,
+        message: "role \"\(caller.name)\" cannot drop the roles",
         detail:
           "It is no superuser, and no role with CREATEROLE that owns database \"\(directory.database)\".",
         hint: "Have a superuser run this, or the role that created them.")

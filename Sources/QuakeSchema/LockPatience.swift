@@ -52,7 +52,7 @@ public struct LockPatience {
       }
       if Connection.pause(for: backoff.next(), wake: wake) == .woken {
         throw PostgresError(
-          kind: .interrupted, sqlState: PostgresError.cancelled,
+          kind: .interrupted, sqlState: SQLState.queryCanceled,
           message: "could not \(doing): stopped while another session held a lock",
           detail: lastWait(), hint: "Nothing of it was done. Try again later.")
       }
@@ -61,7 +61,8 @@ public struct LockPatience {
 
   /// Whether a lock could not be had in time, or only against somebody who waited for us.
   static func isLocked(_ error: PostgresError) -> Bool {
-    error.kind == .server && ["55P03", "40P01"].contains(error.sqlState)
+    error.kind == .server
+      && [SQLState.lockNotAvailable, SQLState.deadlockDetected].contains(error.sqlState)
   }
 
   private func refusal(_ doing: String, _ error: PostgresError) -> StoreError {

@@ -83,7 +83,9 @@ public struct Migrator {
 
   /// What two programs see that create the same schema or table at the same moment: `duplicate_schema`,
   /// `duplicate_table`, `unique_violation`.
-  private static let createdMeanwhile: Set = ["42P06", "42P07", "23505"]
+  private static let createdMeanwhile: Set = [
+    SQLState.duplicateSchema, SQLState.duplicateTable, SQLState.uniqueViolation,
+  ]
 
   /// All migrations, with what the database knows of each.
   ///

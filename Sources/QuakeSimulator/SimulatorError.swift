@@ -1,5 +1,7 @@
+public import ExplainedErrors
+
 /// Why the simulator could not do what was asked, in the style of PostgreSQL's messages.
-public struct SimulatorError: Error, Sendable, Equatable {
+public struct SimulatorError: ExplainedError, Sendable, Equatable {
   /// What the trouble is about.
   public enum Code: Sendable {
     /// An option is out of its range.
@@ -20,21 +22,13 @@ public struct SimulatorError: Error, Sendable, Equatable {
   public var detail: String?
   /// What may help, as sentences, or nil.
   public var hint: String?
+  /// A port, a server or an output is unavailable.
+  public var category: ErrorCategory { .unavailable }
 
   init(_ code: Code, _ message: String, detail: String? = nil, hint: String? = nil) {
     self.code = code
     self.message = message
     self.detail = detail
     self.hint = hint
-  }
-}
-
-extension SimulatorError: CustomStringConvertible {
-  /// Message, detail and hint, each on its line.
-  public var description: String {
-    var text = message
-    if let detail { text += "\nDETAIL:  \(detail)" }
-    if let hint { text += "\nHINT:  \(hint)" }
-    return text
   }
 }

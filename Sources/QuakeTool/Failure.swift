@@ -1,7 +1,6 @@
 public import CommandLine
-internal import EmbeddedPostgres
+internal import ExplainedErrors
 internal import Postgres
-internal import QuakeModel
 
 /// An error as a person is told of it, and the exit status that goes with it.
 public struct Failure {
@@ -24,65 +23,51 @@ public struct Failure {
     self.hint = hint
   }
 
-  /// What an error of the libraries below means for a tool; nil for errors they do not know.
+  /// An error of the libraries as a tool reports it; nil for one that explains nothing.
   public init?(_ error: any Error) {
-    switch error {
-    case let error as StoreError:
-      let status: ExitStatus =
-        switch error.kind {
-        case .schema: .schema
-        case .badData, .token: .badData
-        case .unknownFeed: .usage
-        case .replaced, .locked: .tryLater
-        case .inconsistent: .internal
-        }
-      self.init(status, error.message, detail: error.detail, hint: error.hint)
-    case let error as EmbeddedServerError:
-      let status: ExitStatus =
-        switch error.kind {
-        case .unavailable: .unavailable
-        case .tryLater: .tryLater
-        case .notAllowed: .notAllowed
-        case .configuration: .schema
-        }
-      self.init(
-        status, error.message, detail: error.detail.isEmpty ? nil : error.detail,
-        hint: error.hint.isEmpty ? nil : error.hint)
-    case let error as PostgresError: self.init(postgres: error)
-    default: return nil
+    guard let error = error as? any ExplainedError else { return nil }
+    var message = error.message
+    var hint = error.hint
+    if let error = error as? PostgresError {
+      if !error.sqlState.isEmpty, error.kind != .interrupted {
+        message += " (SQLSTATE \(error.sqlState))"
+      }
+      hint = hint ?? Self.advice(on: error)
     }
+    self.init(ExitStatus(error.category), message, detail: error.detail, hint: hint)
   }
 
-  private init(postgres error: PostgresError) {
-    let status: ExitStatus
-    var hint = error.hint
+  /// What to do about an error for which neither the server nor libpq has a hint.
+  private static func advice(on error: PostgresError) -> String? {
     switch (error.kind, error.sqlState) {
     case (.connection, _), (.timeout, _):
-      status = .unavailable
-      hint =
-        hint
-        ?? "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
-    // Told to stop while another session held a lock.
-    case (.interrupted, PostgresError.cancelled): status = .tryLater
-    case (.interrupted, _): status = .ok
-    case (.tooLarge, _): status = .failed
-    case (.server, "42501"): status = .notAllowed
-    case (.server, "42P01"), (.server, "42703"), (.server, "42883"), (.server, "3F000"):
-      status = .schema
-      hint = hint ?? "Run \"quake-admin migrate\" on this database."
-    case (.server, "53100"):
-      status = .unavailable
-      hint = hint ?? "The server's disk is full. Nothing of this was stored; free space and repeat."
-    case (.server, let state) where state.hasPrefix("53") || state.hasPrefix("57P"):
-      status = .unavailable
-    case (.server, "25006"):
-      status = .notAllowed
-      hint = hint ?? "This server is read-only, perhaps a standby. Name the primary."
-    case (.server, "55P03"), (.server, "40001"), (.server, "40P01"): status = .tryLater
-    case (.server, _): status = .failed
+      "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
+    case (.server, SQLState.undefinedTable), (.server, SQLState.undefinedColumn),
+      (.server, SQLState.undefinedFunction), (.server, SQLState.invalidSchemaName):
+      "Run \"quake-admin migrate\" on this database."
+    case (.server, SQLState.diskFull):
+      "The server's disk is full. Nothing of this was stored; free space and repeat."
+    case (.server, SQLState.readOnlyTransaction):
+      "This server is read-only, perhaps a standby. Name the primary."
+    default: nil
     }
-    let state =
-      error.sqlState.isEmpty || error.kind == .interrupted ? "" : " (SQLSTATE \(error.sqlState))"
-    self.init(status, error.message + state, detail: error.detail, hint: hint)
+  }
+}
+
+extension ExitStatus {
+  /// The status of a tool that ends because of such an error.
+  init(_ category: ErrorCategory) {
+    self =
+      switch category {
+      case .usage: .usage
+      case .badData: .badData
+      case .unavailable: .unavailable
+      case .tryLater: .tryLater
+      case .notAllowed: .notAllowed
+      case .schema: .schema
+      case .internal: .internal
+      case .interrupted: .ok
+      case .failed: .failed
+      }
   }
 }

@@ -44,7 +44,7 @@ public struct LockWaitText {
   /// Why a statement was given up.
   var stopped: PostgresError {
     PostgresError(
-      kind: .interrupted, sqlState: PostgresError.cancelled,
+      kind: .interrupted, sqlState: SQLState.queryCanceled,
       message:
         "stopped while waiting\(duration) for \(wait.object): what was not committed is rolled back",
       detail: detail, hint: "Repeat it when the lock is free.")

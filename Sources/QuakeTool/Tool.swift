@@ -1,4 +1,5 @@
 public import CommandLine
+internal import Postgres
 
 /// What every tool's `main` does: read the command line, run, turn errors into messages and the
 /// documented exit status.
@@ -16,11 +17,9 @@ public enum Tool {
   /// Runs `body` and ends the process.
   ///
   /// - Parameters:
-  ///   - failure: What an error that the store does not know means; nil if nobody knows it.
   ///   - complete: Adds what a configuration file says to the command line; see `Program.run`.
   public static func run(
     _ command: Command,
-    failure: (any Error) -> Failure? = { _ in nil },
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
       arguments, _ in arguments
     },
@@ -47,11 +46,14 @@ public enum Tool {
       } catch OutputError.closed {
         return .ok
       } catch {
-        guard let failure = failure(error) ?? Failure(error) else { throw error }
+        guard let failure = Failure(error) else { throw error }
         guard failure.status != .ok else { return .ok }
         diagnostics.error(
           failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [],
           fields: ["status": .integer(Int64(failure.status.rawValue))])
+        if let statement = (error as? PostgresError)?.statement {
+          diagnostics.verbose("the statement was: \(statement)")
+        }
         return failure.status
       }
     }

@@ -51,7 +51,7 @@ public struct RefreshRequest: Sendable {
       let result = try connection.execute("select quake.request_refresh($1)", [.text(feed)])
       return RefreshRequest(id: result.integer(0, 0) ?? 0)
     } catch {
-      guard error.sqlState == "QK005" else { throw error }
+      guard error.sqlState == StoreState.unknownFeed else { throw error }
       throw StoreError(.unknownFeed, error.message, detail: error.detail, hint: error.hint)
     }
   }

@@ -236,9 +236,6 @@ enum RolesCommand {
         "what the roles owned in this database is role \"\(outcome.newOwner)\"'s now; PUBLIC still may not connect"
       )
       return .ok
-    } catch let refusal as RoleRemoval.Refusal {
-      diagnostics.error(refusal.message, detail: refusal.detail, hint: refusal.hint)
-      return .failed
     }
   }
 }

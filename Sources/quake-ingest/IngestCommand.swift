@@ -92,40 +92,4 @@ enum IngestCommand {
     default: try RunCommand(arguments, diagnostics).run()
     }
   }
-
-  /// What to do about an error that has no better advice of its own.
-  private static func advice(on kind: FeedError.Kind) -> String? {
-    switch kind {
-    case .usage, .unknownFeed: "Give a feed's name, a URL, a file, or - for standard input."
-    case .badData:
-      "Check that this is an earthquake feed in GeoJSON, CSV or FDSN text, or fetch it again."
-    case .unavailable: "Check the name, or try again later."
-    case .interrupted: nil
-    }
-  }
-
-  /// What errors of the libraries that only this tool uses mean.
-  static func failure(_ error: any Error) -> Failure? {
-    switch error {
-    case let error as FeedError:
-      let status: ExitStatus =
-        switch error.kind {
-        case .usage, .unknownFeed: .usage
-        case .badData: .badData
-        case .unavailable: .unavailable
-        case .interrupted: .ok
-        }
-      return Failure(
-        status, error.message, detail: error.detail, hint: error.hint ?? advice(on: error.kind))
-    case let error as ImportRefusal:
-      return Failure(.badData, error.message, detail: error.detail, hint: error.hint)
-    case let error as BackfillFailure:
-      return Failure(error.status, error.message, detail: error.detail, hint: error.hint)
-    case let error as SimulatorError:
-      return Failure(.unavailable, error.message, detail: error.detail, hint: error.hint)
-    case let error as UnfitConnection:
-      return Failure(.notAllowed, error.message, hint: error.hint)
-    default: return Failure(error)
-    }
-  }
 }

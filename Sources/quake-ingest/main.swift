@@ -1,7 +1,5 @@
 import QuakeTool
 
-Tool.run(
-  IngestCommand.table, failure: IngestCommand.failure, complete: IngestConfiguration.complete
-) { arguments, diagnostics in
+Tool.run(IngestCommand.table, complete: IngestConfiguration.complete) { arguments, diagnostics in
   try IngestCommand.run(arguments, diagnostics)
 }

@@ -9,7 +9,7 @@ import Testing
   @Test(
     arguments: [
       ("int-after-term", .exited(130)), ("term-twice", .exited(143)), ("wake", .exited(7)),
-      ("hangup", .exited(7)), ("readable", .exited(7)), ("defaults", .signalled(SIGTERM)),
+      ("readable", .exited(7)), ("defaults", .signalled(SIGTERM)),
     ] as [(String, ChildProcess.Ending)])
   func scenario(name: String, ending: ChildProcess.Ending) throws {
     var process = ChildProcess(try Self.probe(), [name])

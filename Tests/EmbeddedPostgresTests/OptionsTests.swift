@@ -43,7 +43,7 @@ struct OptionsTests {
       options.account = name
       let error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options) }
       #expect(error?.kind == .configuration)
-      #expect(error?.hint.contains("QUAKE_SERVER_USER") == true)
+      #expect(error?.hint?.contains("QUAKE_SERVER_USER") == true)
     }
   }
 

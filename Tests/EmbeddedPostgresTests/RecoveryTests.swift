@@ -43,7 +43,7 @@ struct RecoveryTests {
         try EmbeddedServer(impatient).start()
       }
       #expect(error?.kind == .tryLater)
-      #expect(error?.detail.contains(String(pid)) == true)
+      #expect(error?.detail?.contains(String(pid)) == true)
 
       kill(pid, SIGCONT)
       #expect(try server.startIfNeeded() == .started)
@@ -146,7 +146,7 @@ struct RecoveryTests {
       #expect(error?.kind == .configuration)
       #expect(error?.message.contains("PostgreSQL 12,") == true)
       #expect(error?.message.contains("version 15.") == true)
-      #expect(error?.hint.contains("postgresql-12") == true)
+      #expect(error?.hint?.contains("postgresql-12") == true)
     }
   }
 
@@ -171,7 +171,7 @@ struct RecoveryTests {
       options.packageRoot = "/nonexistent"
       var error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
       #expect(error?.kind == .configuration)
-      #expect(error?.hint.contains("apt install postgresql") == true)
+      #expect(error?.hint?.contains("apt install postgresql") == true)
 
       options.binDirectory = "/usr/bin"
       error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
@@ -186,7 +186,7 @@ struct RecoveryTests {
       options.settings["shared_buffers"] = "many"
       let error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
       #expect(error?.kind == .unavailable)
-      #expect(error?.detail.contains("invalid value for parameter \"shared_buffers\"") == true)
+      #expect(error?.detail?.contains("invalid value for parameter \"shared_buffers\"") == true)
     }
   }
 }

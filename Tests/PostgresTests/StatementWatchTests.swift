@@ -17,7 +17,7 @@ struct StatementWatchTests {
   }
 
   private let stopped = PostgresError(
-    kind: .interrupted, sqlState: PostgresError.cancelled, message: "told to stop")
+    kind: .interrupted, sqlState: SQLState.queryCanceled, message: "told to stop")
 
   /// Has each statement of `connection` cancelled that takes longer than 20 ms and waits for a lock; gives
   /// how often it was looked at.

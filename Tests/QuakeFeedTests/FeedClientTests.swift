@@ -1,3 +1,4 @@
+import ExplainedErrors
 import Glibc
 import QuakeModel
 import Testing

@@ -1,3 +1,4 @@
+import ExplainedErrors
 import Glibc
 import Testing
 
@@ -75,7 +76,7 @@ import Testing
 
   @Test func descriptionHasAllParts() {
     let error = FeedError(.html, "m", detail: "D.", hint: "H.")
-    #expect(error.description == "m\nDETAIL:  D.\nHINT:  H.")
+    #expect(error.description == "m\ndetail: D.\nhint: H.")
     #expect(FeedError(.html, "m").description == "m")
   }
 }

@@ -1,3 +1,4 @@
+import ExplainedErrors
 import Testing
 
 @testable import QuakeFeed

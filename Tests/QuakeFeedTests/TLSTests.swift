@@ -1,3 +1,4 @@
+import ExplainedErrors
 import Foundation
 import Testing
 

@@ -105,7 +105,7 @@ struct LockPatienceTests {
     let error = try #require(throws: PostgresError.self) {
       _ = try migrator(2, patience).migrate()
     }
-    #expect(error.kind == .interrupted && error.sqlState == PostgresError.cancelled)
+    #expect(error.kind == .interrupted && error.sqlState == SQLState.queryCanceled)
     #expect(error.message.contains("0002_m1.sql"))
     #expect(connection.isIdle)
   }

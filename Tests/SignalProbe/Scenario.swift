@@ -12,7 +12,6 @@ enum Scenario {
       raise(SIGTERM)
       raise(SIGTERM)
     case "wake": wake()
-    case "hangup": hangup()
     case "readable": readable()
     case "defaults":
       Signals.install()
@@ -40,14 +39,6 @@ enum Scenario {
     guard poll(&polled, 1, 0) == 0, Signals.stopRequested else { exit(3) }
     // A loop that waits after the signal must not wait.
     guard !Signals.wait(timeout: .seconds(30)) else { exit(4) }
-    exit(7)
-  }
-
-  private static func hangup() {
-    Signals.install(hangup: true)
-    raise(SIGHUP)
-    guard !Signals.wait(timeout: .seconds(30)) else { exit(1) }
-    guard Signals.takeHangup(), !Signals.takeHangup(), !Signals.stopRequested else { exit(2) }
     exit(7)
   }
 

@@ -7,8 +7,6 @@ import Synchronization
 
 /// The first signal that asked to stop, or 0.
 let stopSignal = Atomic<Int32>(0)
-/// Whether SIGHUP has come since it was last asked for.
-let hangupPending = Atomic<Bool>(false)
 /// The end of the wake pipe that handlers write to, or -1.
 let wakeWriteEnd = Atomic<Int32>(-1)
 /// The end of the wake pipe that programs poll, or -1.
@@ -19,11 +17,6 @@ let stopHandler: @convention(c) (Int32) -> Void = { signal in
   let (isFirst, _) = stopSignal.compareExchange(
     expected: 0, desired: signal, ordering: .sequentiallyConsistent)
   if !isFirst { _exit(128 + signal) }
-  wake()
-}
-
-let hangupHandler: @convention(c) (Int32) -> Void = { _ in
-  hangupPending.store(true, ordering: .sequentiallyConsistent)
   wake()
 }
 

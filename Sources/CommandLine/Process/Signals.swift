@@ -7,18 +7,15 @@ import SystemClock
 /// The first SIGINT or SIGTERM asks the program to finish the work in hand; a second one ends the
 /// process at once with status 128 + the signal's number.
 public enum Signals {
-  /// Installs the handlers and ignores SIGPIPE; a second call changes nothing but the hangup.
+  /// Installs the handlers and ignores SIGPIPE; a second call changes nothing.
   ///
   /// System calls are interrupted (EINTR) rather than restarted, so that a blocked one returns.
-  /// With `hangup`, SIGHUP sets a flag too; otherwise it keeps its effect.
-  public static func install(hangup: Bool = false) {
+  public static func install() {
     ignoreClosedPipes()
     _ = stopRequested
-    _ = hangupPending.load(ordering: .relaxed)
     openWakePipe()
     handle(SIGINT, with: stopHandler)
     handle(SIGTERM, with: stopHandler)
-    if hangup { handle(SIGHUP, with: hangupHandler) }
   }
 
   /// Ignores SIGPIPE, so that writing to a closed pipe is an error that can be handled.
@@ -27,7 +24,7 @@ public enum Signals {
   /// Gives every signal its usual effect again, for just before another program replaces this one:
   /// it would inherit the ignored SIGPIPE.
   public static func restoreDefaults() {
-    for number in [SIGPIPE, SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+    for number in [SIGPIPE, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
   }
 
   /// Whether SIGINT or SIGTERM has come.
@@ -37,11 +34,6 @@ public enum Signals {
   public static var stopSignalNumber: Int32? {
     let number = stopSignal.load(ordering: .sequentiallyConsistent)
     return number == 0 ? nil : number
-  }
-
-  /// Whether SIGHUP has come since this was last asked; asking clears it.
-  public static func takeHangup() -> Bool {
-    hangupPending.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   /// Becomes readable when a signal has come; -1, which poll(2) passes over, before ``install``.
@@ -72,7 +64,6 @@ public enum Signals {
   /// Forgets what has come, for tests.
   static func reset() {
     stopSignal.store(0, ordering: .sequentiallyConsistent)
-    hangupPending.store(false, ordering: .sequentiallyConsistent)
     drainWake()
   }
 

@@ -74,6 +74,6 @@ extension Connection {
 
   /// The server's error, or why the statement was cancelled if that is what it complains of.
   func named(_ error: PostgresError) -> PostgresError {
-    error.sqlState == PostgresError.cancelled ? cancellation ?? error : error
+    error.sqlState == SQLState.queryCanceled ? cancellation ?? error : error
   }
 }

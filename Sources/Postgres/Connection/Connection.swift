@@ -716,13 +716,13 @@ public final class Connection {
       // rollback, and with no error.
       guard try execute("commit").commandTag == "COMMIT" else {
         throw PostgresError(
-          kind: .server, sqlState: "25P02",
+          kind: .server, sqlState: SQLState.inFailedTransaction,
           message: "the transaction was rolled back because a statement in it had failed")
       }
     } catch {
       var error = error
       // What the server has refused, it has rolled back; so it has when it was told to give up.
-      if error.kind != .server, error.sqlState != PostgresError.cancelled {
+      if error.kind != .server, error.sqlState != SQLState.queryCanceled {
         error.detail =
           (error.detail.map { $0 + " " } ?? "")
           + "Whether the transaction was committed is not known."

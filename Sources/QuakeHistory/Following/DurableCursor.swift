@@ -45,7 +45,8 @@ public struct DurableCursor {
     do throws(PostgresError) {
       rows = try insert(place, over: connection)
     } catch {
-      guard error.sqlState == "42501", let role = try role(over: connection) else { throw error }
+      guard error.sqlState == SQLState.insufficientPrivilege, let role = try role(over: connection)
+      else { throw error }
       throw PostgresError(
         kind: .server, sqlState: error.sqlState,
         message: "cursor \"\(name)\" belongs to role \"\(role)\"",

@@ -230,7 +230,8 @@ final class BulkWriter {
 
   /// An event that is there, or that somebody else is just bringing in.
   private func isConflict(_ error: PostgresError) -> Bool {
-    error.sqlState == "23505" || error.sqlState == "40P01" && !mayNeedOrder
+    error.sqlState == SQLState.uniqueViolation
+      || error.sqlState == SQLState.deadlockDetected && !mayNeedOrder
   }
 
   // MARK: - Others

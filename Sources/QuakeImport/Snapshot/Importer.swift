@@ -152,7 +152,9 @@ public struct Importer {
       try importRest(
         of: &source, from: first, &record, row, over: [connection], &total, shouldStop, progress,
         storeWasEmpty: storeWasEmpty)
-    } catch let error as PostgresError where error.sqlState == "40P01" && !options.isOrdered {
+    } catch let error as PostgresError
+      where error.sqlState == SQLState.deadlockDetected && !options.isOrdered
+    {
       throw OrderNeeded(reason: "somebody else was writing the same events")
     }
     try refuseIfNothingIsUsable(in: total, and: ImportReport())

@@ -94,7 +94,7 @@ struct StatusCommand {
           connection, access: access, feeds: feeds, limits: limits,
           program: "\(diagnostics.tool) \(productVersion)")
       }
-    } catch let error as PostgresError where error.sqlState == "55P03" {
+    } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
       if format == .prometheus { try write(StatusMetrics.blocked) }
       throw StoreError(
         .locked, "could not read the status: another session holds a lock, or waits for one",

@@ -1,15 +1,15 @@
-import CommandLine
+import ExplainedErrors
 import QuakeFeed
 
 /// Why a backfill ended before its time.
-struct BackfillFailure: Error {
-  let status: ExitStatus
+struct BackfillFailure: ExplainedError {
+  let category: ErrorCategory
   let message: String
   let detail: String?
-  let hint: String
+  let hint: String?
 
-  init(_ status: ExitStatus, _ message: String, detail: String? = nil, hint: String) {
-    self.status = status
+  init(_ category: ErrorCategory, _ message: String, detail: String? = nil, hint: String) {
+    self.category = category
     self.message = message
     self.detail = detail
     self.hint = hint

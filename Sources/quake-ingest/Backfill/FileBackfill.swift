@@ -42,7 +42,7 @@ struct FileBackfill {
           output.update(done: done, of: Int64(files.count))
         }
       } catch {
-        guard let failure = IngestCommand.failure(error),
+        guard let failure = Failure(error),
           error is FeedError || error is ImportRefusal
         else { throw error }
         guard failure.status != .ok else { break }

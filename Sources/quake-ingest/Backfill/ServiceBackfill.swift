@@ -1,4 +1,5 @@
 import CommandLine
+import ExplainedErrors
 import FeedImport
 import Postgres
 import QuakeFeed
@@ -112,7 +113,7 @@ final class ServiceBackfill {
       if failures > 1 { try windows.set(count: nil, of: window) }
     } catch let error as ImportRefusal where error.report != nil {
       try failed(window, error.message)
-    } catch let error as PostgresError where error.sqlState == "40P01" {
+    } catch let error as PostgresError where error.sqlState == SQLState.deadlockDetected {
       // Somebody else was writing the same events.
       try failed(window, error.message)
     }

@@ -94,10 +94,10 @@ struct ImportCommand {
           error.message, hint: "Import it again; what is stored already stays as it is.")
         return .failed
       } catch let error as FeedError where references.count > 1 {
-        guard let failure = IngestCommand.failure(error) else { throw error }
+        guard let failure = Failure(error) else { throw error }
         report(failure, &status)
       } catch  where references.count > 1 && (error is StoreError || error is ImportRefusal) {
-        guard let failure = IngestCommand.failure(error) ?? Failure(error) else { throw error }
+        guard let failure = Failure(error) else { throw error }
         report(failure, &status)
       }
     }

@@ -103,7 +103,7 @@ struct ReplayCommand {
       total.add(summary.report)
       try summary.print(to: output, asJSON: writesJSON)
     } catch let error as FeedError where error.kind != .interrupted {
-      guard let failure = IngestCommand.failure(error) else { throw error }
+      guard let failure = Failure(error) else { throw error }
       // A body that was set aside is dealt with.
       total.failed(QuarantineVerdict(error) == nil ? failure.status : .ok)
       diagnostics.warning(failure.message, detail: failure.detail, hint: failure.hint)

@@ -39,7 +39,7 @@ struct RejectPurger {
         "deleted \(Readable.count(Int(count))) rejects that were older than \(Readable.duration(age))",
         fields: ["rejects": .integer(count)])
     } catch  where !error.isConnectionLoss {
-      isForbidden = error.sqlState == "42501"
+      isForbidden = error.sqlState == SQLState.insufficientPrivilege
       diagnostics.warning(
         "could not delete old rejects: \(error.message)",
         hint: isForbidden

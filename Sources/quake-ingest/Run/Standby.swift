@@ -103,7 +103,7 @@ struct Standby {
             \(holder.processID)): it had shown no life for \(Readable.duration(limit))
             """)
         } catch {
-          guard error.sqlState == "42501" else { throw error }
+          guard error.sqlState == SQLState.insufficientPrivilege else { throw error }
           if !hasSaidForbidden {
             hasSaidForbidden = true
             diagnostics.warning(

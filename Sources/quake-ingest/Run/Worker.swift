@@ -394,7 +394,7 @@ final class Worker {
   private func fail(
     _ index: Int, _ state: FeedState, _ error: any Error, over connection: Connection
   ) throws -> ExitStatus {
-    let failure = IngestCommand.failure(error) ?? Failure(error) ?? Failure(.failed, "\(error)")
+    let failure = Failure(error) ?? Failure(.failed, "\(error)")
     guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
     var schedule = feeds[index].schedule
     let pause = schedule.failed(retryAfter: (error as? FeedError)?.retryAfter)

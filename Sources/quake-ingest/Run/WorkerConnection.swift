@@ -1,4 +1,5 @@
 import CommandLine
+import ExplainedErrors
 import Postgres
 import QuakeFeed
 import QuakeHistory
@@ -7,9 +8,10 @@ import QuakeTool
 import QuakeWorker
 
 /// A connection over which no worker can work, however long it waits.
-struct UnfitConnection: Error {
+struct UnfitConnection: ExplainedError {
   let message: String
-  let hint: String
+  let hint: String?
+  var category: ErrorCategory { .notAllowed }
 }
 
 extension DatabaseAccess {

@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The map of modules in ARCHITECTURE.md is made from Package.swift; QUAKE_WRITE_DOCS=1 writes it anew.
+@Suite struct ModuleMapTests {
+  /// The modules from the highest floor to the lowest. An arrow goes down, or to the right on one floor.
+  private static let floors: [(name: String, modules: [String])] = [
+    ("tools", ["quake-ingest", "quake-watch", "quake-query", "quake-admin"]),
+    ("for tools and programs", ["FeedImport", "QuakeTool", "QuakeLive", "QuakeStore"]),
+    ("the store", ["QuakeWorker", "QuakeImport", "QuakeHistory", "QuakeSchema", "QuakeRoles"]),
+    ("beside the store", ["QuakeFeed", "QuakeSimulator", "EmbeddedPostgres", "Configuration"]),
+    ("ground", ["Migrations", "QuakeModel", "Postgres", "CommandLine", "ChildProcesses"]),
+    ("lowest", ["SafeText", "SystemClock", "ExplainedErrors"]),
+  ]
+
+  private static let order = floors.flatMap(\.modules)
+  private static let begin = "<!-- modules -->"
+  private static let end = "<!-- /modules -->"
+
+  /// What a target of Package.swift depends on, without what is written in C.
+  private func dependencies() throws -> [String: Set<String>] {
+    // A scratch folder of its own: the package's is in use by the process that runs this test.
+    let folder = try TemporaryFolder()
+    let swift = try Tools.shell(
+      "swift package --package-path '\(Tools.package)' --scratch-path '\(folder.path)' dump-package",
+      folder: folder.path)
+    try #require(swift.status == 0, "\(swift.errors)")
+    let package = try #require(
+      JSONSerialization.jsonObject(with: Data(swift.output.utf8)) as? [String: Any])
+    var result: [String: Set<String>] = [:]
+    for target in try #require(package["targets"] as? [[String: Any]]) {
+      let name = try #require(target["name"] as? String)
+      let names = (target["dependencies"] as? [[String: Any]] ?? []).compactMap {
+        ($0["byName"] as? [Any])?.first as? String
+      }
+      result[name] = Set(names.filter { !Self.isWrittenInC($0) })
+    }
+    return result
+  }
+
+  private static func isWrittenInC(_ module: String) -> Bool {
+    let letters = Array(module.prefix(2))
+    return letters.count == 2 && letters[0] == "C" && letters[1].isUppercase
+  }
+
+  @Test func everyModuleHasAFloorAndNoArrowPointsUp() throws {
+    let dependencies = try dependencies()
+    for (module, needed) in dependencies where Self.order.contains(module) {
+      for other in needed {
+        let places = (Self.order.firstIndex(of: module), Self.order.firstIndex(of: other))
+        guard case (let place?, let otherPlace?) = places else {
+          Issue.record("\(other) has no floor")
+          continue
+        }
+        #expect(place < otherPlace, "\(module) → \(other) points up")
+      }
+    }
+    let sources = try FileManager.default.contentsOfDirectory(atPath: Tools.package + "/Sources")
+    let missing = sources.filter { !Self.isWrittenInC($0) && !Self.order.contains($0) }
+    #expect(missing == [])
+  }
+
+  @Test func theMapInTheDocumentIsTheOneOfThePackage() throws {
+    let map = Self.map(of: try dependencies())
+    let path = Tools.package + "/ARCHITECTURE.md"
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let first = try #require(text.range(of: Self.begin))
+    let last = try #require(text.range(of: Self.end))
+    let written = text.replacingCharacters(
+      in: first.upperBound..<last.lowerBound, with: "\n" + map + "\n")
+    if ProcessInfo.processInfo.environment["QUAKE_WRITE_DOCS"] == "1" {
+      try written.write(toFile: path, atomically: true, encoding: .utf8)
+    } else {
+      #expect(text == written, "QUAKE_WRITE_DOCS=1 writes the map anew")
+    }
+  }
+
+  /// A diagram in Mermaid's language. An arrow that follows from two others is left out.
+  private static func map(of dependencies: [String: Set<String>]) -> String {
+    func reachable(from module: String) -> Set<String> {
+      let direct = dependencies[module] ?? []
+      return direct.reduce(into: direct) { $0.formUnion(reachable(from: $1)) }
+    }
+    var lines = ["```mermaid", "flowchart TD"]
+    for (number, floor) in floors.enumerated() {
+      lines.append("  subgraph floor\(number) [\(floor.name)]")
+      lines += floor.modules.map { "    \($0)" }
+      lines.append("  end")
+    }
+    for module in order {
+      let direct = dependencies[module] ?? []
+      let indirect = direct.reduce(into: Set<String>()) { $0.formUnion(reachable(from: $1)) }
+      for other in order where direct.contains(other) && !indirect.contains(other) {
+        lines.append("  \(module) --> \(other)")
+      }
+    }
+    return (lines + ["```"]).joined(separator: "\n")
+  }
+
+  /// A folder that one can take in at a glance.
+  @Test func noFolderOfAModuleIsLarge() throws {
+    let sources = Tools.package + "/Sources"
+    var counts: [String: Int] = [:]
+    for path in try FileManager.default.subpathsOfDirectory(atPath: sources)
+    where path.hasSuffix(".swift") {
+      counts[(path as NSString).deletingLastPathComponent, default: 0] += 1
+    }
+    #expect(counts.count > 20)
+    for (folder, count) in counts { #expect(count <= 18, "\(folder) has \(count) files") }
+  }
+}
