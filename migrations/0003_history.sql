@@ -266,7 +266,7 @@ begin
   return null;
 end
 $$;
-comment on function quake.change_pending__number() is 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes while the notification queue has room';
+comment on function quake.change_pending__number() is 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes unless the notification queue is a quarter full';
 
 create constraint trigger change_pending_10_number
   after insert on quake.change_pending

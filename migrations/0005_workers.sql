@@ -90,7 +90,7 @@ comment on column quake.feed_status.holder_application is 'application_name of t
 comment on column quake.feed_status.holder_address is 'address of that worker; null over a Unix socket';
 comment on column quake.feed_status.held is 'whether a worker polls it now';
 
--- Takes the locks that can be had without waiting. It passes over feeds that a worker polls, without
+-- Takes the locks that are free, without waiting. It passes over feeds that a worker polls, without
 -- writing anything. It reads and changes the keys of the others while it holds the locks of their rows,
 -- so that no two sessions ever hold two keys of one feed.
 create function quake.feed_lock__take(p_feeds text[])

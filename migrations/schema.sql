@@ -159,7 +159,7 @@ begin
   return null;
 end
 $_$;
-COMMENT ON FUNCTION quake.change_pending__number() IS 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes while the notification queue has room';
+COMMENT ON FUNCTION quake.change_pending__number() IS 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes unless the notification queue is a quarter full';
 CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.event, new quake.event, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
