@@ -36,19 +36,47 @@ build: setup ## build the tools
 run: build ## run a worker on FEED and a watcher, with a private PostgreSQL
 	@deploy/run.sh "$(BIN)" "$(FEED)"
 
-# Tests that share a process run side by side. Those of tasks get one to themselves, because the others
-# block the threads that tasks share; so do those that put the machine under load.
-define test-suites
+# The tests run in groups, each in a process of its own with a PostgreSQL of its own. A process runs as
+# many tests at once as there are processors, and most tests wait for other programs: several processes
+# beside each other use the processors better. Together the groups hold each test once: `rest` is
+# whatever no other group names, and `tools-3` whatever is left of ToolTests.
+UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
+MUTATIONS := ^ChangeFeedTests\.MutationTests
+group-unit := --filter '$(UNIT)'
+group-tools-1 := --filter '^ToolTests\.[A-G]'
+group-tools-2 := --filter '^ToolTests\.[H-P]'
+group-tools-3 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-P]'
+group-live := --filter '^QuakeLiveTests\.'
+group-mutations := --filter '$(MUTATIONS)'
+group-feed := --filter '^ChangeFeedTests\.' --skip '$(MUTATIONS)'
+group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
+# The longest first.
+GROUPS-BESIDE := tools-1 tools-2 tools-3 rest mutations live unit
+# These put the machine under load, or measure time under load.
+GROUPS-ALONE := feed
+
+# A group's output is shown when it has ended; the others go on after a failure.
+define test-groups
 	export QUAKE_BIN="$(BIN)"
 	swift build --build-tests
-	swift test --skip-build --skip 'QuakeLiveTests|ChangeFeedTests'
-	swift test --skip-build --filter QuakeLiveTests
-	swift test --skip-build --filter ChangeFeedTests
+	status=0
+	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
+		$(GROUPS-BESIDE:%=test-group-%) || status=$$?
+	$(MAKE) --no-print-directory --jobs=1 --keep-going $(GROUPS-ALONE:%=test-group-%) || status=$$?
+	exit $$status
 endef
+JOBS := 4
+
+test-group-%: # one group, already built
+	swift test --skip-build --ignore-lock $(group-$*)
 
 .PHONY: test
 test: build ## run all tests
-	$(test-suites)
+	$(test-groups)
+
+.PHONY: test-unit
+test-unit: setup ## run the tests that need no database
+	swift test --filter '$(UNIT)'
 
 .PHONY: lint
 lint: ## check the style of the sources
@@ -71,9 +99,10 @@ bench: build ## measure, beside the database's limit and other tools (QUICK=1, O
 	echo "also in .build/benchmarks.md, as Markdown"
 
 .PHONY: soak
-soak: build ## run the long variants of the tests
+soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
+	swift test --sanitize thread --scratch-path .build/thread-sanitizer --filter '$(UNIT)'
 	export QUAKE_SOAK=1
-	$(test-suites)
+	$(test-groups)
 
 .PHONY: install
 install: build ## install the tools, manual pages and completions into PREFIX

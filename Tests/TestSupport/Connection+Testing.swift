@@ -1,3 +1,4 @@
+import Glibc
 public import Postgres
 
 extension Connection {
@@ -30,6 +31,8 @@ extension Connection {
     let deadline = Deadline(after: duration)
     repeat {
       if try ask("select (\(condition))::text", parameters) == "true" { return true }
+      // The process that it waits for needs the processor, too.
+      poll(nil, 0, 5)
     } while !deadline.hasPassed
     return false
   }
