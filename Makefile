@@ -55,10 +55,13 @@ GROUPS-BESIDE := tools-1 tools-2 tools-3 rest mutations live unit
 # These put the machine under load, or measure time under load.
 GROUPS-ALONE := feed
 
+# The tests and what they are linked with: not the tools, of which they run the release build.
+BUILD-TESTS := swift build --product quakePackageTests
+
 # A group's output is shown when it has ended; the others go on after a failure.
 define test-groups
 	export QUAKE_BIN="$(BIN)"
-	swift build --build-tests
+	$(BUILD-TESTS)
 	status=0
 	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
 		$(GROUPS-BESIDE:%=test-group-%) || status=$$?
@@ -76,7 +79,8 @@ test: build ## run all tests
 
 .PHONY: test-unit
 test-unit: setup ## run the tests that need no database
-	swift test --filter '$(UNIT)'
+	$(BUILD-TESTS)
+	swift test --skip-build --filter '$(UNIT)'
 
 .PHONY: lint
 lint: ## check the style of the sources
