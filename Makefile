@@ -102,9 +102,15 @@ bench: build ## measure, beside the database's limit and other tools (QUICK=1, O
 		$(if $(EVENTS),--events $(EVENTS)) --markdown .build/benchmarks.md $(BENCH)
 	echo "also in .build/benchmarks.md, as Markdown"
 
+# A build of its own, because everything is compiled otherwise.
+SANITIZE := --sanitize thread --scratch-path .build/thread-sanitizer
+
+# One group after the other: these load the machine for minutes.
+soak: JOBS := 1
 .PHONY: soak
 soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
-	swift test --sanitize thread --scratch-path .build/thread-sanitizer --filter '$(UNIT)'
+	$(BUILD-TESTS) $(SANITIZE)
+	swift test --skip-build $(SANITIZE) --filter '$(UNIT)'
 	export QUAKE_SOAK=1
 	$(test-groups)
 
