@@ -41,19 +41,19 @@ run: build ## run a worker on FEED and a watcher, with a private PostgreSQL
 # beside each other use the processors better. Together the groups hold each test once: `rest` is
 # whatever no other group names, and `tools-3` whatever is left of ToolTests.
 UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
-MUTATIONS := ^ChangeFeedTests\.MutationTests
+CHECKS := ^ChangeFeedTests\.(Mutation|Oracle|Comparison|FaultyProxy|Resume|Rewind)Tests
 group-unit := --filter '$(UNIT)'
 group-tools-1 := --filter '^ToolTests\.[A-G]'
 group-tools-2 := --filter '^ToolTests\.[H-P]'
 group-tools-3 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-P]'
 group-live := --filter '^QuakeLiveTests\.'
-group-mutations := --filter '$(MUTATIONS)'
-group-feed := --filter '^ChangeFeedTests\.' --skip '$(MUTATIONS)'
+group-checks := --filter '$(CHECKS)'
+group-feed := --filter '^ChangeFeedTests\.' --skip '$(CHECKS)'
 group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
 # The longest first.
-GROUPS-BESIDE := tools-1 tools-2 tools-3 rest mutations live unit
-# These put the machine under load, or measure time under load.
-GROUPS-ALONE := feed
+GROUPS-BESIDE := tools-1 tools-2 tools-3 rest checks unit
+# These put the machine under load, or tell by the time that something takes whether it works.
+GROUPS-ALONE := live feed
 
 # The tests and what they are linked with: not the tools, of which they run the release build.
 BUILD-TESTS := swift build --product quakePackageTests
