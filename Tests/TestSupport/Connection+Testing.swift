@@ -26,7 +26,7 @@ extension Connection {
   ///
   /// - Returns: Whether it came to answer true.
   public func eventually(
-    _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(20)
+    _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(45)
   ) throws -> Bool {
     let deadline = Deadline(after: duration)
     repeat {
