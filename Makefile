@@ -36,19 +36,51 @@ build: setup ## build the tools
 run: build ## run a worker on FEED and a watcher, with a private PostgreSQL
 	@deploy/run.sh "$(BIN)" "$(FEED)"
 
-# Tests that share a process run side by side. Those of tasks get one to themselves, because the others
-# block the threads that tasks share; so do those that put the machine under load.
-define test-suites
+# The tests run in groups, each in a process of its own with a PostgreSQL of its own. A process runs as
+# many tests at once as there are processors, and most tests wait for other programs: several processes
+# beside each other use the processors better. Together the groups hold each test once: `rest` is
+# whatever no other group names, and `tools-3` whatever is left of ToolTests.
+UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
+CHECKS := ^ChangeFeedTests\.(Mutation|Oracle|Comparison|FaultyProxy|Resume|Rewind)Tests
+group-unit := --filter '$(UNIT)'
+group-tools-1 := --filter '^ToolTests\.[A-G]'
+group-tools-2 := --filter '^ToolTests\.[H-P]'
+group-tools-3 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-P]'
+group-live := --filter '^QuakeLiveTests\.'
+group-checks := --filter '$(CHECKS)'
+group-feed := --filter '^ChangeFeedTests\.' --skip '$(CHECKS)'
+group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
+# The longest first.
+GROUPS-BESIDE := tools-1 tools-2 tools-3 rest checks unit
+# These put the machine under load, or tell by the time that something takes whether it works.
+GROUPS-ALONE := live feed
+
+# The tests and what they are linked with: not the tools, of which they run the release build.
+BUILD-TESTS := swift build --product quakePackageTests
+
+# A group's output is shown when it has ended; the others go on after a failure.
+define test-groups
 	export QUAKE_BIN="$(BIN)"
-	swift build --build-tests
-	swift test --skip-build --skip 'QuakeLiveTests|ChangeFeedTests'
-	swift test --skip-build --filter QuakeLiveTests
-	swift test --skip-build --filter ChangeFeedTests
+	$(BUILD-TESTS)
+	status=0
+	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
+		$(GROUPS-BESIDE:%=test-group-%) || status=$$?
+	$(MAKE) --no-print-directory --jobs=1 --keep-going $(GROUPS-ALONE:%=test-group-%) || status=$$?
+	exit $$status
 endef
+JOBS := 4
+
+test-group-%: # one group, already built
+	swift test --skip-build --ignore-lock $(group-$*)
 
 .PHONY: test
 test: build ## run all tests
-	$(test-suites)
+	$(test-groups)
+
+.PHONY: test-unit
+test-unit: setup ## run the tests that need no database
+	$(BUILD-TESTS)
+	swift test --skip-build --filter '$(UNIT)'
 
 .PHONY: lint
 lint: ## check the style of the sources and the English of the documents
@@ -71,10 +103,18 @@ bench: build ## measure, beside the database's limit and other tools (QUICK=1, O
 		$(if $(EVENTS),--events $(EVENTS)) --markdown .build/benchmarks.md $(BENCH)
 	echo "also in .build/benchmarks.md, as Markdown"
 
+# A build of its own, because everything is compiled otherwise.
+SANITIZE := --sanitize thread --scratch-path .build/thread-sanitizer
+
+# One group after the other: these load the machine for minutes.
+soak: JOBS := 1
 .PHONY: soak
-soak: build ## run the long variants of the tests
+soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
+	$(BUILD-TESTS) $(SANITIZE)
+	# The sanitizer's posix_spawn gives another error for a program that is not there.
+	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^ChildProcessesTests\..*/missing\('
 	export QUAKE_SOAK=1
-	$(test-suites)
+	$(test-groups)
 
 .PHONY: install
 install: build ## install the tools, manual pages and completions into PREFIX

@@ -25,13 +25,13 @@ import Testing
 
   /// The same two by chance, as the stress test would see them.
   @Test func theLoadCatchesWrongNumbersToo() throws {
-    let right = try LoadCheck.run(changes: 8000, in: database())
+    let right = try LoadCheck.run(changes: 5000, in: database())
     #expect(right.isEmpty, "\(right)")
     for mutation in [SQLMutation.numberAtFirstChange, .noLock] {
       // Chance may spare a run, hardly five.
       var found: Set<Violation.Kind> = []
       for _ in 1...5 where found.isEmpty {
-        found = try LoadCheck.run(changes: 8000, in: database(mutation)).kinds
+        found = try LoadCheck.run(changes: 5000, in: database(mutation)).kinds
       }
       #expect(found.contains(.lost), "\(mutation.name): \(found)")
     }

@@ -75,7 +75,7 @@ import Testing
     try database.waitForIdle("quake-watch", after: "quake.change_transaction")
 
     let load = Load(
-      Load.Settings(changes: Tools.isSoak ? 200_000 : 30_000, writers: 8), database.conninfo)
+      Load.Settings(changes: Tools.isSoak ? 200_000 : 15_000, writers: 8), database.conninfo)
     let isOver = Event()
     let purger = BackgroundThread {
       let connection = try database.connect()

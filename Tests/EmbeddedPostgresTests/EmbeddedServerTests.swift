@@ -77,7 +77,7 @@ struct EmbeddedServerTests {
 
   @Test("inherits no descriptor and no terminal, and runs in a session of its own")
   func inheritance() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       // Without close-on-exec, as from a careless library.
       let leaking = open("/etc/hostname", O_RDONLY)
       defer { close(leaking) }
@@ -109,7 +109,7 @@ struct EmbeddedServerTests {
 
   @Test("answers in less than two milliseconds that it already runs")
   func fastPath() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
       var best = Duration.seconds(1)

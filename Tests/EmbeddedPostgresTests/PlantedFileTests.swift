@@ -10,7 +10,7 @@ struct PlantedFileTests {
     "neither has another file emptied or given away, nor is waited for",
     arguments: ["server.lock", "start.log"], ["hard link", "symbolic link", "pipe"])
   func planted(name: String, kind: String) throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       // The folders are made as they should be; then the server is gone, and something is left.
       try server.start()

@@ -15,7 +15,7 @@ struct RecoveryTests {
 
   @Test("starts again with what was committed, though the killed postmaster left a zombie")
   func killed() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
       _ = try server.ask("create table public.kept as select 42 as answer")
@@ -27,7 +27,7 @@ struct RecoveryTests {
 
   @Test("waits for backends that have not noticed yet")
   func orphans() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
       let backend = Backend(server)
@@ -52,7 +52,7 @@ struct RecoveryTests {
 
   @Test("is not taken in by a pid file naming a live process that is not PostgreSQL")
   func reusedPid() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
       let text = try #require(EmbeddedServer.Files.text(server.folder.pidFile))
@@ -77,7 +77,7 @@ struct RecoveryTests {
 
   @Test("starts over an empty pid file and a file in the place of the socket")
   func garbage() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
       try server.stop()
@@ -89,7 +89,7 @@ struct RecoveryTests {
 
   @Test("is waited for beyond the timeout while it recovers")
   func longRecovery() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       var options = temporary.options
       var server = try EmbeddedServer(options)
       try server.start()

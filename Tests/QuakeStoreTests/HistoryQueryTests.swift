@@ -87,7 +87,7 @@ struct HistoryQueryTests {
 
   @Test(
     "gets what the filter takes in the program, of any range, whatever a page holds",
-    arguments: 1...3)
+    arguments: Seeds.first(1, of: 1...3))
   func agreesWithTheFilter(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(80, using: &generator)

@@ -1,3 +1,4 @@
+import Glibc
 public import Postgres
 import SystemClock
 
@@ -26,11 +27,13 @@ extension Connection {
   ///
   /// - Returns: Whether it came to answer true.
   public func eventually(
-    _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(20)
+    _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(45)
   ) throws -> Bool {
     let deadline = Deadline(after: duration)
     repeat {
       if try ask("select (\(condition))::text", parameters) == "true" { return true }
+      // The process that it waits for needs the processor, too.
+      poll(nil, 0, 5)
     } while !deadline.hasPassed
     return false
   }

@@ -15,13 +15,21 @@ public final class TestDatabase: Sendable {
   private let server: TestServer
 
   /// A new database: a copy of the migrated template, or an empty one.
-  public init(migrated: Bool = true, on server: TestServer = .shared) throws {
+  public convenience init(migrated: Bool = true, on server: TestServer = .shared) throws {
+    try self.init(template: migrated ? "quake_template" : "template1", on: server)
+  }
+
+  /// A copy of a database that nobody is connected to.
+  public convenience init(copying other: TestDatabase) throws {
+    try self.init(template: other.name, on: other.server)
+  }
+
+  private init(template: String, on server: TestServer) throws {
     self.server = server
     let number = Self.counter.add(1, ordering: .relaxed).newValue
     name = "test_\(getpid())_\(number)"
     conninfo = TestServer.conninfo(server.server, database: name)
     let admin = try Self.administrator(of: server)
-    let template = migrated ? "quake_template" : "template1"
     try admin.execute(SQL(trusted: "create database \(name) template \(template)"))
   }
 

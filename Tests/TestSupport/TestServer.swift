@@ -4,8 +4,8 @@ import Glibc
 import Postgres
 import QuakeSchema
 
-/// The PostgreSQL that a run of the tests talks to: private, in a folder of its own under /tmp, started
-/// at its first use and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
+/// The PostgreSQL that a run of the tests talks to: private, in a folder of its own, started at its first
+/// use and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
 public final class TestServer: Sendable {
   /// The server of this process.
   public static let shared: TestServer = {
@@ -33,6 +33,17 @@ public final class TestServer: Sendable {
   public let server: EmbeddedServer
 
   private static let prefix = "quake-test-server-"
+  private static let folders = ["/dev/shm", "/tmp"]
+
+  /// Where servers keep their data: in memory if there is plenty, because each test makes and drops a
+  /// database, which is three hundred files. The long variants write too much for that.
+  private static let folder: String = {
+    var memory = statvfs()
+    guard !Tools.isSoak, statvfs(folders[0], &memory) == 0,
+      UInt64(memory.f_bavail) * UInt64(memory.f_frsize) >= 6 << 30
+    else { return folders[1] }
+    return folders[0]
+  }()
 
   private convenience init() throws {
     Self.removeLeftovers()
@@ -41,11 +52,12 @@ public final class TestServer: Sendable {
   }
 
   private init(binDirectory: String?, suffix: String) throws {
-    var options = EmbeddedServer.Options(home: "/tmp/\(Self.prefix)\(getpid())\(suffix)")
+    var options = EmbeddedServer.Options(home: "\(Self.folder)/\(Self.prefix)\(getpid())\(suffix)")
     options.binDirectory = binDirectory
     // Nothing here has to survive a power failure.
     options.settings = [
-      "fsync": "off", "max_connections": "300",
+      "fsync": "off", "full_page_writes": "off", "max_wal_size": "512MB",
+      "max_connections": "300",
       // For what must not survive its session.
       "max_prepared_transactions": "20",
     ]
@@ -75,7 +87,11 @@ public final class TestServer: Sendable {
 
   /// A run that was killed leaves its server behind; its process id tells.
   private static func removeLeftovers() {
-    guard let folder = opendir("/tmp") else { return }
+    for folder in folders { removeLeftovers(in: folder) }
+  }
+
+  private static func removeLeftovers(in path: String) {
+    guard let folder = opendir(path) else { return }
     defer { closedir(folder) }
     while let entry = readdir(folder) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -85,9 +101,9 @@ public final class TestServer: Sendable {
         let pid = pid_t(name.dropFirst(prefix.count).prefix { $0.isNumber }),
         kill(pid, 0) != 0, errno == ESRCH
       else { continue }
-      let options = EmbeddedServer.Options(home: "/tmp/\(name)")
+      let options = EmbeddedServer.Options(home: "\(path)/\(name)")
       _ = try? EmbeddedServer(options).stop(mode: .immediate)
-      remove("/tmp/\(name)")
+      remove("\(path)/\(name)")
     }
   }
 

@@ -286,7 +286,8 @@ import Testing
     let times = server.requests.map(\.arrived)
     try #require(times.count == 3)
     #expect(times[1] - times[0] >= .seconds(0.99))
-    #expect(times[2] - times[1] >= .seconds(0.39))
+    // Nearly 0.4 s: the first of the two may have come late.
+    #expect(times[2] - times[1] >= .seconds(0.3))
     #expect(server.requests[2].target.contains("minmagnitude") == false)
     #expect(server.requests[2].target.hasPrefix("/query?starttime=2020-01-01T00:00:00&endtime="))
   }

@@ -5,11 +5,9 @@ import Testing
 
 /// Names in our statements mean PostgreSQL's own objects, whatever others have created.
 @Suite struct HostileNamesTests {
-  private let database: TestDatabase
   private let folder: TemporaryFolder
 
   init() throws {
-    database = try TestDatabase(migrated: false)
     folder = try TemporaryFolder()
   }
 
@@ -42,7 +40,7 @@ import Testing
 
   @Test(arguments: routes)
   func nothingPlantedRuns(_ route: Route, isCareless: Bool) throws {
-    let scene = try HostileNames(database, isCareless: isCareless)
+    let scene = try HostileNames(isCareless: isCareless)
     for (kind, count) in scene.planted { #expect(count > 0, "no \(kind) could be planted") }
     #expect((scene.planted["function"] ?? 0) > 100 && (scene.planted["operator"] ?? 0) > 100)
     // The traps work: who uses the path as it is falls into them.
@@ -59,10 +57,10 @@ import Testing
     switch route {
     case .direct: break
     case .session, .transaction:
-      pooler = try Pooler(route.rawValue, for: database, user: scene.boss)
+      pooler = try Pooler(route.rawValue, for: scene.database, user: scene.boss)
     case .forgetful:
       pooler = try Pooler(
-        "transaction", for: database, user: scene.boss,
+        "transaction", for: scene.database, user: scene.boss,
         setting: "ignore_startup_parameters = options")
     }
     if route == .transaction || route == .forgetful, let pooler {
@@ -117,7 +115,7 @@ import Testing
     _ = try run("quake-admin", ["migrate"])
     _ = try run("quake-admin", ["migrate", "--status"])
     try runIngest({ try run($0, $1, status: $2) }, route)
-    let token = try database.value("select quake.latest_token()")
+    let token = try scene.database.value("select quake.latest_token()")
     for arguments in [
       ["list"], ["list", "--json", "--all", "--min-magnitude", "1", "--within", "100:35,-117"],
       ["list", "--as-of", token], ["list", "--count"], ["show", "us1"], ["history"],
@@ -136,7 +134,7 @@ import Testing
     try watch(conninfo, scene)
     _ = try run("quake-admin", ["watchers"])
     _ = try run("quake-admin", ["watchers", "--remove", "alerts"])
-    let quarantined = try database.value(
+    let quarantined = try scene.database.value(
       "select coalesce(max(id), 0) from quake.import where quarantined_at is not null")
     _ = try run("quake-admin", ["imports"])
     _ = try run("quake-admin", ["imports", "--quarantined", "--json"])
@@ -205,7 +203,7 @@ import Testing
     let watch = try Tools.start(
       "quake-watch", ["--database", conninfo, "--json", "--from-start", "--name", "follower"])
     _ = try watch.line()
-    try database.connect().run("update quake.quake set felt = 4711 where code = 'us2'")
+    try scene.database.connect().run("update quake.quake set felt = 4711 where code = 'us2'")
     var line = ""
     repeat { line = try watch.line() } while !line.contains("4711")
     watch.signal(SIGTERM)

@@ -52,17 +52,25 @@ import Testing
     #expect(try watch.line().contains("us1"))
   }
 
-  /// Nor on that of a transaction.
-  @Test(arguments: [["--json"], ["--json", "--descending"], ["--min-magnitude", "1"]])
-  func aLargeTransactionNeedsLittleMemory(_ arguments: [String]) throws {
+  private static let changes = Tools.isSoak ? 1_000_000 : 30_000
+
+  /// Read only.
+  private static let largeTransaction = Result<TestDatabase, any Error> {
     let database = try TestDatabase()
-    let changes = Tools.isSoak ? 1_000_000 : 30_000
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude, place, title, url)
       select 'e' || n, now(), n % 7, repeat('p', 100), repeat('t', 100), repeat('u', 200)
         from generate_series(1, \(changes)) n;
       """)
+    return database
+  }
+
+  /// Nor on that of a transaction.
+  @Test(arguments: [["--json"], ["--json", "--descending"], ["--min-magnitude", "1"]])
+  func aLargeTransactionNeedsLittleMemory(_ arguments: [String]) throws {
+    let database = try Self.largeTransaction.get()
+    let changes = Self.changes
     let expected = arguments.contains("--min-magnitude") ? changes - changes / 7 : changes
     let tool = try Tools.start("quake-query", ["history"] + arguments + database.option)
     // What is left does not fit into the pipe: it is still at work.
@@ -91,6 +99,22 @@ import Testing
     ["quake-query", "show", "e1"],
   ])
   func theLongestTextsNeedLittleMemory(_ arguments: [String]) throws {
+    let database = try Self.longestTexts.get()
+    // Each event takes as much, and there are enough of them to be looked at in between.
+    let tool = try Tools.start(arguments[0], Array(arguments.dropFirst()) + database.option)
+    var peak = 0
+    while !tool.hasEnded {
+      tool.takeIn()
+      peak = max(peak, ProcessMemory.peakSoFar(of: tool.pid) ?? 0)
+      poll(nil, 0, 1)
+    }
+    #expect(try tool.exit().status == 0)
+    #expect(peak > 1000)
+    #expect(peak * 1024 < 24_000_000, "peak of \(peak) kB")
+  }
+
+  /// Read only.
+  private static let longestTexts = Result<TestDatabase, any Error> {
     let database = try TestDatabase()
     let long = ["place", "title", "url", "detail", "ids", "sources", "types"]
     let short = ["net", "net_code", "source", "type", "status", "magnitude_type"]
@@ -105,17 +129,7 @@ import Testing
         select 'e' || n, now(), \(values(1)) from generate_series(1, 60) n;
       update quake.quake set (\(columns)) = row(\(values(2)));
       """)
-    // Each event takes as much, and there are enough of them to be looked at in between.
-    let tool = try Tools.start(arguments[0], Array(arguments.dropFirst()) + database.option)
-    var peak = 0
-    while !tool.hasEnded {
-      tool.takeIn()
-      peak = max(peak, ProcessMemory.peakSoFar(of: tool.pid) ?? 0)
-      poll(nil, 0, 1)
-    }
-    #expect(try tool.exit().status == 0)
-    #expect(peak > 1000)
-    #expect(peak * 1024 < 24_000_000, "peak of \(peak) kB")
+    return database
   }
 
   /// Memory does not depend on the size of the feed. The README says how much it is.

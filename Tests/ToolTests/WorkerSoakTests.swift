@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A worker that is left alone: half a minute, or with QUAKE_SOAK=1 an hour, or as many minutes as
+/// A worker that is left alone: ten seconds, or with QUAKE_SOAK=1 an hour, or as many minutes as
 /// QUAKE_SOAK_MINUTES says.
 @Suite struct WorkerSoakTests {
   private static let duration: Duration =
     if let minutes = ProcessInfo.processInfo.environment["QUAKE_SOAK_MINUTES"].flatMap(Int.init) {
       .seconds(60 * minutes)
     } else {
-      Tools.isSoak ? .seconds(3600) : .seconds(30)
+      Tools.isSoak ? .seconds(3600) : .seconds(10)
     }
 
   /// What a worker uses at one moment.

@@ -75,7 +75,7 @@ struct ToolMutation {
       "/usr/bin/env",
       [
         "swift", "build", "--package-path", copy, "--scratch-path", Self.folder + "/build",
-        "--product", "quake-watch",
+        "--product", "quake-watch", "--disable-index-store", "-Xswiftc", "-gnone",
       ], environment: ProcessInfo.processInfo.environment)
     let outcome = try build.exit(within: .seconds(600))
     guard outcome.status == 0 else {

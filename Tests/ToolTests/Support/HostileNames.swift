@@ -17,11 +17,30 @@ struct HostileNames {
     "relation",
   ]
 
+  /// Planting takes seconds: one database is planted, and each test gets a copy of it.
+  private struct Original: Sendable {
+    let database: TestDatabase
+    let boss: String
+    let planted: [String: Int]
+  }
+
+  private static let original = Result { try plantOriginal() }
+
   /// - Parameter isCareless: Whether the database's search path has these schemas before PostgreSQL's
   ///   own; otherwise it is the default, in which only objects are found that fit better.
-  init(_ database: TestDatabase, isCareless: Bool) throws {
-    self.database = database
-    boss = "boss_\(database.name)"
+  init(isCareless: Bool) throws {
+    let original = try Self.original.get()
+    database = try TestDatabase(copying: original.database)
+    boss = original.boss
+    planted = original.planted
+    guard isCareless else { return }
+    try database.connect().run(
+      "alter database \(database.name) set search_path = \"$user\", public, pg_catalog")
+  }
+
+  private static func plantOriginal() throws -> Original {
+    let database = try TestDatabase(migrated: false)
+    let boss = "boss_\(database.name)"
     let attacker = "attacker_\(database.name)"
     let owner = try database.connect()
     try owner.run(
@@ -55,11 +74,7 @@ struct HostileNames {
     for kind in Self.kinds {
       planted[kind] = try database.count("trap.planted where kind = '\(kind)'")
     }
-    self.planted = planted
-    if isCareless {
-      try owner.run(
-        "alter database \(database.name) set search_path = \"$user\", public, pg_catalog")
-    }
+    return Original(database: database, boss: boss, planted: planted)
   }
 
   /// How to connect as the superuser.
