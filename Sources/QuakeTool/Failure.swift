@@ -3,7 +3,7 @@ internal import EmbeddedPostgres
 internal import Postgres
 internal import QuakeModel
 
-/// An error as a person is told of it, and the exit status that goes with it.
+/// An error as it is reported to the user, with its exit status.
 public struct Failure {
   /// What failed, on what, and why.
   public let message: String
@@ -24,7 +24,7 @@ public struct Failure {
     self.hint = hint
   }
 
-  /// What an error of the libraries below means for a tool; nil for errors they do not know.
+  /// The report for an error of the libraries; nil for any other error.
   public init?(_ error: any Error) {
     switch error {
     case let error as StoreError:
@@ -62,7 +62,7 @@ public struct Failure {
       hint =
         hint
         ?? "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
-    // Told to stop while another session held a lock.
+    // The tool was asked to stop while another session held a lock.
     case (.interrupted, PostgresError.cancelled): status = .tryLater
     case (.interrupted, _): status = .ok
     case (.tooLarge, _): status = .failed
@@ -72,7 +72,8 @@ public struct Failure {
       hint = hint ?? "Run \"quake-admin migrate\" on this database."
     case (.server, "53100"):
       status = .unavailable
-      hint = hint ?? "The server's disk is full. Nothing of this was stored; free space and repeat."
+      hint =
+        hint ?? "The server's disk is full. Nothing was stored; free space and repeat the command."
     case (.server, let state) where state.hasPrefix("53") || state.hasPrefix("57P"):
       status = .unavailable
     case (.server, "25006"):

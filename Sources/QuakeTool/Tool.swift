@@ -1,6 +1,6 @@
 public import CommandLine
 
-/// What every tool's `main` does: read the command line, run, turn errors into messages and the
+/// The common part of every tool's `main`: read the command line, run, and turn errors into messages and the
 /// documented exit status.
 public enum Tool {
   /// The options every tool has.
@@ -16,8 +16,9 @@ public enum Tool {
   /// Runs `body` and ends the process.
   ///
   /// - Parameters:
-  ///   - failure: What an error that the store does not know means; nil if nobody knows it.
-  ///   - complete: Adds what a configuration file says to the command line; see `Program.run`.
+  ///   - failure: The report for an error that the libraries of the store do not define; nil for an unknown
+  ///     error.
+  ///   - complete: Adds the settings of a configuration file to the command line; see `Program.run`.
   public static func run(
     _ command: Command,
     failure: (any Error) -> Failure? = { _ in nil },
@@ -39,7 +40,7 @@ public enum Tool {
     Program.run(command, complete: complete) { arguments, diagnostics in
       do {
         if arguments.isGiven("man") || arguments.isGiven("completions") {
-          throw arguments.usageError("options --man and --completions stand alone")
+          throw arguments.usageError("options --man and --completions must be the only argument")
         }
         return try body(arguments, diagnostics)
       } catch let error as UsageError {
