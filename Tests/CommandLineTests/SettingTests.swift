@@ -66,7 +66,7 @@ import Testing
         == "q.conf:1: invalid value 'perhaps' for key 'once': expected yes or no")
     for name in ["help", "version"] {
       let alone = try #require(try error([name: "yes"]))
-      #expect(alone.message.hasSuffix("has no place in a file: expected on the command line only"))
+      #expect(alone.message.hasSuffix("cannot be in a file: expected on the command line only"))
     }
     // Also where the command line has it already.
     #expect(try error(["once": "perhaps"], ["--once"]) != nil)
