@@ -35,7 +35,8 @@ enum RolesCommand {
           .value(
             "passwords", "DIR", completion: .folders,
             help: "set the password of each role that has a file in DIR: DIR/writer, ..."),
-          .flag("writer-purges", help: "allow the writer to purge, for quake-ingest run --keep-history"),
+          .flag(
+            "writer-purges", help: "allow the writer to purge, for quake-ingest run --keep-history"),
           .flag("dry-run", help: "print the statements without passwords; change nothing"),
         ],
         examples: [
@@ -229,7 +230,8 @@ enum RolesCommand {
       for role in outcome.removed { try output.writeLine("dropped role \(role)") }
       for role in outcome.kept {
         try output.writeLine(
-          "kept role \(role), which existed before "create", without its privileges on this database")
+          "kept role \(role), which existed before \"create\", without its privileges on this database"
+        )
       }
       try output.flush()
       diagnostics.note(
