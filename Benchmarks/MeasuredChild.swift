@@ -58,7 +58,7 @@ struct MeasuredChild {
   /// A child starts in the memory of the one that spawns it, and the system counts that as its own
   /// peak: so this program makes itself small, and has its own peak forgotten.
   private static func shrink() {
-    quake_give_back_idle_memory()
+    quake_release_idle_memory()
     let descriptor = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     write(descriptor, "5", 1)

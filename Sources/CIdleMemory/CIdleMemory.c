@@ -24,7 +24,7 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *unused) {
   return 0;
 }
 
-void quake_give_back_idle_memory(void) {
+void quake_release_idle_memory(void) {
   malloc_trim(0);
   dl_iterate_phdr(give_back, NULL);
 }

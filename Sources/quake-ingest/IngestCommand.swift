@@ -79,7 +79,7 @@ enum IngestCommand {
     to database: DatabaseAccess, migrates: Bool? = nil
   ) throws -> Connection {
     let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
-    quake_give_back_idle_memory()
+    quake_release_idle_memory()
     return connection
   }
 

@@ -73,7 +73,7 @@ struct RunningChildTests {
   @Test("its end is told of at once where the system can")
   func tells() throws {
     let child = try start("cat")
-    guard child.tellsOfItsEnd else { return }
+    guard child.reportsEnd else { return }
     child.give([], isLast: true)
     var waiting = child.descriptors
     #expect(poll(&waiting, nfds_t(waiting.count), 30_000) == 1 && waiting[1].revents != 0)

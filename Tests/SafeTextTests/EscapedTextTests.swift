@@ -7,12 +7,12 @@ struct EscapedTextTests {
   private func escaped(_ bytes: [UInt8]) -> [UInt8] {
     bytes.withUnsafeBytes { text in
       withUnsafeTemporaryAllocation(
-        of: UInt8.self, capacity: EscapedText.room(for: bytes.count)
-      ) { room in
-        guard let start = room.baseAddress else { return [] }
+        of: UInt8.self, capacity: EscapedText.capacity(for: bytes.count)
+      ) { buffer in
+        guard let start = buffer.baseAddress else { return [] }
         var end = start
         EscapedText.put(text, &end)
-        return Array(room[..<(end - start)])
+        return Array(buffer[..<(end - start)])
       }
     }
   }
@@ -76,8 +76,8 @@ struct EscapedTextTests {
     }
   }
 
-  @Test("never takes more room than it may")
-  func room() {
+  @Test("never needs more memory than capacity returns")
+  func capacity() {
     for text in ["\u{1}", "\u{9B}", "\u{202E}", "\u{E0041}", "\u{7F}"] {
       let bytes = Array(String(repeating: text, count: 1000).utf8)
       #expect(escaped(bytes).count <= bytes.count * 6)

@@ -185,10 +185,10 @@ extension Timestamp {
 
   /// Appends the instant as ISO 8601 in UTC, in the form of `description`.
   public func append(to bytes: inout [UInt8]) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longestText) { room in
-      guard let start = room.baseAddress else { return }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longestText) { text in
+      guard let start = text.baseAddress else { return }
       let count = put(start) - start
-      bytes.append(contentsOf: room[..<count])
+      bytes.append(contentsOf: text[..<count])
     }
   }
 }

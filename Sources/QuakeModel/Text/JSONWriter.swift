@@ -188,7 +188,7 @@ public struct JSONWriter: Sendable {
   /// Writes a string from its UTF-8.
   public mutating func string(utf8: UnsafeRawBufferPointer) {
     beginValue()
-    write(atMost: EscapedText.room(for: utf8.count) + 2) { place in
+    write(atMost: EscapedText.capacity(for: utf8.count) + 2) { place in
       var end = place
       put(0x22, &end)
       EscapedText.put(utf8, &end)
