@@ -5,7 +5,7 @@ import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timeval
 import SystemClock
 
-/// A program that is run to its end for the sake of what that costs.
+/// Runs a program to its end and measures its cost.
 struct MeasuredChild {
   /// What the system says of it.
   struct Usage {
