@@ -5,8 +5,8 @@ extension EmbeddedServer {
     /// them.
     static let initial = """
 
-      # Quake's embedded server. Written once, when the data folder was created; you may edit it. Address,
-      # socket, port and log folder are given at each start and cannot be changed here.
+      # Quake's embedded server. Written once, when the data folder was created; you may edit it.
+      # Address, socket, port and log folder are set at each start and cannot be changed here.
       cluster_name = 'quake'
       max_connections = 600           # each watcher has one
       shared_buffers = 128MB
