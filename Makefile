@@ -6,15 +6,15 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .ONESHELL:
 
-# The feed that `make run` polls: USGS's name for one, a URL, a file, or simulated.
+# The feed that `make run` polls: the name of a USGS feed, a URL, a file, or simulated.
 FEED ?= all_day
 PREFIX ?= /usr/local
 BIN := $(CURDIR)/.build/release
 TOOLS := quake-ingest quake-watch quake-query quake-admin
 SOURCES := Package.swift Sources Tests Benchmarks migrations
 
-# The standard library is linked in: the tools need no Swift on the machine they run on, and an idle
-# one needs half the memory.
+# The standard library is linked statically: the tools need no Swift on their machine, and an idle one
+# needs half the memory.
 RELEASE := swift build -c release --static-swift-stdlib
 
 .PHONY: help
@@ -25,7 +25,7 @@ help: ## list the targets
 	@echo "  make install PREFIX=DIR     default $(PREFIX)"
 
 .PHONY: setup
-setup: # what the machine lacks is installed, or the command for it printed
+setup: # installs missing packages, or prints the command for it
 	@deploy/setup.sh
 
 .PHONY: build
@@ -95,7 +95,7 @@ format: ## format the sources
 schema: setup ## write migrations/schema.sql anew, after a new migration
 	QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
 
-# QUICK=1 takes minutes, ONLY=a,b,d measures these workloads, EVENTS=N takes so many instead of a
+# QUICK=1 takes minutes, ONLY=a,b,d measures these workloads, EVENTS=N loads N events instead of a
 # million, BENCH has further options. PYTHON is the one that has psycopg and dlt.
 .PHONY: bench
 bench: build ## measure, beside the database's limit and other tools (QUICK=1, ONLY=a,b)

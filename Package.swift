@@ -24,7 +24,7 @@ let package = Package(
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    // The package manager warns of a flag in Debian's simdjson.pc, and leaves it out; nothing needs it.
+    // The package manager ignores a flag in Debian's simdjson.pc, with a warning; it is not needed.
     .systemLibrary(
       name: "CSimdjsonLibrary", pkgConfig: "simdjson", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
@@ -37,16 +37,16 @@ let package = Package(
       cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")],  // errors are codes, not exceptions
       linkerSettings: [.linkedLibrary("simdjson")]),  // no Swift imports the library's own module
 
-    // Two calls of glibc's that its Swift module leaves out.
+    // Two functions of glibc that its Swift module excludes.
     .target(name: "CIdleMemory"),
-    // A call of Linux's that older glibcs leave out.
+    // A system call that older versions of glibc do not declare.
     .target(name: "CProcess"),
 
-    // The lowest modules: what several others would write for themselves.
+    // The lowest modules, which several others use.
     .target(name: "SystemClock", swiftSettings: strict),
     .target(name: "ExplainedErrors", swiftSettings: strict),
 
-    // Text that does no harm where it is shown: JSON strings, and which characters are hidden.
+    // Text that is safe to print: JSON strings, and the list of hidden characters.
     .target(name: "SafeText", swiftSettings: strict),
     .testTarget(
       name: "SafeTextTests", dependencies: ["SafeText", "CommandLine", "QuakeModel"],
@@ -98,22 +98,22 @@ let package = Package(
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "SystemClock"],
       swiftSettings: strict),
-    // All that other programs need of a store, under one name.
+    // The modules of the store under one name, for other programs.
     .target(
       name: "QuakeStore",
       dependencies: [
         "EmbeddedPostgres", "Postgres", "QuakeHistory", "QuakeImport", "QuakeModel", "QuakeSchema",
         "QuakeWorker",
       ], swiftSettings: strict),
-    // The roles of a database, and what each may do.
+    // The roles of a database and their privileges.
     .target(
       name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"], swiftSettings: strict),
-    // Changes and live lists for programs with Swift concurrency, which the tools do without.
+    // Changes and live lists for programs with Swift concurrency, which the tools do not use.
     .target(
       name: "QuakeLive",
       dependencies: ["QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock"],
       swiftSettings: strict),
-    // Imitates USGS's feeds, their revisions and their bad days, for tests and for trying it out.
+    // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
       name: "QuakeSimulator",
       dependencies: ["QuakeModel", "ExplainedErrors", "CMicrohttpd", "CZlib"],
@@ -125,7 +125,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: strict),
-    // The options of a command in a file. Apart from the command line itself: quake-watch has none.
+    // Options in a configuration file. A module of its own, because quake-watch has no such file.
     .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(
       name: "QuakeTool",
@@ -135,7 +135,7 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // Where feeds meet the store; the libraries know nothing of each other.
+    // Makes feeds sources of imports; QuakeFeed and the store do not import each other.
     .target(
       name: "FeedImport", dependencies: ["QuakeFeed", "QuakeImport", "QuakeModel", "Postgres"],
       swiftSettings: strict),
@@ -169,7 +169,7 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // Measures; not installed.
+    // The benchmark program, which is not installed.
     .executableTarget(
       name: "quake-bench",
       dependencies: [
@@ -231,7 +231,7 @@ let package = Package(
         "QuakeRoles", "QuakeSchema", "QuakeHistory", "QuakeWorker", "QuakeModel", "Postgres",
         "SystemClock", "TestSupport",
       ], swiftSettings: strict),
-    // What the change feed promises, under load and faults.
+    // The guarantees of the change feed under load and faults.
     .testTarget(
       name: "ChangeFeedTests",
       dependencies: [

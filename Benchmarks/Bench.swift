@@ -15,7 +15,7 @@ final class Bench {
   private(set) var contenders: [(contender: any Contender, version: String)] = []
   /// Those that were asked for and are not there, with how to get them.
   private(set) var absent: [(contender: any Contender, hint: String)] = []
-  /// What went wrong, in sentences.
+  /// The failures, in sentences.
   private(set) var failures: [String] = []
 
   init(_ options: BenchOptions, folder: String, _ diagnostics: Diagnostics) throws {
@@ -41,8 +41,8 @@ final class Bench {
     contenders.first { $0.contender.name == name }?.contender
   }
 
-  /// Notes that something went wrong with a contender; the run goes on without it and fails at its end.
-  /// Throws if it is because somebody wants the whole to stop.
+  /// Records a failure of a contender. The run continues without it, and fails at its end.
+  /// Throws if a signal has requested a stop.
   func fail(_ name: String, _ error: any Error) throws {
     try Run.stopIfAsked()
     let failure = error as? BenchFailure ?? BenchFailure("\(name) failed", detail: "\(error)")

@@ -1,8 +1,8 @@
-/// Something that keeps a measurement from meaning anything.
+/// A fault that invalidates a measurement.
 struct BenchFailure: Error {
   /// What failed, on what.
   var message: String
-  /// What is known besides.
+  /// Further details.
   var detail: String?
 
   init(_ message: String, detail: String? = nil) {

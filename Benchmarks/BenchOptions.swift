@@ -2,7 +2,7 @@ import CommandLine
 import Glibc
 import QuakeTool
 
-/// What is to be measured, and how often.
+/// The options: what to measure, and how often.
 struct BenchOptions {
   /// Letters of the workloads; nil: all.
   var only: [String]?
@@ -16,7 +16,7 @@ struct BenchOptions {
   var grownEvents: Int
   /// Runs of each contender.
   var repeats: Int
-  /// What the data are made from.
+  /// The seed of the data.
   var seed: UInt64
   /// Whether it is a short run; for workloads with sizes of their own.
   var isQuick: Bool

@@ -17,7 +17,7 @@ final class BenchServer {
     var options = EmbeddedServer.Options(home: home)
     options.binDirectory = Environment.value("QUAKE_PG_BIN")
     options.account = Environment.value("QUAKE_SERVER_USER")
-    // For the watchers; nothing else notices.
+    // Only the watchers need this.
     options.settings = ["max_connections": "600"]
     server = try EmbeddedServer(options)
     try server.start()
@@ -33,7 +33,7 @@ final class BenchServer {
     get throws { try server.psqlPath }
   }
 
-  /// Stops the server; its data are of no further use.
+  /// Stops the server, whose data is no longer needed.
   func stop() {
     _ = try? server.stop(mode: .immediate)
   }
@@ -52,7 +52,7 @@ final class BenchServer {
 
   /// Makes a database that is empty, or a copy of another.
   func create(_ database: String, from template: String = "template0") throws {
-    // Copying the files writes no log, and is done with when it ends.
+    // Copying the files writes no log, and needs no checkpoint afterwards.
     let strategy = admin.serverVersion >= 150_000 ? "strategy file_copy" : ""
     try admin.execute(
       SQL(trusted: "create database \(database) template \(template) \(strategy)"))

@@ -7,7 +7,7 @@ protocol Contender: Sendable {
   var name: String { get }
   /// What it is, for the help.
   var summary: String { get }
-  /// What its database is like before anything was loaded. Contenders of the same layout leave the
+  /// The layout of its empty database. Contenders of the same layout leave the
   /// same behind, and start from each other's databases.
   var layout: Layout { get }
   /// Whether it always loads into an empty database, as the limit does, whatever the others start from.

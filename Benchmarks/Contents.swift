@@ -3,7 +3,7 @@ import Postgres
 import QuakeFeed
 import QuakeModel
 
-/// What of a file's events can be compared between contenders that store them differently.
+/// The figures of a file's events that can be compared between contenders with different tables.
 struct Contents: Equatable {
   /// How many.
   var events = 0

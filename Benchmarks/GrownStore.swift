@@ -10,7 +10,7 @@ struct GrownStore {
   let events: Int
 
   private static let transactionSize = 10_000
-  private static let portion = 500_000
+  private static let batchSize = 500_000
 
   var transactions: Int { (events + Self.transactionSize - 1) / Self.transactionSize * 2 }
 
@@ -27,8 +27,8 @@ struct GrownStore {
     try connection.execute("set session_replication_role = replica")
     let bar = ProgressBar(
       "filling the store", unit: .items("events"), total: events, diagnostics: bench.diagnostics)
-    for first in stride(from: 1, through: events, by: Self.portion) {
-      let last = min(first + Self.portion - 1, events)
+    for first in stride(from: 1, through: events, by: Self.batchSize) {
+      let last = min(first + Self.batchSize - 1, events)
       let range: [Parameter] = [
         .integer(Int64(first)), .integer(Int64(last)), .integer(Int64(events)),
       ]

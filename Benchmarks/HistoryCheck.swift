@@ -1,6 +1,6 @@
 import Postgres
 
-/// What the history of a store must be after a first file and, perhaps, a second one.
+/// The expected history of a store after a first file and, perhaps, a second one.
 struct HistoryCheck {
   let first: DataFile
   var then: DataFile?

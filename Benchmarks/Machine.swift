@@ -1,7 +1,7 @@
 import CommandLine
 import Glibc
 
-/// What this machine is.
+/// The description of this machine.
 struct Machine: CustomStringConvertible {
   /// Such as `AMD EPYC 7B13, 2 cores, 24 GiB, Linux 6.1.0`.
   let description: String

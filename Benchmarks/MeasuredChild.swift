@@ -5,7 +5,7 @@ import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timeval
 import SystemClock
 
-/// A program that is run to its end for the sake of what that costs.
+/// Runs a program to its end and measures its cost.
 struct MeasuredChild {
   /// What the system says of it.
   struct Usage {
@@ -58,7 +58,7 @@ struct MeasuredChild {
   /// A child starts in the memory of the one that spawns it, and the system counts that as its own
   /// peak: so this program makes itself small, and has its own peak forgotten.
   private static func shrink() {
-    quake_give_back_idle_memory()
+    quake_release_idle_memory()
     let descriptor = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     write(descriptor, "5", 1)

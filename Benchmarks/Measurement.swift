@@ -1,4 +1,4 @@
-/// What one run cost.
+/// The cost of one run.
 struct Measurement {
   /// From the start of the program to its end.
   var seconds: Double
@@ -10,7 +10,7 @@ struct Measurement {
   var peakMemory: Int
   /// Bytes written to the write-ahead log.
   var wal: Int
-  /// Processor time of everybody else on the machine, which spoils the figures.
+  /// Processor time of other processes on the machine, which distorts the figures.
   var othersCPU: Double
 }
 

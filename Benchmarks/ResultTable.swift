@@ -33,7 +33,7 @@ struct ResultTable {
   var subject = "contender"
   let columns: [Column]
   var rows: [Row] = []
-  /// What there is to know besides, in sentences.
+  /// Notes, in sentences.
   var notes: [String] = []
 
   /// - Parameter size: What it was measured on, in a few words.

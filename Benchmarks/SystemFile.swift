@@ -1,6 +1,6 @@
 import Glibc
 
-/// Files in which the system tells of itself: they have no size to ask for.
+/// Reads files of /proc, which report no size.
 enum SystemFile {
   /// The contents, or nil if there is no such file.
   static func text(_ path: String) -> String? {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the processors of this machine have done.
+/// The load of the processors of this machine.
 enum SystemLoad {
-  /// Seconds that they have been busy since the machine was started, whoever for.
+  /// Seconds that they have been busy since the machine was started.
   static var busy: Double {
     // "cpu  user nice system idle iowait irq softirq steal", in clock ticks.
     let line = SystemFile.text("/proc/stat")?.split(separator: "\n").first ?? ""

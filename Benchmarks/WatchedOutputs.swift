@@ -15,7 +15,7 @@ final class WatchedOutputs {
   private var watchers: [Watcher] = []
   private var polled: [pollfd] = []
 
-  /// Starts so many.
+  /// Starts `count` watchers.
   init(_ count: Int, _ program: ChildProcess) throws {
     let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nothing) }
@@ -49,12 +49,12 @@ final class WatchedOutputs {
     for index in watchers.indices { watchers[index].lines.removeAll() }
   }
 
-  /// Takes in lines for a while.
+  /// Reads lines for a while.
   func read(for duration: Duration) throws {
     try read(for: duration, until: { _ in false })
   }
 
-  /// Takes in lines until each watcher has so many; false if it takes longer than that.
+  /// Reads lines until each watcher has `count`; false if that takes longer than `duration`.
   func read(lines count: Int, within duration: Duration) throws -> Bool {
     let isDone = { (watchers: [Watcher]) in watchers.allSatisfy { $0.lines.count >= count } }
     try read(for: duration, until: isDone)
@@ -88,7 +88,7 @@ final class WatchedOutputs {
   }
 
   private static let many = 20
-  /// Half a millisecond, which is how much later than it came a line of a crowd may be seen.
+  /// Half a millisecond: the largest delay with which the line of one of many watchers is read.
   private static let pause: UInt32 = 500
 
   /// Processor time of all of them, in seconds.

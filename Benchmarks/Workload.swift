@@ -1,8 +1,8 @@
-/// Something to be done, and how it is measured: one file in `workloads`, and a line in `all`.
+/// A workload and its measurement: one file in `workloads`, and a line in `all`.
 protocol Workload: Sendable {
   /// How it is chosen on the command line and named in the tables.
   var letter: String { get }
-  /// What is done, in a few words.
+  /// The work, in a few words.
   var title: String { get }
 
   /// Measures it. What goes wrong with one contender is told to `bench.fail` and leaves the others;

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Postgres
 
-/// What somebody types who has a shell: jq makes CSV, psql copies it into a temporary table and merges.
+/// A shell pipeline: jq makes CSV, psql copies it into a temporary table and merges.
 struct JqCopy: Contender {
   let name = "jq"
   let summary = "jq, psql and a temporary table"

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What somebody writes who knows Python and PostgreSQL well.
+/// A script by an expert in Python and PostgreSQL.
 struct Psycopg: ScriptedPeer {
   let name = "psycopg"
   let summary = "a Python script with COPY, a temporary table and insert ... on conflict"

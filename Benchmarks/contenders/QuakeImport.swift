@@ -1,7 +1,7 @@
 import ChildProcesses
 import Postgres
 
-/// What all this is about.
+/// Quake.
 struct QuakeImport: Contender {
   let name: String
   /// Options of `quake-ingest import`.

@@ -4,14 +4,14 @@ import QuakeModel
 /// The table without triggers, written to by statements with parameters.
 struct PlainTable {
   let connection: Connection
-  /// What a feed fills.
+  /// The columns that a feed fills.
   let columns = QuakeColumn.feed
 
   init(_ conninfo: String) throws {
     connection = try Connection(ConnectionSettings(conninfo, applicationName: "quake-bench"))
   }
 
-  /// Inserts so many events, or updates those that are there and differ.
+  /// Inserts `rows` events, or updates existing ones that differ.
   func insert(rows: Int) -> SQL {
     let names = columns.map(\.name)
     let rest = names.filter { $0 != QuakeColumn.code.name }

@@ -2,7 +2,7 @@ import CommandLine
 import Glibc
 import QuakeFeed
 
-/// What this program does when it starts itself as a child.
+/// The role of this program when it starts itself as a child.
 enum Role: String, CaseIterable, Sendable {
   /// Decodes a file, and prints how many events it has.
   case decode
@@ -10,10 +10,10 @@ enum Role: String, CaseIterable, Sendable {
   case oneByOne = "one-by-one"
   /// Loads a file in batches of dictionaries.
   case dictionaryBatches = "dictionary-batches"
-  /// Commits so many changes, twenty a second.
+  /// Commits a number of changes, twenty a second.
   case steadyCommits = "steady-commits"
 
-  /// What stands before the role on the command line, so that nobody types it.
+  /// The argument before the role on the command line, which a user would not type by accident.
   private static let mark = "--as-child"
 
   /// The command line of the role; a file follows, or a number.
@@ -25,7 +25,7 @@ enum Role: String, CaseIterable, Sendable {
     self.init(rawValue: arguments[1])
   }
 
-  /// Does it and ends the process.
+  /// Performs the role and ends the process.
   func run() -> Never {
     do {
       guard let path = ProcessArguments.current.last else { exit(64) }

@@ -1,11 +1,11 @@
 import Postgres
 
-/// `quake-watch` prints what it has missed, and ends.
+/// `quake-watch` prints its backlog, and ends.
 struct CatchUpWorkload: Workload {
   let letter: String
   let title: String
 
-  /// How much has been missed.
+  /// The size of the backlog.
   private struct Backlog {
     let name: String
     let transactions: Int
@@ -45,7 +45,7 @@ struct CatchUpWorkload: Workload {
     Backlog(name: "100,000, 1,000 a transaction", transactions: 100, changes: 1000),
   ]
 
-  /// Makes the backlogs. Its connection ends with the call: nobody but the watcher may be connected.
+  /// Makes the backlogs. Its connection ends with the call, because only the watcher may be connected.
   private func prepare(
     _ bench: Bench, _ database: String
   ) throws -> [(after: String, upTo: String, series: Series)] {

@@ -3,7 +3,7 @@ import CommandLine
 import Glibc
 import Postgres
 
-/// pgbench inserts or updates one event in each transaction, with more and more of what comes with it.
+/// pgbench inserts or updates one event in each transaction, with more and more of the triggers' work.
 struct SmallTransactionsWorkload: Workload {
   let letter: String
   let title: String

@@ -16,15 +16,15 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *unused) {
     if (segment->p_type != PT_LOAD) continue;
     const uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & ~(page - 1);
     const uintptr_t end = object->dlpi_addr + segment->p_vaddr + segment->p_filesz;
-    // What is mapped to be written to would lose what was written: there the kernel is to look which
-    // pages are still those of the file. One that does not know how leaves them all.
+    // Writable mappings would lose their changes, so there the kernel must select the pages that still
+    // equal the file's. A kernel that cannot do so keeps all of them.
     const int advice = (segment->p_flags & PF_W) != 0 ? MADV_PAGEOUT : MADV_DONTNEED;
     madvise((void *)start, end - start, advice);
   }
   return 0;
 }
 
-void quake_give_back_idle_memory(void) {
+void quake_release_idle_memory(void) {
   malloc_trim(0);
   dl_iterate_phdr(give_back, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include <curl/curl.h>  // the library itself
 
-// curl_easy_setopt is variadic, which Swift cannot call: one wrapper for each type it is given.
+// curl_easy_setopt is variadic, which Swift cannot call: one wrapper for each type of argument.
 static inline CURLcode quake_curl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
 }
@@ -23,7 +23,7 @@ static inline CURLcode quake_curl_set_receiver(
   return curl_easy_setopt(easy, option, value);
 }
 
-// Asked before a request is sent, and before a connection is made.
+// Callbacks before a request is sent, and before a connection is made.
 static inline CURLcode quake_curl_set_prerequest(CURL *easy, curl_prereq_callback value) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
@@ -31,7 +31,7 @@ static inline CURLcode quake_curl_set_opensocket(CURL *easy, curl_opensocket_cal
   return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
-// curl_easy_getinfo is variadic too: one wrapper for each type it gives.
+// curl_easy_getinfo is variadic too: one wrapper for each type of result.
 static inline CURLcode quake_curl_get_string(CURL *easy, CURLINFO info, const char **value) {
   return curl_easy_getinfo(easy, info, value);
 }
@@ -42,7 +42,7 @@ static inline CURLcode quake_curl_get_offset(CURL *easy, CURLINFO info, curl_off
   return curl_easy_getinfo(easy, info, value);
 }
 
-// CURL_WRITEFUNC_PAUSE is unsigned where the callback gives a size_t; here it has the right type.
+// CURL_WRITEFUNC_PAUSE is unsigned int, but the callback returns size_t; this constant has that type.
 static const size_t quake_curl_pause = CURL_WRITEFUNC_PAUSE;
 
 #endif

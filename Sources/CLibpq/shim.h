@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>  // FIONREAD
 #include <sys/socket.h>
 
-// PQsetChunkedRowsMode came with libpq 17; before it rows stream one at a time. A macro that may be
-// missing cannot be asked for from Swift.
+// libpq has PQsetChunkedRowsMode since version 17; before, rows stream one at a time. Swift cannot test
+// whether a macro is defined.
 static inline int quake_pq_stream_rows(PGconn *connection, int rows) {
 #if PG_VERSION_NUM >= 170000
   return PQsetChunkedRowsMode(connection, rows);
@@ -17,7 +17,7 @@ static inline int quake_pq_stream_rows(PGconn *connection, int rows) {
 #endif
 }
 
-// The results that a streaming query brings row by row; PGRES_TUPLES_CHUNK is unknown before 17.
+// The status of the partial results of a streaming query; PGRES_TUPLES_CHUNK is unknown before 17.
 static inline int quake_pq_is_partial(ExecStatusType status) {
 #if PG_VERSION_NUM >= 170000
   if (status == PGRES_TUPLES_CHUNK) return 1;
@@ -25,7 +25,7 @@ static inline int quake_pq_is_partial(ExecStatusType status) {
   return status == PGRES_SINGLE_TUPLE;
 }
 
-// How many bytes have arrived at the socket that libpq has not taken in. ioctl is variadic, which Swift
+// How many bytes have arrived at the socket that libpq has not read. ioctl is variadic, which Swift
 // cannot call.
 static inline int quake_pq_available(const PGconn *connection) {
   int count = 0;
@@ -33,9 +33,9 @@ static inline int quake_pq_available(const PGconn *connection) {
   return descriptor >= 0 && ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
 }
 
-// How many bytes have come over a TCP connection; 0 where that is not known. Of struct tcp_info glibc
-// knows only the beginning, and Linux's own definition cannot stand beside glibc's: what is wanted,
-// tcpi_bytes_received, are the eight bytes from 128 on.
+// How many bytes a TCP connection has received; 0 if unknown. glibc defines only the beginning of
+// struct tcp_info, and Linux's own definition conflicts with glibc's, so tcpi_bytes_received is read
+// from its offset, 128.
 static inline unsigned long long quake_pq_received(PGconn *connection) {
   enum { tcp = 6, tcp_info = 11, received = 128 / 8 };
   unsigned long long info[32] = {0};

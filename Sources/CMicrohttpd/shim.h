@@ -3,15 +3,15 @@
 
 #include <microhttpd.h>  // the library itself
 
-// MHD_start_daemon is variadic, which Swift cannot call; the caller brings a listening socket, so
-// that it knows the port and the reason when there is none.
+// MHD_start_daemon is variadic, which Swift cannot call. The caller passes a listening socket, so that
+// it knows the port, and the reason if it cannot listen.
 static inline struct MHD_Daemon *quake_mhd_start_on_socket(
     unsigned int flags, int listening, MHD_AccessHandlerCallback handler, void *context) {
   return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_LISTEN_SOCKET,
                           listening, MHD_OPTION_END);
 }
 
-// MHD_get_connection_info is variadic, which Swift cannot call; -1 where there is no socket.
+// MHD_get_connection_info is variadic, which Swift cannot call; -1 if there is no socket.
 static inline int quake_mhd_connection_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);

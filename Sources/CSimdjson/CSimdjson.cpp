@@ -16,9 +16,9 @@ static_assert(CSJ_PADDING >= simdjson::SIMDJSON_PADDING, "the header promises to
 
 namespace {
 
-// simdjson's element and iterators are a document and a place in it, which is what the C structs
-// hold; the private members are reached by copying the bytes. These lines fail to compile where a
-// newer simdjson lays them out otherwise.
+// simdjson's element and iterators consist of a document and an offset in it, like the C structs; the
+// private members are accessed by copying the bytes. These assertions fail to compile if a newer
+// simdjson has another layout.
 struct place {
   const void *document;
   size_t index;

@@ -2,9 +2,9 @@
 
 #include "CSimdjson.h"
 
-// The method is simdjson's own first stage: one bit for each of 64 bytes, then arithmetic on the
-// bits. A loop over the bytes mispredicts at each of the ~180 quotes of a feature and is several
-// times slower. Clang's vector extensions give SSE2, AVX or NEON from the same lines.
+// The method is that of simdjson's first stage: one bit for each of 64 bytes, then arithmetic on the
+// bits. A loop over the bytes has a branch misprediction at each of the ~180 quotes of a feature, and is
+// several times slower. Clang's vector extensions compile the same lines to SSE2, AVX or NEON.
 
 namespace {
 
@@ -16,7 +16,7 @@ struct block {
 
   explicit block(const uint8_t *from) noexcept { std::memcpy(&bytes, from, sizeof bytes); }
 
-  // A block of which only `count` bytes are given; the rest are spaces, which mean nothing.
+  // A block of which only `count` bytes are given; the others are filled with spaces.
   block(const uint8_t *from, size_t count) noexcept {
     uint8_t padded[64];
     std::memset(padded, ' ', sizeof padded);

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Writing to a pipe whose reader may have gone, without the signal that ends the whole program.
+/// Writes to a pipe whose reader may have gone, without the SIGPIPE that would end the program.
 enum BrokenPipe {
-  /// `write`, with EPIPE as an error only. The signal goes to the writing thread, so it is enough
-  /// to block it there, and to take it away if this call has caused it.
+  /// Like `write`, but a closed pipe only causes the error EPIPE. SIGPIPE is sent to the writing thread, so
+  /// it is enough to block it there, and to consume it if this call has caused it.
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     var signal = sigset_t()
     var before = sigset_t()

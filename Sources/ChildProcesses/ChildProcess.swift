@@ -1,34 +1,34 @@
 @preconcurrency public import Glibc  // for `environ`, a C global
 
-/// Another program, run without a shell: an executable, its arguments, and what it is given.
+/// A program to run without a shell: an executable, its arguments, its environment and its input.
 ///
-/// The child inherits no descriptor beyond the three standard ones, no ignored or blocked signal.
+/// The child inherits no descriptors except the three standard ones, and no ignored or blocked signals.
 public struct ChildProcess: Sendable {
-  /// The variables that the child sees.
+  /// The environment variables of the child.
   public enum Environment: Sendable {
-    /// The caller's own, with these added or, where `nil`, taken away.
+    /// The caller's variables, with these added or, if `nil`, removed.
     case inherited([String: String?])
     /// These and no others.
     case exactly([String: String])
   }
 
-  /// The program: a path, not looked for in PATH.
+  /// The path of the program. PATH is not searched.
   public var executable: String
   /// The arguments after the program's name.
   public var arguments: [String]
-  /// The child's variables.
+  /// The child's environment.
   public var environment: Environment = .inherited([:])
   /// The folder to run in; `nil` is the caller's.
   public var workingDirectory: String?
   /// What the child reads from its standard input; `nil` is `/dev/null`.
   public var input: [UInt8]?
-  /// How many bytes of each output are kept. Of a longer output the end is kept, as that is where
-  /// programs say why they failed.
+  /// The most bytes kept of each output. Of a longer output the end is kept, because programs print their
+  /// errors there.
   public var outputLimit = 1 << 20
-  /// After this the child is told to stop, and killed if it does not; `nil` waits for ever.
+  /// The time after which the child gets SIGTERM, and later SIGKILL; `nil` waits for ever.
   public var timeout: Duration?
 
-  /// `executable` with `arguments`, nothing to read, the caller's environment.
+  /// Runs `executable` with `arguments`, no input and the caller's environment.
   public init(_ executable: String, _ arguments: [String] = []) {
     self.executable = executable
     self.arguments = arguments
@@ -44,7 +44,7 @@ public struct ChildProcess: Sendable {
     case timedOut
   }
 
-  /// What a child left.
+  /// The result of a child.
   public struct Outcome: Sendable {
     /// How it ended.
     public var ending: Ending
@@ -57,7 +57,7 @@ public struct ChildProcess: Sendable {
     public var succeeded: Bool { ending == .exited(0) }
   }
 
-  /// A program that could not be run at all.
+  /// The error of a program that could not be started.
   public struct LaunchError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The program.
     public var executable: String
@@ -70,9 +70,9 @@ public struct ChildProcess: Sendable {
     }
   }
 
-  /// Puts the program in the place of the caller, which ends: nothing after the call is run.
+  /// Replaces the calling process by the program (exec): on success, this function does not return.
   ///
-  /// The standard descriptors, the terminal and the environment stay the caller's.
+  /// The program keeps the caller's standard descriptors, terminal and environment.
   public static func replaceProcess(
     _ executable: String, _ arguments: [String]
   ) throws(LaunchError) -> Never {
@@ -87,14 +87,14 @@ public struct ChildProcess: Sendable {
 extension ChildProcess {
   /// The descriptors that become the child's standard ones.
   public struct Descriptors: Sendable {
-    /// What it reads.
+    /// Its standard input.
     public var input: Int32
-    /// Where its output goes.
+    /// Its standard output.
     public var output: Int32
-    /// Where its messages go.
+    /// Its standard error.
     public var errors: Int32
 
-    /// Three descriptors, which stay the caller's.
+    /// Three descriptors, which the caller continues to own.
     public init(input: Int32, output: Int32, errors: Int32) {
       self.input = input
       self.output = output
@@ -112,7 +112,7 @@ extension ChildProcess {
     case ownSession
   }
 
-  /// Starts the program and returns its process id, which the caller has to wait for.
+  /// Starts the program and returns its process id. The caller must wait for the process.
   public func spawn(
     _ descriptors: Descriptors, in group: Group = .callers
   ) throws(LaunchError) -> pid_t {
@@ -187,7 +187,7 @@ extension ChildProcess {
     return body(pointers + [nil])
   }
 
-  /// How a status of `waitpid` reads; the macros of C are not visible from Swift.
+  /// Decodes a status of `waitpid`, because Swift does not import the C macros.
   static func ending(_ status: Int32) -> Ending {
     let signal = status & 0x7f
     return signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)

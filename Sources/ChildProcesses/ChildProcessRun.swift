@@ -3,7 +3,7 @@ import SwiftOverlayShims  // where this compiler finds the members of timespec
 import SystemClock
 
 extension ChildProcess {
-  /// Runs the program to its end, feeding it its input and collecting what it writes.
+  /// Runs the program to its end, writes its input and collects its outputs.
   ///
   /// A grandchild that keeps the outputs open does not prolong the call.
   public func run() throws(LaunchError) -> Outcome {
@@ -38,8 +38,8 @@ extension ChildProcess {
         pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
         pollfd(fd: errors.reading, events: Int16(POLLIN), revents: 0),
       ]
-      // A child's end wakes nobody while a grandchild has the outputs open, or once the child has
-      // closed them itself, so it is looked for every 10 ms, besides at every output.
+      // The end of the child is no event for poll(2) if a grandchild keeps the outputs open, or if the child
+      // has closed them. So this loop also checks for it every 10 ms.
       poll(&waiting, nfds_t(waiting.count), 10)
       if waiting[0].revents != 0, !feed(&remaining, to: toChild.writing) { toChild.closeWriting() }
       if waiting[1].revents != 0, !collect(output.reading, into: &result.output) {
@@ -52,7 +52,7 @@ extension ChildProcess {
       var status: Int32 = 0
       let waited = waitpid(pid, &status, WNOHANG)
       if waited == pid || (waited < 0 && errno != EINTR) {
-        // What it had written before it ended is still in the pipes.
+        // The pipes may still hold output from before its end.
         if output.reading >= 0 { _ = collect(output.reading, into: &result.output) }
         if errors.reading >= 0 { _ = collect(errors.reading, into: &result.errors) }
         result.ending = stop.hasBegun ? .timedOut : Self.ending(status)
@@ -62,7 +62,7 @@ extension ChildProcess {
     }
   }
 
-  /// Writes what fits; false when all is written or nobody reads any more.
+  /// Writes as much as fits into the pipe; false when all is written or the reader has gone.
   private func feed(_ bytes: inout ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { BrokenPipe.write(descriptor, $0) }
@@ -72,7 +72,7 @@ extension ChildProcess {
     return false
   }
 
-  /// Reads what is there, keeping the last `outputLimit` bytes; false at the end of the file.
+  /// Reads the available bytes and keeps the last `outputLimit`; false at the end of the file.
   private func collect(_ descriptor: Int32, into bytes: inout [UInt8]) -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
       while true {
@@ -90,7 +90,7 @@ extension ChildProcess {
     return pipe
   }
 
-  /// The way from a timeout to a dead child: a request first, two seconds later the end.
+  /// Ends a child after its timeout: SIGTERM first, SIGKILL two seconds later.
   private struct Stop {
     private var deadline: Duration?
     private(set) var hasBegun = false

@@ -1,22 +1,23 @@
 internal import CProcess
 public import Glibc
 
-/// A child that runs beside its parent, which feeds it through a pipe. Its outputs are the parent's.
+/// A child that runs concurrently with its parent and reads its input from a pipe. It shares the parent's
+/// standard output and error.
 ///
-/// No call waits: `descriptors` say what to poll for. It is in a process group of its own, so that
-/// Ctrl-C does not reach it. Not for use from more than one thread.
+/// No call blocks; poll `descriptors`. The child is in a process group of its own, so that Ctrl-C does not
+/// reach it. Use it from one thread only.
 public final class RunningChild {
   /// Its process id, which is also that of its group.
   public let pid: pid_t
-  /// How it ended; nil as far as is known it runs.
+  /// How it ended; nil until its end is detected.
   public private(set) var ending: ChildProcess.Ending?
   private var input: Int32
   private var end: Int32
-  /// What it has been given and has not taken yet.
+  /// The input that has not been written to the pipe yet.
   private var pending: ArraySlice<UInt8> = []
   private var isAll = false
 
-  /// Starts `program`; its `input` and `timeout` are not heeded.
+  /// Starts `program`. Its `input` and `timeout` are ignored.
   public init(_ program: ChildProcess) throws(ChildProcess.LaunchError) {
     guard var pipe = Pipe() else {
       throw ChildProcess.LaunchError(executable: program.executable, code: errno)
@@ -41,15 +42,15 @@ public final class RunningChild {
 
   // MARK: Feeding
 
-  /// Whether it has still to take something of what it was given.
+  /// Whether some of its input has not been written to the pipe yet.
   public var isTaking: Bool { input >= 0 && !pending.isEmpty }
 
-  /// Gives it bytes to read. It takes them, as far as its pipe has room, now and on `advance`; when
-  /// it does not read any more they are dropped.
+  /// Adds bytes to its input. They are written to the pipe, as far as it has space, now and by `advance`. If
+  /// the child has closed its input, they are dropped.
   ///
-  /// - Parameter isLast: Whether the end of its input comes after them.
+  /// - Parameter isLast: Whether its input ends after them.
   public func give(_ bytes: [UInt8], isLast: Bool = false) {
-    // One that reads no more would have them kept for nothing.
+    // The child has closed its input, so the bytes would never be read.
     guard input >= 0 else { return }
     isAll = isAll || isLast
     if pending.isEmpty { pending = bytes[...] } else { pending += bytes }
@@ -63,7 +64,7 @@ public final class RunningChild {
         pending = pending.dropFirst(count)
       } else if errno != EINTR {
         if errno == EAGAIN { return }
-        // It does not want to read it all, which is its own affair.
+        // A child may close its input before it has read everything.
         closeInput()
       }
     }
@@ -78,10 +79,10 @@ public final class RunningChild {
 
   // MARK: Waiting
 
-  /// How often to `advance` a child whose end nothing tells.
+  /// How often to call `advance` if `reportsEnd` is false.
   public static let pollInterval = Duration.milliseconds(10)
 
-  /// What to poll for: that it takes more of its input, and that it has ended.
+  /// The descriptors to poll: its pipe has space for more input, or it has ended.
   public var descriptors: [pollfd] {
     [
       pollfd(fd: isTaking ? input : -1, events: Int16(POLLOUT), revents: 0),
@@ -89,10 +90,10 @@ public final class RunningChild {
     ]
   }
 
-  /// Whether polling tells of its end; if not, `advance` it every `pollInterval`.
-  public var tellsOfItsEnd: Bool { end >= 0 }
+  /// Whether `descriptors` include its end; if not, call `advance` every `pollInterval`.
+  public var reportsEnd: Bool { end >= 0 }
 
-  /// Feeds it what it takes, and sees whether it has ended.
+  /// Writes as much input as fits into the pipe, and checks whether the child has ended.
   public func advance() {
     feed()
     guard ending == nil else { return }
@@ -100,11 +101,11 @@ public final class RunningChild {
     let waited = waitpid(pid, &status, WNOHANG)
     guard waited == pid || waited < 0 && errno != EINTR else { return }
     ending = ChildProcess.ending(status)
-    // A program that it left behind may have the pipe, but nobody to answer for it.
+    // A program that the child started may still read the pipe, but the input was for the child.
     closeInput()
   }
 
-  /// Sends a signal to it and to what it has started.
+  /// Sends a signal to its process group.
   public func signal(_ number: Int32) {
     if ending == nil { kill(-pid, number) }
   }

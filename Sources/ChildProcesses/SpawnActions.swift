@@ -1,7 +1,7 @@
 package import Glibc
 
-/// The parts of `posix_spawn` that glibc has (since 2.29 and 2.34) but that its Swift module, being
-/// made without the GNU extensions, does not show. They are looked up by name.
+/// Functions of `posix_spawn` that glibc has since versions 2.29 and 2.34. Swift does not import them,
+/// because its module excludes the GNU extensions, so they are looked up by name.
 package enum SpawnActions {
   /// `POSIX_SPAWN_SETSID`: the child begins a session of its own.
   package static let newSession: Int32 = 0x80

@@ -4,10 +4,10 @@ internal import Glibc
 
 /// A file of `key = value` lines, whose keys are the long names of a command's options.
 ///
-/// `#` and `;` begin a comment at the start of a line, `;` after a space anywhere. A line that begins
-/// with a space goes on with the key above, as a further value. There are no sections.
+/// `#` and `;` begin a comment at the start of a line, `;` after a space anywhere. A line that begins with a
+/// space adds a further value to the key above. There are no sections.
 public enum ConfigurationFile {
-  /// Room for any sensible list of options, and an end for what is no such file.
+  /// The largest file in bytes: more than any list of options needs, and a limit for files of another kind.
   private static let largestSize = 1 << 20
   private static let longestLine = 4096
 
@@ -15,8 +15,8 @@ public enum ConfigurationFile {
 
   /// Reads the entries of a file, in order.
   ///
-  /// - Parameter command: The command it is for, for errors.
-  /// - Throws: `UsageError` if it cannot be read, or is not of this form; it names file and line.
+  /// - Parameter command: The command that reads the file, for errors.
+  /// - Throws: `UsageError` with file and line if the file cannot be read, or does not have this form.
   public static func read(
     _ path: String, for command: String
   ) throws(UsageError) -> [Setting] {
@@ -34,7 +34,7 @@ public enum ConfigurationFile {
         { buffer, size, context in
           guard let context, let buffer else { return nil }
           return Unmanaged<ConfigurationReading>.fromOpaque(context).takeUnretainedValue()
-            .line(into: buffer, room: Int(size)) ? buffer : nil
+            .line(into: buffer, capacity: Int(size)) ? buffer : nil
         }, context,
         { context, section, name, value in
           guard let context, let section, let name, let value else { return 0 }

@@ -1,15 +1,15 @@
 internal import CommandLine
 internal import Glibc
 
-/// One pass of inih over a file's bytes. It is fed line by line, so that it is known here which line an
-/// entry is in: the library keeps that to itself.
+/// One pass of inih over a file's bytes. The library does not report line numbers, so this type passes it one
+/// line at a time and counts.
 final class ConfigurationReading {
   private let bytes: [UInt8]
   private let file: String
   private var position = 0
   private var lineNumber = 0
   private(set) var settings: [Setting] = []
-  /// What the library would not have noticed, and where.
+  /// A fault that inih does not detect, with its line.
   private(set) var fault: (line: Int, message: String)?
 
   init(_ bytes: [UInt8], file: String) {
@@ -17,17 +17,17 @@ final class ConfigurationReading {
     self.file = file
   }
 
-  /// Puts the next line where the library wants it, as fgets would; false at the end.
-  func line(into buffer: UnsafeMutablePointer<CChar>, room: Int) -> Bool {
+  /// Copies the next line into the library's buffer, like fgets; false at the end.
+  func line(into buffer: UnsafeMutablePointer<CChar>, capacity: Int) -> Bool {
     guard fault == nil, position < bytes.count else { return false }
     lineNumber += 1
     let end = bytes[position...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
     let line = bytes[position..<end]
     position = end
-    // The library would take the rest of a longer line for another one, and what follows a NUL for
-    // nothing.
-    guard line.count < room else {
-      fault = (lineNumber, "expected a line of at most \(room - 2) bytes")
+    // The library would take the remainder of a longer line for another line, and ignore everything after a
+    // NUL.
+    guard line.count < capacity else {
+      fault = (lineNumber, "expected a line of at most \(capacity - 2) bytes")
       return false
     }
     guard !line.contains(0), String(validating: line, as: UTF8.self) != nil else {
@@ -39,7 +39,7 @@ final class ConfigurationReading {
     return true
   }
 
-  /// Takes an entry that the library has found in the line it was given last.
+  /// Stores an entry that the library has found in the present line.
   func take(
     section: UnsafePointer<CChar>, name: UnsafePointer<CChar>, value: UnsafePointer<CChar>
   ) {

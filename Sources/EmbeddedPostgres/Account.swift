@@ -2,13 +2,13 @@ import ChildProcesses
 import Glibc
 
 extension EmbeddedServer {
-  /// Who the server's programs run as: the caller, or, as PostgreSQL refuses to be run by root, the
-  /// account that root chose.
+  /// The account that runs the server's programs: the caller's, or, because PostgreSQL refuses to run as
+  /// root, the account that root chose.
   struct Account: Sendable {
     /// The user id that owns the server's folder and runs it.
     let user: uid_t
     let group: gid_t
-    /// Whether programs have to be started under that account by `setpriv`.
+    /// Whether `setpriv` must switch to that account.
     let isSwitched: Bool
 
     init(options: Options) throws(EmbeddedServerError) {
@@ -39,7 +39,7 @@ extension EmbeddedServer {
       isSwitched = true
     }
 
-    /// The reentrant call, because servers may be started from several threads.
+    /// Uses the reentrant call, because several threads may start servers.
     private static func lookUp(_ name: String) -> (user: uid_t, group: gid_t)? {
       var capacity = 1024
       while capacity <= 1 << 20 {
@@ -51,13 +51,13 @@ extension EmbeddedServer {
           capacity *= 4
           continue
         }
-        // Only numbers are read: the entry's strings are gone with the buffer.
+        // Only numbers are returned: the entry's strings are freed with the buffer.
         return found == nil ? nil : (entry.pw_uid, entry.pw_gid)
       }
       return nil
     }
 
-    /// A command of the server's, wrapped so that it runs under the account.
+    /// A command that runs one of the server's programs under the account.
     func command(_ executable: String, _ arguments: [String]) -> ChildProcess {
       var child: ChildProcess
       if isSwitched {
@@ -69,12 +69,12 @@ extension EmbeddedServer {
       } else {
         child = ChildProcess(executable, arguments)
       }
-      // The caller's PG*, LC_* and TZ would otherwise find their way into the server; and its
-      // messages are compared with English ones.
+      // The server must not inherit the caller's PG*, LC_* and TZ. LC_ALL=C makes its messages English,
+      // because some are compared.
       child.environment = .exactly([
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C",
       ])
-      child.workingDirectory = "/"  // the caller's may be closed to the account
+      child.workingDirectory = "/"  // the account may have no access to the caller's folder
       return child
     }
   }

@@ -2,21 +2,20 @@ import ChildProcesses
 import Glibc
 
 extension EmbeddedServer {
-  /// A folder of PostgreSQL's programs, and their version.
+  /// A folder with PostgreSQL's programs, and their version.
   struct Binaries: Equatable, Sendable {
     let directory: String
-    /// Such as `15.18`.
+    /// The version, such as `15.18`.
     let version: String
 
     var postgres: String { directory + "/postgres" }
     var initdb: String { directory + "/initdb" }
-    /// Such as `15`, as `PG_VERSION` in a data folder has it.
+    /// The major version, such as `15`, in the form of `PG_VERSION` in a data folder.
     var major: String { String(version.prefix { $0.isNumber }) }
 
-    /// The programs to use: the folder that was asked for; or the first that is found of that
-    /// which `pg_config` names, those of the system's packages from the highest version down, and
-    /// those in the search path. Data that exist are served by programs of their version if there
-    /// are any.
+    /// Finds the programs to use: the folder that the options name; or the first one found of the folder that
+    /// `pg_config` names, those of the system's packages from the highest version down, and those in the
+    /// search path. For an existing data folder, programs of its version are preferred.
     static func find(
       _ options: Options, preferring dataVersion: String?
     ) throws(EmbeddedServerError) -> Binaries {
@@ -26,7 +25,7 @@ extension EmbeddedServer {
             .configuration,
             "folder \"\(directory)\" does not hold PostgreSQL's server programs",
             detail: "Programs \"postgres\" and \"initdb\" are needed.",
-            hint: "Correct QUAKE_PG_BIN, or unset it to have them looked for.")
+            hint: "Correct QUAKE_PG_BIN, or unset it to search for them.")
         }
         return binaries
       }
@@ -39,13 +38,13 @@ extension EmbeddedServer {
       if let first { return first }
       throw EmbeddedServerError(
         .configuration, "could not find PostgreSQL's server programs",
-        detail: "Looked for with pg_config, in \(options.packageRoot) and in PATH.",
+        detail: "Searched with pg_config, in \(options.packageRoot) and in PATH.",
         hint: "Install them (on Debian: apt install postgresql), set QUAKE_PG_BIN to their folder, "
           + "or name a database with --database.")
     }
 
     private init?(_ directory: String) {
-      // libpq's development package has a folder like this with only pg_config in it.
+      // libpq's development package has such a folder that contains only pg_config.
       guard access(directory + "/postgres", X_OK) == 0, access(directory + "/initdb", X_OK) == 0
       else { return nil }
       // `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`

@@ -1,30 +1,30 @@
 extension EmbeddedServer {
   /// The server's settings.
   enum Configuration {
-    /// Appended to `postgresql.conf` when the data folder is made. From then on they are the
-    /// administrator's to change.
+    /// Appended to `postgresql.conf` when the data folder is created. Afterwards the administrator may change
+    /// them.
     static let initial = """
 
-      # Quake's embedded server. Set once, when the data folder was made; change what you like.
-      # Address, socket, port and log folder are given at each start and cannot be changed here.
+      # Quake's embedded server. Written once, when the data folder was created; you may edit it.
+      # Address, socket, port and log folder are set at each start and cannot be changed here.
       cluster_name = 'quake'
-      max_connections = 600           # a watcher is one
+      max_connections = 600           # each watcher has one
       shared_buffers = 128MB
-      jit = off                       # many small statements: compiling them costs more than it saves
+      jit = off                       # compiling many small statements would cost more than it saves
       timezone = 'UTC'
       log_timezone = 'UTC'
 
-      # What is committed survives a crash.
+      # Committed transactions survive a crash.
       fsync = on
       full_page_writes = on
       synchronous_commit = on
 
-      # Bulk loads: fewer checkpoints while one runs, and room for its log.
+      # Fewer checkpoints during bulk imports.
       max_wal_size = 4GB
       checkpoint_timeout = 15min
       wal_buffers = 16MB
 
-      # A file for each day of the week, begun anew when its day comes again.
+      # A log file for each day of the week, truncated after a week.
       logging_collector = on
       log_destination = 'stderr'
       log_filename = 'server-%a.log'
@@ -35,18 +35,19 @@ extension EmbeddedServer {
 
       """
 
-    /// `pg_hba.conf`: whoever gets at the socket, which takes passing the folder's mode.
+    /// `pg_hba.conf`: trusts every local connection, because the mode of the socket's folder admits only its
+    /// account.
     static let authentication = """
       # Quake's embedded server: one local socket, in a folder that only its account can enter.
       local all all trust
 
       """
 
-    /// What holds at every start, whatever the configuration files say, as `postgres` takes it.
+    /// Arguments of `postgres` for settings that override the configuration files at every start.
     static func arguments(_ folder: Folder, _ more: [String: String]) -> [String] {
       var settings = [
         ("listen_addresses", ""),
-        // A list separated by commas, hence the quotes.
+        // Quoted, because the value is a list separated by commas.
         ("unix_socket_directories", "\"" + doubled(folder.socket) + "\""),
         ("unix_socket_permissions", "0700"),
         ("port", String(Folder.port)),

@@ -1,45 +1,43 @@
 import Glibc
 
-/// A private PostgreSQL for those who have not named a database: found, initialised, started and
-/// stopped without anybody having to know how.
+/// A private PostgreSQL server for users who have not named a database. It is found, initialised, started and
+/// stopped automatically.
 ///
-/// It listens on a unix socket in a folder that only its account can enter. It runs in a session
-/// of its own and outlives the program that started it. Everything that changes it happens under a
-/// lock on a file, so that any number of programs may call `startIfNeeded` at once and all end up
-/// with the same server; a program that dies in the middle, by whatever signal, leaves nothing that
-/// the next one cannot clear up.
+/// It listens on a Unix socket in a folder that only its account can enter. It runs in a session of its own,
+/// and continues after the program that started it. A lock on a file guards all changes, so that several
+/// programs may call `startIfNeeded` at once and use the same server. If a program is killed during a change,
+/// the next one cleans up.
 ///
-/// The calls block; use them from a thread that may.
+/// The calls block: do not call them from tasks of Swift's concurrency pool.
 public struct EmbeddedServer: Sendable {
-  /// The options it was made with.
+  /// The options of the server.
   public let options: Options
   let folder: Folder
   let account: Account
 
-  /// A server described by `options`; nothing is created or started yet.
+  /// A server with `options`. Nothing is created or started yet.
   ///
-  /// Throws if the folder's path cannot be used, or if the caller is root and the account to run
-  /// the server as does not exist.
+  /// Throws if the folder's path is not valid, or if the caller is root and the server's account does not
+  /// exist.
   public init(_ options: Options) throws(EmbeddedServerError) {
     self.options = options
     account = try Account(options: options)
     folder = try Folder(home: options.home, user: account.user)
   }
 
-  /// How libpq reaches the server once it runs: a keyword/value string.
+  /// The conninfo of the server, in keyword/value form.
   public var conninfo: String {
     "host=\(Self.quoted(folder.socket)) port=\(Folder.port) dbname=quake user=quake"
   }
 
-  /// The folder of PostgreSQL's programs that the server is run with.
+  /// The folder of the PostgreSQL programs that the server uses.
   public var binDirectory: String {
     get throws(EmbeddedServerError) {
       try Binaries.find(options, preferring: folder.dataVersion).directory
     }
   }
 
-  /// The `psql` to talk to the server with: the server's own, or else the first in the search
-  /// path.
+  /// The path of `psql`: the one beside the server's programs, or else the first in the search path.
   public var psqlPath: String {
     get throws(EmbeddedServerError) {
       var folders = options.searchPath
@@ -51,10 +49,10 @@ public struct EmbeddedServer: Sendable {
     }
   }
 
-  /// Makes sure that the server runs and accepts connections, and says what that took.
+  /// Ensures that the server runs and accepts connections, and returns what was necessary.
   ///
-  /// If it runs already this costs a small file read and one `connect`. `progress` is told about
-  /// anything that may take longer.
+  /// If it already runs, this costs a small file read and one `connect`. `progress` is called before anything
+  /// that may take longer.
   @discardableResult
   public func startIfNeeded(
     progress: ((Phase) -> Void)? = nil
@@ -63,12 +61,12 @@ public struct EmbeddedServer: Sendable {
     return try start(progress: progress ?? { _ in })
   }
 
-  /// The same as `startIfNeeded()`, for those who don't ask what it took.
+  /// Like `startIfNeeded()`, without a result.
   public func start() throws(EmbeddedServerError) {
     try startIfNeeded()
   }
 
-  /// Stops the server and waits until it has gone; says whether it was running at all.
+  /// Stops the server and waits until its process has ended. Returns whether it was running.
   @discardableResult
   public func stop(
     mode: StopMode = .fast, timeout: Duration = .seconds(60)
@@ -76,13 +74,13 @@ public struct EmbeddedServer: Sendable {
     try shutDown(mode: mode, timeout: timeout)
   }
 
-  /// Whether the server ended without being stopped: its process is gone, the file that it removes
-  /// when it is stopped is not.
+  /// Whether the server crashed: its process has ended, but the file that it removes at a regular stop
+  /// exists.
   public var hasCrashed: Bool {
     access(folder.pidFile, F_OK) == 0 && Postmaster.current(folder) == nil
   }
 
-  /// What is known about the server without starting it, and without waiting for anybody.
+  /// The state of the server, without starting it or waiting for a lock.
   public func status() throws(EmbeddedServerError) -> Status {
     try folder.checkAccess()
     let postmaster = Postmaster.current(folder)
@@ -96,7 +94,7 @@ public struct EmbeddedServer: Sendable {
       logFile: folder.currentLogFile)
   }
 
-  /// A value of a conninfo string, quoted if it has to be.
+  /// A value of a conninfo string, quoted if necessary.
   private static func quoted(_ value: String) -> String {
     let plain = value.utf8.allSatisfy { byte in
       byte != UInt8(ascii: " ") && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")

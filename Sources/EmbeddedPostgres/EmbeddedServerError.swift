@@ -2,15 +2,15 @@ public import ExplainedErrors
 
 /// Why the embedded server could not be found, started, stopped or reached.
 public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
-  /// What a program should tell its caller; a tool maps it to an exit status.
+  /// The class of a failure, which a tool maps to an exit status.
   public enum Kind: Sendable {
-    /// The server cannot be had here and now (exit status 69).
+    /// The server is not available (exit status 69).
     case unavailable
-    /// Somebody else holds the lock or is in the middle of something (75).
+    /// Another program holds the lock, or the server is busy (75).
     case tryLater
-    /// A folder or an account belongs to someone else (77).
+    /// A folder belongs to another account (77).
     case notAllowed
-    /// A setting, a version or an installation is not as it has to be (78).
+    /// A setting, a version or the installation is wrong (78).
     case configuration
   }
 
@@ -20,7 +20,7 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   public var message: String
   /// More about the cause, in sentences or as lines of a program's output.
   public var detail: String?
-  /// What to do about it, in sentences.
+  /// What to do next, in sentences.
   public var hint: String?
 
   /// An error of `kind`; `detail` and `hint` may be left out.

@@ -1,18 +1,18 @@
 import Glibc
 
 extension EmbeddedServer {
-  /// Small files and folders, by plain system calls. Nothing here follows a symbolic link in the
-  /// last place: as root it works in a folder that belongs to an account with fewer rights.
+  /// Reads and writes small files and folders with system calls. No function follows a symbolic link in the
+  /// last component: as root, they work in a folder that belongs to a less privileged account.
   enum Files {
     /// A file's contents if it can be read, else `nil`. For small files.
     static func read(_ path: String, last limit: Int? = nil) -> [UInt8]? {
-      // A named pipe would be waited for.
+      // Without O_NONBLOCK, opening a named pipe would block.
       let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
       guard descriptor >= 0 else { return nil }
       defer { close(descriptor) }
       guard isPlain(descriptor) else { return nil }
       if let limit, lseek(descriptor, off_t(-limit), SEEK_END) < 0 {
-        lseek(descriptor, 0, SEEK_SET)  // shorter than that
+        lseek(descriptor, 0, SEEK_SET)  // the file is shorter
       }
       var bytes: [UInt8] = []
       let complete = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
@@ -26,10 +26,10 @@ extension EmbeddedServer {
       return complete ? bytes : nil
     }
 
-    /// Opens a file of the server's own to be locked or written, and makes it if it is not there.
+    /// Opens a file of the server for locking or writing, and creates it if it does not exist.
     ///
-    /// The folder is the account's, and the caller may be root: another name of some other file there
-    /// would have root empty that, or give it away.
+    /// The account owns the folder, and the caller may be root. If the account had planted a hard link to
+    /// another file there, root would truncate that file or change its owner.
     ///
     /// - Returns: A descriptor, or -1 with `errno` set.
     static func openOwn(_ path: String, _ how: Int32) -> Int32 {
@@ -45,7 +45,7 @@ extension EmbeddedServer {
 
     /// Whether it is a regular file.
     ///
-    /// - Parameter alone: And has no second name.
+    /// - Parameter alone: Whether it must also have only one hard link.
     private static func isPlain(_ descriptor: Int32, alone: Bool = false) -> Bool {
       var state = stat()
       return fstat(descriptor, &state) == 0 && state.st_mode & S_IFMT == S_IFREG
@@ -57,8 +57,7 @@ extension EmbeddedServer {
       read(path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Writes to a file that exists, over its contents or at their end, and flushes it to disk.
-    /// Returns an error number or 0.
+    /// Overwrites an existing file or appends to it, and flushes it to disk. Returns an error number or 0.
     static func write(_ text: String, to path: String, appending: Bool = false) -> Int32 {
       let how = appending ? O_APPEND : 0
       let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | how)
@@ -90,7 +89,7 @@ extension EmbeddedServer {
       return names
     }
 
-    /// Flushes a folder's own entries (a rename in it, say) to disk.
+    /// Flushes the entries of a folder (such as a rename) to disk.
     static func flushFolder(_ path: String) {
       let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard descriptor >= 0 else { return }
@@ -98,15 +97,15 @@ extension EmbeddedServer {
       close(descriptor)
     }
 
-    /// Whether a program's output has these words in it. (The standard library's search for a text
-    /// in a text would bring its regular expressions with it.)
+    /// Whether a program's output contains these words. (The standard library's search would link its regular
+    /// expressions.)
     static func contains(_ bytes: [UInt8], _ words: String) -> Bool {
       let words = Array(words.utf8)
       guard bytes.count >= words.count else { return false }
       return (0...(bytes.count - words.count)).contains { bytes[$0...].starts(with: words) }
     }
 
-    /// What the system calls an error number.
+    /// The system's description of an error number.
     static func reason(_ code: Int32) -> String {
       String(cString: strerror(code))
     }

@@ -1,7 +1,7 @@
 import Glibc
 
 extension EmbeddedServer {
-  /// Where the server's things are, and the making of the folders with the right owner and mode.
+  /// The paths of the server, and the creation of its folders with the right owner and mode.
   struct Folder: Sendable {
     /// The port is only part of the socket's name.
     static let port = 5432
@@ -17,12 +17,12 @@ extension EmbeddedServer {
     let socket: String
     /// The folder of the server's logs.
     let log: String
-    /// What the server says before it has opened its log.
+    /// The file for the server's output before it has opened its log.
     let startLog: String
-    /// The file that is locked by whoever changes anything.
+    /// The file whose lock guards all changes.
     let lock: String
 
-    /// - Parameter user: who the server runs as.
+    /// - Parameter user: The user id that the server runs as.
     init(home given: String, user: uid_t) throws(EmbeddedServerError) {
       guard given.hasPrefix("/") else {
         throw EmbeddedServerError(
@@ -39,14 +39,14 @@ extension EmbeddedServer {
       startLog = home + "/start.log"
       lock = home + "/server.lock"
       let inside = home + "/socket"
-      // libpq takes a comma in `host` for the end of a host.
+      // libpq takes a comma in `host` for a separator of hosts.
       if (inside + "/" + Self.socketName).utf8.count <= Self.longestSocketPath,
         !inside.utf8.contains(UInt8(ascii: ","))
       {
         socket = inside
       } else {
-        // Not in XDG_RUNTIME_DIR: that goes when its user logs out, and the server stays; and every
-        // program has to come to the same folder, whatever its environment.
+        // Not in XDG_RUNTIME_DIR, which is removed when the user logs out, while the server continues. Also,
+        // every program must determine the same folder, whatever its environment.
         socket = "/tmp/quake-\(user)-\(Self.fingerprint(home))"
       }
     }
@@ -55,12 +55,12 @@ extension EmbeddedServer {
 
     /// The unix socket.
     var socketPath: String { socket + "/" + Self.socketName }
-    /// Whether the socket is among the server's other things.
+    /// Whether the socket is in the home folder.
     var hasSocketInside: Bool { socket.hasPrefix(home + "/") }
-    /// The file in which a postmaster says who and how it is.
+    /// The file in which a postmaster publishes its process id and state.
     var pidFile: String { data + "/postmaster.pid" }
 
-    /// The major version that the data were made with; `nil` if there are none.
+    /// The major version that created the data folder; `nil` if there is none.
     var dataVersion: String? {
       guard let line = Files.text(data + "/PG_VERSION")?.split(separator: "\n").first else {
         return nil
@@ -68,7 +68,7 @@ extension EmbeddedServer {
       return String(line)
     }
 
-    /// The file that the server's log goes to: as the server says, or as it will be called.
+    /// The server's log file: the present one, or the one that it will open.
     var currentLogFile: String {
       // One line: `stderr <path>`.
       if let line = Files.text(data + "/current_logfiles")?.split(separator: "\n").first,
@@ -79,8 +79,7 @@ extension EmbeddedServer {
       return startLog
     }
 
-    /// The same folder always by the same path: symbolic links are followed in as much of it as
-    /// exists.
+    /// Resolves symbolic links in the existing part of a path, so that a folder always has the same path.
     private static func canonical(_ path: String) -> String {
       var rest: [Substring] = []
       var parts = path.split(separator: "/")
@@ -98,7 +97,7 @@ extension EmbeddedServer {
       }
     }
 
-    /// FNV-1a, 64 bits, in hexadecimal: short and always the same for the same path.
+    /// FNV-1a, 64 bits, in hexadecimal: short, and the same in every process.
     private static func fingerprint(_ text: String) -> String {
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
       for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -109,7 +108,7 @@ extension EmbeddedServer {
 }
 
 extension EmbeddedServer.Folder {
-  /// Throws if the folder is there but not ours to look into.
+  /// Throws if the folder exists but the caller may not enter it.
   func checkAccess() throws(EmbeddedServerError) {
     guard access(home, R_OK | X_OK) != 0, errno == EACCES else { return }
     throw EmbeddedServerError(
@@ -117,21 +116,21 @@ extension EmbeddedServer.Folder {
       hint: "Use it as its owner, or name a database with --database.")
   }
 
-  /// Makes the home folder, with those above it, and the folder of the socket.
+  /// Creates the home folder, with its parents, and the folder of the socket.
   func prepare(for account: EmbeddedServer.Account) throws(EmbeddedServerError) {
     try checkAccess()
     var above = ""
     for part in home.split(separator: "/").dropLast() {
       above += "/" + part
-      // The account has to be able to pass through what root makes.
+      // The account must be able to traverse the folders that root creates.
       mkdir(above, account.isSwitched ? 0o755 : 0o700)
     }
     try makePrivate(home, for: account, mayTighten: true)
-    // A folder in /tmp that was open to others may hold what they have put there.
+    // A folder in /tmp that other users could write to may contain their files.
     try makePrivate(socket, for: account, mayTighten: hasSocketInside)
   }
 
-  /// Makes a folder that only the account may enter, or makes sure that the existing one is such.
+  /// Creates a folder that only the account may enter, or checks that an existing one is such.
   private func makePrivate(
     _ path: String, for account: EmbeddedServer.Account, mayTighten: Bool
   ) throws(EmbeddedServerError) {
@@ -142,8 +141,8 @@ extension EmbeddedServer.Folder {
         "could not create folder \"\(path)\": \(EmbeddedServer.Files.reason(code))",
         hint: path == socket && !hasSocketInside
           ? """
-          The server's socket lies there because its path in "\(home)" would be too long for one. \
-          With a shorter QUAKE_SERVER_HOME nothing is needed of /tmp.
+          The server's socket is there because its path in "\(home)" would be too long. With a \
+          shorter QUAKE_SERVER_HOME the socket is in that folder.
           """ : "")
     }
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -155,8 +154,8 @@ extension EmbeddedServer.Folder {
     defer { close(descriptor) }
     var state = stat()
     fstat(descriptor, &state)
-    // Root's own: made a moment ago, here or by a program killed before it could hand it over, or
-    // laid out by an administrator. Never a folder with anything in it, which `home` might name by
+    // A folder of root was created here, or by a program that was killed before it changed the owner, or by
+    // an administrator. The owner is changed only if it is empty: `home` might name another folder by
     // mistake.
     if state.st_uid != account.user, account.isSwitched, state.st_uid == 0,
       EmbeddedServer.Files.names(in: path).isEmpty
@@ -165,11 +164,11 @@ extension EmbeddedServer.Folder {
         return
       }
     }
-    // Another program that began at the same moment may have handed it over since.
+    // Another program that started at the same moment may have changed the owner since.
     fstat(descriptor, &state)
     guard state.st_uid == account.user else {
       throw EmbeddedServerError(
-        .notAllowed, "folder \"\(path)\" belongs to somebody else",
+        .notAllowed, "folder \"\(path)\" belongs to another user",
         detail: "Its owner has user id \(state.st_uid); the server runs with \(account.user).",
         hint: "Remove it or change its owner, or choose another folder.")
     }
@@ -177,7 +176,7 @@ extension EmbeddedServer.Folder {
     guard mayTighten, fchmod(descriptor, 0o700) == 0 else {
       throw EmbeddedServerError(
         .notAllowed, "folder \"\(path)\" is open to other users",
-        hint: "Look what is in it, and remove it.")
+        hint: "Check its contents, and remove it.")
     }
   }
 }

@@ -2,8 +2,8 @@ import ChildProcesses
 import Glibc
 
 extension EmbeddedServer {
-  /// Makes the data folder: under another name, and renamed only when everything is in it, so that
-  /// whoever finds it finds it complete. To be called under the lock.
+  /// Creates the data folder under another name, and renames it when it is complete. Call this under the
+  /// lock.
   func initialise(with binaries: Binaries) throws(EmbeddedServerError) {
     removeUnfinished()
     guard Files.names(in: folder.data).isEmpty else {
@@ -12,8 +12,7 @@ extension EmbeddedServer {
         detail: "It is not empty, and there is no file PG_VERSION in it.",
         hint: "Move it away, or choose another folder.")
     }
-    // Never the same name twice: what a killed program has left may still have initdb at work in
-    // it.
+    // The name is random, because initdb of a killed program may still be writing to an earlier folder.
     let unique = UInt32.random(in: 0 ... .max)
     let new = "\(folder.home)/\(Self.unfinishedPrefix)\(getpid()).\(unique)"
     do throws(EmbeddedServerError) {
@@ -34,7 +33,7 @@ extension EmbeddedServer {
 
   private static let unfinishedPrefix = "data.new."
 
-  /// Whether the tests have asked for speed instead of safety.
+  /// Whether the settings turn fsync off, as tests do.
   private var isUnsafe: Bool { options.settings["fsync"] == "off" }
 
   private func runInitdb(_ binaries: Binaries, _ new: String) throws(EmbeddedServerError) {
@@ -42,7 +41,7 @@ extension EmbeddedServer {
       [
         "-D", new, "-U", "quake", "--auth-local=trust", "--auth-host=reject", "--data-checksums",
         "--encoding=UTF8", "--locale=\(locale)", "--text-search-config=english",
-        // The same order as C.UTF-8's, and a third of the time for a look into an index of texts.
+        // The same order as C.UTF-8, but lookups in an index of texts take a third of the time.
         "--lc-collate=C", "--no-instructions",
       ] + (isUnsafe ? ["--no-sync"] : [])
     }
@@ -54,7 +53,7 @@ extension EmbeddedServer {
     try check(outcome, "could not initialise the embedded server's data folder \"\(folder.data)\"")
   }
 
-  /// By a single-user server: there is no moment at which others see one without the database.
+  /// Creates the database with a single-user server, so that no client ever finds a server without it.
   private func createDatabase(_ binaries: Binaries, _ new: String) throws(EmbeddedServerError) {
     let outcome = try run(
       binaries.postgres,
@@ -63,18 +62,18 @@ extension EmbeddedServer {
       input: "create database quake\n")
     let message = "could not create the database of the embedded server"
     try check(outcome, message)
-    // It exits with 0 whatever became of the statement.
+    // It exits with status 0 even if the statement failed.
     if Self.mentions(outcome, "ERROR:") || Self.mentions(outcome, "FATAL:") {
       throw EmbeddedServerError(.unavailable, message, detail: Files.lastLines(outcome.errors))
     }
   }
 
-  /// Removes what programs killed in the middle have left. Whatever resists (an initdb that is
-  /// still at work) is left to the next time.
+  /// Removes the unfinished folders of killed programs. Folders that cannot be removed yet, because initdb is
+  /// still writing to them, are left for the next call.
   private func removeUnfinished() {
     let left = Files.names(in: folder.home).filter { $0.hasPrefix(Self.unfinishedPrefix) }
     guard !left.isEmpty else { return }
-    // Under the account, so that nothing it may have linked into there is followed as root.
+    // Run under the account, so that root does not follow links that the account may have created there.
     _ = try? account.command("/bin/rm", ["-rf", "--"] + left.map { folder.home + "/" + $0 }).run()
   }
 

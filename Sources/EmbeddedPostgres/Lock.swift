@@ -2,8 +2,8 @@ import Glibc
 internal import SystemClock
 
 extension EmbeddedServer {
-  /// The lock under which the server is initialised, started and stopped. It goes with the process
-  /// that holds it, however that ends.
+  /// The lock that guards the initialisation, start and stop of the server. The system releases it when the
+  /// process that holds it ends.
   struct Lock: ~Copyable {
     private let descriptor: Int32
 
@@ -15,8 +15,8 @@ extension EmbeddedServer {
       close(descriptor)
     }
 
-    /// Waits for the lock until `deadline`; `nil` if `isNeedless` has become true meanwhile, as
-    /// then its holder has already done what the caller wanted.
+    /// Waits for the lock until `deadline`; `nil` if `isNeedless` becomes true meanwhile, because another
+    /// holder has done the work.
     static func acquire(
       _ folder: Folder, account: Account, timeout: Duration, onWait: () -> Void = {},
       isNeedless: () -> Bool
@@ -44,19 +44,19 @@ extension EmbeddedServer {
           throw EmbeddedServerError(
             .tryLater, "could not get the lock of the embedded server in time",
             detail: "Another program has held \"\(folder.lock)\" for \(timeout).",
-            hint: "It may be waiting for the server's crash recovery; try again later.")
+            hint: "That program may be waiting for the server's crash recovery; try again later.")
         }
         if !hasWaited { onWait() }
         hasWaited = true
-        // `flock` has no timeout; and the server is often ready before the lock is free.
+        // `flock` has no timeout, and the server is often ready before the lock is free.
         Pause.briefly()
       }
       return lock
     }
   }
 
-  /// The step of the loops that wait for what sends no event: a lock with a deadline, a postmaster
-  /// that gets ready or goes (it is not our child, or not for long).
+  /// The pause of loops that wait without an event: for a lock with a deadline, or for a postmaster to become
+  /// ready or to end, which is not our child, or not for long.
   enum Pause {
     /// 10 milliseconds.
     static func briefly() {

@@ -1,7 +1,7 @@
 import Glibc
 
 extension EmbeddedServer {
-  /// What a postmaster says of itself in `postmaster.pid`, and what `/proc` says of it.
+  /// A postmaster, as `postmaster.pid` and `/proc` describe it.
   struct Postmaster: Equatable, Sendable {
     /// The last line of the file.
     enum State: String, Sendable {
@@ -12,9 +12,9 @@ extension EmbeddedServer {
     var startedAt: Int64?
     var state: State?
 
-    /// From the file's lines: process id, data folder, start time, port, socket folder, address,
-    /// shared memory, state. A postmaster that has just started has not written them all; a
-    /// single-user server writes its process id with a minus.
+    /// Reads the file's lines: process id, data folder, start time, port, socket folder, address, shared
+    /// memory, state. A postmaster that has just started has not written all of them; a single-user server
+    /// writes its process id with a minus sign.
     init?(_ text: String) {
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       guard let first = lines.first, let number = pid_t(first), number != 0, number != .min else {
@@ -25,7 +25,7 @@ extension EmbeddedServer {
       state = lines.count > 7 ? State(rawValue: String(lines[7].prefix { $0 != " " })) : nil
     }
 
-    /// The postmaster of this folder if one is alive, in whatever state.
+    /// The live postmaster of this folder, in any state.
     static func current(_ folder: Folder) -> Postmaster? {
       guard let text = Files.text(folder.pidFile), let postmaster = Postmaster(text),
         ServerProcess(postmaster.pid)?.belongs(to: folder) == true
@@ -33,9 +33,9 @@ extension EmbeddedServer {
       return postmaster
     }
 
-    /// Whether a client would get through: the postmaster says that it is ready, its socket takes
-    /// a connection, and whoever listens there is alive. Microseconds; the file alone could be from
-    /// before a crash, and the socket alone already answers during recovery.
+    /// Whether a client could connect: the postmaster reports that it is ready, its socket accepts a
+    /// connection, and the listening process is alive. This takes microseconds. The file alone could be from
+    /// before a crash, and the socket alone answers during recovery.
     static func isAcceptingConnections(_ folder: Folder) -> Bool {
       guard let text = Files.text(folder.pidFile), Postmaster(text)?.state == .ready else {
         return false
@@ -58,16 +58,15 @@ extension EmbeddedServer {
           connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
         }
       }
-      // EAGAIN: the queue is full, so somebody has it.
+      // EAGAIN: the queue of connections is full, so a process is listening.
       guard code == 0 else { return errno == EAGAIN }
-      // A child that the postmaster had just forked when it was killed keeps the socket open for a
-      // moment. 0 is a process that cannot be seen from here: in another container.
+      // If the postmaster was killed just after a fork, its child keeps the socket open for a moment. 0 is a
+      // process in another container, which is not visible here.
       let listener = peer(descriptor)
       return listener == 0 || ServerProcess(listener) != nil
     }
 
-    /// The process that listens at the other end: the first member of `struct ucred`, which Swift
-    /// is not shown.
+    /// The listening process: the first member of `struct ucred`, which Swift does not import.
     private static func peer(_ descriptor: Int32) -> pid_t {
       var credentials: (pid: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
       var size = socklen_t(MemoryLayout.size(ofValue: credentials))
@@ -78,14 +77,13 @@ extension EmbeddedServer {
 }
 
 extension EmbeddedServer.Postmaster {
-  /// Clears up after a postmaster that is no longer there. To be called under the lock, with no
-  /// `current` postmaster.
+  /// Cleans up after a postmaster that crashed. Call this under the lock, if there is no `current`
+  /// postmaster.
   ///
-  /// PostgreSQL recognises a stale `postmaster.pid` by itself unless a process has its number: one
-  /// that has been given it since, or a zombie that nobody has waited for. Then it must not simply
-  /// be removed: it also names the shared memory by which a new postmaster knows that backends of
-  /// the old one are still writing to the data. So only the number is replaced, by one that no
-  /// process can have.
+  /// PostgreSQL recognises a stale `postmaster.pid` itself, unless another process has got its process id, or
+  /// the old process is a zombie. In these cases the file must not be removed, because it also names the
+  /// shared memory by which a new postmaster detects that backends of the old one still write to the data. So
+  /// only the process id is replaced, by one that no process can have.
   static func clearRemains(_ folder: EmbeddedServer.Folder) {
     if let text = EmbeddedServer.Files.text(folder.pidFile) {
       if let old = Self(text) {
@@ -95,20 +93,20 @@ extension EmbeddedServer.Postmaster {
             "\(impossiblePid)" + text[end...], to: folder.pidFile)
         }
       } else if EmbeddedServer.ServerProcess.all(in: folder).isEmpty {
-        // Empty or garbled, as after a full disk: PostgreSQL would refuse to go on.
+        // PostgreSQL would refuse to start with an empty or garbled file, such as after a full disk.
         unlink(folder.pidFile)
       }
     }
-    // The socket's own lock file has the same weakness, but protects nothing here: the folder is
-    // this server's alone.
+    // The socket's lock file has the same weakness. It is not needed here, because only this server uses the
+    // folder.
     unlink(folder.socketPath)
     unlink(folder.socketPath + ".lock")
   }
 
-  /// Above the largest that the kernel gives out (4,194,304).
+  /// Above the largest process id of the kernel (4,194,304).
   private static let impossiblePid = 99_999_999
 
-  /// Lets a dead child go, if it was ours.
+  /// Reaps the process if it was a child of this one.
   static func reap(_ pid: pid_t) {
     var status: Int32 = 0
     waitpid(pid, &status, WNOHANG)

@@ -6,9 +6,9 @@ extension EmbeddedServer {
     let pid: pid_t
     private let name: String
 
-    /// `nil` if there is no such process, or if it is dead and only waits to be waited for.
+    /// `nil` if there is no such process, or if it is a zombie.
     init?(_ pid: pid_t) {
-      // `pid (name) state ...`; the name may hold anything.
+      // `pid (name) state ...`; the name may contain any character.
       guard let line = Files.text("/proc/\(pid)/stat"), let open = line.firstIndex(of: "("),
         let close = line.lastIndex(of: ")")
       else { return nil }
@@ -18,8 +18,8 @@ extension EmbeddedServer {
       name = String(line[line.index(after: open)..<close])
     }
 
-    /// Whether this is one of PostgreSQL's processes on this folder's data: they all run in their
-    /// data folder. Where the system does not show that, it is taken for one.
+    /// Whether this is a PostgreSQL process of this data folder, which is then its working directory. If the
+    /// system does not show the working directory, the answer is yes.
     func belongs(to folder: Folder) -> Bool {
       guard Files.contains(Array(name.utf8), "postgres") else { return false }
       var ours = stat()
@@ -33,18 +33,19 @@ extension EmbeddedServer {
     static func all(in folder: Folder) -> [ServerProcess] {
       Files.names(in: "/proc").compactMap { name in
         guard let pid = pid_t(name), let process = ServerProcess(pid) else { return nil }
-        // Other servers of the same account do show theirs, other accounts' are not ours.
+        // The working directories of the same account's processes are visible; processes of other accounts
+        // are not ours.
         var state = stat()
         guard stat("/proc/\(pid)/cwd", &state) == 0 else { return nil }
         return process.belongs(to: folder) ? process : nil
       }
     }
 
-    /// Whether the server is replaying its log: then it has a process that says so in its title.
+    /// Whether the server is replaying its write-ahead log, which the title of its startup process shows.
     static func isRecovering(_ folder: Folder) -> Bool {
       all(in: folder).contains { process in
         guard let title = Files.read("/proc/\(process.pid)/cmdline") else { return false }
-        // A backend that is just being connected to ends in that word, too.
+        // The title of a backend that is accepting a connection ends with that word, too.
         return Files.contains(title, " startup") && !Files.contains(title, "[local]")
       }
     }

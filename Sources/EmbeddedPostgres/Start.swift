@@ -3,7 +3,7 @@ import Glibc
 internal import SystemClock
 
 extension EmbeddedServer {
-  /// Starts the server unless somebody else does it first.
+  /// Starts the server unless another program does so first.
   func start(progress: (Phase) -> Void) throws(EmbeddedServerError) -> Outcome {
     try folder.prepare(for: account)
     let lock = try Lock.acquire(
@@ -11,7 +11,7 @@ extension EmbeddedServer {
       onWait: { progress(.waitingForLock) },
       isNeedless: { Postmaster.isAcceptingConnections(folder) })
     guard let lock else { return .alreadyRunning }
-    // A noncopyable value may be let go after its last use, which is here.
+    // The lock must be held to the end. A noncopyable value may be destroyed after its last use.
     defer { withExtendedLifetime(lock) {} }
     if Postmaster.isAcceptingConnections(folder) { return .alreadyRunning }
 
@@ -21,12 +21,12 @@ extension EmbeddedServer {
       guard binaries.major == dataVersion else {
         throw EmbeddedServerError(
           .configuration,
-          "data of the embedded server were made by PostgreSQL \(dataVersion), "
+          "data folder of the embedded server was created by PostgreSQL \(dataVersion), "
             + "but the programs found are version \(binaries.version)",
           detail: "Data: \"\(folder.data)\". Programs: \"\(binaries.directory)\".",
           hint: "Install PostgreSQL \(dataVersion) (on Debian: apt install "
             + "postgresql-\(dataVersion)) beside it, convert the data with pg_upgrade, or move "
-            + "the folder away to begin anew.")
+            + "the folder away to start with an empty database.")
       }
     } else {
       progress(.initialising)
@@ -55,24 +55,23 @@ extension EmbeddedServer {
       {
         child = try launch(binaries)
       }
-      // Otherwise a postmaster is already there, left in the middle of starting by a program that
-      // was killed, or in the middle of stopping.
+      // Otherwise there is a postmaster that is stopping, or is still starting after its program was killed.
 
       if wait.isTimeToLook, ServerProcess.isRecovering(folder) {
         wait.foundRecovering(progress)
       }
       if wait.isOver { throw timeoutError() }
-      // A postmaster tells nobody when it gets ready; pg_ctl, too, looks at the file.
+      // A postmaster sends no event when it is ready; pg_ctl polls the file, too.
       Pause.briefly()
     }
   }
 
-  /// Runs `postgres` in a session of its own, with nothing of ours but a file for its first words;
-  /// `nil` if one is on its way already.
+  /// Runs `postgres` in a session of its own. It inherits only a file for its first output. `nil` if a
+  /// postmaster is already starting.
   ///
-  /// That file is locked, and the lock goes over to the postmaster, which lets it go when it opens
-  /// its log: by then it has its pid file. So nobody, after a program that was killed right after
-  /// the launch, clears away the socket that its postmaster is about to make.
+  /// The file is locked, and the postmaster inherits the lock. It releases the lock when it opens its log,
+  /// and by then its pid file exists. So if a program is killed right after the launch, the next one does not
+  /// remove the socket that the postmaster is about to create.
   private func launch(_ binaries: Binaries) throws(EmbeddedServerError) -> pid_t? {
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(nothing) }
@@ -99,8 +98,8 @@ extension EmbeddedServer {
     }
   }
 
-  /// Whether the postmaster that we launched has ended. Until it does it stays our child, and its
-  /// end is noticed by nobody but the next who looks; see `Postmaster.clearRemains`.
+  /// Whether the postmaster that this process launched has ended. It is our child, so it stays a zombie until
+  /// this call reaps it; see `Postmaster.clearRemains`.
   private static func hasEnded(_ pid: pid_t) -> Bool {
     var status: Int32 = 0
     let waited = waitpid(pid, &status, WNOHANG)
@@ -109,15 +108,14 @@ extension EmbeddedServer {
 
   /// Why to try again after a postmaster that ended before it was ready.
   private enum Retry {
-    /// Backends of a postmaster that was killed notice that when they next look up from their work.
-    /// PostgreSQL rightly refuses to start beside them.
+    /// Backends of a killed postmaster end only when they next check for it. Until then PostgreSQL refuses to
+    /// start.
     case othersUseTheData
-    /// Somebody started it by hand at the same moment.
+    /// Another program started a postmaster at the same moment.
     case anotherIsThere
   }
 
-  /// After our postmaster has ended before it was ready: throws if there is no sense in trying
-  /// again.
+  /// Decides whether to try again after our postmaster ended before it was ready; throws if not.
   private func judgeFailure() throws(EmbeddedServerError) -> Retry {
     let words = Files.read(folder.startLog, last: 16 << 10) ?? []
     if Files.contains(words, "pre-existing shared memory block") { return .othersUseTheData }
@@ -143,14 +141,14 @@ extension EmbeddedServer {
       return EmbeddedServerError(
         .tryLater, "processes of a crashed server still use the data in \"\(folder.data)\"",
         detail: "Process ids: \(others.map { String($0.pid) }.joined(separator: ", ")).",
-        hint: "Wait until they end, or end them.")
+        hint: "Wait until these processes end, or end them.")
     }
     return EmbeddedServerError(
-      .tryLater, "embedded server did not get ready within \(options.startTimeout)",
+      .tryLater, "embedded server did not become ready within \(options.startTimeout)",
       hint: "Its log: \(folder.currentLogFile).")
   }
 
-  /// How long a start has been waited for, and whether that is long enough.
+  /// Measures the time that a start takes, and decides when it is too long.
   private struct StartWait {
     private var deadline: Deadline
     private var nextLook: Deadline
@@ -163,7 +161,7 @@ extension EmbeddedServer {
 
     var isOver: Bool { deadline.hasPassed }
 
-    /// Looking through all processes is not for every step, but for the last.
+    /// Whether to search all processes for a recovery, which is done only when the time is nearly up.
     var isTimeToLook: Bool {
       mutating get {
         guard nextLook.hasPassed || isOver else { return false }
@@ -172,7 +170,7 @@ extension EmbeddedServer {
       }
     }
 
-    /// Recovery is waited for as long as it lasts.
+    /// Extends the time while the server is recovering.
     mutating func foundRecovering(_ progress: (Phase) -> Void) {
       if isOver { deadline = Deadline(after: .seconds(5)) }
       if !hasReported { progress(.recovering) }

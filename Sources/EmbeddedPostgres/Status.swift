@@ -1,5 +1,5 @@
 extension EmbeddedServer {
-  /// What is known about the server without talking to it.
+  /// The state of the server, determined without a connection to it.
   public struct Status: Equatable, Sendable {
     /// Whether the server accepts connections.
     public var running: Bool
@@ -9,43 +9,43 @@ extension EmbeddedServer {
     public var dataDirectory: String
     /// The folder of the unix socket.
     public var socketDirectory: String
-    /// The data folder's major version, such as `15`; `nil` before it has been initialised.
+    /// The data folder's major version, such as `15`; `nil` if there is no data folder yet.
     public var version: String?
     /// When the running postmaster started, in seconds since 1970-01-01T00:00:00Z.
     public var startedAt: Int64?
-    /// The file that the server writes its log to at the moment, or would.
+    /// The server's present log file, or the one that it will open.
     public var logFile: String
   }
 
-  /// What `startIfNeeded` had to do.
+  /// The result of `startIfNeeded`.
   public enum Outcome: Equatable, Sendable {
-    /// Nothing: the server was running, or somebody else has just started it.
+    /// The server was running, or another program has just started it.
     case alreadyRunning
-    /// It started the server on data that were there.
+    /// It started the server with an existing data folder.
     case started
     /// It created the data folder, then started the server.
     case initialised
   }
 
-  /// What `startIfNeeded` is busy with, for a message to a waiting user.
+  /// A phase of `startIfNeeded`, for a message to a waiting user.
   public enum Phase: Equatable, Sendable {
-    /// Somebody else is starting or stopping the server.
+    /// Another program is starting or stopping the server.
     case waitingForLock
-    /// A new data folder is being made: some seconds, once.
+    /// A new data folder is being created, which takes some seconds.
     case initialising
     /// The server is starting.
     case starting
-    /// The server was not shut down cleanly and is replaying its log; this can take long.
+    /// The server is replaying its write-ahead log after a crash, which can take long.
     case recovering
   }
 
   /// How to stop the server, as in `pg_ctl stop -m`.
   public enum StopMode: Equatable, Sendable {
-    /// Wait until the last client has gone.
+    /// Wait until the last client has disconnected.
     case smart
-    /// Roll back what is open, disconnect everybody, write a checkpoint.
+    /// Roll back open transactions, disconnect all clients, write a checkpoint.
     case fast
-    /// Stop dead; the next start recovers from the log.
+    /// Stop at once; the next start recovers from the write-ahead log.
     case immediate
   }
 }

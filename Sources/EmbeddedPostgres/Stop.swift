@@ -2,7 +2,7 @@ import Glibc
 internal import SystemClock
 
 extension EmbeddedServer {
-  /// Signals the postmaster and waits until it has gone; false if there was none.
+  /// Signals the postmaster and waits until it has ended; false if there was none.
   func shutDown(mode: StopMode, timeout: Duration) throws(EmbeddedServerError) -> Bool {
     try folder.checkAccess()
     guard Postmaster.current(folder) != nil else { return false }
@@ -23,12 +23,12 @@ extension EmbeddedServer {
       guard !deadline.hasPassed else {
         throw EmbeddedServerError(
           .tryLater, "embedded server did not stop within \(timeout)",
-          detail: "Process \(postmaster.pid) is still there.",
+          detail: "Process \(postmaster.pid) still runs.",
           hint: mode == .smart
-            ? "It waits for its clients; stop it in mode fast."
+            ? "It waits for its clients to disconnect; stop it in fast mode."
             : "Its log: \(folder.currentLogFile).")
       }
-      // It is a child of whoever started it, so its end is no event for us.
+      // It is the child of another process, so its end is no event here.
       Pause.briefly()
     }
     Postmaster.reap(postmaster.pid)
@@ -37,7 +37,7 @@ extension EmbeddedServer {
 }
 
 extension EmbeddedServer.StopMode {
-  /// The signal by which a postmaster understands it.
+  /// The signal that requests this mode from a postmaster.
   fileprivate var signal: Int32 {
     switch self {
     case .smart: SIGTERM

@@ -1,8 +1,8 @@
-/// An error that says what failed, why, and what to do about it, as PostgreSQL's own errors do.
+/// An error with message, detail and hint, like PostgreSQL's errors.
 public protocol ExplainedError: Error, CustomStringConvertible {
-  /// What failed and on what: a few words, lower case, no full stop.
+  /// What failed, on which object: a phrase in lower case, without a full stop.
   var message: String { get }
-  /// Why, in sentences.
+  /// The cause, in sentences.
   var detail: String? { get }
   /// What to do next, in sentences.
   var hint: String? { get }
@@ -11,10 +11,10 @@ public protocol ExplainedError: Error, CustomStringConvertible {
 }
 
 extension ExplainedError {
-  /// No more is known.
+  /// By default nil.
   public var detail: String? { nil }
 
-  /// There is nothing to do about it.
+  /// By default nil.
   public var hint: String? { nil }
 
   /// Message, detail and hint, on a line each.

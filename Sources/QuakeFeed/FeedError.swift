@@ -2,20 +2,20 @@ public import ExplainedErrors
 
 /// Why a feed could not be opened, fetched or read as a whole.
 ///
-/// What is wrong with a single event is not an error but a `FeedReject`. The parts are PostgreSQL's:
-/// a primary message in lower case without a full stop, then detail and hint as sentences. No part
-/// ever holds the user name or password of a URL.
+/// A fault of a single event is not an error but a `FeedReject`. The parts are those of PostgreSQL's errors:
+/// a primary message in lower case without a full stop, then detail and hint as sentences. No part contains
+/// the user name or password of a URL.
 public struct FeedError: ExplainedError, Sendable, Equatable {
-  /// What a caller can do about an error; the tools make their exit statuses from it.
+  /// The class of an error.
   public enum Kind: Sendable {
-    /// What was asked for cannot be: exit status 64.
+    /// The request is invalid: exit status 64.
     case usage
-    /// A feed name that nobody knows: exit status 64.
+    /// There is no feed of that name: exit status 64.
     case unknownFeed
-    /// The data are not a feed, or not all of one: exit status 65.
+    /// The data is not a feed, or not a complete one: exit status 65.
     case badData
-    /// The feed could not be had (network, HTTP status, TLS, timeout, file); it may work later:
-    /// exit status 69.
+    /// The feed could not be fetched (network, HTTP status, TLS, timeout, file), but may be later: exit
+    /// status 69.
     case unavailable
     /// The `interrupt` hook asked for the end.
     case interrupted
@@ -25,7 +25,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
   public enum Code: Sendable, CaseIterable {
     /// Neither a feed's name, nor a URL, nor a file, nor `-`; or a URL of another scheme.
     case invalidReference
-    /// FDSN text, and nobody has said which data centre it is of.
+    /// FDSN text of an unknown data centre.
     case unknownCentre
     /// Looks like a feed's name, but there is no such feed.
     case unknownFeed
@@ -33,67 +33,67 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case fileNotFound
     /// A file or descriptor cannot be opened or read.
     case unreadable
-    /// Not one byte.
+    /// The body is empty.
     case emptyBody
-    /// An HTML page, such as a portal or an error page puts in a feed's place.
+    /// An HTML page in place of a feed, such as that of a portal or an error page.
     case html
     /// Neither GeoJSON, nor CSV, nor FDSN text.
     case notAFeed
     /// A format that is known, but not supported.
     case unsupportedFormat
-    /// Not JSON, at a place where the rest cannot be read either.
+    /// Invalid JSON after which reading cannot continue.
     case invalidJSON
     /// The input ends before the feed does.
     case truncated
-    /// Something follows the end of the feed.
+    /// There is data after the end of the feed.
     case trailingData
     /// A JSON object without `features`.
     case missingFeatures
     /// `features` is not an array.
     case featuresNotArray
-    /// One event is larger than is allowed.
+    /// An event exceeds the limit of its size.
     case featureTooLarge
-    /// One event is nested deeper than is allowed.
+    /// An event exceeds the limit of its nesting.
     case nestingTooDeep
-    /// `metadata` is larger than is allowed.
+    /// `metadata` exceeds the limit of its size.
     case metadataTooLarge
-    /// A CSV header without a column that is needed, or with one twice.
+    /// A CSV header that lacks a required column, or has one twice.
     case csvHeader
-    /// The gzip data are damaged.
+    /// The gzip data is damaged.
     case corruptGzip
-    /// The gzip data end too early.
+    /// The gzip data ends too early.
     case truncatedGzip
-    /// The name could not be resolved, the connection not made, or it broke.
+    /// The name could not be resolved, or the connection could not be made or was lost.
     case network
-    /// The server's certificate is not to be trusted, or TLS failed otherwise.
+    /// The server's certificate is not trusted, or TLS failed otherwise.
     case tls
-    /// No connection, or no byte, in the time allowed.
+    /// No connection, or no byte, within the time limit.
     case timeout
-    /// More redirects than are allowed.
+    /// The limit of redirects is exceeded.
     case tooManyRedirects
-    /// A redirect leads to where none may lead; see `FeedClient.Options.trustsRedirects`.
+    /// A redirect to an address that is not permitted; see `FeedClient.Options.trustsRedirects`.
     case refusedRedirect
-    /// The body is longer than any feed.
+    /// The body exceeds the limit of its size.
     case bodyTooLarge
-    /// The body is shorter than the server said.
+    /// The body is shorter than its `Content-Length`.
     case truncatedTransfer
-    /// The server answered with a status that is no answer; see `status`.
+    /// The server answered with an HTTP status other than 200, 204 and 304; see `status`.
     case httpStatus
     /// The `interrupt` hook asked for the end.
     case interrupted
   }
 
-  /// What happened.
+  /// The exact error.
   public let code: Code
-  /// What failed and on what: lower case, no full stop.
+  /// What failed, on which object: lower case, no full stop.
   public let message: String
-  /// Why, as sentences, where more is known than `message` says.
+  /// The cause, as sentences, if more is known than the message says.
   public let detail: String?
-  /// What to do next, as a sentence, where there is something.
+  /// What to do next, as a sentence, if there is advice.
   public let hint: String?
   /// The HTTP status, for `.httpStatus`.
   public let status: Int?
-  /// For how many seconds the server asks to be left alone, where it says so.
+  /// The seconds that the server requests to wait (`Retry-After`), if any.
   public let retryAfter: Int?
 
   /// An error of the given parts.
@@ -109,7 +109,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     self.retryAfter = retryAfter
   }
 
-  /// What a caller can do about it.
+  /// The class of the error.
   public var kind: Kind { code.kind }
 
   /// The same in the words of all modules.
@@ -122,7 +122,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     }
   }
 
-  /// The error for a body of more bytes than are taken; `subject` must be free of secrets.
+  /// The error for a body that exceeds its limit; `subject` must not contain secrets.
   static func bodyTooLarge(_ subject: String, limit: Int) -> FeedError {
     FeedError(
       .bodyTooLarge, "the body of \(subject) is too long",
@@ -130,7 +130,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
       hint: "Check the URL; \"quake-ingest import\" takes catalogues of any length.")
   }
 
-  /// The error for an HTTP answer that is none; `url` must be free of secrets.
+  /// The error for an HTTP status; `url` must not contain secrets.
   static func http(status: Int, retryAfter: Int?, url: String) -> FeedError {
     let hint: String? =
       switch status {

@@ -1,7 +1,7 @@
-/// What the next event of a feed has become.
+/// The result of reading the next event of a feed.
 public enum FeedItem: Sendable, Equatable {
   /// The record has been filled.
   case record
-  /// The event cannot be taken; the record is empty. The events after it are not affected.
+  /// The event is invalid, and the record is empty. Later events are not affected.
   case reject(FeedReject)
 }

@@ -3,21 +3,21 @@ public import QuakeModel
 
 /// Reads a feed's events, one by one, from bytes of any supported format, compressed or not.
 ///
-/// The caller pulls; memory is bounded by the largest event allowed, however long the feed. A reader
-/// has one owner and is used from one thread at a time; after an error it is of no more use.
+/// The caller pulls events. Memory is limited by the largest permitted event, not by the length of the feed.
+/// A reader has one owner, which uses it from one thread at a time. After an error it is unusable.
 public final class FeedReader {
-  /// The most bytes that a feed may have that is polled, after decompression.
+  /// The most bytes of a polled feed, after decompression.
   public static let longestPolled = 256 << 20
 
   /// How a feed is read.
   public struct Options: Sendable {
-    /// The most bytes one event may have; a larger one is an error.
+    /// The most bytes of one event; a larger one is an error.
     public var maximumFeatureBytes = 1024 * 1024
-    /// The most bytes the feed may have, after decompression; nil: as many as there are.
+    /// The most bytes of the feed, after decompression; nil for no limit.
     public var maximumBytes: Int?
-    /// Whether an event without magnitude or place is rejected. Such events are real.
+    /// Whether events without a magnitude or place are rejected. Real feeds have such events.
     public var strict = false
-    /// Whose catalogue it is, which FDSN text does not say; other formats do, and need it not.
+    /// The data centre of the catalogue, which FDSN text does not contain. Other formats do not need it.
     public var centre: DataCentre?
 
     /// The defaults.
@@ -30,26 +30,26 @@ public final class FeedReader {
     case text(FDSNRowReader)
   }
 
-  /// What the feed is in.
+  /// The format of the feed.
   public let format: FeedFormat
-  /// The columns that this feed can fill. What is not among them is not null but unknown: an import
-  /// must leave it as it is.
+  /// The columns that this feed can fill. The values of other columns are unknown, not null: an import must
+  /// not change them.
   public let columns: [QuakeColumn]
-  /// How many events have been given, records and rejects.
+  /// The number of events returned so far, records and rejects.
   public private(set) var recordsSeen = 0
   private let input: InputBuffer
   private let body: Body
   private var features: FeatureDecoder?
   private var rows: CSVDecoder?
   private var textRows: FDSNTextDecoder?
-  /// The first feature, which is read early to tell the format.
+  /// The first feature, which is read early to recognise the format.
   private var pending: FeatureSplitter.Feature?
 
-  /// Reads as much as is needed to tell the format; throws when it is none, or when the source does.
+  /// Reads as much as is needed to recognise the format. Throws if it is unknown, or if the source throws.
   ///
   /// - Parameters:
   ///   - source: the feed's bytes; gzip is recognised by its first bytes.
-  ///   - name: what errors call the feed, such as `all_day`; free of secrets.
+  ///   - name: The name of the feed for errors, such as `all_day`, without secrets.
   ///   - options: how it is read.
   public init(
     source: any ByteSource, name: String, options: Options = Options()
@@ -93,7 +93,7 @@ public final class FeedReader {
       let reader = FDSNRowReader(
         input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
       guard let header = try reader.next() else {
-        preconditionFailure("text is told by its header")
+        preconditionFailure("text is recognised by its header")
       }
       let decoder = try FDSNTextDecoder(
         header: reader, row: header, centre: centre, strict: options.strict)
@@ -104,18 +104,18 @@ public final class FeedReader {
     }
   }
 
-  /// What the feed says of itself; complete when the events have been read. CSV and text say nothing.
+  /// The metadata of the feed, complete when all events have been read. CSV and text have none.
   public var metadata: FeedMetadata {
     if case .json(let splitter, _) = body { splitter.metadata } else { FeedMetadata() }
   }
 
-  /// How many bytes have been read, after decompression.
+  /// The number of bytes read so far, after decompression.
   public var bytesRead: Int { input.end }
 
-  /// Reads the next event into `record`, which is emptied first; nil after the last.
+  /// Reads the next event into `record`, which is cleared first; nil after the last.
   ///
-  /// Throws when the source fails, or when the feed as a whole is damaged: then the events given so
-  /// far are not all that it had.
+  /// Throws if the source fails, or if the feed as a whole is damaged: then the events returned so far are
+  /// incomplete.
   public func next(into record: inout QuakeRecord) throws(FeedError) -> FeedItem? {
     record.removeAll()
     switch body {

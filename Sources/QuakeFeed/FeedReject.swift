@@ -1,24 +1,24 @@
 import QuakeModel
 
-/// One event that cannot be taken, and why.
+/// An event that cannot be imported, with the reason.
 public struct FeedReject: Sendable, Equatable {
-  /// The most bytes that `raw` may have.
+  /// The most bytes of `raw`.
   public static let maximumRawBytes = 64 * 1024
 
-  /// Which event of the feed it is, counted from 1; records and rejects count alike.
+  /// The number of the event in the feed, from 1, counting records and rejects.
   public let number: Int
-  /// Where in the (decompressed) input it begins.
+  /// Its offset in the (decompressed) input.
   public let byteOffset: Int
   /// The line it begins on, counted from 1.
   public let line: Int
-  /// Its code, where that much could be read.
+  /// Its code, if it could be read.
   public let code: String?
-  /// Why, as a sentence.
+  /// The reason, as a sentence.
   public let reason: String
-  /// Whether it is its origin time, or the time of its update, that is missing or makes no sense.
+  /// Whether the reason is a missing or impossible origin time or time of update.
   public let isOfTime: Bool
-  /// The event as it was written, at most `maximumRawBytes` long: cut there, invalid UTF-8 replaced
-  /// by U+FFFD, and NUL, which PostgreSQL cannot store, by `\u0000`.
+  /// The event as written in the feed, cut to `maximumRawBytes`. Invalid UTF-8 is replaced by U+FFFD, and
+  /// NUL, which PostgreSQL cannot store, by `\u0000`.
   public let raw: String
 
   init(
@@ -34,11 +34,11 @@ public struct FeedReject: Sendable, Equatable {
     self.raw = Self.text(raw)
   }
 
-  /// Bytes of any kind as text that can be stored and shown.
+  /// Converts any bytes to text that can be stored and printed.
   static func text(_ bytes: UnsafeRawBufferPointer) -> String {
     var text: [UInt8] = []
     var decoder = UTF8()
-    // A character is at most four bytes, so no more than the limit need be looked at.
+    // A character has at most four bytes, so later bytes cannot matter.
     var iterator = bytes.prefix(maximumRawBytes + 4).makeIterator()
     while true {
       let character: [UInt8]

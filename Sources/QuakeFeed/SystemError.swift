@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the system says about an `errno`.
+/// The system's description of an `errno`.
 enum SystemError {
-  /// The system's own words as a sentence.
+  /// The description as a sentence.
   static func sentence(_ code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 256)
     guard strerror_r(code, &text, text.count) == 0 else { return "System error \(code)." }

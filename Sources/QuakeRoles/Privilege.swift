@@ -13,7 +13,7 @@ public enum Privilege: String, CaseIterable, Sendable {
   case connect = "CONNECT"
   case temporary = "TEMPORARY"
 
-  /// The letter by which psql shows it.
+  /// The letter for it in psql's `\dp`.
   var letter: String {
     switch self {
     case .select: "r"

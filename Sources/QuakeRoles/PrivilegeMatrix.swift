@@ -1,6 +1,6 @@
-/// The table of privileges for people to read.
+/// Formats the table of privileges for people.
 public enum PrivilegeMatrix {
-  /// As a Markdown table: a row for each object, a column for each role, the letters of psql's `\dp`.
+  /// A Markdown table with a row for each object, a column for each role, and the letters of psql's `\dp`.
   public static var markdown: String {
     var lines = [
       "| Object | " + Role.allCases.map(\.rawValue).joined(separator: " | ") + " |",

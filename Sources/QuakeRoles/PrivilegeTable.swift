@@ -1,5 +1,5 @@
-/// Who may do what with each object of a Quake database. The one place where it is written: the command
-/// that makes the roles, the one that checks them, the documentation and the tests read it here.
+/// The privileges of the roles on each object of a Quake database. The commands that create and check roles,
+/// the documentation and the tests all use this table.
 public enum PrivilegeTable {
   /// All objects of the schema, and the database itself.
   public static let objects: [ObjectPrivileges] =
@@ -17,22 +17,22 @@ public enum PrivilegeTable {
     table(
       "quake_alias", select: Role.readers + [.writer], insert: [.writer, .editor],
       update: [.writer, .editor], delete: [.writer, .editor]),
-    // The history: written by triggers with the owner's rights, and purged by functions with them.
+    // The history: triggers write it, and functions purge it, with the owner's privileges.
     table("quake_version", select: Role.readers + [.purger], isHistory: true),
     table("change_transaction", select: Role.granted, isHistory: true),
     table("history_floor", select: Role.readers + [.purger, .monitor], isHistory: true),
     table("change_pending", isHistory: true),
     table("commit_lock", isHistory: true),
-    // A row of it is its role's own; a policy sees to that. Nobody but the purger removes one.
+    // A policy ensures that a role changes only its own cursors. Only the purger deletes cursors.
     row(
       .table, "quake.watcher",
       [.select: Role.readers + [.purger, .monitor], .delete: [.purger]],
       columns: [
         .insert: ["name", "holder", "token", "nonce", "changes"],
-        // The role is for cursors that are nobody's yet.
+        // `role` may be updated because a cursor may not have a role yet.
         .update: ["role", "holder", "token", "nonce", "changes", "moved_at", "seen_at"],
       ], columnRoles: [.watcher]),
-    // What imports record.
+    // The records of imports.
     table(
       "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),
     table(
@@ -44,7 +44,7 @@ public enum PrivilegeTable {
     table(
       "absence", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
       delete: [.writer]),
-    // Who knows the key of a lock can take it before those for whom it is.
+    // The keys of locks are private: a role that knows a key can take the lock before a worker does.
     row(
       .table, "quake.feed",
       [.select: [.writer], .insert: [.writer], .update: [.writer]],
@@ -91,14 +91,14 @@ public enum PrivilegeTable {
 
   private static let functions =
     [
-      // With the caller's rights: they read what the caller may read.
+      // Functions with the caller's privileges: they read only what the caller may read.
       "find(text)", "as_of(text)", "as_of(timestamp with time zone)", "changes_since(text)",
       "difference(text, text)", "versions(text)", "latest_token()", "oldest_token()",
       "token_at(timestamp with time zone)", "token_number(text)", "token__refuse_expired(text)",
       "history_covers(bigint)", "purgeable_to(text, interval)", "feed_lock_key(text)",
       "feed_lock__take(text[])",
     ].map { function($0, Role.granted, harmlessForPublic: true) } + [
-      // With the owner's rights, or for triggers alone.
+      // Functions with the owner's privileges, and functions for triggers.
       function("request_refresh(text)", Role.readers + [.writer]),
       function("raise_history_floor(text, interval)", [.purger], isHistory: true),
       function("purge_history(integer)", [.purger], isHistory: true),
@@ -133,7 +133,8 @@ public enum PrivilegeTable {
     columns: [Privilege: [String]] = [:], columnRoles: [Role] = [],
     harmlessForPublic: [Privilege] = [], isHistory: Bool = false
   ) -> ObjectPrivileges {
-    // In the order of the privileges' declaration, so that what is made of it is always the same.
+    // In the order of the privileges' declaration, so that the generated statements and documents are always
+    // the same.
     var list: [ObjectPrivileges.Grant] = []
     for privilege in Privilege.allCases {
       if let roles = grants[privilege], !roles.isEmpty {

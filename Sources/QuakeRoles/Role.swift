@@ -1,4 +1,4 @@
-/// A role of a Quake database: what a program or a person who connects is there for.
+/// A role of a Quake database, named after the task of its programs or persons.
 public enum Role: String, CaseIterable, Sendable {
   /// Owns the schema and migrates.
   case owner
@@ -15,7 +15,7 @@ public enum Role: String, CaseIterable, Sendable {
   /// Monitors: `quake-admin status`.
   case monitor
 
-  /// What it is for, as a phrase.
+  /// Its task, as a phrase.
   public var purpose: String {
     switch self {
     case .owner: "owns the schema and migrates"
@@ -28,8 +28,8 @@ public enum Role: String, CaseIterable, Sendable {
     }
   }
 
-  /// All but the owner, who needs no privilege on what he owns.
+  /// All except the owner, which needs no privileges on its own objects.
   static let granted: [Role] = [.writer, .editor, .reader, .watcher, .purger, .monitor]
-  /// Those that may read everything that is not private.
+  /// The roles that may read everything that is not private.
   static let readers: [Role] = [.editor, .reader, .watcher]
 }

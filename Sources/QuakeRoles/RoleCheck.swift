@@ -3,11 +3,10 @@ public import Postgres
 /// Compares the roles of a database with the table of privileges and the recommended settings.
 public struct RoleCheck {
   let directory: RoleDirectory
-  /// What is not as it should be, in the order in which it can be put right.
+  /// The differences, in the order in which they can be corrected.
   let findings: [RoleFinding]
 
-  /// Looks at the database that `connection` leads to; changes nothing. Of a role that is not there no
-  /// more is told.
+  /// Checks the database of `connection`, and changes nothing. For a missing role it reports only that.
   public static func run(_ names: RoleNames, over connection: Connection) throws -> [RoleFinding] {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
@@ -19,7 +18,7 @@ public struct RoleCheck {
     }
   }
 
-  /// Within a transaction that began with `RoleDirectory.begin`.
+  /// Checks within a transaction that began with `RoleDirectory.begin`.
   init(_ names: RoleNames, over connection: Connection) throws {
     directory = try RoleDirectory(connection, names: names)
     var judge = Judge(directory: directory, names: names)
@@ -62,7 +61,7 @@ public struct RoleCheck {
             .tooMany, name, "role \(name) \(right)", item: right,
             .statement(
               "alter role \(name) nosuperuser nocreatedb nocreaterole noreplication nobypassrls"),
-            .nobody)
+            .person)
         }
         settings(of: role, name)
       }
@@ -76,7 +75,7 @@ public struct RoleCheck {
           .missingSetting, name, "role \(name) has no connection limit", item: "connection limit",
           .statement("alter role \(name) connection limit \(recommended.connectionLimit)"), .roles)
       }
-      // What somebody has set himself is his business.
+      // Settings that an administrator has chosen are respected.
       for (setting, value) in recommended.settings
       where entry?.settings.contains(setting) != true {
         let needsMore = setting == RoleSettings.privileged && !directory.caller.mayLimitFiles
@@ -127,12 +126,12 @@ public struct RoleCheck {
 
     mutating func privileges() {
       for row in PrivilegeTable.objects {
-        // A database that lacks one of them has another schema, which is told elsewhere.
+        // If an object is missing, the database has another schema, which other commands report.
         guard directory.owners[row.object] != nil else { continue }
         let object =
           row.object.kind == .database
           ? SecuredObject(.database, SQLText.identifier(directory.database)) : row.object
-        // The database is not the owner role's, the schema and all in it are.
+        // The owner role owns the schema and its objects, but not the database.
         let roles = row.object.kind == .database ? Role.allCases : Role.granted
         for role in roles { judge(row, as: object, role) }
         everybody(row, as: object)
@@ -217,7 +216,8 @@ public struct RoleCheck {
       }
     }
 
-    /// Whether others may write the history is for a person to decide: somebody gave them the right.
+    /// Reports other roles that may write the history. A person must decide, because an administrator granted
+    /// this.
     mutating func strangers() {
       for stranger in directory.strangers {
         add(
@@ -226,13 +226,13 @@ public struct RoleCheck {
           object: stranger.object.name, item: stranger.privilege,
           .revoke(
             stranger.privilege, columns: [], stranger.object,
-            from: SQLText.identifier(stranger.role)), .nobody)
+            from: SQLText.identifier(stranger.role)), .person)
       }
       for member in directory.ownerMembers {
         let owner = names.name(.owner)
         add(
           .tooMany, member, "role \(member) is a member of role \(owner)", item: owner,
-          .statement("revoke \(owner) from \(SQLText.identifier(member))"), .nobody)
+          .statement("revoke \(owner) from \(SQLText.identifier(member))"), .person)
       }
     }
   }

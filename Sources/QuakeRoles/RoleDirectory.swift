@@ -1,26 +1,26 @@
 import Postgres
 
-/// What a database's catalogs say about roles, privileges and settings, read in one transaction.
+/// The roles, privileges and settings of a database, read from its catalogs in one transaction.
 struct RoleDirectory {
-  /// A role of ours as it stands.
+  /// The present state of one of Quake's roles.
   struct Entry {
     var isMade: Bool
     var connectionLimit: Int64
-    /// Rights over the whole server that none of our roles needs, in words.
+    /// Descriptions of its server-wide attributes that none of Quake's roles needs.
     var excessive: [String]
     var settings: Set<String>
   }
 
-  /// A privilege on an object, or on one of its columns, that somebody but its owner was granted.
+  /// A privilege on an object, or on one of its columns, that was granted to a role other than its owner.
   struct Grant: Hashable {
     var object: SecuredObject
     var column: String?
     var privilege: String
-    /// Empty: PUBLIC.
+    /// The role's name; empty for PUBLIC.
     var grantee: String
   }
 
-  /// Who connects, and what he may.
+  /// The connected role and its attributes.
   struct Caller {
     var name: String
     var isSuperuser: Bool
@@ -35,26 +35,26 @@ struct RoleDirectory {
   let databaseOwner: String
   let caller: Caller
   let roles: [Role: Entry]
-  /// Owners of the objects there are.
+  /// The owners of the existing objects.
   let owners: [SecuredObject: String]
-  /// Sequences whose owner is their table's.
+  /// Sequences that belong to a column, whose owner follows that of the table.
   let grants: Set<Grant>
-  /// Grants of ours that may be passed on.
+  /// Grants to Quake's roles with the grant option.
   let grantable: Set<Grant>
-  /// Roles of ours that are members of others: the member, and what it is a member of.
+  /// Quake's roles that are members of other roles: the member and the group.
   let memberships: [(member: String, group: String)]
-  /// Objects of the history that roles which are not ours may change.
+  /// Other roles that may change objects of the history.
   let strangers: [(role: String, object: SecuredObject, privilege: String)]
-  /// Roles which are not ours and act with the rights of the owner.
+  /// Other roles that have the privileges of the owner.
   let ownerMembers: [String]
 
-  /// The comment by which a role that `RoleMaker` made is known.
+  /// The comment that marks a role as created by `RoleMaker`.
   static func comment(_ role: Role) -> String {
     "made by \"quake-admin roles create\": \(role.purpose)"
   }
 
-  /// Settings that hold for the transaction that is open: nothing of the caller's schemas is looked at,
-  /// and a lock that cannot be had is an error.
+  /// Settings for the open transaction: the search path excludes the caller's schemas, and a wait for a lock
+  /// fails after 10 s.
   static let begin: SQL = """
     set local search_path = pg_catalog, pg_temp;
     set local standard_conforming_strings = on;
@@ -79,7 +79,7 @@ struct RoleDirectory {
     let isSuperuser = about.bool(0, 3) == true
     let createsRoles = about.bool(0, 4) == true
     var mayLimitFiles = isSuperuser
-    // Since version 15 a superuser may let others set it.
+    // Since version 15, a superuser may allow other roles to set it.
     if !isSuperuser, about.bool(0, 8) == true {
       mayLimitFiles =
         try connection.execute(
@@ -90,7 +90,7 @@ struct RoleDirectory {
       name: about.text(0, 2) ?? "", isSuperuser: isSuperuser, createsRoles: createsRoles,
       ownsDatabase: about.bool(0, 5) == true, isOwnerMember: about.bool(0, 6) == true,
       mayLimitFiles: mayLimitFiles,
-      // Until version 15 who makes roles may grant any but a superuser.
+      // Up to version 15, a role with CREATEROLE may grant any role except a superuser.
       mayGrantMonitor: isSuperuser || about.bool(0, 7) == true
         || createsRoles && connection.serverVersion < 160000)
 
@@ -204,9 +204,9 @@ struct RoleDirectory {
     return (owners, grants, grantable)
   }
 
-  /// Roles which are not ours, no superusers and not PostgreSQL's own, that may write the history, be it
-  /// by their own right or by that of a role they are members of. What PUBLIC may, each may: that is told
-  /// once, of PUBLIC. A trigger on any table of ours runs with the rights of each who writes there.
+  /// Other roles that may write the history, directly or as members of a role, except superusers and
+  /// PostgreSQL's predefined roles. A privilege of PUBLIC is reported once, for PUBLIC. The privilege TRIGGER
+  /// counts, because a trigger runs with the privileges of every role that writes to the table.
   private static func readStrangers(
     _ connection: Connection, _ names: RoleNames, _ ours: Parameter
   ) throws -> [(role: String, object: SecuredObject, privilege: String)] {

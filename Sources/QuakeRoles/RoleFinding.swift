@@ -1,20 +1,20 @@
-/// Something about the roles of a database that is not as the table of privileges has it.
+/// A difference between the roles of a database and the table of privileges or the recommended settings.
 public struct RoleFinding: Sendable {
-  /// What is wrong.
+  /// The kind of a difference.
   public enum Kind: String, Sendable {
-    /// There is no such role.
+    /// The role does not exist.
     case missingRole = "missing role"
-    /// An object of the schema is somebody else's.
+    /// Another role owns an object of the schema.
     case wrongOwner = "wrong owner"
-    /// A role, or PUBLIC, may do more than it should.
+    /// A role, or PUBLIC, has an excess privilege.
     case tooMany = "too many"
-    /// A role may do less than it should.
+    /// A role lacks a privilege.
     case tooFew = "too few"
     /// A recommended setting is not set.
     case missingSetting = "missing setting"
   }
 
-  /// What puts it right.
+  /// The change that corrects a difference.
   enum Remedy: Sendable {
     case statement(String)
     /// `columns` is empty for the whole object. `grantee` is a role's name, or `public`.
@@ -22,36 +22,36 @@ public struct RoleFinding: Sendable {
     case revoke(String, columns: [String], SecuredObject, from: String)
   }
 
-  /// Who has to put it right.
+  /// The authority that the correction needs.
   enum Authority: Sendable {
-    /// Who may make roles.
+    /// A role with CREATEROLE.
     case roles
     /// The database's owner.
     case database
     /// The owner of the schema's objects.
     case objects
-    /// A superuser, or whom one has allowed to.
+    /// A superuser, or a role that a superuser has allowed to set it.
     case superuser
     /// A person, who has to decide.
-    case nobody
+    case person
   }
 
-  /// What is wrong.
+  /// The kind of the difference.
   public let kind: Kind
-  /// The role it is about, by its name on the server; `PUBLIC` for all.
+  /// The name of the role on the server, or `PUBLIC`.
   public let role: String
-  /// What is wrong, as a phrase.
+  /// The difference, as a phrase.
   public let text: String
-  /// What it is about; nil: the role itself.
+  /// The object; nil if the role itself differs.
   public let object: String?
-  /// The privilege or the setting it is about.
+  /// The privilege or the setting.
   public let item: String?
   let remedy: Remedy
   let authority: Authority
 
-  /// Whether only a superuser can put it right, or whom one has allowed to.
+  /// Whether only a superuser, or a role that one has allowed to, can correct it.
   public var needsSuperuser: Bool { authority == .superuser }
 
-  /// The statement that puts it right.
+  /// The statement that corrects it.
   public var statement: String { RoleStatements.text(of: remedy) }
 }

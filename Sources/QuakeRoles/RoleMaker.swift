@@ -1,34 +1,34 @@
 public import Postgres
 
-/// Makes the roles of a database what the table of privileges says: makes those that are missing, grants
-/// and revokes, and sets what is recommended and not set.
+/// Adapts the roles of a database to the table of privileges: creates missing roles, grants and revokes
+/// privileges, and applies recommended settings that are not set.
 public struct RoleMaker {
-  /// What is wanted besides.
+  /// Further requests.
   public struct Options: Sendable {
-    /// Passwords for roles; a role without one keeps what it has.
+    /// New passwords of roles. A role without a new one keeps its password.
     public var passwords: [Role: String] = [:]
     /// Make the writer a member of the purger, for a worker that purges (`--keep-history`).
     public var writerPurges = false
 
-    /// Nothing.
+    /// No further requests.
     public init() {}
   }
 
-  /// A statement that is to be run.
+  /// A statement to run.
   public struct Step: Sendable {
-    /// As it is run.
+    /// The statement.
     let text: String
-    /// Without a secret.
+    /// The statement without secrets.
     public let shown: String
-    /// In a few words, where it is worth a line of its own; nil: it is one of many.
+    /// A phrase to print for the statement; nil for minor statements, which are only counted.
     public let summary: String?
   }
 
-  /// What was done, or would be.
+  /// The statements that were run or planned, and the remaining differences.
   public struct Outcome: Sendable {
     /// The statements, in order.
     public let steps: [Step]
-    /// What remains for somebody with more rights, or for a person to decide.
+    /// Differences that need a role with more privileges, or a person's decision.
     public let left: [RoleFinding]
   }
 
@@ -43,7 +43,7 @@ public struct RoleMaker {
     self.connection = connection
   }
 
-  /// What `make` would do; changes nothing.
+  /// Plans the statements of `make` without running them.
   public func plan() throws -> Outcome {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
@@ -52,14 +52,14 @@ public struct RoleMaker {
     }
   }
 
-  /// Does all in one transaction.
+  /// Runs all statements in one transaction.
   ///
-  /// - Throws: `PostgresError` with SQLSTATE 42501 if the caller may not.
+  /// - Throws: `PostgresError` with SQLSTATE 42501 if the connected role lacks the privileges.
   public func make() throws -> Outcome {
     try connection.transaction {
       try connection.executeScript(RoleDirectory.begin)
       try authorise(try RoleCheck(names, over: connection))
-      // One at a time, and no migration meanwhile: what it makes would be left out.
+      // The lock excludes other calls and migrations, whose new objects would be missed.
       try connection.execute("lock table quake.migration in share row exclusive mode")
       let steps = try steps(for: try RoleCheck(names, over: connection))
       for step in steps { try run(step) }
@@ -79,7 +79,7 @@ public struct RoleMaker {
   }
 
   private static func isLeft(_ finding: RoleFinding) -> Bool {
-    finding.authority == .nobody || finding.authority == .superuser
+    finding.authority == .person || finding.authority == .superuser
   }
 
   private func steps(for check: RoleCheck) throws -> [Step] {
@@ -96,7 +96,7 @@ public struct RoleMaker {
         continue
       }
       steps.append(Step(text: text, shown: text, summary: "created role \(finding.role)"))
-      // By this a removal knows the roles that were made here.
+      // `RoleRemoval` recognises by the comment which roles were created here.
       run([
         "comment on role \(finding.role) is \(SQLText.literal(RoleDirectory.comment(role)))"
       ])
@@ -104,7 +104,8 @@ public struct RoleMaker {
     if !caller.isSuperuser, !caller.isOwnerMember,
       findings.contains(where: { $0.authority == .objects })
     {
-      // Who gives an object to a role must be able to act as that role, and grants with its rights.
+      // To change an object's owner, and to grant privileges on it, the caller must be a member of the new
+      // owner.
       run(["grant \(names.name(.owner)) to \(SQLText.identifier(caller.name))"])
     }
     run(RoleStatements.list(for: findings.filter { $0.authority == .database }.map(\.remedy)))
@@ -118,7 +119,7 @@ public struct RoleMaker {
     for role in Role.allCases {
       guard let password = options.passwords[role] else { continue }
       let name = names.name(role)
-      // Hashed here: neither the server nor its log sees the password.
+      // The password is hashed here, so that neither the server nor its log sees it.
       let verifier = try connection.scramVerifier(password: password, role: name)
       steps.append(
         Step(
@@ -128,7 +129,7 @@ public struct RoleMaker {
     return steps
   }
 
-  /// Says before anything is tried what the caller lacks.
+  /// Checks the caller's privileges before the first change.
   private func authorise(_ check: RoleCheck) throws {
     let caller = check.directory.caller
     guard !caller.isSuperuser else { return }
@@ -147,7 +148,7 @@ public struct RoleMaker {
       })
     let foreign = try owners.sorted().filter { owner in
       try connection.execute("select pg_has_role($1, 'usage')", [.text(owner)]).bool(0, 0) != true
-        // A creator of roles makes itself a member of the owner.
+        // A caller with CREATEROLE makes itself a member of the owner.
         && !(owner == names.name(.owner) && caller.createsRoles)
     }
     if let owner = foreign.first {

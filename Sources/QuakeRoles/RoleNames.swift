@@ -1,13 +1,13 @@
 /// The names that the roles have on a server.
 public struct RoleNames: Sendable {
-  /// What each name begins with.
+  /// The beginning of each name.
   public let prefix: String
 
-  /// What names begin with unless said otherwise.
+  /// The default prefix.
   public static let standardPrefix = "quake_"
 
-  /// Names that begin with `prefix`; nil if that is not of lower-case letters, digits and `_`, too long,
-  /// or PostgreSQL's own (`pg_`).
+  /// Names that begin with `prefix`; nil if it has other characters than lower-case letters, digits and `_`,
+  /// is too long, or begins with `pg_`, which PostgreSQL reserves.
   public init?(prefix: String = standardPrefix) {
     let first = prefix.utf8.first.map { ($0 >= 0x61 && $0 <= 0x7A) || $0 == 0x5F } ?? false
     let rest = prefix.utf8.allSatisfy {
@@ -17,10 +17,10 @@ public struct RoleNames: Sendable {
     self.prefix = prefix
   }
 
-  /// The name of a role. It needs no quotes in SQL, but for words of SQL's own, which it never is.
+  /// The name of a role. It needs no quotes in SQL.
   public func name(_ role: Role) -> String { prefix + role.rawValue }
 
-  /// The role of that name; nil: it is none of ours.
+  /// The role of that name; nil if it is not one of Quake's.
   public func role(named name: String) -> Role? {
     Role.allCases.first { self.name($0) == name }
   }

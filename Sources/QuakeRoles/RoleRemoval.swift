@@ -1,23 +1,23 @@
 public import ExplainedErrors
 public import Postgres
 
-/// Removes the roles that `RoleMaker` made, with all that they were granted in this database.
+/// Drops the roles that `RoleMaker` created, and their privileges on this database.
 public struct RoleRemoval {
-  /// What was done, or would be.
+  /// The result or the plan of a removal.
   public struct Outcome: Sendable {
     /// The statements, in order.
     public let statements: [String]
-    /// Roles that are gone.
+    /// The dropped roles.
     public let removed: [String]
-    /// Roles that somebody else had made: they stay, without what they were granted here.
+    /// Roles that `RoleMaker` did not create. They are kept, but lose their privileges here.
     public let kept: [String]
-    /// Who owns what was theirs.
+    /// The new owner of their objects.
     public let newOwner: String
   }
 
-  /// Why it cannot be done.
+  /// The reason for which the roles cannot be dropped.
   public struct Refusal: ExplainedError, Sendable {
-    /// What cannot be done, and why.
+    /// The primary message.
     public let message: String
     /// More about it.
     public let detail: String?
@@ -36,9 +36,9 @@ public struct RoleRemoval {
     self.connection = connection
   }
 
-  /// What `remove` would do; changes nothing.
+  /// Plans the statements of `remove` without running them.
   ///
-  /// - Throws: `Refusal` if it would be refused.
+  /// - Throws: `Refusal` if `remove` would throw it.
   public func plan() throws -> Outcome {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
@@ -46,9 +46,10 @@ public struct RoleRemoval {
     }
   }
 
-  /// Does all in one transaction. What the roles own in this database becomes the caller's.
+  /// Runs all statements in one transaction. The caller becomes the owner of the roles' objects in this
+  /// database.
   ///
-  /// - Throws: `Refusal`; `PostgresError` with SQLSTATE 42501 if the caller may not.
+  /// - Throws: `Refusal`; `PostgresError` with SQLSTATE 42501 if the connected role lacks the privileges.
   public func remove() throws -> Outcome {
     try connection.transaction {
       try connection.executeScript(RoleDirectory.begin)
@@ -71,7 +72,7 @@ public struct RoleRemoval {
     let list = made.map { names.name($0) }.joined(separator: ", ")
     if !made.isEmpty {
       if !caller.isSuperuser {
-        // Only who may act as a role takes over what is its.
+        // Only members of a role may reassign its objects.
         statements += made.map {
           "grant \(names.name($0)) to \(SQLText.identifier(caller.name))"
         }
@@ -105,8 +106,8 @@ public struct RoleRemoval {
     }
   }
 
-  /// PostgreSQL keeps a role that something in another database depends on, and says no more than how
-  /// many.
+  /// PostgreSQL refuses to drop a role on which objects in other databases depend, and reports only their
+  /// number.
   private func refuseOtherDatabases(_ roles: [String]) throws {
     let others = try connection.execute(
       """
@@ -129,11 +130,11 @@ public struct RoleRemoval {
       message: "cannot drop the roles, because they are in use in other databases",
       detail: details.joined(separator: " "),
       hint:
-        "Take away there what is theirs (\"reassign owned by\", \"drop owned by\"), then repeat; give each Quake database a --prefix of its own."
+        "Remove their objects and privileges there (\"reassign owned by\", \"drop owned by\"), then repeat; give each Quake database a --prefix of its own."
     )
   }
 
-  /// Takes from a role that somebody else made what it was granted on our objects.
+  /// Revokes the privileges on Quake's objects from a role that `RoleMaker` did not create.
   private func release(_ role: Role, _ directory: RoleDirectory) -> [String] {
     let name = names.name(role)
     let ours = Set(PrivilegeTable.objects.map(\.object))

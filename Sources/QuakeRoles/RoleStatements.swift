@@ -1,9 +1,9 @@
-/// The statements that put findings right, few where many could be one.
+/// Combines the corrections of findings into few statements.
 enum RoleStatements {
   /// The statements in an order in which they work, each object's of one kind together.
   static func list(for remedies: [RoleFinding.Remedy]) -> [String] {
     var statements: [String] = []
-    // The objects on which somebody is granted, or loses, the same privileges are one statement.
+    // One statement grants or revokes the same privileges on several objects.
     var order: [Key] = []
     var privileges: [Key: [String]] = [:]
     for remedy in remedies {
@@ -28,7 +28,7 @@ enum RoleStatements {
         groups.append((key, words, [key.object]))
       }
     }
-    // First what is too much goes.
+    // Revokes run before grants.
     groups = groups.filter { !$0.key.isGrant } + groups.filter { $0.key.isGrant }
     return statements
       + groups.map {

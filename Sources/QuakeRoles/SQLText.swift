@@ -1,8 +1,8 @@
-/// Texts as SQL writes them, for statements that take no parameters.
+/// Quotes texts for SQL statements that do not accept parameters.
 enum SQLText {
   static func identifier(_ name: String) -> String { "\"" + doubled(name, "\"") + "\"" }
 
-  /// With `standard_conforming_strings`, which `RoleDirectory` sees to.
+  /// A literal for `standard_conforming_strings = on`, which `RoleDirectory` sets.
   static func literal(_ text: String) -> String { "'" + doubled(text, "'") + "'" }
 
   private static func doubled(_ text: String, _ quote: Character) -> String {

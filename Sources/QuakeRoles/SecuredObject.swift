@@ -1,17 +1,16 @@
-/// Something in a database that privileges are granted on.
+/// An object of a database on which privileges are granted.
 public struct SecuredObject: Hashable, Sendable {
-  /// What it is, in the word that GRANT uses.
+  /// The kind of an object, named as in SQL.
   public enum Kind: String, Sendable {
     case database, schema, table, view, sequence, type, function
 
-    /// The word in GRANT, which knows no views.
+    /// The keyword in GRANT, which has none for views.
     var grantWord: String { self == .view ? "table" : rawValue }
   }
 
-  /// What it is.
+  /// The kind of the object.
   public let kind: Kind
-  /// Its name with its schema; a function's with the types of its arguments. The database's is empty:
-  /// it is the one connected to.
+  /// The name with its schema, and for a function with its argument types. Empty for the connected database.
   public let name: String
 
   /// An object.
@@ -20,6 +19,6 @@ public struct SecuredObject: Hashable, Sendable {
     self.name = name
   }
 
-  /// As a message names it.
+  /// The name in messages.
   public var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }
 }

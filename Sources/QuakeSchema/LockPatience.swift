@@ -2,19 +2,19 @@ internal import Postgres
 internal import QuakeModel
 internal import SystemClock
 
-/// How statements wait that take locks which everybody else needs, such as DDL: for a few seconds only,
-/// since others queue behind them meanwhile, and again later, up to a limit.
+/// Limits the waits of statements that need strong locks, such as DDL. Other sessions queue behind such a
+/// wait, so each attempt waits only a few seconds, and attempts are repeated up to a total time.
 public struct LockPatience {
-  /// How long one attempt waits for a lock.
+  /// The longest wait of one attempt.
   public var timeout: Duration
-  /// How long all attempts may take together.
+  /// The longest time of all attempts together.
   public var total: Duration
-  /// A descriptor that becomes readable when somebody wants to stop.
+  /// A descriptor that becomes readable when the program is asked to stop.
   public var wake: Int32?
-  /// What the last statement has waited for, in sentences, if anybody has looked.
+  /// Describes the wait of the last statement, in sentences; nil if it was not examined.
   public var lastWait: () -> String?
 
-  /// Patience of the given parts.
+  /// Limits with the given values.
   public init(
     timeout: Duration = .seconds(4), total: Duration = .seconds(60), wake: Int32? = nil,
     lastWait: @escaping () -> String? = { nil }
@@ -25,12 +25,12 @@ public struct LockPatience {
     self.lastWait = lastWait
   }
 
-  /// Runs `body` in a transaction, as often as it takes to get its locks.
+  /// Runs `body` in a transaction, and repeats it until it gets its locks or the total time is over.
   ///
   /// - Parameters:
-  ///   - doing: What it does, for the error: `could not ...`.
-  ///   - alsoAfter: SQLSTATEs after which it is tried again, besides those of locks.
-  /// - Throws: `StoreError` of kind `locked` if they cannot be had.
+  ///   - doing: A phrase for the error: `could not ...`.
+  ///   - alsoAfter: SQLSTATEs after which it is repeated, in addition to those of locks.
+  /// - Throws: `StoreError` of kind `locked` if the locks are not available in time.
   func transaction<Value>(
     over connection: Connection, _ doing: String, alsoAfter others: Set<String> = [],
     _ body: () throws -> Value
@@ -54,12 +54,12 @@ public struct LockPatience {
         throw PostgresError(
           kind: .interrupted, sqlState: SQLState.queryCanceled,
           message: "could not \(doing): stopped while another session held a lock",
-          detail: lastWait(), hint: "Nothing of it was done. Try again later.")
+          detail: lastWait(), hint: "Nothing was changed. Try again later.")
       }
     }
   }
 
-  /// Whether a lock could not be had in time, or only against somebody who waited for us.
+  /// Whether a statement failed by a lock timeout or a deadlock.
   static func isLocked(_ error: PostgresError) -> Bool {
     error.kind == .server
       && [SQLState.lockNotAvailable, SQLState.deadlockDetected].contains(error.sqlState)
@@ -69,6 +69,6 @@ public struct LockPatience {
     StoreError(
       .locked, "could not \(doing): another session holds a lock that it needs",
       detail: lastWait() ?? "\(error.message).",
-      hint: "Nothing of it was done. End that session's transaction, or try again later.")
+      hint: "Nothing was changed. End that session's transaction, or try again later.")
   }
 }

@@ -35,6 +35,6 @@ public struct Migration: Sendable {
     self.sql = SQL(trusted: text)
   }
 
-  /// Number and name, as in messages: `0003_history`.
+  /// Number and name for messages: `0003_history`.
   var label: String { String(file.dropLast(4)) }
 }

@@ -2,21 +2,21 @@ internal import Migrations
 public import Postgres
 public import QuakeModel
 
-/// Brings a database's schema to the state this program was built for.
+/// Applies the pending migrations of this program to a database.
 ///
-/// Forward only: each migration runs in its own transaction together with its row in
-/// `quake.migration`. Any number of programs may do this at once.
+/// Migrations only go forward. Each one runs in its own transaction, which also adds its row to the ledger,
+/// `quake.migration`. Several programs may migrate at once.
 public struct Migrator {
   private let connection: Connection
   private let migrations: [Migration]
   private let program: String
   private let patience: LockPatience
 
-  /// A migrator with the migrations that the program carries.
+  /// A migrator with the migrations embedded in the program.
   ///
   /// - Parameters:
   ///   - program: Name and version of the program, for the ledger.
-  ///   - patience: How it waits for locks.
+  ///   - patience: The limits of its waits for locks.
   public init(
     connection: Connection, program: String, patience: LockPatience = LockPatience()
   ) throws(StoreError) {
@@ -28,9 +28,9 @@ public struct Migrator {
       connection: connection, migrations: migrations, program: program, patience: patience)
   }
 
-  /// A migrator with migrations of the caller's.
+  /// A migrator with the caller's migrations.
   ///
-  /// - Throws: `StoreError` of kind `schema` if there are two of one number, or a number is left out.
+  /// - Throws: `StoreError` of kind `schema` if a number is missing or occurs twice.
   public init(
     connection: Connection, migrations: [Migration], program: String,
     patience: LockPatience = LockPatience()
@@ -57,15 +57,15 @@ public struct Migrator {
     self.patience = patience
   }
 
-  /// A migration and what the database knows of it.
+  /// A migration and its state in the database.
   public struct Entry: Sendable {
     /// The number, from 1.
     public let version: Int
     /// The name.
     public let name: String
-    /// When it was applied, in the database's words; nil: it is pending.
+    /// When it was applied, as the database prints it; nil if it is pending.
     public let appliedAt: String?
-    /// Program and version that applied it; nil: it is pending.
+    /// Program and version that applied it; nil if it is pending.
     public let program: String?
   }
 
@@ -77,17 +77,17 @@ public struct Migrator {
     var program: String
   }
 
-  /// Keeps other migrators out, and nobody else. It takes the right to write the ledger, so that nobody
-  /// else can keep them out.
+  /// A lock that excludes other migrators and no other sessions. It needs the privilege to write the ledger,
+  /// so that only migrators can take it.
   private static let lock: SQL = "lock table quake.migration in share row exclusive mode"
 
-  /// What two programs see that create the same schema or table at the same moment: `duplicate_schema`,
+  /// The errors of two programs that create the same schema or table at the same moment: `duplicate_schema`,
   /// `duplicate_table`, `unique_violation`.
   private static let createdMeanwhile: Set = [
     SQLState.duplicateSchema, SQLState.duplicateTable, SQLState.uniqueViolation,
   ]
 
-  /// All migrations, with what the database knows of each.
+  /// All migrations with their states in the database.
   ///
   /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other.
   public func status() throws -> [Entry] {
@@ -101,12 +101,12 @@ public struct Migrator {
     }
   }
 
-  /// Applies what is pending; returns what it applied, in order.
+  /// Applies the pending migrations in order, and returns them.
   ///
   /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other, or a
-  ///   migration fails: then nothing of it stays.
+  ///   migration fails, which is then rolled back.
   public func migrate() throws -> [Entry] {
-    // Most starts find nothing to do; they need no lock.
+    // Usually nothing is pending, and then no lock is needed.
     let pending = try status().filter { $0.appliedAt == nil }
     guard !pending.isEmpty else { return [] }
     if try Self.readVersions(connection) == nil {
@@ -125,8 +125,7 @@ public struct Migrator {
     return applied
   }
 
-  /// Whether the schema is the one this program was built for; a quick look for programs that do not
-  /// migrate.
+  /// Checks that the schema is the one of this program, with one query, for programs that do not migrate.
   ///
   /// - Throws: `StoreError` of kind `schema` if it is missing, older or newer.
   public static func checkSchema(of connection: Connection) throws {
@@ -145,7 +144,7 @@ public struct Migrator {
         hint: "Run \"quake-admin migrate\" on it.")
     }
     if ledger > expected {
-      // Throws the reason if the database is not newer, but was made by a program of another line.
+      // Throws the reason if a program of another line created the database.
       _ = try Migrator(connection: connection, program: "").status()
       throw newer(ledger, than: expected)
     }
@@ -199,10 +198,10 @@ public struct Migrator {
     }
   }
 
-  /// Refuses a ledger that the program's migrations contradict.
+  /// Throws if the ledger contradicts the program's migrations.
   private func check(_ ledger: [LedgerRow]) throws {
-    // First, because a database of another line may have more migrations than this program, and is not
-    // newer for that.
+    // This check is first, because a database of another line may have more migrations than this program
+    // without being newer.
     for row in ledger {
       guard let migration = migrations.first(where: { $0.version == row.version }) else { continue }
       guard row.name == migration.name else {
@@ -236,7 +235,7 @@ public struct Migrator {
           one was
           """,
           hint: """
-            Somebody edited quake.migration, or restored it in part. Restore the database whole.
+            The table quake.migration was edited or partly restored. Restore the whole database.
             """)
       }
       let migration = migrations[index]

@@ -1,12 +1,12 @@
 public import ExplainedErrors
 
-/// Why the simulator could not do what was asked, in the style of PostgreSQL's messages.
+/// An error of the simulator, in the style of PostgreSQL's messages.
 public struct SimulatorError: ExplainedError, Sendable, Equatable {
   /// What the trouble is about.
   public enum Code: Sendable {
     /// An option is out of its range.
     case invalidOption
-    /// The port cannot be had.
+    /// The port is not available.
     case portUnavailable
     /// The server could not be started for another reason.
     case couldNotStart
@@ -20,7 +20,7 @@ public struct SimulatorError: ExplainedError, Sendable, Equatable {
   public var message: String
   /// More about it, as sentences, or nil.
   public var detail: String?
-  /// What may help, as sentences, or nil.
+  /// What to do next, as sentences, or nil.
   public var hint: String?
   /// A port, a server or an output is unavailable.
   public var category: ErrorCategory { .unavailable }

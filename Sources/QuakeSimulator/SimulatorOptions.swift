@@ -1,8 +1,8 @@
 public import QuakeModel
 
-/// What the simulator should be like.
+/// The options of the simulator.
 public struct SimulatorOptions: Sendable {
-  /// What the catalogue is made from: the same seed, the same catalogue.
+  /// The seed of the catalogue. The same seed gives the same catalogue.
   public var seed: UInt64 = 1
   /// How many events the catalogue begins with: 0 to 200,000.
   public var events = 11_000
@@ -12,7 +12,7 @@ public struct SimulatorOptions: Sendable {
   public var rate: Double = 60
   /// The port on 127.0.0.1: 1 to 65535, or 0 for any that is free.
   public var port = 0
-  /// How many seconds an answer may be kept by clients, and is kept by the server itself: 0 or more.
+  /// The seconds for which clients may cache an answer, and for which the server does: 0 or more.
   public var maxAge = 60
   /// A query may not match more events than this: 1 to 20,000.
   public var queryLimit = EventQuery.maximumCount
@@ -20,9 +20,9 @@ public struct SimulatorOptions: Sendable {
   public var answersCounts = true
   /// Whether the FDSN service takes `limit` and `offset`, as GeoNet's does not.
   public var takesLimit = true
-  /// What goes wrong by itself, again and again; where two apply the first does.
+  /// Recurring faults. If two apply to an answer, the first one does.
   public var faults: [ScheduledFault] = []
-  /// The clock; another than the system's is for tests.
+  /// The clock; tests replace it.
   public var now: @Sendable () -> Timestamp = { Timestamp.now() }
 
   /// The defaults: 11,000 events, a change a second, any free port.

@@ -1,11 +1,11 @@
 import QuakeModel
 
-/// The moving catalogue and everything counted about it; one lock guards the whole of it.
+/// The changing catalogue and its counters. One lock guards all of it.
 struct SimulatorState: Sendable {
-  /// A document and how long it is good for.
+  /// A document and its expiry.
   struct Cached: Sendable {
     var body: [UInt8]
-    /// Made when a client first asks for it.
+    /// The compressed body, made at the first request for it.
     var compressed: [UInt8]?
     /// Milliseconds since 1970.
     var generated: Int64
@@ -20,14 +20,13 @@ struct SimulatorState: Sendable {
 
   /// The catalogue as it is.
   var catalogue: SimulatedCatalogue
-  /// The catalogue as it was in the beginning, for stale answers.
+  /// The catalogue as it was at the start, for stale answers.
   let first: SimulatedCatalogue
-  /// How often a client moved the catalogue: a document of before is not served again, however
-  /// young it is.
+  /// How often a client made the catalogue step. Documents from before are not served again.
   var epoch = 0
   /// Documents by the feed's name and format.
   var cache: [String: Cached] = [:]
-  /// Faults that were asked for and are still to come.
+  /// Requested faults that have not happened yet.
   var pendingFaults: [FaultKind] = []
   /// All requests so far.
   var requests = 0
@@ -46,7 +45,7 @@ struct SimulatorState: Sendable {
 
   /// The last requests of feeds and queries, the oldest first.
   private(set) var log: [LoggedRequest] = []
-  /// What went wrong with the answer in hand.
+  /// The fault of the answer in progress.
   private var fault: FaultKind?
   private static let maximumLog = 10_000
 
@@ -64,7 +63,7 @@ struct SimulatorState: Sendable {
       seed: options.seed, events: options.events, now: now, days: options.days)
     first = catalogue
     interval = options.rate > 0 ? 60_000 / options.rate : nil
-    // Its own generator: what happens depends on the number of steps alone, not on when they come.
+    // A generator of its own, so that the changes depend only on the number of steps, not on their times.
     schedule = SeededGenerator(seed: options.seed ^ 0x5EED)
     nextChange = Double(now.milliseconds)
     if let interval { nextChange += schedule.exponential() * interval }

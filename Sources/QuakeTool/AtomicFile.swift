@@ -3,14 +3,13 @@ internal import Glibc
 /// A file that is replaced as a whole: a crash leaves either the old contents or the new, and a reader
 /// sees nothing in between.
 ///
-/// The new contents are written beside it, into a file of a name that nobody can guess and that must
-/// not be there: others may be allowed to write into the folder, too. What stands at the path itself
-/// is replaced and never followed, be it a symbolic link.
+/// The new contents are written to a new file beside it, whose name other users cannot guess: they may be
+/// allowed to write into the folder. A symbolic link at the path is replaced, not followed.
 public struct AtomicFile {
-  /// Where it is.
+  /// The path of the file.
   public let path: String
 
-  /// A file at a path; it need not be there.
+  /// The file at a path. It need not exist.
   public init(_ path: String) {
     self.path = path
   }
@@ -19,7 +18,7 @@ public struct AtomicFile {
   public enum SystemError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
-    /// A pipe, a device or a folder is there, which a file must not take the place of.
+    /// The path is a pipe, a device or a folder, which must not be replaced.
     case notAFile
 
     /// In a few words.
@@ -31,7 +30,7 @@ public struct AtomicFile {
     }
   }
 
-  /// Puts new contents in the place of the old.
+  /// Replaces the contents.
   public func write(_ bytes: [UInt8]) throws(SystemError) {
     var there = stat()
     if stat(path, &there) == 0, there.st_mode & S_IFMT != S_IFREG { throw .notAFile }
@@ -47,7 +46,7 @@ public struct AtomicFile {
     syncFolder()
   }
 
-  /// Who may read it is the caller's own affair, hence umask's.
+  /// The umask of the process decides who may read the file.
   private func makeTemporary() throws(SystemError) -> (path: String, descriptor: Int32) {
     for _ in 0..<10 {
       let temporary = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).new"
@@ -70,7 +69,7 @@ public struct AtomicFile {
     return true
   }
 
-  /// Without this a power failure may bring the old contents back.
+  /// Without this, the old contents may reappear after a power failure.
   private func syncFolder() {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
@@ -82,13 +81,13 @@ public struct AtomicFile {
 }
 
 extension AtomicFile {
-  /// Why the contents cannot be had.
+  /// Why the contents cannot be read.
   public enum ReadingError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
-    /// A pipe, a device or a folder is there.
+    /// The path is a pipe, a device or a folder.
     case notAFile
-    /// Anybody may put a file into the folder, and somebody else has.
+    /// Every user may create files in the folder, and another user created this one.
     case foreign
 
     /// In a few words.
@@ -96,14 +95,14 @@ extension AtomicFile {
       switch self {
       case .refused(let code): String(cString: strerror(code))
       case .notAFile: "what is there is not a regular file"
-      case .foreign: "another user has put it into a folder that is open to everybody"
+      case .foreign: "another user created it, in a folder to which all users may write"
       }
     }
   }
 
-  /// The beginning of its contents; nil if there is no file. It never waits.
+  /// Reads the first `count` bytes; nil if there is no file. It never blocks.
   public func read(atMost count: Int) throws(ReadingError) -> [UInt8]? {
-    // A named pipe would be waited for.
+    // Without O_NONBLOCK, opening a named pipe would block.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
@@ -128,8 +127,8 @@ extension AtomicFile {
     return Array(bytes[..<length])
   }
 
-  /// In a folder such as `/tmp` a file, or a link to one, may be a trap. As the kernel does for links
-  /// there, only those of the reader, of root and of the folder's owner are trusted.
+  /// In a folder such as `/tmp`, another user may have planted the file, or a link. Only files of the reader,
+  /// of root and of the folder's owner are trusted, as the kernel does for links in such folders.
   private func checkOwner(of file: stat) throws(ReadingError) {
     var around = stat()
     guard stat(folder, &around) == 0, around.st_mode & S_ISVTX != 0,

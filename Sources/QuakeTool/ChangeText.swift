@@ -1,16 +1,16 @@
 public import CommandLine
 public import QuakeModel
 
-/// Events and what was done to them, in lines for people.
+/// Formats events and changes as lines for people.
 public struct ChangeText {
   private let colour: Colour
 
-  /// Lines for an output that shows `colour`, or does not.
+  /// Lines with or without colour.
   public init(colour: Colour) {
     self.colour = colour
   }
 
-  /// Lines for `output`, in colour if it is a terminal and nobody objects.
+  /// Lines for `output`, in colour if it is a terminal and `NO_COLOR` is not set.
   public init(for output: StandardOutput) {
     self.init(
       colour: Colour(
@@ -18,25 +18,24 @@ public struct ChangeText {
         term: Environment.value("TERM")))
   }
 
-  /// What was done to which event, and who did it.
+  /// The change, the event and the author of the change.
   public func line(_ change: Change) -> String {
     let what = line(change.op, change.changed, change.old, change.new)
     return what + (change.op == .truncate ? " " : "  ") + dim(Self.who(change.transaction))
   }
 
-  /// What was done to which event.
+  /// The change and the event.
   public func line(
     _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
   ) -> String {
-    guard let event = new ?? old else { return "all events were taken away (truncate)" }
+    guard let event = new ?? old else { return "all events were removed (truncate)" }
     var line = "\(Self.verb(op)) \(describe(event))"
     if op == .update, let old, let new { line += ": " + Self.differences(changed, old, new) }
     return line
   }
 
-  /// Who did it, as far as the transaction tells: `by alice`. Author and application are what the
-  /// writer says of itself; the role is what the server knows. Where the author has another name, the
-  /// role is told too: `by alice (role bob)`.
+  /// The author of a transaction: `by alice`. The writer states author and application itself; the server
+  /// knows the role. If the author differs from the role, both are shown: `by alice (role bob)`.
   public static func who(_ transaction: ChangeTransaction) -> String {
     let user = name(transaction.user)
     if let author = transaction.author {
@@ -46,17 +45,17 @@ public struct ChangeText {
     return "by \(user)" + (transaction.application.map { " (\(name($0)))" } ?? "")
   }
 
-  /// What somebody or something is called, who may have chosen a very long name.
+  /// A name of an author or an application, cut because the writer may have chosen a very long one.
   private static func name(_ text: String) -> String {
     PrintableText.line(text, atMost: nameLimit)
   }
 
-  /// How many bytes of a name are shown.
+  /// The most bytes of a name that are shown.
   private static let nameLimit = 200
-  /// How many bytes of a place are shown.
+  /// The most bytes of a place that are shown.
   private static let placeLimit = 400
 
-  /// What matters less.
+  /// Text that matters less, dimmed.
   public func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
 
   private static func verb(_ op: ChangeOperation) -> String {
@@ -78,12 +77,12 @@ public struct ChangeText {
     return "\(time)  \(magnitude(event))  \(place) (\(code))"
   }
 
-  /// A text of an event on one line; only its beginning is ever copied.
+  /// A text of an event on one line. No more than `limit` bytes are copied.
   private static func text(_ column: QuakeColumn, _ event: QuakeRecord, _ limit: Int) -> String? {
     event.withUTF8(column) { utf8 in utf8.map { PrintableText.line(utf8: $0, atMost: limit) } }
   }
 
-  /// The colours of the original: below 1 green, 2 yellow, 3 orange, 5 red, from 5 magenta.
+  /// The magnitude in its colour: green below 1, yellow below 2, orange below 3, red below 5, else magenta.
   private func magnitude(_ event: QuakeRecord) -> String {
     guard let magnitude = event.double(.magnitude) else { return "M  ? " }
     let text = "M " + Self.padded(Readable.decimal(magnitude, places: 1), to: 4)
@@ -97,12 +96,12 @@ public struct ChangeText {
     String(repeating: " ", count: max(0, width - text.utf8.count)) + text
   }
 
-  /// `updated` and `as_of` move with nearly every revision; they are told of only when nothing else
-  /// is.
+  /// The columns that differ. `updated` and `as_of` differ in nearly every revision, so they are listed only
+  /// if no other column differs.
   private static func differences(
     _ changed: [String], _ old: QuakeRecord, _ new: QuakeRecord
   ) -> String {
-    // Each once: a server that lies could name them without end.
+    // At most as many as there are columns: a malicious server could send an endless list.
     let columns = changed.prefix(QuakeColumn.allCases.count).compactMap { QuakeColumn(name: $0) }
     let telling = columns.filter { $0 != .updated && $0 != .asOf }
     return (telling.isEmpty ? columns : telling).map { column in
@@ -110,11 +109,11 @@ public struct ChangeText {
     }.joined(separator: ", ")
   }
 
-  /// A value of an event on one line; `none` where there is none.
+  /// A value of an event on one line; `none` for null.
   ///
   /// - Parameters:
-  ///   - width: The most characters of a text; nil: all within the limit.
-  ///   - limit: How many bytes of a text are looked at.
+  ///   - width: The most characters of a text; nil for no limit but `limit`.
+  ///   - limit: The most bytes of a text that are read.
   public static func value(
     _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60, atMost limit: Int = 240
   ) -> String {

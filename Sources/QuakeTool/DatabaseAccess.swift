@@ -4,8 +4,8 @@ public import Postgres
 public import QuakeSchema
 internal import SystemClock
 
-/// How a tool finds its database: `--database`, else `DATABASE_URL`, else libpq's own `PG*`
-/// variables, else the embedded server, which is started if it does not run.
+/// Finds a tool's database: `--database`, else `DATABASE_URL`, else libpq's `PG*` variables, else the
+/// embedded server, which is started if it does not run.
 public struct DatabaseAccess {
   /// The option that names a database.
   public static let option = Option.value(
@@ -15,27 +15,29 @@ public struct DatabaseAccess {
       variables, then the embedded server
       """)
 
-  /// The environment variables that matter.
+  /// The environment variables that a tool reads.
   public static let environment: [Command.Variable] = [
-    .init("DATABASE_URL", "the database, where --database is not given"),
-    .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's own, where neither is"),
-    .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs for the embedded server"),
+    .init("DATABASE_URL", "the database, if --database is not given"),
+    .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's variables, used if neither is given"),
+    .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs that the embedded server uses"),
     .init("QUAKE_SERVER_HOME", "folder of the embedded server; by default in XDG_DATA_HOME"),
-    .init("QUAKE_SERVER_USER", "account it runs as when root starts it; by default postgres"),
-    .init("NO_COLOR", "no colour, if it is set"),
+    .init(
+      "QUAKE_SERVER_USER",
+      "account that the embedded server runs as if root starts it; by default postgres"),
+    .init("NO_COLOR", "no colour if this is set"),
   ]
 
   private static let libpqVariables = [
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
   ]
 
-  /// Where to connect.
+  /// The settings of the connection.
   public let settings: ConnectionSettings
-  /// The embedded server, if that is the database.
+  /// The embedded server, if it holds the database; else nil.
   public let embedded: EmbeddedServer?
   private let diagnostics: Diagnostics
 
-  /// Finds the database that the arguments and the environment name; connects to nothing yet.
+  /// Finds the database that the arguments and the environment name, without connecting to it.
   public init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     self.diagnostics = diagnostics
     let tool = diagnostics.tool
@@ -67,15 +69,15 @@ public struct DatabaseAccess {
     }
   }
 
-  /// The embedded server as the environment places it.
+  /// The embedded server in the folder that the environment names.
   public static func embeddedServer() throws -> EmbeddedServer {
     try EmbeddedServer(.fromEnvironment { Environment.value($0) })
   }
 
   /// Connects; starts the embedded server first, if it is the database and does not run.
   ///
-  /// - Parameter migrates: Bring the schema up to date. By default the embedded database's, which is
-  ///   nobody's but ours; any other only if its owner asks for it.
+  /// - Parameter migrates: Whether to apply pending migrations. By default only those of the embedded
+  ///   database, which belongs to the tools; any other is migrated only on request.
   public func connect(wake: Int32? = nil, migrates: Bool? = nil) throws -> Connection {
     if let embedded { try start(embedded) }
     let connection = try connectWhenReady(wake: wake)
@@ -83,7 +85,7 @@ public struct DatabaseAccess {
     return connection
   }
 
-  /// Connects to what is there: starts no server and changes no schema. For looking at it only.
+  /// Connects without starting a server or changing the schema: for commands that only read.
   public func connectAsItIs() throws -> Connection {
     if let embedded, try !embedded.status().running {
       throw PostgresError(
@@ -98,22 +100,22 @@ public struct DatabaseAccess {
     return try open()
   }
 
-  /// Opens another connection to the database, and looks after it; see `LockWaits`.
+  /// Opens another connection to the database and reports its waits for locks; see `LockWaits`.
   public func open(wake: Int32? = nil) throws(PostgresError) -> Connection {
     let connection = try Connection(settings, wake: wake)
     LockWaits(settings, diagnostics).lookAfter(connection)
     return connection
   }
 
-  /// Connects again after a loss. The embedded server is started if it crashed; not if somebody has
-  /// stopped it.
+  /// Connects again after a connection was lost. The embedded server is restarted if it crashed, but not if a
+  /// user stopped it.
   public func reconnect(wake: Int32? = nil) throws -> Connection {
     if let embedded, embedded.hasCrashed { try start(embedded) }
     return try open(wake: wake)
   }
 
-  /// The embedded server may be restarting itself after one of its processes crashed: it is there, and
-  /// takes connections a moment later.
+  /// Retries while the embedded server restarts itself after one of its processes crashed: it refuses
+  /// connections for a moment.
   private func connectWhenReady(wake: Int32?) throws -> Connection {
     let deadline = Deadline(after: .seconds(embedded == nil ? 0 : 10))
     var backoff = Backoff()

@@ -2,7 +2,7 @@ public import CommandLine
 internal import ExplainedErrors
 internal import Postgres
 
-/// An error as a person is told of it, and the exit status that goes with it.
+/// An error as it is reported to the user, with its exit status.
 public struct Failure {
   /// What failed, on what, and why.
   public let message: String
@@ -23,7 +23,7 @@ public struct Failure {
     self.hint = hint
   }
 
-  /// An error of the libraries as a tool reports it; nil for one that explains nothing.
+  /// The report for an error of the libraries; nil for any other error.
   public init?(_ error: any Error) {
     guard let error = error as? any ExplainedError else { return nil }
     var message = error.message
@@ -46,7 +46,7 @@ public struct Failure {
       (.server, SQLState.undefinedFunction), (.server, SQLState.invalidSchemaName):
       "Run \"quake-admin migrate\" on this database."
     case (.server, SQLState.diskFull):
-      "The server's disk is full. Nothing of this was stored; free space and repeat."
+      "The server's disk is full. Nothing was stored; free space and repeat the command."
     case (.server, SQLState.readOnlyTransaction):
       "This server is read-only, perhaps a standby. Name the primary."
     default: nil

@@ -1,9 +1,9 @@
 public import CommandLine
 public import QuakeModel
 
-/// The options that choose among events and changes, and the filter they make.
+/// The options that select events and changes, and the filter made from them.
 public enum FilterOptions {
-  /// Those about the events themselves.
+  /// Options that select events.
   public static let events: [Option] = [
     .value("code", "CODE,...", repeatable: true, help: "events with these codes"),
     .value("min-magnitude", "M", help: "events of at least this magnitude"),
@@ -13,7 +13,7 @@ public enum FilterOptions {
     .value("within", "KM:LAT,LON", help: "epicentres at most KM kilometres from a place"),
   ]
 
-  /// Those about what was done to them, and by whom.
+  /// Options that select changes by their kind, author or session.
   public static let changes: [Option] = [
     .value("op", "OP,...", repeatable: true, help: "only insert, update, delete, truncate"),
     .value("author", "AUTHOR", repeatable: true, help: "changes by this author"),
@@ -29,7 +29,7 @@ public enum FilterOptions {
 
   /// The filter that the arguments describe.
   ///
-  /// - Parameter withChanges: Whether the command has the options of `changes`, too.
+  /// - Parameter withChanges: Whether the command also has the options of `changes`.
   public static func filter(
     _ arguments: ParsedArguments, withChanges: Bool = true
   ) throws(UsageError) -> QuakeFilter {

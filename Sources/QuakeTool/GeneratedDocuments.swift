@@ -1,7 +1,7 @@
 internal import CommandLine
 
-/// What packagers and `make install` take from a tool itself: its manual page and its completion
-/// scripts, made from the same table as its help.
+/// The documents that a tool prints for packagers and `make install`: its manual page and its completion
+/// scripts, generated from the same table as its help.
 enum GeneratedDocuments {
   static let options: [Option] = [
     .flag("man", help: "print the manual page (as the only argument)")
@@ -12,8 +12,8 @@ enum GeneratedDocuments {
     ).onCommandLineOnly(),
   ]
 
-  /// The document that the arguments ask for, if that is all they ask; a command line that also names
-  /// a subcommand means something else.
+  /// The document that the arguments request, or nil if there are other arguments: after a subcommand, the
+  /// same words may mean something else.
   static func requested(_ arguments: [String], of command: Command) -> String? {
     if arguments == ["--man"] {
       return command.manPage(date: productDate, manual: "Quake \(productVersion)")

@@ -2,11 +2,11 @@ public import CommandLine
 public import QuakeHistory
 public import QuakeModel
 
-/// Places in the history, as they are written on a command line.
+/// Points of the history as they are written on a command line.
 extension ParsedArguments {
   /// The option's value as a token, or nil when the option is not given.
   ///
-  /// - Throws: `StoreError` of kind `token` if it is none.
+  /// - Throws: `StoreError` of kind `token` if it is not a token.
   public func token(_ name: String) throws -> ChangeToken? {
     guard let text = string(name) else { return nil }
     guard let token = ChangeToken(text) else { throw Self.malformedToken(text) }
@@ -34,11 +34,11 @@ extension ParsedArguments {
 
   /// A token, the number of a transaction, or an instant.
   ///
-  /// - Throws: `UsageError` if it looks like an instant and is none; `StoreError` of kind `token` if it
-  ///   is nothing of the kind.
+  /// - Throws: `UsageError` if it looks like an instant but is not valid; `StoreError` of kind `token` if it
+  ///   is none of the three.
   public func place(_ text: String) throws -> HistoryBound {
     if let time = Timestamp(iso8601: text) { return .time(time) }
-    // A token has neither; a date has one of them at its fifth place.
+    // A token has neither a dash nor a colon; a date has a dash.
     if text.contains("-") || text.contains(":") {
       throw usageError("invalid time '\(text)': expected \(Self.timeForm)")
     }

@@ -2,14 +2,14 @@ internal import CommandLine
 public import QuakeModel
 
 extension ImportReport {
-  /// What became of the records, for people.
+  /// The counts of records by result, for people.
   public var counts: String {
     func count(_ value: Int64) -> String { Readable.count(Int(value)) }
     return "\(count(seen)) seen: \(count(inserted)) inserted, \(count(updated)) updated, "
       + "\(count(unchanged)) unchanged, \(count(rejected)) rejected, \(count(duplicate)) duplicate"
   }
 
-  /// Writes what became of the records as members of an object.
+  /// Writes the counts of records by result as members of an object.
   public func writeCounts(to json: inout JSONWriter) {
     Self.write(
       [
@@ -18,7 +18,7 @@ extension ImportReport {
       ], to: &json)
   }
 
-  /// Writes, beside that, what became of events that it did not name, or that were known better.
+  /// Writes the counts of events that the import did not name, or of which the store has a newer state.
   public func writeOtherCounts(to json: inout JSONWriter) {
     Self.write(
       [

@@ -2,11 +2,11 @@ internal import CommandLine
 internal import Postgres
 public import QuakeWorker
 
-/// A wait for a lock in words.
+/// Describes a wait for a lock.
 public struct LockWaitText {
   private let wait: LockWait
 
-  /// The words for a wait.
+  /// The description of a wait.
   public init(_ wait: LockWait) {
     self.wait = wait
   }
@@ -15,12 +15,14 @@ public struct LockWaitText {
     wait.seconds.map { " for \(Readable.duration(.milliseconds(Int64(max(0, $0) * 1000))))" } ?? ""
   }
 
-  /// What is waited for, and for how long.
+  /// The locked object, and how long the session has waited.
   public var message: String { "waiting\(duration) for \(wait.object)" }
 
-  /// Who is in the way.
+  /// The holders of the lock.
   public var detail: String {
-    guard let first = wait.holders.first else { return "Who holds it could not be found out." }
+    guard let first = wait.holders.first else {
+      return "The holder of the lock could not be determined."
+    }
     let others = wait.holderCount - 1
     let more = others > 0 ? ", and by \(others) more" : ""
     return "Held by \(Self.words(for: first))\(more)."
@@ -28,20 +30,20 @@ public struct LockWaitText {
 
   /// What to do about it.
   public var hint: String {
-    guard let holder = wait.holders.first else { return "It goes on when the lock is free." }
+    guard let holder = wait.holders.first else { return "It continues when the lock is free." }
     if let name = holder.preparedTransaction {
-      return "It goes on when that transaction ends: \"rollback prepared '\(name)'\" ends it."
+      return "It continues when that transaction ends: \"rollback prepared '\(name)'\" ends it."
     }
-    guard let process = holder.processID else { return "It goes on when the lock is free." }
-    return "It goes on when that transaction ends; pg_terminate_backend(\(process)) ends it."
+    guard let process = holder.processID else { return "It continues when the lock is free." }
+    return "It continues when that transaction ends; pg_terminate_backend(\(process)) ends it."
   }
 
-  /// All of it in one text.
+  /// Message and detail in one text.
   var sentence: String {
     "It was waiting\(duration) for \(wait.object). \(detail)"
   }
 
-  /// Why a statement was given up.
+  /// The error of a statement that was cancelled while it waited.
   var stopped: PostgresError {
     PostgresError(
       kind: .interrupted, sqlState: SQLState.queryCanceled,
@@ -50,7 +52,7 @@ public struct LockWaitText {
       detail: detail, hint: "Repeat it when the lock is free.")
   }
 
-  /// A session in words: `process 4711 (role bob, application psql, idle in transaction for 44 s)`.
+  /// Describes a session: `process 4711 (role bob, application psql, idle in transaction for 44 s)`.
   public static func words(for session: LockWait.Session) -> String {
     var known: [String] = []
     if let role = session.role { known.append("role \(role)") }

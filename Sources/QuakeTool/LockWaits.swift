@@ -2,26 +2,26 @@ internal import CommandLine
 internal import Postgres
 internal import QuakeWorker
 
-/// Looks after one connection's statements: says what they wait for when another session holds a lock
-/// that they need, and cancels one that does when the tool is told to stop.
+/// Watches the statements of one connection. It reports which lock a statement waits for, and cancels a
+/// waiting statement when the tool is asked to stop.
 ///
-/// A session that waits cannot look itself: each look takes a connection of its own.
+/// A session that waits cannot query its own wait, so each check opens a connection of its own.
 final class LockWaits {
   private var settings: ConnectionSettings
   private let diagnostics: Diagnostics
-  /// What was found at the last look; nil: no lock was waited for.
+  /// The wait that the last check found; nil: the statement did not wait for a lock.
   private var last: LockWait?
-  /// How often it was said of the statement under way.
+  /// How often the wait of the present statement was reported.
   private var timesSaid = 0
 
-  /// How long a statement takes before it is looked at.
+  /// How long a statement runs before it is checked.
   private static let first = Duration.seconds(3)
-  /// How often a statement is looked at that waits for no lock; how often after a request to stop; and
-  /// how long at most is nothing said of one that waits.
+  /// The time between two checks of a statement that waits for no lock or after a request to stop, and the
+  /// least time between two reports of a wait.
   private static let pause = Duration.seconds(6)
   private static let pauseWhileStopping = Duration.seconds(1)
   private static let longestPause = Duration.seconds(300)
-  /// A look that takes longer is given up: the statement's answer is not to wait for it.
+  /// A check that takes longer is cancelled, so that it does not delay the statement's answer.
   private static let limit = Duration.seconds(3)
 
   init(_ settings: ConnectionSettings, _ diagnostics: Diagnostics) {
@@ -30,14 +30,14 @@ final class LockWaits {
     self.diagnostics = diagnostics
   }
 
-  /// Begins to look after a connection.
+  /// Starts to watch a connection.
   func lookAfter(_ connection: Connection) {
     connection.watch = StatementWatch(
       first: Self.first, wake: Signals.wakeDescriptor, afterWake: Self.pauseWhileStopping
     ) { [self] in look(at: $0) }
   }
 
-  /// What the last statement that was looked at has waited for, in sentences.
+  /// The wait of the last statement that was checked, in sentences.
   var lastWait: String? { last.map { LockWaitText($0).sentence } }
 
   private func look(at statement: StatementWatch.Statement) -> StatementWatch.Verdict {
@@ -52,7 +52,7 @@ final class LockWaits {
     return .goOn(min(Self.first * (1 << min(timesSaid, 10)), Self.longestPause))
   }
 
-  /// If there is no connection to be had, nothing can be said.
+  /// Without a connection for the check, the wait is not reported.
   private func find(_ processID: Int32) -> LockWait? {
     do throws(PostgresError) {
       let connection = try Connection(settings)

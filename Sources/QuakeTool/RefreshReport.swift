@@ -2,18 +2,18 @@ public import CommandLine
 public import QuakeModel
 public import QuakeWorker
 
-/// What came of a request to poll a feed, for people and for programs.
+/// The result of a request to poll a feed, for people and for programs.
 public struct RefreshReport {
   private let request: Int64
   private let feed: RefreshRequest.Status
 
-  /// What came of request number `request` for one feed.
+  /// The result of request number `request` for one feed.
   public init(request: Int64, feed: RefreshRequest.Status) {
     self.request = request
     self.feed = feed
   }
 
-  /// One line; nil if the poll did not come to anything.
+  /// One line; nil if the poll failed or did not happen.
   public var text: String? {
     func count(_ value: Int64?) -> String { Readable.count(Int(value ?? 0)) }
     switch feed.outcome {
@@ -27,7 +27,7 @@ public struct RefreshReport {
     }
   }
 
-  /// What to say if it did not.
+  /// The failure to report if it did.
   public func problem(timeout: Duration) -> Failure? {
     switch feed.outcome {
     case .imported, .notModified: nil
@@ -38,7 +38,7 @@ public struct RefreshReport {
     case nil where feed.isTaken || feed.isHeld:
       Failure(
         status, "feed \"\(feed.feed)\" was not polled within \(timeout.text)",
-        detail: "A worker polls it, but was not done with it.",
+        detail: "A worker polls it, but has not finished.",
         hint: "It may be busy with a large import: wait longer, with --timeout.")
     case nil:
       Failure(
@@ -47,7 +47,7 @@ public struct RefreshReport {
     }
   }
 
-  /// What it means for the exit status.
+  /// The exit status for the result.
   public var status: ExitStatus {
     switch feed.outcome {
     case .imported, .notModified: .ok

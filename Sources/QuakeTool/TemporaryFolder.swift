@@ -1,6 +1,6 @@
 public import CommandLine
 
-/// Where temporary files lie.
+/// The folder of temporary files.
 public enum TemporaryFolder {
   /// The folder that `TMPDIR` names; `/tmp` if it names none.
   public static var path: String {
@@ -8,7 +8,7 @@ public enum TemporaryFolder {
     return named
   }
 
-  /// What the tools that need it say of the variable.
+  /// The variable's entry in the help of the tools that use it.
   public static let variable = Command.Variable(
     "TMPDIR", "folder of temporary files; by default /tmp")
 }

@@ -1,7 +1,7 @@
 public import CommandLine
 internal import Postgres
 
-/// What every tool's `main` does: read the command line, run, turn errors into messages and the
+/// The common part of every tool's `main`: read the command line, run, and turn errors into messages and the
 /// documented exit status.
 public enum Tool {
   /// The options every tool has.
@@ -17,7 +17,7 @@ public enum Tool {
   /// Runs `body` and ends the process.
   ///
   /// - Parameters:
-  ///   - complete: Adds what a configuration file says to the command line; see `Program.run`.
+  ///   - complete: Adds the settings of a configuration file to the command line; see `Program.run`.
   public static func run(
     _ command: Command,
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
@@ -38,7 +38,7 @@ public enum Tool {
     Program.run(command, complete: complete) { arguments, diagnostics in
       do {
         if arguments.isGiven("man") || arguments.isGiven("completions") {
-          throw arguments.usageError("options --man and --completions stand alone")
+          throw arguments.usageError("options --man and --completions must be the only argument")
         }
         return try body(arguments, diagnostics)
       } catch let error as UsageError {

@@ -1,17 +1,17 @@
 public import Postgres
 public import QuakeModel
 
-/// A fetch of the past and how far it has come: its row in `quake.backfill`.
+/// A backfill and its progress: a row of `quake.backfill`.
 ///
-/// One process works on it at a time: a lock of the session's guards it, which goes with the
+/// An advisory lock of the session ensures that only one process works on it. The lock ends with the
 /// connection.
 public struct Backfill: Sendable {
-  /// What makes two backfills the same one, so that the second goes on with the first.
+  /// The parameters of a backfill. A backfill with the same parameters as an unfinished one continues it.
   public struct Parameters: Sendable, Equatable {
     /// Base address of the event service, without user name and password, or the absolute path of the
     /// folder or file.
     public var url: String
-    /// The data centre; nil: the files say it themselves.
+    /// The data centre; nil if the files contain it.
     public var source: String?
     /// The span of time; nil for files.
     public var span: BackfillWindow?
@@ -38,21 +38,21 @@ public struct Backfill: Sendable {
 
   /// Its number.
   public let id: Int64
-  /// What it is to fetch.
+  /// Its parameters.
   public let parameters: Parameters
-  /// Whether it was begun before, by a process that did not finish it.
+  /// Whether it continues a backfill that an earlier process did not finish.
   public let isResumed: Bool
 
-  /// Goes on with the unfinished backfill of these parameters, or begins one.
+  /// Continues the unfinished backfill with these parameters, or begins one.
   ///
-  /// - Parameter restart: Forget what an unfinished one has done, and which files were stored.
+  /// - Parameter restart: Delete an unfinished one first, and the record of the files that were stored.
   /// - Throws: `StoreError` of kind `locked` if another process is working on it.
   public static func open(
     _ parameters: Parameters, restart: Bool, over connection: Connection
   ) throws -> Backfill {
     try connection.transaction {
-      // Two processes may begin the same one at the same moment. Only who may write the table can take
-      // this lock, and it is in nobody's way who works on another backfill.
+      // Two processes may begin the same backfill at once. Only roles that may write the table can take this
+      // lock, and it does not block processes that work on other backfills.
       try connection.execute("lock table quake.backfill in share update exclusive mode")
       let found = try connection.execute(
         SQL(
@@ -81,9 +81,8 @@ public struct Backfill: Sendable {
     }
   }
 
-  /// Takes the advisory lock of a backfill, for as long as the session lasts. Any role that may connect
-  /// can take such a lock: one that may not write backfills is left it, and the backfill gets another
-  /// key.
+  /// Takes the advisory lock of a backfill until the session ends. Any role that may connect can take such a
+  /// lock. If a role that may not write backfills holds it, the backfill gets another key.
   private static func hold(_ id: Int64, over connection: Connection) throws {
     for _ in 0..<3 {
       let taken = try connection.execute(
@@ -106,7 +105,7 @@ public struct Backfill: Sendable {
           detail: """
             Its server process is \(holder.text(0, 0) ?? ""), its application \
             "\(holder.text(0, 1) ?? "")".
-            """, hint: "Wait for its end, or stop it.")
+            """, hint: "Wait until it ends, or stop it.")
       }
       try connection.execute(
         "update quake.backfill set lock_key = default where id = $1", [.integer(id)])
@@ -116,8 +115,8 @@ public struct Backfill: Sendable {
       hint: "Find them in pg_locks (locktype 'advisory'), end them, and try again.")
   }
 
-  /// The data centre that an unfinished backfill of the same service, span and magnitude was begun for;
-  /// nil if there is none.
+  /// The data centre of the unfinished backfill of the same service, span and magnitude; nil if there is
+  /// none.
   public static func source(
     ofUnfinished parameters: Parameters, over connection: Connection
   ) throws(PostgresError) -> String? {
@@ -153,7 +152,7 @@ public struct Backfill: Sendable {
       """, [.text(parameters.url)])
   }
 
-  /// Adds what an import did to the counts, within the import's transaction.
+  /// Adds the counts of an import, within the import's transaction.
   func add(_ report: ImportReport, over connection: Connection) throws(PostgresError) {
     try connection.execute(
       """
@@ -168,7 +167,7 @@ public struct Backfill: Sendable {
       ])
   }
 
-  /// Marks it as finished. Nothing happens if a window of it is not done.
+  /// Marks it as finished, unless one of its windows is not done.
   public func finish(over connection: Connection) throws(PostgresError) {
     try connection.execute(
       """
@@ -178,7 +177,7 @@ public struct Backfill: Sendable {
       """, [.integer(id)])
   }
 
-  /// What all its imports have done so far, also those of earlier processes.
+  /// The sums of the counts of all its imports, including those of earlier processes.
   public func totals(over connection: Connection) throws(PostgresError) -> ImportReport {
     let result = try connection.execute(
       """

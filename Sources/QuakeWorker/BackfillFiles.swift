@@ -9,7 +9,7 @@ public struct BackfillFiles {
     public let path: String
     /// Bytes.
     public let size: Int64
-    /// When it was modified last.
+    /// When it was last modified.
     public let modified: Timestamp
 
     /// A file of these properties.
@@ -22,12 +22,12 @@ public struct BackfillFiles {
 
   private let connection: Connection
 
-  /// The files known to a database.
+  /// The files that a database has stored.
   public init(over connection: Connection) {
     self.connection = connection
   }
 
-  /// Whether the file was stored as it is now.
+  /// Whether the file was stored with this size and modification time.
   public func isStored(_ file: File) throws(PostgresError) -> Bool {
     let result = try connection.executePrepared(
       """
@@ -37,7 +37,7 @@ public struct BackfillFiles {
   }
 
   /// Marks a file as stored, within the transaction of the import that stores its events.
-  public func settle(
+  public func markStored(
     _ file: File, of backfill: Backfill, with report: ImportReport
   ) throws(PostgresError) {
     try backfill.add(report, over: connection)

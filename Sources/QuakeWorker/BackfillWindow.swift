@@ -1,20 +1,20 @@
 public import QuakeModel
 
-/// A stretch of origin time that a backfill asks an event service for in one query.
+/// A span of origin times that a backfill requests from an event service in one query.
 ///
-/// Windows are half-open, [start, end), and begin and end with whole seconds, which every service
-/// reads. A service's own bounds are both inclusive: what happened on the border of two windows may
-/// come with either or with both, and is never left out.
+/// Windows are half-open, [start, end), and begin and end with whole seconds, which every service accepts.
+/// Both bounds of a service's query are inclusive: an event on the border of two windows may be in both
+/// answers, but never in none.
 public struct BackfillWindow: Sendable, Equatable {
-  /// Origin time from which on it holds events.
+  /// The earliest origin time of its events.
   public let start: Timestamp
-  /// Origin time before which it does; after `start`.
+  /// The origin time before which its events end; after `start`.
   public let end: Timestamp
-  /// How many events the service says it holds; nil: not known.
+  /// The number of events in it, according to the service; nil if unknown.
   public var count: Int64?
 
-  /// The window from `start` to `end`, widened to whole seconds; nil if it would be empty, or
-  /// is not within the years that a feed may name.
+  /// The window from `start` to `end`, widened to whole seconds; nil if it would be empty, or is outside the
+  /// years that a feed may contain.
   public init?(from start: Timestamp, to end: Timestamp, count: Int64? = nil) {
     guard start < end, start >= .earliest, end <= .latest else { return nil }
     self.start = Timestamp(microseconds: Self.seconds(start, .down) * 1_000_000)
@@ -33,7 +33,7 @@ public struct BackfillWindow: Sendable, Equatable {
   /// Its length in seconds, 1 or more.
   public var seconds: Int64 { (end.microseconds - start.microseconds) / 1_000_000 }
 
-  /// The two halves, the earlier first; nil for a window of one second, which cannot be cut.
+  /// The two halves, the earlier first; nil for a window of one second, which cannot be split.
   public var halves: (BackfillWindow, BackfillWindow)? {
     guard seconds > 1 else { return nil }
     let middle = Timestamp(microseconds: start.microseconds + seconds / 2 * 1_000_000)
@@ -42,30 +42,29 @@ public struct BackfillWindow: Sendable, Equatable {
     }
   }
 
-  /// What is to be done with a window before it is asked for.
+  /// The next step with a window.
   public enum Step: Sendable, Equatable {
-    /// Ask how many events it holds.
+    /// Ask the service for the number of its events.
     case count
-    /// Cut it in two.
+    /// Split it into halves.
     case cut
-    /// Ask for its events.
+    /// Fetch its events.
     case fetch
   }
 
-  /// The next step, with a service that gives at most `limit` events in one answer.
+  /// The next step, for a service that returns at most `limit` events in one answer.
   ///
-  /// - Parameter counts: Whether the service can be asked how many events there are.
+  /// - Parameter counts: Whether the service can count events.
   public func step(limit: Int64, counts: Bool) -> Step {
     guard let count else { return counts ? .count : .fetch }
     return count > limit ? .cut : .fetch
   }
 
-  /// Whether an answer of so many events may be all that the window holds, or was cut off at the
-  /// service's limit.
+  /// Whether an answer of `seen` events is complete, or may have been cut off at the service's limit.
   ///
-  /// A service that counts refuses what is too large. One that does not may cut its answer off, and
-  /// not exactly at the limit: EMSC's gives 995 to 1,000 events where 1,000 are the limit. So, without
-  /// a count, an answer within a tenth of the limit is not believed to be whole.
+  /// A service that counts refuses a window that is too large. Others may cut off their answer, and not
+  /// exactly at the limit: EMSC's service returns 995 to 1,000 events if the limit is 1,000. So, without a
+  /// count, an answer within a tenth of the limit is considered incomplete.
   public func isWhole(seen: Int64, limit: Int64) -> Bool {
     count == nil ? seen < limit - limit / 10 : seen < limit || count == seen
   }

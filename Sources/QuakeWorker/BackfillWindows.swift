@@ -1,17 +1,17 @@
 public import Postgres
 public import QuakeModel
 
-/// The windows of a backfill, in the database.
+/// The windows of a backfill, as stored in the database.
 public struct BackfillWindows {
-  /// How far a backfill has come.
+  /// The progress of a backfill.
   public struct Progress: Sendable, Equatable {
     /// Windows whose events are stored.
     public var done = 0
-    /// Windows to be asked for.
+    /// Windows that have not been fetched.
     public var pending = 0
-    /// Records that came with those that are done.
+    /// Records in the windows that are done.
     public var records: Int64 = 0
-    /// Events that the service said the whole span holds; nil: not known.
+    /// The number of events in the whole span, according to the service; nil if unknown.
     public var expected: Int64?
     /// Seconds of the span that are done.
     public var secondsDone: Int64 = 0
@@ -42,7 +42,7 @@ public struct BackfillWindows {
     [.integer(id), .text(window.start.description)]
   }
 
-  /// The earliest window that is to be asked for; nil when all are done.
+  /// The earliest window that has not been fetched; nil if all are done.
   public func next() throws(PostgresError) -> BackfillWindow? {
     let result = try connection.executePrepared(
       """
@@ -58,7 +58,7 @@ public struct BackfillWindows {
       count: result.integer(0, 2))
   }
 
-  /// Notes how many events a window holds, and if it is the whole span, how many there are in all.
+  /// Stores the number of events in a window, and if the window is the whole span, as the expected total.
   public func set(count: Int64?, of window: BackfillWindow) throws {
     try connection.transaction {
       try connection.execute(
@@ -72,9 +72,9 @@ public struct BackfillWindows {
     }
   }
 
-  /// Puts a window's halves in its place.
+  /// Replaces a window by its halves.
   ///
-  /// - Returns: False if it is too short to be cut; then nothing is done.
+  /// - Returns: False if it is too short to be split; then nothing changes.
   public func cut(_ window: BackfillWindow) throws -> Bool {
     guard let (first, second) = window.halves else { return false }
     try connection.transaction { try replace(window, by: first, and: second) }
@@ -92,11 +92,11 @@ public struct BackfillWindows {
     try add(second)
   }
 
-  /// Marks a window as done, or cuts it if the service may have cut off its answer, within the
-  /// transaction of the import that stores its events.
+  /// Marks a window as done, or splits it if the service may have cut off its answer, within the transaction
+  /// of the import that stores its events.
   ///
-  /// - Throws: `StoreError` of kind `badData` if it would have to be cut and cannot be.
-  public func settle(
+  /// - Throws: `StoreError` of kind `badData` if it must be split but is too short.
+  public func complete(
     _ window: BackfillWindow, of backfill: Backfill, with report: ImportReport, limit: Int64
   ) throws {
     try backfill.add(report, over: connection)
@@ -112,14 +112,14 @@ public struct BackfillWindows {
     guard let (first, second) = window.halves else {
       throw StoreError(
         .badData,
-        "the window of one second at \(window.start) holds more events than the service gives",
-        detail: "It gave \(report.seen), where the limit is \(limit).",
-        hint: "Ask for larger magnitudes only with --min-magnitude.")
+        "the window of one second at \(window.start) has more events than the service returns",
+        detail: "The service returned \(report.seen) events, and its limit is \(limit).",
+        hint: "Fetch only larger events, with --min-magnitude.")
     }
     try replace(window, by: first, and: second)
   }
 
-  /// How far the backfill has come.
+  /// The progress of the backfill.
   public func progress() throws(PostgresError) -> Progress {
     let result = try connection.executePrepared(
       """

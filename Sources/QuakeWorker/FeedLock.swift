@@ -1,53 +1,53 @@
 public import Postgres
 internal import SystemClock
 
-/// The advisory locks under which feeds are polled: each by one session at a time, the one that imports
-/// it, so that a lost connection loses both. Only sessions of roles that may poll feeds count: the lock
-/// of any other is left to it, and the feed gets another.
+/// The advisory locks of feeds. The session that imports a feed also holds its lock, so that a lost
+/// connection ends both. If a session whose role may not poll feeds holds a feed's lock, the feed gets
+/// another lock.
 public enum FeedLock {
-  /// The session that polls a feed, as the others see it.
+  /// The session that polls a feed, as other sessions see it.
   public struct Holder: Sendable, Equatable {
     /// The feed.
     public let feed: String
     /// Process id of the session's server process.
     public let processID: Int
-    /// What is known of it.
+    /// Its condition, as far as this role can see it.
     public let condition: Condition
   }
 
-  /// What is known of a session that polls a feed.
+  /// The condition of a session that polls a feed.
   public enum Condition: Sendable, Equatable {
-    /// It works, or has shown life lately.
+    /// It is working, or has recently sent a statement.
     case alive
-    /// Its server process has been waiting for it for longer than any session that lives lets it.
+    /// Its server process has been idle for longer than a living worker allows.
     case stalled
-    /// It is another role's, which keeps its state from us.
+    /// It belongs to another role, whose sessions this role may not see.
     case hidden
   }
 
-  /// A snapshot may take so many times longer to come than a session may be idle.
+  /// The factor by which the idle limit is longer within a COPY, during which a snapshot is downloaded.
   private static let copyPatience = 20.0
 
   /// A feed whose lock the calling connection has taken.
   public struct Taken: Sendable, Equatable {
     /// The feed.
     public let feed: String
-    /// The session of a role that may not poll feeds, which held the lock that the feed had until then;
-    /// nil: none did.
+    /// The session that held the feed's earlier lock although its role may not poll feeds; nil if there was
+    /// none.
     public let displaced: ForeignSession?
   }
 
-  /// A session that held a feed's lock, of a role that may not poll feeds.
+  /// A session that held a feed's lock although its role may not poll feeds.
   public struct ForeignSession: Sendable, Equatable {
-    /// Process id of its server process; nil: a prepared transaction held the lock.
+    /// Process id of its server process; nil if a prepared transaction held the lock.
     public let processID: Int?
-    /// Its role; nil: it is not known.
+    /// Its role; nil if unknown.
     public let role: String?
   }
 
-  /// Tries for the locks of feeds, without waiting, in one statement.
+  /// Takes the free locks of feeds in one statement, without waiting.
   ///
-  /// - Returns: Those that are now held over this connection.
+  /// - Returns: The feeds whose locks this connection now holds.
   public static func take(
     _ feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [Taken] {
@@ -63,10 +63,10 @@ public enum FeedLock {
     }
   }
 
-  /// Looks at the sessions that hold the locks of feeds.
+  /// Finds the sessions that hold the locks of feeds.
   ///
-  /// - Parameter limit: How long a session that lives may be idle. Within a COPY, where it shows no
-  ///   life, it is 20 times as long.
+  /// - Parameter limit: The longest time that a living session is idle. Within a COPY, during which a session
+  ///   sends no statements, the limit is 20 times as long.
   public static func holders(
     of feeds: [String], idleLimit limit: Duration, over connection: Connection
   ) throws(PostgresError) -> [Holder] {
@@ -88,7 +88,7 @@ public enum FeedLock {
     }
   }
 
-  /// Ends the session of a holder. What it has not committed is undone, and its program is told when it
+  /// Ends the session of a holder. Its uncommitted work is rolled back, and its program gets an error when it
   /// next uses the connection.
   ///
   /// - Throws: `PostgresError` with SQLSTATE 42501 if this role may not.

@@ -3,33 +3,33 @@ internal import QuakeHistory
 public import QuakeModel
 internal import SystemClock
 
-/// What workers know of a feed between two polls: its row in `quake.feed`.
+/// The state of a feed between two polls: a row of `quake.feed`.
 public struct FeedState: Sendable {
-  /// ETag of the last snapshot taken.
+  /// ETag of the last imported snapshot.
   public var etag: String?
-  /// Last-Modified of the last snapshot taken, as it was given.
+  /// Last-Modified of the last imported snapshot, as the server sent it.
   public var lastModified: String?
   /// Failed polls since the last that succeeded.
   public var failures = 0
-  /// How long until it is due, by the server's clock; zero: now.
+  /// The time until it is due, by the server's clock; zero: now.
   public var dueIn = Duration.zero
-  /// For how long its server still wants to be left alone; zero: it does not.
+  /// The remaining time of its server's Retry-After; zero if there is none.
   public var retryIn = Duration.zero
-  /// How long ago it was polled; nil: never.
+  /// The time since the last poll; nil if there was none.
   public var polledAgo: Duration?
-  /// When this was read, by the server's clock, in the form that the server takes back.
+  /// When this state was read, by the server's clock, as text for a parameter.
   public var readAt = ""
 
   /// The state of a feed that was never polled.
   public init() {}
 
-  /// When a feed is to be polled next.
+  /// The times of a feed's polls.
   public struct Times: Sendable {
     /// Time between two polls.
     public var every: Duration
-    /// How long until the next.
+    /// Time until the next poll.
     public var next: Duration
-    /// How much of that its server asked for; nil: it did not.
+    /// The time that its server requested with Retry-After; nil if it did not.
     public var asked: Duration?
 
     /// Times of the given lengths.
@@ -40,11 +40,10 @@ public struct FeedState: Sendable {
     }
   }
 
-  /// The longest wait that a row can ask for: a clock that was wrong for a while must not end the
-  /// polling.
+  /// The longest wait that a row can cause: a clock that was wrong for a while must not stop the polling.
   private static let longestWait = Duration.seconds(90_000)
 
-  /// Makes feeds known, so that they can be asked for before they are first polled.
+  /// Registers feeds, so that a refresh can be requested before they are first polled.
   public static func register(
     _ feeds: [(name: String, url: String)], over connection: Connection
   ) throws(PostgresError) {
@@ -56,7 +55,7 @@ public struct FeedState: Sendable {
       """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
   }
 
-  /// Those of `feeds` that a worker polls at another address, with that address.
+  /// The feeds of `feeds` that a worker polls at another address, with that address.
   public static func polledElsewhere(
     _ feeds: [(name: String, url: String)], over connection: Connection
   ) throws(PostgresError) -> [(name: String, url: String)] {
@@ -72,10 +71,10 @@ public struct FeedState: Sendable {
     }
   }
 
-  /// Reads the state of the feed called `name`. What is known of it at another address does not count.
+  /// Reads the state of the feed called `name`. The state of a feed of that name at another address is
+  /// ignored.
   ///
-  /// - Parameter every: How often it is to be polled; if that was otherwise before, it is due
-  ///   accordingly.
+  /// - Parameter every: The time between two polls. If it has changed, the next poll is due accordingly.
   public static func load(
     _ name: String, url: String, every: Duration, over connection: Connection
   ) throws(PostgresError) -> FeedState {
@@ -107,8 +106,8 @@ public struct FeedState: Sendable {
   /// Records a poll that succeeded.
   ///
   /// - Parameters:
-  ///   - generated: When the snapshot was generated; nil: unknown, or there was nothing new.
-  ///   - importID: The import that it led to; nil: there was nothing new.
+  ///   - generated: When the snapshot was generated; nil if unknown, or if the feed was not modified.
+  ///   - importID: The import of the snapshot; nil if the feed was not modified.
   public static func recordSuccess(
     _ name: String, url: String, etag: String?, lastModified: String?, generated: Timestamp?,
     importID: Int64?, times: Times, over connection: Connection
@@ -135,7 +134,7 @@ public struct FeedState: Sendable {
       ] + parameters(times))
   }
 
-  /// Records a poll that failed, and why.
+  /// Records a poll that failed, with its error.
   public static func recordFailure(
     _ name: String, url: String, error: String, times: Times, over connection: Connection
   ) throws(PostgresError) {

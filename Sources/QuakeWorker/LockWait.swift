@@ -1,47 +1,47 @@
 public import Postgres
 internal import SystemClock
 
-/// A session that waits for a lock, and those that keep it waiting.
+/// A session that waits for a lock, and the sessions that block it.
 public struct LockWait: Sendable, Equatable {
-  /// A session, or a prepared transaction, as another session sees it. What this role may not know is
-  /// nil.
+  /// A session, or a prepared transaction, as another session sees it. Properties that this role may not see
+  /// are nil.
   public struct Session: Sendable, Equatable {
     /// Process id of its server process; nil for a prepared transaction.
     public var processID: Int64?
     /// The role.
     public var role: String?
-    /// What the program calls itself.
+    /// Its `application_name`.
     public var application: String?
-    /// Address of the client; nil for a local one as well.
+    /// Address of the client; also nil over a Unix socket.
     public var client: String?
-    /// What it does, such as `idle in transaction`.
+    /// Its state, such as `idle in transaction`.
     public var state: String?
-    /// For how long it has done so, in seconds.
+    /// Seconds since it entered this state.
     public var stateSeconds: Double?
     /// Global identifier of a prepared transaction.
     public var preparedTransaction: String?
   }
 
-  /// Who waits.
+  /// The waiting session.
   public var waiter: Session
-  /// For how long, in seconds; nil: it is not known.
+  /// How long it has waited, in seconds; nil if unknown.
   public var seconds: Double?
   /// Type of the lock, as in `pg_locks.locktype`.
   public var type: String
   /// Its mode, as in `pg_locks.mode`.
   public var mode: String
-  /// The relation it is about, with its schema, where there is one.
+  /// The relation that the lock is on, with its schema, if there is one.
   public var relation: String?
-  /// What is waited for, in words: `the commit lock`, `a lock on quake.quake`, ...
+  /// Description of the lock: `the commit lock`, `a lock on quake.quake`, ...
   public var object: String
-  /// Who keeps it waiting: those first that wait for nothing themselves. At most ten.
+  /// The sessions that block it, at most ten. Those that do not wait themselves come first.
   public var holders: [Session]
-  /// How many there are.
+  /// The number of sessions that block it.
   public var holderCount: Int
 }
 
 extension LockWait {
-  /// What a server process waits for; nil: for no lock.
+  /// The wait of a server process; nil if it does not wait for a lock.
   public static func of(
     processID: Int32, over connection: Connection
   ) throws(PostgresError) -> LockWait? {
@@ -50,8 +50,8 @@ extension LockWait {
     return read(result).first
   }
 
-  /// Sessions of our tools, or in the way of our relations, that have waited for a lock for a while; the
-  /// longest first.
+  /// Sessions of Quake's tools, or on relations of the schema, that have waited for a lock longer than the
+  /// limit; the longest wait first.
   public static func all(
     longerThan limit: Duration, over connection: Connection
   ) throws(PostgresError) -> [LockWait] {
@@ -60,8 +60,8 @@ extension LockWait {
     return read(result)
   }
 
-  /// A waiter holds a lock on each relation that it writes already, when it waits for a row or for the
-  /// end of a transaction.
+  /// A session that waits for a row or for the end of a transaction already holds a lock on each relation
+  /// that it writes.
   private static let ours = """
     coalesce(pg_catalog.clock_timestamp() - waiting.since > pg_catalog.make_interval(secs => $1), false)
       and (a.datname = current_database() and a.application_name like 'quake-%'
@@ -74,8 +74,8 @@ extension LockWait {
                                  and o.mode <> 'AccessShareLock')))
     """
 
-  /// The sessions that wait, of which `condition` holds. Servers before version 14 do not say since when;
-  /// then it is since the statement began, or not known.
+  /// The waiting sessions that meet `condition`. Servers before version 14 do not report the start of a wait;
+  /// the start of the statement, if it is known, stands in for it.
   private static func selection(of condition: String) -> String {
     """
     with waits as materialized (
@@ -173,7 +173,7 @@ extension LockWait {
       holders: [], holderCount: Int(rows.integer(row, 20) ?? 0))
   }
 
-  /// The lock under which transactions are numbered as they commit.
+  /// The lock under which a transaction gets its token and commits.
   private static let commitLock = "quake.commit_lock"
 
   private static func describe(

@@ -1,15 +1,14 @@
 public import Postgres
 
-/// The server's notification queue, which is full when its slowest listener is far behind: then commits
-/// fail that send a notification.
+/// The server's notification queue. It fills up if a listener does not read; when it is full, commits that
+/// send a notification fail.
 public enum NotificationQueue {
-  /// The share above which somebody should look after it. From there on commits send no notifications
-  /// of ours.
+  /// The used share from which it needs attention. Above it, Quake's commits send no notifications.
   public static let standardLimit = 0.25
 
-  /// The sessions that most likely hold it: which ones listen cannot be seen from outside, but one that
-  /// does not read what it is sent, or stays in a transaction, receives none. The worst come first, at
-  /// most five.
+  /// The sessions that most likely pin it, at most five, the most likely first. The server does not show
+  /// which sessions listen, but a session that does not read, or stays in a transaction, receives no
+  /// notifications.
   public static func suspects(
     over connection: Connection
   ) throws(PostgresError) -> [LockWait.Session] {

@@ -1,15 +1,15 @@
 public import Postgres
 public import QuakeModel
 
-/// The requests to poll feeds now, as a worker sees them.
+/// The requests to poll feeds now, from the worker's side.
 public enum RefreshQueue {
-  /// What came of a poll, for those who asked for it.
+  /// The result of a poll, for the sessions that requested it.
   public struct Answer: Sendable {
-    /// What came of it.
+    /// The outcome.
     public var outcome: RefreshOutcome
-    /// What was imported; nil: nothing.
+    /// The report of the import; nil if there was none.
     public var report: ImportReport?
-    /// What the poll failed of; nil: it did not.
+    /// The error of a failed poll; else nil.
     public var error: String?
 
     /// An answer of the given parts.
@@ -20,15 +20,15 @@ public enum RefreshQueue {
     }
   }
 
-  /// Begins to listen for requests: the connection becomes readable when there is one.
+  /// Begins to listen for requests. The connection becomes readable when there is one.
   public static func listen(over connection: Connection) throws(PostgresError) {
     try connection.execute("listen quake_refresh")
   }
 
-  /// Takes notice of requests.
+  /// Marks the open requests for `feeds` as seen by a worker.
   ///
-  /// - Parameter feeds: Those that this worker polls.
-  /// - Returns: Those of them that somebody waits for. What was asked for ten minutes ago nobody does.
+  /// - Parameter feeds: The feeds that this worker polls.
+  /// - Returns: The feeds with open requests. Requests older than ten minutes are ignored.
   public static func take(
     for feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String] {
@@ -44,8 +44,8 @@ public enum RefreshQueue {
     return (0..<result.rowCount).compactMap { result.text($0, 0) }
   }
 
-  /// Notes that a poll has begun which will answer all who have asked for the feed by now; later requests
-  /// need another one.
+  /// Records that a poll has begun. It will answer all requests made until now; later requests need another
+  /// poll.
   ///
   /// - Parameter time: When the poll began (`FeedState.readAt`).
   public static func begin(
@@ -60,7 +60,7 @@ public enum RefreshQueue {
       """, [.text(feed), .text(time)])
   }
 
-  /// Answers all who asked before a poll began, and tells them when it is committed.
+  /// Answers all requests made before a poll began. The commit sends them a notification.
   ///
   /// - Parameter time: When the poll began (`FeedState.readAt`).
   public static func answer(

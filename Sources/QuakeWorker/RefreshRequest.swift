@@ -2,48 +2,48 @@ public import Postgres
 public import QuakeModel
 internal import SystemClock
 
-/// What came of a poll that somebody asked for.
+/// The outcome of a requested poll.
 public enum RefreshOutcome: String, Sendable {
   /// The snapshot was imported.
   case imported
-  /// There was nothing new.
+  /// The feed was not modified.
   case notModified = "not_modified"
-  /// The snapshot could not be taken.
+  /// The snapshot could not be imported.
   case badData = "bad_data"
-  /// The feed could not be had.
+  /// The feed could not be fetched.
   case unavailable
   /// It failed otherwise.
   case failed
 }
 
-/// A request to poll feeds now, as the one who asks sees it.
+/// A request to poll feeds now, from the side of the client that makes it.
 public struct RefreshRequest: Sendable {
-  /// How it stands with one of the feeds asked for.
+  /// The status of the request for one feed.
   public struct Status: Sendable {
     /// The feed.
     public var feed: String
     /// Whether a worker polls it at all.
     public var isHeld: Bool
-    /// Whether a worker has taken notice of the request.
+    /// Whether a worker has seen the request.
     public var isTaken: Bool
-    /// What came of it; nil: it is still to come.
+    /// The outcome; nil if there is none yet.
     public var outcome: RefreshOutcome?
-    /// The import that it led to; nil: none.
+    /// The import of the snapshot; nil if there was none.
     public var importID: Int64?
     /// Records in the feed, events that were new, and events whose contents differed.
     public var seen, inserted, updated: Int64?
-    /// The transaction in which events changed; nil: none did.
+    /// The token of the import's transaction; nil if no event changed.
     public var token: ChangeToken?
-    /// What the poll failed of.
+    /// The error of a failed poll.
     public var error: String?
   }
 
   /// Its number.
   public let id: Int64
 
-  /// Asks the workers to poll a feed.
+  /// Requests a poll from the workers.
   ///
-  /// - Parameter feed: Its name; nil: all that are polled.
+  /// - Parameter feed: The feed's name; nil for all polled feeds.
   /// - Throws: `StoreError` of kind `unknownFeed` if there is none; `PostgresError`.
   @discardableResult
   public static func ask(for feed: String?, over connection: Connection) throws -> RefreshRequest {
@@ -56,12 +56,12 @@ public struct RefreshRequest: Sendable {
     }
   }
 
-  /// Begins to listen for answers over a connection: it becomes readable when there is one.
+  /// Begins to listen for answers. The connection becomes readable when there is one.
   public static func listen(over connection: Connection) throws(PostgresError) {
     try connection.execute("listen quake_refreshed")
   }
 
-  /// How it stands with each feed, by name.
+  /// The status for each feed, by name.
   public func status(over connection: Connection) throws(PostgresError) -> [Status] {
     let result = try connection.execute(
       """
@@ -84,7 +84,7 @@ public struct RefreshRequest: Sendable {
     }
   }
 
-  /// Waits until there may be an answer, at most for `duration`; a wake descriptor ends it, too.
+  /// Waits until there may be an answer, `duration` is over or the wake descriptor is readable.
   public static func wait(
     for duration: Duration, over connection: Connection, wake: Int32
   ) throws(PostgresError) {

@@ -2,25 +2,25 @@ public import Postgres
 public import QuakeHistory
 public import QuakeModel
 
-/// How a store is: its feeds and who polls them, its newest import and change, its watchers, its sizes.
+/// The state of a store: its feeds and their workers, its newest import and change, its watchers, its sizes.
 public struct StoreStatus: Sendable {
-  /// A feed, and who polls it (`quake.feed_status`).
+  /// A feed and its worker (`quake.feed_status`).
   public struct Feed: Sendable {
     /// Its short name.
     public var name: String
-    /// When the last snapshot taken was generated.
+    /// When the last imported snapshot was generated.
     public var generated: Timestamp?
     /// Last attempt.
     public var polledAt: Timestamp?
-    /// Last attempt that succeeded, an unchanged answer included.
+    /// Last attempt that succeeded, including answers "not modified".
     public var succeededAt: Timestamp?
-    /// Time between two polls, in seconds; nil: not known.
+    /// Time between two polls, in seconds; nil if unknown.
     public var interval: Double?
-    /// When it is to be polled next; nil: at once.
+    /// When the next poll is due; nil: at once.
     public var nextDue: Timestamp?
     /// Failed attempts since the last that succeeded.
     public var failures: Int
-    /// What the last attempt failed of; nil: it did not.
+    /// The error of the last attempt; nil if it succeeded.
     public var error: String?
     /// The last import of it.
     public var lastImport: Int64?
@@ -40,7 +40,7 @@ public struct StoreStatus: Sendable {
     public var id: Int64
     /// The feed's short name.
     public var feed: String
-    /// When it was done; nil: it is not.
+    /// When it finished; nil if it has not.
     public var finishedAt: Timestamp?
     /// Records in the feed.
     public var seen: Int64
@@ -48,9 +48,9 @@ public struct StoreStatus: Sendable {
     public var inserted: Int64
     /// Events whose contents differed.
     public var updated: Int64
-    /// Events left untouched.
+    /// Events with equal contents.
     public var unchanged: Int64
-    /// Records that could not be taken.
+    /// Records that could not be imported.
     public var rejected: Int64
   }
 
@@ -70,38 +70,38 @@ public struct StoreStatus: Sendable {
     public var bytes: Int64
   }
 
-  /// The server's time when it was asked.
+  /// The server's time when the status was read.
   public var time: Timestamp
   /// The feeds by name.
   public var feeds: [Feed]
-  /// The newest import; nil: there is none.
+  /// The newest import; nil if there is none.
   public var lastImport: LastImport?
-  /// Snapshots that were set aside, and on which nobody has decided.
+  /// Quarantined snapshots that are neither applied nor discarded.
   public var quarantined: Int64
-  /// The newest transaction; nil: there is none.
+  /// The newest transaction; nil if there is none.
   public var newest: Newest?
-  /// The watchers that have a name.
+  /// The named watchers.
   public var watchers: [DurableCursor.Status]
-  /// How full the server's notification queue is, 0 to 1.
+  /// The used share of the server's notification queue, 0 to 1.
   public var notificationQueueUsage: Double
   /// Size of the whole database in bytes.
   public var databaseBytes: Int64
   /// The tables of the schema `quake`, the largest first.
   public var tables: [Table]
-  /// Sessions that have waited for a lock for a while; see `LockWait.all`.
+  /// Sessions that have waited for a lock longer than the limit; see `LockWait.all`.
   public var lockWaits: [LockWait] = []
-  /// Who may keep the notification queue from being emptied; looked for when it is fuller than it should
-  /// be.
+  /// The sessions that may pin the notification queue. They are determined only if the queue is fuller than
+  /// the limit.
   public var notificationQueueSuspects: [LockWait.Session] = []
 }
 
 extension StoreStatus {
-  /// Asks a store how it is; the schema must be the one this program was built for. On a hot standby
-  /// it cannot be seen who polls a feed.
+  /// Reads the state of a store, whose schema must be the one of this program. A hot standby does not show
+  /// which workers poll the feeds.
   ///
   /// - Parameters:
-  ///   - lockWait: How long a session may wait for a lock.
-  ///   - queueShare: How full the notification queue may be, 0 to 1.
+  ///   - lockWait: The longest time that a session may wait for a lock.
+  ///   - queueShare: The largest used share of the notification queue, 0 to 1.
   public static func read(
     over connection: Connection, lockWait: Duration, queueShare: Double
   ) throws -> StoreStatus {

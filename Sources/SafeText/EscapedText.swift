@@ -1,12 +1,12 @@
-/// The contents of a JSON string.
+/// Escapes the contents of JSON strings.
 ///
-/// Escaped is what JSON demands, and each ``HiddenCharacter``, so that a line of JSON does no harm on a
-/// terminal; a reader gets the same text back. What is not UTF-8 becomes U+FFFD.
+/// It escapes the characters that JSON requires, and each ``HiddenCharacter``, so that a line of JSON is
+/// harmless on a terminal. A JSON parser restores the original text. Bytes that are not UTF-8 become U+FFFD.
 public enum EscapedText {
-  /// The room that `put` may need for a number of bytes: six for each, and a word at the end.
-  public static func room(for count: Int) -> Int { count * 6 + 8 }
+  /// The most memory that `put` needs for a number of bytes: six for each, and a word at the end.
+  public static func capacity(for count: Int) -> Int { count * 6 + 8 }
 
-  /// Puts UTF-8, escaped. There must be as much room as `room` says.
+  /// Writes escaped UTF-8. The memory must have the size that `capacity` returns.
   public static func put(
     _ text: UnsafeRawBufferPointer, _ end: inout UnsafeMutablePointer<UInt8>
   ) {
@@ -14,7 +14,7 @@ public enum EscapedText {
     let count = text.count
     var index = 0
     while true {
-      // Eight bytes at a time, as long as none of them needs more.
+      // Eight bytes at a time, until one of them needs an escape.
       while index + 8 <= count {
         let word = start.loadUnaligned(fromByteOffset: index, as: UInt64.self)
         guard !holdsSpecial(word) else { break }
@@ -24,7 +24,7 @@ public enum EscapedText {
       }
       let rest = count - index
       if rest < 8 {
-        // What is stored too much is written over.
+        // The excess bytes of the word are overwritten.
         let word = lastWord(start + index, rest)
         guard holdsSpecial(word) else {
           UnsafeMutableRawPointer(end).storeBytes(of: word, as: UInt64.self)
@@ -32,7 +32,7 @@ public enum EscapedText {
           return
         }
       }
-      // One by one, to the end of a word at least.
+      // One by one, at least to the end of the word.
       let next = min(index + 8, count)
       while index < next {
         let byte = text[index]
@@ -47,7 +47,7 @@ public enum EscapedText {
     }
   }
 
-  /// Up to seven bytes, with spaces after them: most texts are short.
+  /// Loads up to seven bytes, padded with spaces, because most texts are short.
   private static func lastWord(_ start: UnsafeRawPointer, _ count: Int) -> UInt64 {
     let spaces: UInt64 = 0x2020_2020_2020_2020
     func byte(_ offset: Int) -> UInt64 {
@@ -58,7 +58,7 @@ public enum EscapedText {
     }
     let word: UInt64
     if count >= 4 {
-      // The two halves may lie over each other.
+      // The two halves may overlap.
       word = half(0) | half(count - 4) << UInt64((count - 4) * 8)
     } else if count > 0 {
       word =
@@ -74,8 +74,8 @@ public enum EscapedText {
   public static func quoted(_ text: String) -> String {
     var text = text
     return text.withUTF8 { utf8 in
-      String(unsafeUninitializedCapacity: room(for: utf8.count) + 2) { room in
-        guard let start = room.baseAddress else { return 0 }
+      String(unsafeUninitializedCapacity: capacity(for: utf8.count) + 2) { buffer in
+        guard let start = buffer.baseAddress else { return 0 }
         var end = start
         append(0x22, &end)
         put(UnsafeRawBufferPointer(utf8), &end)
@@ -85,12 +85,12 @@ public enum EscapedText {
     }
   }
 
-  /// Whether one of eight bytes is a quote, a backslash, below a space, or above a tilde. It may say
-  /// so for a byte above a special one, never too little.
+  /// Whether one of eight bytes is a quote, a backslash, below a space, or above a tilde. It may return true
+  /// for a byte next to a special one, but never false for a special one.
   private static func holdsSpecial(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
-    // The highest bit tells in each byte: set by what it is not to be, and by what is not ASCII.
+    // The highest bit of each byte is set for special characters and for non-ASCII ones.
     let special =
       (word &- ones &* 0x20) | ((word ^ (ones &* 0x22)) &- ones) | ((word ^ (ones &* 0x5C)) &- ones)
       | (word &+ ones) | word
@@ -110,9 +110,9 @@ public enum EscapedText {
     }
   }
 
-  /// Puts the character that begins at a byte which is not ASCII.
+  /// Writes the character that begins at a non-ASCII byte.
   ///
-  /// - Returns: How many bytes it has; of what is no character, those that were replaced.
+  /// - Returns: The number of bytes that were read.
   private static func putCharacter(
     _ text: UnsafeRawBufferPointer, at index: Int, _ end: inout UnsafeMutablePointer<UInt8>
   ) -> Int {
@@ -138,7 +138,7 @@ public enum EscapedText {
     append(byte, &end)
   }
 
-  /// Puts four hexadecimal digits after `\u`.
+  /// Writes `\u` and four hexadecimal digits.
   private static func putCode(_ code: UInt32, _ end: inout UnsafeMutablePointer<UInt8>) {
     putPair(0x75, &end)
     for shift in [12, 8, 4, 0] as [UInt32] {
@@ -148,7 +148,7 @@ public enum EscapedText {
   }
 }
 
-/// Puts a byte, and goes on to the next place.
+/// Writes a byte, and advances the pointer.
 @inline(__always)
 private func append(_ byte: UInt8, _ end: inout UnsafeMutablePointer<UInt8>) {
   end.pointee = byte

@@ -1,15 +1,15 @@
-/// Characters that show nothing of themselves and change how the text around them is shown: they can
-/// steer a terminal, turn the order of the letters round, or carry text that nobody sees.
+/// Invisible characters that change the display of the text around them: they can control a terminal, reverse
+/// the order of letters, or carry hidden text.
 ///
-/// They are Unicode's general categories Cc, Cf, Zl, Zp and Co (Cs cannot be encoded), and code points
-/// beside them that are reserved for more of the kind. Variation selectors are not among them: each
-/// chooses the form of the one character before it, and Japanese names and emoji need them.
+/// They are Unicode's general categories Cc, Cf, Zl, Zp and Co (Cs cannot be encoded), and neighbouring code
+/// points that are reserved for such characters. Variation selectors are not included: each affects only the
+/// character before it, and Japanese names and emoji need them.
 public enum HiddenCharacter {
-  /// Whether the character with this code point is one; line breaks and tabs are.
+  /// Whether the character with this code point is one. Line breaks and tabs are.
   public static func includes(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0x00...0x1F, 0x7F...0x9F: true  // C0, DEL, C1
-    case 0x0020...0x00AC: false  // decided soon for what nearly all text consists of
+    case 0x0020...0x00AC: false  // fast path for most text
     case 0x00AD, 0x061C, 0x180E, 0xFEFF: true
     case 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F: true
     case 0x0600...0x0605, 0x06DD, 0x070F, 0x0890...0x0891, 0x08E2: true

@@ -1,7 +1,6 @@
-/// Reading UTF-8 that nobody has checked.
+/// Decodes unvalidated UTF-8.
 public enum UTF8Text {
-  /// The code point that begins at a byte, and how many bytes it has; nil if what is there is not the
-  /// whole of a character.
+  /// The code point that begins at a byte, and its number of bytes; nil if there is no complete character.
   public static func scalar(
     in text: UnsafeRawBufferPointer, at index: Int
   ) -> (scalar: UInt32, length: Int)? {
@@ -28,8 +27,8 @@ public enum UTF8Text {
     return (scalar, length)
   }
 
-  /// How many bytes of a text come before the first character that does not fit whole into `limit`
-  /// bytes.
+  /// The length of the longest beginning of a text that has at most `limit` bytes and ends with a complete
+  /// character.
   public static func length(of text: UnsafeRawBufferPointer, upTo limit: Int) -> Int {
     guard text.count > limit else { return text.count }
     var end = max(0, limit)

@@ -20,14 +20,14 @@ public struct Deadline: Comparable, Sendable {
   /// Whether the moment has come.
   public var hasPassed: Bool { MonotonicClock.milliseconds >= milliseconds }
 
-  /// What `poll(2)` wants: milliseconds left, at least 0.
+  /// The timeout for `poll(2)`: the milliseconds left, at least 0.
   public var pollTimeout: Int32 { pollTimeout(at: MonotonicClock.milliseconds) }
 
-  /// The clock is read once for all of it. With a second look, after the process was kept from the
-  /// processor for a while, the time left can be less than 0, which means forever to poll(2).
+  /// The timeout at a given moment. The clock must be read only once: if the process was not scheduled
+  /// between two readings, the time left could be negative, which poll(2) takes for "forever".
   package func pollTimeout(at now: Int64) -> Int32 {
     let (left, overflow) = milliseconds.subtractingReportingOverflow(now)
-    // The distance to the farthest past does not fit.
+    // The subtraction overflows for moments in the far past.
     return overflow ? 0 : Int32(clamping: max(0, left))
   }
 }

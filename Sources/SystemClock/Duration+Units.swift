@@ -4,7 +4,7 @@ extension Duration {
     Double(components.seconds) + Double(components.attoseconds) * 1e-18
   }
 
-  /// The length in whole milliseconds, rounded up and held within what poll(2) takes.
+  /// The length in whole milliseconds, rounded up and limited to the range of poll(2)'s timeout.
   public var pollTimeout: Int32 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,10 +1,10 @@
 import CommandLine
 import QuakeTool
 
-/// `quake-admin`: which subcommand does what.
+/// `quake-admin` and its subcommands.
 enum AdminCommand {
   static let table = Command(
-    "quake-admin", purpose: "look after the earthquake database",
+    "quake-admin", purpose: "administer the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
       StatusCommand.table, MigrateCommand.table, ImportsCommand.table, RefreshCommand.table,
@@ -12,9 +12,9 @@ enum AdminCommand {
       ServerCommand.table,
     ],
     examples: [
-      .init("quake-admin status", "how the feeds, the workers and the database are"),
-      .init("quake-admin migrate --status", "what has been applied to the database, what has not"),
-      .init("quake-admin server status", "where the embedded server is, and whether it runs"),
+      .init("quake-admin status", "the health of feeds, workers and the database"),
+      .init("quake-admin migrate --status", "applied and pending migrations"),
+      .init("quake-admin server status", "whether the embedded server runs, and its folder"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 

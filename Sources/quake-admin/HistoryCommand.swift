@@ -4,33 +4,34 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin history`: letting go of old history.
+/// `quake-admin history`: purges old history.
 enum HistoryCommand {
   static let table = Command(
-    "history", purpose: "let go of old history",
+    "history", purpose: "purge old history",
     subcommands: [
       Command(
         "purge", purpose: "remove the history before a token or an age",
         discussion: """
-          Below the floor only the newest version of each event stays, so that every state at or \
-          after it can still be rebuilt. Tokens before the floor expire. Watchers with a name \
-          (quake-watch --name) hold the floor back until they have come past it, unless they are \
-          further behind than --hold-limit.
+          The token becomes the retention floor. Below the floor only the newest version of each \
+          event is kept, so that every state at or after the floor can still be rebuilt. Tokens \
+          before the floor expire. A named watcher (quake-watch --name) holds the floor at its \
+          cursor, unless it is further behind than --hold-limit.
           """,
         options: [
           .value(
             "before", "TOKEN|AGE|TIME",
             help:
-              "the token that becomes the oldest valid one, or the newest so long ago (90d), or then"
+              "the new oldest valid token: a token, or the newest token of that age (90d) or time"
           ),
           .flag(
-            "dry-run", help: "say what would be removed and what is in the way, remove nothing"),
+            "dry-run",
+            help: "report what would be removed and which watchers prevent more; remove nothing"),
           .value(
             "hold-limit", "AGE", default: "7d",
-            help: "a watcher further behind than this holds nothing back"),
+            help: "a watcher that is further behind does not hold the floor"),
         ],
         examples: [
-          .init("quake-admin history purge --before 90d --dry-run", "what would go"),
+          .init("quake-admin history purge --before 90d --dry-run", "what would be removed"),
           .init("quake-admin history purge --before 90d", "keep the last 90 days"),
         ])
     ],
@@ -55,7 +56,7 @@ enum HistoryCommand {
         try output.writeLine(PrintableText.line(line))
       } else {
         diagnostics.warning(
-          line, hint: "It goes no further than that; see \"quake-admin watchers\".")
+          line, hint: "The purge stops there; see \"quake-admin watchers\".")
       }
     }
     if arguments.flag("dry-run") {
@@ -69,7 +70,7 @@ enum HistoryCommand {
           + oldest(outcome.floor, was: plan.oldest))
       if !outcome.isFinished {
         diagnostics.warning(
-          "stopped before everything was removed", hint: "The next purge goes on.")
+          "stopped before everything was removed", hint: "The next purge continues.")
       }
     }
     try output.flush()
@@ -82,7 +83,7 @@ enum HistoryCommand {
     }
     if let token = ChangeToken(text) { return .token(token) }
     if let time = Timestamp(iso8601: text) { return .time(time) }
-    // A bare number would be a length in seconds, but it is more likely to be the number of a token.
+    // A bare number would parse as seconds, but is more likely the number of a token.
     if !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let age = Duration(text: text) {
       return .age(age)
     }

@@ -7,29 +7,30 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin imports`: what was imported, and what was set aside instead.
+/// `quake-admin imports`: lists imports, and applies or discards quarantined snapshots.
 enum ImportsCommand {
   static let table = Command(
-    "imports", purpose: "list the imports, and decide on snapshots that were set aside",
+    "imports", purpose: "list imports, and apply or discard quarantined snapshots",
     discussion: """
-      Without an action it lists. apply imports a snapshot that was set aside, whatever is wrong with \
-      it; events that the store has of a newer snapshot stay as they are. discard lets go of it, body \
-      prints its body as it came.
+      Without an action, this command lists imports. "apply" imports a quarantined snapshot despite \
+      its faults; it does not change events that a newer snapshot has changed since. "discard" \
+      deletes the body of the snapshot. "body" prints the body as it was received.
       """,
     options: [
-      .flag("quarantined", help: "only snapshots that were set aside and wait for a decision"),
-      .value("limit", "N", default: "50", help: "at most N, the newest"),
+      .flag(
+        "quarantined", help: "only quarantined snapshots that are neither applied nor discarded"),
+      .value("limit", "N", default: "50", help: "the newest N at most"),
       .flag("json", help: "one JSON object a line"),
     ],
     positionals: [
       .init(
         "ACTION", .optional, completion: .words(["apply", "discard", "body"]),
         help: "apply, discard or body"),
-      .init("ID", .optional, help: "number of the import that the action is for"),
+      .init("ID", .optional, help: "number of the import to act on"),
     ],
     examples: [
-      .init("quake-admin imports --quarantined", "what was set aside, and why"),
-      .init("quake-admin imports apply 17", "import it all the same"),
+      .init("quake-admin imports --quarantined", "quarantined snapshots with their reasons"),
+      .init("quake-admin imports apply 17", "import a quarantined snapshot"),
     ],
     environment: DatabaseAccess.environment + [TemporaryFolder.variable],
     exitStatuses: Tool.exitStatuses)
@@ -41,7 +42,7 @@ enum ImportsCommand {
         "unknown action '\(action ?? "")': expected apply, discard or body")
     }
     let id = try action.map { try number(arguments, for: $0) }
-    // An import ends as a whole; the rest may be ended anywhere.
+    // An import finishes after the first signal; the other actions may be killed at any point.
     if action == "apply" { Signals.install() }
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
     try Migrator.checkSchema(of: connection)
@@ -92,8 +93,8 @@ enum ImportsCommand {
       return body
     }
     throw StoreError(
-      .badData, "no body is kept of import \(id)",
-      hint: "\"quake-admin imports --quarantined\" lists those of which one is.")
+      .badData, "the store has no body of import \(id)",
+      hint: "\"quake-admin imports --quarantined\" lists the imports that have one.")
   }
 
   private static func apply(
@@ -107,7 +108,7 @@ enum ImportsCommand {
       source: entry.source, feed: entry.feed, program: "\(diagnostics.tool) \(productVersion)",
       author: diagnostics.tool)
     options.generated = entry.generated
-    // So that what it lacks is not missed from those that follow.
+    // The scope, so that events which this snapshot lacks are not counted as missing from later ones.
     options.scope = FeedReference.scope(of: entry.feed)
     let report: ImportReport
     do {
@@ -126,7 +127,7 @@ enum ImportsCommand {
         .badData, "could not read the body of import \(id)",
         detail: [error.message + ".", error.detail].compactMap { $0 }.joined(separator: " "),
         hint:
-          "\"quake-admin imports body \(id)\" prints it as it came, \"quake-admin imports discard \(id)\" lets go of it."
+          "\"quake-admin imports body \(id)\" prints it as it came, \"quake-admin imports discard \(id)\" deletes it."
       )
     }
     let output = StandardOutput()
@@ -150,11 +151,12 @@ enum ImportsCommand {
   private static func printBody(of id: Int64, _ connection: Connection) throws {
     let body = try body(of: id, connection)
     let output = StandardOutput()
-    // It is the one thing that is printed as it came, whatever a feed has put into it.
+    // No other command prints bytes of a feed unchanged; they could contain control sequences.
     guard !Terminal.isTerminal(output.descriptor) else {
       throw StoreError(
-        .badData, "the body of import \(id) is not for a terminal: it is printed as it came",
-        hint: "Send it to a file or a program: quake-admin imports body \(id) > FILE")
+        .badData,
+        "the body of import \(id) is not printed on a terminal, because it is not cleaned of control characters",
+        hint: "Redirect it to a file or a program: quake-admin imports body \(id) > FILE")
     }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }

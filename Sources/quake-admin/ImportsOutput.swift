@@ -8,7 +8,7 @@ enum ImportsOutput {
   static func table(of entries: [ImportList.Entry]) -> String {
     var table = TextTable([
       .number("import"), .text("feed"), .text("generated"), .number("seen"), .number("inserted"),
-      .number("updated"), .text("set aside"),
+      .number("updated"), .text("quarantine"),
     ])
     for entry in entries {
       table.add([

@@ -2,17 +2,19 @@ import CommandLine
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin migrate`: brings the schema up to date, or tells how it stands.
+/// `quake-admin migrate`: applies or lists migrations.
 enum MigrateCommand {
   static let table = Command(
     "migrate", purpose: "bring the database's schema up to date",
     options: [
-      .flag("dry-run", help: "say what would be applied, apply nothing"),
-      .flag("status", help: "list all migrations with when and by what they were applied"),
+      .flag("dry-run", help: "list the migrations that would be applied; apply nothing"),
+      .flag("status", help: "list all migrations, with the time and the program that applied them"),
     ],
     examples: [
-      .init("quake-admin migrate --dry-run", "what would be done"),
-      .init("quake-admin migrate --database postgresql://db.example.org/quake", "do it there"),
+      .init("quake-admin migrate --dry-run", "list pending migrations"),
+      .init(
+        "quake-admin migrate --database postgresql://db.example.org/quake",
+        "migrate another database"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 

@@ -2,23 +2,23 @@ import CommandLine
 import Glibc
 import QuakeRoles
 
-/// Passwords of roles, each the first line of a file, so that none is on a command line.
+/// Reads the passwords of roles from the first lines of files, so that none is on a command line.
 enum PasswordFile {
   /// A file that does not hold a password.
   struct Failure: Error {
     let message: String
   }
 
-  /// Longer ones PostgreSQL's own client programs do not take.
+  /// The longest password in bytes; PostgreSQL's client programs reject longer ones.
   private static let longest = 1000
 
-  /// What `--passwords` and `--password-file` name; the latter counts for more.
+  /// Reads the files that `--passwords` and `--password-file` name; the latter has precedence.
   static func read(_ arguments: ParsedArguments) throws(Failure) -> [Role: String] {
     var files: [Role: String] = [:]
     if let folder = arguments.string("passwords") {
       for role in Role.allCases {
         let path = folder + "/" + role.rawValue
-        // One that is there and cannot be read is an error when it is opened.
+        // If the file exists but cannot be read, opening it reports the error.
         if access(path, F_OK) == 0 { files[role] = path }
       }
       guard !files.isEmpty else {

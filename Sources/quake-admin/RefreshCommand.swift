@@ -6,16 +6,16 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// `quake-admin refresh`: has the workers poll now, and waits for what comes of it.
+/// `quake-admin refresh`: requests polls, and waits for their results.
 struct RefreshCommand {
   static let table = Command(
-    "refresh", purpose: "have the workers poll a feed now, and say what came of it",
+    "refresh", purpose: "make the workers poll feeds now, and report the results",
     discussion: """
-      Whoever polls the feed does so at once, whatever its schedule says, but no sooner than 10 s \
-      after the last poll, and not while the feed's server asks to be left alone. Several requests are \
-      answered by one poll. The exit status is 0 when the feed was polled, whether there was anything \
-      new or not; 65 when what it gave could not be taken; 69 when it could not be had, or no worker \
-      answered.
+      The worker of a feed polls it at once, regardless of its schedule, but at least 10 s after the \
+      last poll, and not before the time that the feed's server set with Retry-After. One poll can \
+      answer several requests. The exit status is 0 if the feeds were polled, with or without new \
+      data; 65 if a feed's data could not be imported; 69 if a feed could not be fetched, or no \
+      worker answered.
       """,
     options: [
       .flag("json", help: "one JSON object for each feed"),
@@ -23,17 +23,17 @@ struct RefreshCommand {
         "timeout", "DURATION", default: "60s", help: "how long to wait for the workers"),
     ],
     positionals: [
-      .init("FEED", .optional, help: "short name of the feed; by default all that are polled")
+      .init("FEED", .optional, help: "short name of the feed; by default all polled feeds")
     ],
     examples: [
       .init("quake-admin refresh", "all feeds"),
-      .init("quake-admin refresh all_hour --json", "one feed, for a program"),
+      .init("quake-admin refresh all_hour --json", "one feed, as JSON"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
-  /// A feed that nobody polls may be about to be taken over: that takes seconds.
+  /// How long to wait for a feed that no worker polls: a takeover takes seconds.
   private static let takeover = Duration.seconds(6)
-  /// In case a notification was lost.
+  /// How often the result is queried, in case a notification was lost.
   private static let safetyPoll = Duration.seconds(1)
 
   private let database: DatabaseAccess
@@ -79,7 +79,7 @@ struct RefreshCommand {
     return status
   }
 
-  /// Waits until each feed is done, or there is no point in waiting any more.
+  /// Waits until each feed has a result, the time is up, or no worker polls the remaining feeds.
   private func wait(
     for request: RefreshRequest, over connection: Connection
   ) throws -> [RefreshRequest.Status] {

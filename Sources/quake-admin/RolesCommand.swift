@@ -5,28 +5,28 @@ import QuakeRoles
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin roles`: the roles of the database, and what each may do.
+/// `quake-admin roles`: creates, checks and drops the roles of the database.
 enum RolesCommand {
   static let table = Command(
     "roles", purpose: "create, check or drop the roles of the database",
     discussion: """
       The roles are owner, writer, editor, reader, watcher, purger and monitor; each name on the server \
-      begins with --prefix. docs/security.md lists what each may do. A superuser runs this, or a role \
-      with CREATEROLE that owns the database.
+      begins with --prefix. docs/security.md lists their privileges. Run this as a superuser, or as \
+      a role with CREATEROLE that owns the database.
       """,
     options: [
       .value(
         "prefix", "TEXT", default: RoleNames.standardPrefix,
-        help: "what each role's name begins with")
+        help: "the beginning of each role's name")
     ],
     subcommands: [
       Command(
-        "create", purpose: "create what is missing, grant and revoke what differs",
+        "create", purpose: "create missing roles, grant missing privileges, revoke excess ones",
         discussion: """
-          Runs in one transaction, and may be repeated at any time: after a migration it grants what \
-          is needed on new tables. The schema and all in it become the owner's. PUBLIC loses its \
-          privileges on the database. Settings that a role has already stay as they are. A password \
-          is hashed here (SCRAM-SHA-256), so that the server and its log do not see it.
+          Runs in one transaction and is idempotent: repeat it after a migration to grant privileges on \
+          new tables. The owner role becomes the owner of the schema and of its objects. PUBLIC loses \
+          its privileges on the database. Existing settings of a role are not changed. The tool \
+          hashes passwords (SCRAM-SHA-256), so that the server and its log never see them.
           """,
         options: [
           .value(
@@ -34,40 +34,41 @@ enum RolesCommand {
             help: "set this role's password to the first line of FILE: writer=/etc/quake/writer"),
           .value(
             "passwords", "DIR", completion: .folders,
-            help: "set the password of each role that DIR holds a file for: DIR/writer, ..."),
-          .flag("writer-purges", help: "let the writer purge, for quake-ingest run --keep-history"),
-          .flag("dry-run", help: "print the statements without passwords, change nothing"),
+            help: "set the password of each role that has a file in DIR: DIR/writer, ..."),
+          .flag(
+            "writer-purges", help: "allow the writer to purge, for quake-ingest run --keep-history"),
+          .flag("dry-run", help: "print the statements without passwords; change nothing"),
         ],
         examples: [
-          .init("quake-admin roles create --dry-run", "what would be done"),
-          .init("quake-admin roles create --passwords /etc/quake/passwords", "do it"),
+          .init("quake-admin roles create --dry-run", "print the statements"),
+          .init("quake-admin roles create --passwords /etc/quake/passwords", "create the roles"),
         ]),
       Command(
-        "check", purpose: "name each privilege that is too many or too few",
+        "check", purpose: "list missing and excess privileges",
         discussion: """
-          Also what PUBLIC may do, which other roles may write the history, who owns the schema, and \
-          each recommended setting that is missing. Changes nothing. The exit status is 1 when \
-          anything differs.
+          Also lists the privileges of PUBLIC, other roles that may write the history, a wrong owner of \
+          the schema, and missing recommended settings. Changes nothing. The exit status is 1 if \
+          there are differences.
           """,
         options: [.flag("json", help: "one JSON object a line")],
         examples: [
-          .init("quake-admin roles check", "what differs"),
-          .init("quake-admin roles check --json", "for a program"),
+          .init("quake-admin roles check", "list the differences"),
+          .init("quake-admin roles check --json", "list them as JSON"),
         ]),
       Command(
-        "drop", purpose: "drop the roles that create made, and all that they were granted here",
+        "drop", purpose: "drop the roles that create made, and their privileges on this database",
         discussion: """
-          What the roles own in this database becomes the caller's; no event is lost. Roles that \
-          somebody else had made stay, without what they were granted on the schema. PUBLIC gets \
-          nothing back.
+          Objects that the roles own in this database become yours; no event is lost. A role that \
+          existed before "create" is kept, but loses its privileges on the schema. The privileges of \
+          PUBLIC are not restored.
           """,
         options: [
-          .flag("yes", help: "do not ask"),
-          .flag("dry-run", help: "print the statements, change nothing"),
+          .flag("yes", help: "do not ask for confirmation"),
+          .flag("dry-run", help: "print the statements; change nothing"),
         ],
         examples: [
-          .init("quake-admin roles drop --dry-run", "what would be done"),
-          .init("quake-admin roles drop --yes", "do it"),
+          .init("quake-admin roles drop --dry-run", "print the statements"),
+          .init("quake-admin roles drop --yes", "drop the roles without a question"),
         ]),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
@@ -100,7 +101,7 @@ enum RolesCommand {
     _ names: RoleNames, _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
     var options = RoleMaker.Options()
-    // Before anything is asked of the server.
+    // Passwords are read first, so that an error in a file leaves the server alone.
     do throws(PasswordFile.Failure) {
       options.passwords = try PasswordFile.read(arguments)
     } catch {
@@ -131,18 +132,18 @@ enum RolesCommand {
     return .ok
   }
 
-  /// What only others can do is no failure of what was asked for.
+  /// Reports differences that this role may not change. They are not a failure of the command.
   private static func tellWhatIsLeft(_ findings: [RoleFinding], _ diagnostics: Diagnostics) {
     for finding in findings {
       diagnostics.warning(
         "left as it is: \(finding.text)",
         hint: finding.needsSuperuser
           ? "Only a superuser can change it: \(finding.statement);"
-          : "If that is not meant to be: \(finding.statement);")
+          : "If this is not intended: \(finding.statement);")
     }
   }
 
-  /// A script that psql runs as a whole or not at all.
+  /// Prints a script that psql runs in one transaction.
   private static func script(_ statements: [String], to output: StandardOutput) throws {
     if statements.isEmpty {
       try output.writeLine("-- nothing to do")
@@ -174,7 +175,7 @@ enum RolesCommand {
     guard !findings.isEmpty else { return .ok }
     diagnostics.warning(
       "the roles differ from what is recommended in \(Readable.count(findings.count)) places",
-      hint: "\"quake-admin roles create --dry-run\" prints what would put them right.")
+      hint: "\"quake-admin roles create --dry-run\" prints the statements that would correct them.")
     return .failed
   }
 
@@ -204,7 +205,7 @@ enum RolesCommand {
     try arguments.requireAtMostOne(of: "yes", "dry-run")
     let asks = !arguments.flag("yes") && !arguments.flag("dry-run")
     guard !asks || Confirmation.isPossible else {
-      throw arguments.usageError("--yes is needed where there is no terminal to ask on")
+      throw arguments.usageError("--yes is needed because there is no terminal to ask on")
     }
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
     let removal = RoleRemoval(names, over: connection)
@@ -221,7 +222,7 @@ enum RolesCommand {
         return .ok
       }
       let list = (plan.removed + plan.kept).joined(separator: ", ")
-      if asks, !Confirmation.ask("Drop what \(connection.label) has of \(list)?") {
+      if asks, !Confirmation.ask("Drop \(list) on \(connection.label)?") {
         diagnostics.note("nothing was changed")
         return .failed
       }
@@ -229,11 +230,12 @@ enum RolesCommand {
       for role in outcome.removed { try output.writeLine("dropped role \(role)") }
       for role in outcome.kept {
         try output.writeLine(
-          "kept role \(role), which was there before, without its privileges here")
+          "kept role \(role), which existed before \"create\", without its privileges on this database"
+        )
       }
       try output.flush()
       diagnostics.note(
-        "what the roles owned in this database is role \"\(outcome.newOwner)\"'s now; PUBLIC still may not connect"
+        "role \"\(outcome.newOwner)\" now owns the objects of the dropped roles in this database; PUBLIC still may not connect"
       )
       return .ok
     }

@@ -3,24 +3,24 @@ import CommandLine
 import EmbeddedPostgres
 import QuakeTool
 
-/// `quake-admin server`: the embedded server.
+/// `quake-admin server`: controls the embedded server.
 enum ServerCommand {
   static let table = Command(
-    "server", purpose: "start, stop and look into the embedded server",
+    "server", purpose: "start, stop and inspect the embedded server",
     discussion: """
       The embedded server is a private PostgreSQL that every tool uses when no other database is \
       named. It listens on a Unix socket only.
       """,
     subcommands: [
-      Command("start", purpose: "start the embedded server, creating it if need be"),
+      Command("start", purpose: "start the embedded server; create it first if there is none"),
       Command("stop", purpose: "stop the embedded server"),
-      Command("status", purpose: "say where the embedded server is and whether it runs"),
+      Command("status", purpose: "report whether the embedded server runs, and its folders"),
       Command(
         "psql", purpose: "open psql on the embedded server",
-        positionals: [.init("ARGUMENT", .passedThrough, help: "handed to psql as they are")]),
+        positionals: [.init("ARGUMENT", .passedThrough, help: "passed to psql unchanged")]),
     ],
     examples: [
-      .init("quake-admin server psql -c 'table quake.import'", "ask the database something"),
+      .init("quake-admin server psql -c 'table quake.import'", "run a query"),
       .init("quake-admin server stop", "stop the server"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)

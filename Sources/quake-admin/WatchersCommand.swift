@@ -5,17 +5,19 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin watchers`: the durable cursors.
+/// `quake-admin watchers`: lists or removes durable cursors.
 enum WatchersCommand {
   static let table = Command(
-    "watchers", purpose: "list the watchers that have a name, and how far behind they are",
+    "watchers", purpose: "list the named watchers and their lag",
     options: [
-      .value("remove", "NAME", help: "forget this one, so that it holds no history back"),
+      .value(
+        "remove", "NAME", help: "remove this watcher's cursor, so that it no longer prevents purges"
+      ),
       .flag("json", help: "one JSON object a line"),
     ],
     examples: [
-      .init("quake-admin watchers", "who is how far behind"),
-      .init("quake-admin watchers --remove old-consumer", "forget one that will not come back"),
+      .init("quake-admin watchers", "the lag of each watcher"),
+      .init("quake-admin watchers --remove old-consumer", "remove a watcher that no longer runs"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 

@@ -6,31 +6,31 @@ import QuakeImport
 import QuakeSimulator
 import QuakeTool
 
-/// `quake-ingest`: which subcommand does what.
+/// `quake-ingest` and its subcommands.
 enum IngestCommand {
   static let table = Command(
-    "quake-ingest", purpose: "bring earthquake feeds into the database",
+    "quake-ingest", purpose: "import earthquake feeds into the database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
       RunCommand.table, ImportCommand.table, BackfillCommand.table, ReplayCommand.table,
       SimulateCommand.table,
     ],
     examples: [
-      .init("quake-ingest run --feed all_day", "poll USGS's feed of the past day each minute"),
+      .init("quake-ingest run --feed all_day", "poll the USGS feed of the past day each minute"),
       .init("quake-ingest import all_month.geojson", "import a file"),
     ],
     environment: DatabaseAccess.environment + [TemporaryFolder.variable],
     exitStatuses: Tool.exitStatuses)
 
-  /// Whose events they are, for `import` and `backfill`.
+  /// The option of `import` and `backfill` that names the source.
   static let sourceOption = Option.value(
     "source", "NAME",
     help: """
-      the data centre whose events they are, such as usgs, emsc or ingv, where FDSN text is read; by \
-      default the host of the URL tells
+      the data centre of the events in FDSN text, such as usgs, emsc or ingv; by default derived \
+      from the host of the URL
       """)
 
-  /// Options of `run` and `import` alike.
+  /// The options that `run` and `import` share.
   static func importOptions(of command: String) -> [Option] {
     [
       .value(
@@ -39,18 +39,18 @@ enum IngestCommand {
         "merge", "POLICY", default: "incoming",
         completion: .words(MergePolicy.allCases.map(\.rawValue)),
         help: """
-          for events that are there with other contents: incoming (the incoming one wins, unless \
-          it is of an older snapshot), always, store (the stored one stays), error
+          what to do if a stored event has other contents: incoming (replace it, unless the snapshot is \
+          older), always (replace it), store (keep it), error
           """),
       .value(
         "commit-every", "N",
-        help: "commit after each N records instead of all or nothing; can be repeated safely"),
+        help: "commit after each N records instead of once; repeating the import is safe"),
       .value(
         "timeout", "DURATION", default: "30s",
-        help: "how long to wait for a server that sends nothing"),
+        help: "longest time to wait while a server sends nothing"),
     ] + (command == "replay" ? [] : downloadOptions(of: command)) + [
-      .flag("strict", help: "reject records without a magnitude or a place, too"),
-      .flag("dry-run", help: "do everything, then roll it back"),
+      .flag("strict", help: "also reject records without a magnitude or a place"),
+      .flag("dry-run", help: "import, then roll back"),
     ]
   }
 
@@ -58,28 +58,28 @@ enum IngestCommand {
     [
       .value(
         "download-timeout", "DURATION", default: downloadTimeout(of: command).text,
-        help: "how long a download may take in all, as far as it is waited for"),
+        help: "longest time for a download, not counting pauses of the import itself"),
       .flag(
         "allow-any-redirect",
         help: """
-          follow redirects from https to http, too, and to addresses that are nearer to this machine than \
-          the server: loopback, link-local, private
+          also follow redirects from https to http, and from a public server to loopback, link-local or \
+          private addresses
           """),
     ]
   }
 
-  /// How long a download may take. What `import` fetches may be a catalogue.
+  /// The default limit for a download. `import` has a longer one, because it may fetch a catalogue.
   static func downloadTimeout(of command: String?) -> Duration {
     command == "import" ? .seconds(3600) : .seconds(600)
   }
 
-  /// Connects, and gives back the memory that only start-up needed: what an import takes comes on top of
-  /// what is left.
+  /// Connects, and releases the memory that only start-up needed, so that it does not add to the peak of an
+  /// import.
   static func connect(
     to database: DatabaseAccess, migrates: Bool? = nil
   ) throws -> Connection {
     let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
-    quake_give_back_idle_memory()
+    quake_release_idle_memory()
     return connection
   }
 

@@ -8,16 +8,16 @@ enum IngestConfiguration {
   static let option = Option.value(
     "config", "FILE", completion: .files,
     help: """
-      take options that are not given here from this file: lines of key = value, the keys as here \
-      without dashes; by default $QUAKE_CONFIG
+      read options that the command line does not give from this file: lines of key = value, where a \
+      key is an option's name without dashes; by default $QUAKE_CONFIG
       """
   ).onCommandLineOnly()
 
   static let environment: [Command.Variable] = [
-    .init("QUAKE_CONFIG", "the configuration file, where --config is not given")
+    .init("QUAKE_CONFIG", "the configuration file, if --config is not given")
   ]
 
-  /// Completes a command line that may name a file.
+  /// Adds the options of the configuration file, if there is one, to a command line.
   static func complete(
     _ arguments: ParsedArguments, _ diagnostics: inout Diagnostics
   ) throws -> ParsedArguments {
@@ -26,7 +26,7 @@ enum IngestConfiguration {
       !path.isEmpty
     else { return arguments }
     let settings = try ConfigurationFile.read(path, for: arguments.title)
-    // What is wrong with the file is told in the form it asks for, too.
+    // Errors in the file are reported in the log format that the file sets.
     let asksForJSON = settings.contains {
       $0.key == Option.logFormat.name && $0.value == Diagnostics.Format.json.rawValue
     }
@@ -35,7 +35,7 @@ enum IngestConfiguration {
     guard isReadableByOthers(path) else { return completed }
     if settings.contains(where: { $0.key == "database" && holdsPassword($0.value) }) {
       diagnostics.warning(
-        "the configuration file \"\(path)\" holds a password, and others can read it",
+        "the configuration file \"\(path)\" contains a password, and other users can read it",
         hint: "Run \"chmod 600\" on it, or put the password into a libpq password file.")
     }
     let secret = settings.first {
@@ -44,11 +44,11 @@ enum IngestConfiguration {
     if let secret {
       diagnostics.warning(
         """
-        the configuration file \"\(path)\" holds a password or a token of a feed (line \
-        \(secret.line)), and others can read it
+        the configuration file \"\(path)\" contains a password or a token of a feed (line \
+        \(secret.line)), and other users can read it
         """,
         hint:
-          "Run \"chmod 600\" on it, or have the value name the secret: ${NAME}, ${file:PATH} or ${credential:NAME}."
+          "Run \"chmod 600\" on it, or refer to the secret in the value: ${NAME}, ${file:PATH} or ${credential:NAME}."
       )
     }
     return completed
@@ -62,7 +62,7 @@ enum IngestConfiguration {
     return conninfo[scheme.upperBound..<at].contains(":")
   }
 
-  /// The rule by which libpq judges files of keys: root's may be read by a group.
+  /// The rule that libpq applies to key files: a group may read a file of root.
   private static func isReadableByOthers(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }

@@ -2,11 +2,11 @@ import CommandLine
 import QuakeFeed
 
 extension ParsedArguments {
-  /// A feed as an option's value, or an argument, names it, with the secrets that it names. If it holds any
-  /// itself, other users of the machine do not see it in the list of processes.
+  /// Reads a feed from an option's value or an argument, and resolves the secrets that it names. If the value
+  /// itself contains secrets, it is overwritten in the process list, where other users could read it.
   ///
   /// - Parameters:
-  ///   - written: The value as it stands on the command line or in the file.
+  ///   - written: The value as written on the command line or in the file.
   ///   - template: The part of it that names the feed; nil: all of it.
   ///   - option: The option's name; nil: it is an argument.
   func secretText(

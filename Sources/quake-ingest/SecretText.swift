@@ -2,19 +2,19 @@ import CommandLine
 import Glibc
 import QuakeFeed
 
-/// A value of an option in which secrets are named rather than written: `${NAME}` for an environment
-/// variable, `${file:PATH}` for what a file holds, `${credential:NAME}` for one of the credentials that
-/// systemd hands to a service.
+/// A value of an option that may refer to secrets instead of containing them: `${NAME}` for an environment
+/// variable, `${file:PATH}` for the contents of a file, `${credential:NAME}` for a credential that systemd
+/// passes to a service.
 struct SecretText {
-  /// The value with all that it names.
+  /// The value with the secrets inserted.
   let text: String
-  /// What it names.
+  /// The secrets that it refers to.
   let secrets: [String]
 
   private static let longest = 4096
 
-  /// - Parameter place: Where the value stands, for errors: `option --feed`, or `FILE:LINE: key 'feed'`.
-  /// - Throws: `UsageError` for a name that is not set. It says the name, never a value.
+  /// - Parameter place: The location of the value, for errors: `option --feed`, or `FILE:LINE: key 'feed'`.
+  /// - Throws: `UsageError` for a name that is not set. It contains the name, never a value.
   init(_ template: String, in place: String, of command: String) throws(UsageError) {
     var text = ""
     var secrets: [String] = []
@@ -31,7 +31,7 @@ struct SecretText {
         throw UsageError("\(place): \(error.text)", command: command)
       }
       text += rest[..<start.lowerBound]
-      // A whole URL is not secret as a whole.
+      // A secret that is a whole URL is not hidden as a whole; its own secret parts are.
       if !text.isEmpty || !value.contains("://") { secrets.append(value) }
       text += value
       rest = rest[rest.index(after: name.endIndex)...]
@@ -40,7 +40,7 @@ struct SecretText {
     self.secrets = secrets
   }
 
-  /// A value that names no secrets.
+  /// A value without references to secrets.
   init(_ text: String) {
     self.text = text
     secrets = []
@@ -100,7 +100,7 @@ struct SecretText {
     return try checked(value, called: name)
   }
 
-  /// A line break would end the value, and a space a URL.
+  /// Rejects line breaks, which would end the value, and spaces, which would end a URL.
   private static func checked(_ value: String, called name: String) throws(Missing) -> String {
     guard !value.isEmpty else { throw Missing(text: "\(name) is empty") }
     guard value.utf8.count <= longest else {

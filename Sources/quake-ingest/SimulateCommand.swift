@@ -3,34 +3,36 @@ import Glibc
 import QuakeSimulator
 import QuakeTool
 
-/// `quake-ingest simulate`: a feed that moves, without a network.
+/// `quake-ingest simulate`: serves a simulated feed, or writes it to a file.
 enum SimulateCommand {
   static let table = Command(
-    "simulate", purpose: "serve a simulated USGS feed that moves, or write a large one to a file",
+    "simulate", purpose: "serve simulated USGS feeds that change, or write a large one to a file",
     discussion: """
-      Serves USGS's summary feeds and its FDSN query over HTTP on the loopback interface, from a \
-      seeded catalogue with arrivals, late arrivals, revisions, id switches and removals. GET / lists \
-      what else it offers, such as bad days on request.
+      Serves summary feeds and an FDSN query in the form of USGS over HTTP on the loopback interface. \
+      A seeded catalogue has new, late, revised and removed events, and changes of ids. GET / lists \
+      further requests, such as those for faulty snapshots.
       """,
     options: [
       .value("rate", "N", default: "60", help: "changes a minute"),
-      .value("seed", "N", default: "1", help: "the same seed, the same catalogue"),
-      .value("events", "N", default: "11000", help: "events to begin with"),
-      .value("days", "N", default: "30", help: "how far back these lie"),
+      .value(
+        "seed", "N", default: "1",
+        help: "seed of the catalogue: the same seed gives the same events"),
+      .value("events", "N", default: "11000", help: "events at the start"),
+      .value("days", "N", default: "30", help: "span of their origin times, in days before now"),
       .value(
         "query-limit", "N", default: "20000", help: "most events in one answer to an FDSN query"),
       .toggle(
         "count", initially: true,
-        help: "do not say how many events match an FDSN query, as most services"),
+        help: "do not report how many events match an FDSN query, like most services"),
       .toggle(
         "limit", initially: true,
-        help: "refuse limit and offset of an FDSN query, as GeoNet's service"),
-      .value("port", "N", default: "8642", help: "port on 127.0.0.1; 0 for any that is free"),
-      .value("max-age", "SECONDS", default: "60", help: "how long an answer may be cached"),
+        help: "refuse limit and offset of an FDSN query, like GeoNet's service"),
+      .value("port", "N", default: "8642", help: "port on 127.0.0.1; 0 for any free port"),
+      .value("max-age", "SECONDS", default: "60", help: "max-age of the answers"),
       .value(
         "fault", "KIND[:N]", repeatable: true,
         help:
-          "each Nth answer is faulty: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))"
+          "make each Nth answer faulty: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))"
       ),
       .value(
         "output", "FILE", completion: .files,
@@ -38,7 +40,7 @@ enum SimulateCommand {
       .flag("csv", help: "with --output: CSV instead of GeoJSON"),
     ],
     examples: [
-      .init("quake-ingest simulate --rate 600 --port 8642", "a lively feed"),
+      .init("quake-ingest simulate --rate 600 --port 8642", "a feed with ten changes a second"),
       .init(
         "quake-ingest simulate --events 1000000 --output million.geojson", "a large file"),
     ],

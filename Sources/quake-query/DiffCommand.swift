@@ -3,22 +3,23 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query diff`: what has changed on the whole between two places in the history.
+/// `quake-query diff`: prints the net changes between two points of the history.
 enum DiffCommand {
   static let table = Command(
-    "diff", purpose: "print what was inserted, updated and deleted on the whole, by code",
+    "diff", purpose: "print the net changes between two points of the history, by code",
     discussion: """
-      What was changed and changed back is left out. From a later place to an earlier one it is what \
-      would undo the changes in between.
+      Changes that were undone later are left out. If FROM is later than TO, the output is the changes \
+      that would undo those in between.
       """,
     options: [.flag("json", help: "one JSON object a line")],
     positionals: [
-      Positional("FROM", help: "a token, a transaction's number or a time; 0 is the beginning"),
+      Positional(
+        "FROM", help: "a token, a transaction's number or a time; 0 is the start of the history"),
       Positional("TO", .optional, help: "the same; by default now"),
     ],
     examples: [
-      .init("quake-query diff 1042.9f3ac2d1", "what has become of it since this token"),
-      .init("quake-query diff 2026-11-19 2026-11-20", "what one day has brought"),
+      .init("quake-query diff 1042.9f3ac2d1", "net changes since this token"),
+      .init("quake-query diff 2026-11-19 2026-11-20", "net changes of one day"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {

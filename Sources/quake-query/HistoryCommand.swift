@@ -4,38 +4,38 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query history`: changes, or what else can be said of them.
+/// `quake-query history`: prints or counts changes, or lists their codes or transactions.
 enum HistoryCommand {
   static let table = Command(
-    "history", purpose: "print the changes that were committed, or count them",
+    "history", purpose: "print or count committed changes",
     discussion: """
-      Without a beginning it is the oldest change that the history still holds, without an end the \
-      newest at the start of the program. All conditions must hold; they hold for a change if the \
-      event met them before or after it.
+      By default, this command prints all changes from the oldest one that the history still holds to \
+      the newest one at the start of the command. A change must meet all conditions; it meets a \
+      condition on the event if the event met it before or after the change.
       """,
     options: [
       .value(
         "after", "TOKEN|NUMBER|TIME",
-        help: "begin after this transaction, or after those that were committed by then"),
+        help: "start after this transaction, or after the last one that was committed by this time"),
       .value("since", "TIME", help: "the same as --after TIME"),
       .value(
         "up-to", "TOKEN|NUMBER|TIME",
-        help: "end with this transaction, or with the last that was committed by then"),
+        help: "end with this transaction, or with the last one that was committed by this time"),
       .value("until", "TIME", help: "the same as --up-to TIME"),
-      .value("transaction", "TOKEN", help: "this transaction alone"),
+      .value("transaction", "TOKEN", help: "only this transaction"),
     ] + FilterOptions.events + FilterOptions.changes + [
-      .flag("descending", help: "the newest first, within a transaction too"),
+      .flag("descending", help: "newest change first, also within a transaction"),
       .value(
-        "limit", "N", help: "at most N changes, or codes or transactions where these are printed"),
-      .flag("count", help: "print only how many changes there are"),
+        "limit", "N", help: "at most N changes, codes or transactions, whichever are printed"),
+      .flag("count", help: "print only the number of changes"),
       .flag("codes", help: "print only the codes of the events, each once"),
       .flag("transactions", help: "print transactions, each with its changes"),
       .flag("json", help: "one JSON object a line"),
     ],
     examples: [
       .init(
-        "quake-query history --code us7000pn9s --changed magnitude", "how its magnitude changed"),
-      .init("quake-query history --since 2026-11-20 --count", "how many changes since then"),
+        "quake-query history --code us7000pn9s --changed magnitude", "the changes of its magnitude"),
+      .init("quake-query history --since 2026-11-20 --count", "the number of changes since then"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
@@ -106,7 +106,7 @@ enum HistoryCommand {
         if case .end = part { isWithin = false } else { isWithin = true }
         try lines.isJSON ? writeJSON(part, lines) : writeText(part, lines)
       }
-      // A line is not left off in its middle.
+      // A line is never cut off in the middle.
       if isAtEnd || Signals.stopRequested && !isWithin { return }
     }
   }

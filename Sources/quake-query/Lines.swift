@@ -2,9 +2,9 @@ import CommandLine
 import QuakeModel
 import QuakeTool
 
-/// Standard output, as one JSON object a line or as lines for people.
+/// Writes standard output, either one JSON object a line or lines for people.
 final class Lines {
-  /// The lines' texts.
+  /// Formats the lines for people.
   let text: ChangeText
   /// Whether the lines are JSON.
   let isJSON: Bool
@@ -16,9 +16,9 @@ final class Lines {
     text = ChangeText(for: output)
   }
 
-  /// Writes one line: whichever of the two is wanted.
+  /// Writes one line in the format that the user chose.
   ///
-  /// - Parameter body: Writes the JSON, and calls the drain that it is given as a long line grows.
+  /// - Parameter body: Writes the JSON. It calls the drain that it receives whenever a long line has grown.
   func write(
     text: @autoclosure () -> String,
     json body: (inout JSONWriter, (inout JSONWriter) throws -> Void) throws -> Void
@@ -33,7 +33,7 @@ final class Lines {
     }
   }
 
-  /// Writes a part of a JSON line, which may be longer than memory has room for.
+  /// Writes a part of a JSON line, which may be longer than the available memory.
   func writePart(
     _ body: (inout JSONWriter, (inout JSONWriter) throws -> Void) throws -> Void
   ) throws {
@@ -52,9 +52,9 @@ final class Lines {
     try output.write("\n")
   }
 
-  /// Writes text as it is.
+  /// Writes text unchanged.
   func write(_ text: String) throws { try output.write(text) }
 
-  /// Hands everything over.
+  /// Flushes the buffer.
   func flush() throws { try output.flush() }
 }

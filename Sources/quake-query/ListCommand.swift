@@ -3,29 +3,29 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query list`: the events, now or as they were.
+/// `quake-query list`: prints the events, now or as of an earlier point.
 enum ListCommand {
   static let table = Command(
-    "list", purpose: "print the events, the newest first, as they are or as they were",
+    "list", purpose: "print the events, newest first, now or as of an earlier point",
     discussion: """
-      Events that another one stands for now (superseded_by), and those that feeds hold no longer \
-      (withdrawn_at), are left out unless they are asked for, or named by --code.
+      Superseded events (superseded_by) and withdrawn events (withdrawn_at) are left out unless an \
+      option includes them or --code names them.
       """,
     options: [
       .value(
         "as-of", "TOKEN|NUMBER|TIME",
-        help: "as they were just after this transaction, or at this time")
+        help: "the events just after this transaction, or at this time")
     ] + FilterOptions.events + [
-      .flag("superseded", help: "events that another one stands for now, too"),
-      .flag("withdrawn", help: "events that feeds hold no longer, too"),
+      .flag("superseded", help: "also superseded events"),
+      .flag("withdrawn", help: "also withdrawn events"),
       .flag("all", help: "the same as --superseded --withdrawn"),
-      .flag("count", help: "print only how many events there are"),
+      .flag("count", help: "print only the number of events"),
       .value("limit", "N", help: "at most N events"),
       .flag("json", help: "one JSON object a line"),
     ],
     examples: [
       .init("quake-query list --within 300:35.7,139.7 --limit 20", "the latest around Tokyo"),
-      .init("quake-query list --as-of 2026-11-20T12:00:00Z --json", "all as they were then"),
+      .init("quake-query list --as-of 2026-11-20T12:00:00Z --json", "all events as of this time"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {

@@ -3,10 +3,10 @@ import Postgres
 import QuakeSchema
 import QuakeTool
 
-/// `quake-query`: which subcommand does what.
+/// `quake-query` and its subcommands.
 enum QueryCommand {
   static let table = Command(
-    "quake-query", purpose: "ask the earthquake database for its events and their history",
+    "quake-query", purpose: "query the earthquake database and its history",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
       HistoryCommand.table, ListCommand.table, DiffCommand.table, VersionsCommand.table,
@@ -14,7 +14,7 @@ enum QueryCommand {
     ],
     examples: [
       .init("quake-query list --min-magnitude 6 --limit 10", "the latest large earthquakes"),
-      .init("quake-query history --since 2026-11-20 --author alice", "what alice changed since"),
+      .init("quake-query history --since 2026-11-20 --author alice", "changes by alice since then"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
@@ -28,22 +28,22 @@ enum QueryCommand {
     }
   }
 
-  /// A connection to a database whose schema is as this program expects it.
+  /// Connects, and checks that the schema is the one of this program.
   static func connect(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    // A server that never answers would be waited for without end; no honest one takes so long.
+    // Without a limit, a malicious server could block the tool for ever. No statement of it takes an hour.
     connection.answerTimeout = .seconds(3600)
     try Migrator.checkSchema(of: connection)
     return connection
   }
 
-  /// What is said of an id that names no event.
+  /// Reports an id that no event has, and returns the exit status for it.
   static func unknown(_ id: String, _ diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.error(
       "there is no event \"\(PrintableText.line(id))\"",
-      hint: "An id is that of a feed, network and number together, such as us7000pn9s.")
+      hint: "An id is network and number together, as feeds write it, such as us7000pn9s.")
     return .failed
   }
 }

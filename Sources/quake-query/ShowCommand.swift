@@ -3,10 +3,10 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query show`: one event.
+/// `quake-query show`: prints one event.
 enum ShowCommand {
   static let table = Command(
-    "show", purpose: "print all that is known of an event",
+    "show", purpose: "print all columns of an event",
     options: [.flag("json", help: "as one JSON object")],
     positionals: [Positional("ID", help: "any id that the event has or had")],
     examples: [.init("quake-query show us7000pn9s", "the event as it is now")])
@@ -25,7 +25,7 @@ enum ShowCommand {
     return .ok
   }
 
-  /// As much of a text as the schema lets it have: here nothing is left out.
+  /// The longest text that the schema allows, in bytes: this command never cuts texts.
   private static let limit = 64 * 1024
 
   private static func write(_ event: QuakeRecord, _ lines: Lines) throws {

@@ -3,13 +3,13 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query versions`: what became of one event, change by change.
+/// `quake-query versions`: prints the changes of one event.
 enum VersionsCommand {
   static let table = Command(
-    "versions", purpose: "print what changed from each version of an event to the next",
+    "versions", purpose: "print the changes from each version of an event to the next",
     options: [.flag("json", help: "one JSON object a line")],
     positionals: [Positional("ID", help: "any id that the event has or had")],
-    examples: [.init("quake-query versions us7000pn9s", "how the event came to be what it is")])
+    examples: [.init("quake-query versions us7000pn9s", "the changes of this event")])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let id = arguments.positional("ID") ?? ""

@@ -157,7 +157,7 @@ final class Watcher {
       }
       try delivery.showLife(over: connection)
       try refresh?.tell(over: connection)
-      if isIdle { quake_give_back_idle_memory() }
+      if isIdle { quake_release_idle_memory() }
       let isShort = !isIdle || refresh?.isPending == true
       let longest = isCrowded ? .zero : isShort ? .seconds(1) : Self.safetyPoll
       let pause = min(longest, delivery.rest)
@@ -187,7 +187,7 @@ final class Watcher {
   /// notifications, which it keeps for all listeners until the slowest has had them.
   func outputStalls() {
     // If the connection is lost, whoever uses it next is told.
-    _ = try? connection?.settle()
+    _ = try? connection?.finishPrefetch()
     _ = try? listener?.pause()
   }
 

@@ -7,7 +7,7 @@ import Testing
 struct ChildProcessTests {
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test("gets its arguments untouched, and no shell")
+  @Test("gets its arguments unchanged, without a shell")
   func arguments() throws {
     let words = ["$HOME", "a b", "'", "\"", "*", ""]
     let outcome = try ChildProcess("/usr/bin/printf", ["%s|"] + words).run()
@@ -15,7 +15,7 @@ struct ChildProcessTests {
     #expect(text(outcome.output) == words.map { $0 + "|" }.joined())
   }
 
-  @Test("reads its input, also more than a pipe holds, while its output is read")
+  @Test("can read more input than fits into a pipe while its output is read")
   func input() throws {
     var child = ChildProcess("/bin/cat")
     child.input = [UInt8](repeating: 7, count: 1 << 20)
@@ -30,12 +30,12 @@ struct ChildProcessTests {
     #expect(try child.run().succeeded)
   }
 
-  @Test("reads nothing if it is given nothing")
+  @Test("has an empty input by default")
   func noInput() throws {
     #expect(try ChildProcess("/bin/cat").run().output.isEmpty)
   }
 
-  @Test("tells its status and its errors")
+  @Test("has a status and its errors")
   func failure() throws {
     let outcome = try ChildProcess("/bin/sh", ["-c", "echo no >&2; exit 3"]).run()
     #expect(outcome.ending == .exited(3))
@@ -43,7 +43,7 @@ struct ChildProcessTests {
     #expect(try ChildProcess("/bin/sh", ["-c", "kill -9 $$"]).run().ending == .signalled(SIGKILL))
   }
 
-  @Test("is not there")
+  @Test("that does not exist causes an error")
   func missing() {
     let error = #expect(throws: ChildProcess.LaunchError.self) {
       try ChildProcess("/nonexistent").run()
@@ -51,14 +51,14 @@ struct ChildProcessTests {
     #expect(error?.code == ENOENT)
   }
 
-  @Test("has the end of a long output kept")
+  @Test("keeps the end of a long output")
   func limit() throws {
     var child = ChildProcess("/usr/bin/seq", ["100000"])
     child.outputLimit = 7
     #expect(text(try child.run().output) == "100000\n")
   }
 
-  @Test("is stopped after its timeout, even if it does not want to")
+  @Test("is killed after its timeout if it ignores SIGTERM")
   func timeout() throws {
     let stubborn = "trap '' TERM; while :; do tail -f /dev/null; done"
     var child = ChildProcess("/bin/sh", ["-c", stubborn])
@@ -66,7 +66,7 @@ struct ChildProcessTests {
     #expect(try child.run().ending == .timedOut)
   }
 
-  @Test("does not make us wait for a grandchild")
+  @Test("is not waited for longer because of a grandchild")
   func grandchild() throws {
     var child = ChildProcess("/bin/sh", ["-c", "tail -f /dev/null & echo $!"])
     child.timeout = .seconds(20)

@@ -25,7 +25,7 @@ struct RunningChildTests {
     return try #require(child.ending, "it did not end")
   }
 
-  @Test("takes more than a pipe holds, piece by piece, to the end")
+  @Test("gets more input than fits into a pipe, piece by piece")
   func input() throws {
     // The shell compares, so that nothing has to be read back.
     let child = try start("test \"$(cksum)\" = \"$(seq 100000 | cksum)\"")
@@ -36,14 +36,14 @@ struct RunningChildTests {
     #expect(!child.isTaking)
   }
 
-  @Test("that has no more to give has an end of input")
+  @Test("gets the end of its input")
   func emptyInput() throws {
     let child = try start("test -z \"$(cat)\"")
     child.give([], isLast: true)
     #expect(try wait(child) == .exited(0))
   }
 
-  @Test("need not read")
+  @Test("need not read its input")
   func unread() throws {
     let child = try start("exec <&-; exit 3")
     child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
@@ -52,7 +52,7 @@ struct RunningChildTests {
     #expect(!child.isTaking)
   }
 
-  @Test("that has ended needs no input, whoever still has the pipe")
+  @Test("that has ended needs no input, even if another process has the pipe")
   func grandchild() throws {
     let child = try start("exec 3<&0; sleep 60 & exit 0")
     child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
@@ -61,7 +61,7 @@ struct RunningChildTests {
     kill(-child.pid, SIGKILL)
   }
 
-  @Test("is told apart by its end: exit, signal")
+  @Test("reports whether it exited or a signal ended it")
   func endings() throws {
     #expect(try wait(start("exit 7")) == .exited(7))
     #expect(try wait(start("kill -9 $$")) == .signalled(SIGKILL))
@@ -70,10 +70,10 @@ struct RunningChildTests {
     #expect(try wait(child) == .signalled(SIGTERM))
   }
 
-  @Test("its end is told of at once where the system can")
+  @Test("reports its end at once if the system supports it")
   func tells() throws {
     let child = try start("cat")
-    guard child.tellsOfItsEnd else { return }
+    guard child.reportsEnd else { return }
     child.give([], isLast: true)
     var waiting = child.descriptors
     #expect(poll(&waiting, nfds_t(waiting.count), 30_000) == 1 && waiting[1].revents != 0)
@@ -81,7 +81,7 @@ struct RunningChildTests {
     #expect(child.ending == .exited(0))
   }
 
-  @Test("is in a group of its own, with signals as usual and nothing else open")
+  @Test("is in a process group of its own, with default signals and no other descriptors")
   func surroundings() throws {
     // What the shell itself has open and blocked changes with what it does.
     let child = try start(

@@ -3,7 +3,7 @@ import Testing
 @testable import CommandLine
 
 @Suite struct CompletionTests {
-  /// What bash offers for the last of the words.
+  /// The completions of bash for the last word.
   private func offered(_ command: Command, _ words: String...) -> [String] {
     let line = words.map { "'\($0)'" }.joined(separator: " ")
     let script = """

@@ -38,7 +38,7 @@ import Testing
       author = Grüße = \u{1F30B}
       empty =
       """
-    // An entry that begins with a space goes on with the one before.
+    // A line that begins with a space adds a value to the entry before.
     #expect(
       try settings(text) == [
         "4 feed=all_hour@60s", "5 feed=all_day@5m", "6 every=5m",
@@ -57,7 +57,7 @@ import Testing
       fault("b = 1\na = \(value)\(value)\n") == "q.conf:2: expected a line of at most 4094 bytes")
   }
 
-  @Test func whatIsNoEntryIsRefused() {
+  @Test func invalidLinesAreRefused() {
     #expect(fault("a = 1\nnonsense\nb = 2") == "q.conf:2: expected key = value")
     #expect(
       fault("[run]\na = 1")

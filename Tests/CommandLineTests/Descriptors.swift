@@ -33,20 +33,20 @@ final class Pipe {
     writeEnd = -1
   }
 
-  /// Everything written; ends the writing.
+  /// Closes the write end and returns everything written.
   func contents() -> String {
     closeWriteEnd()
     return readAvailable(readEnd)
   }
 }
 
-/// A terminal without a screen: what is written to `descriptor` is read by `contents`.
+/// A pseudo-terminal: `contents` reads the text written to `descriptor`.
 final class PseudoTerminal {
   let descriptor: Int32
   let master: Int32
 
   init(columns: UInt16 = 80) throws {
-    // Swift sees neither posix_openpt and its companions nor the names of the requests they make.
+    // Swift imports neither posix_openpt and its companions nor the names of their requests.
     let (unlock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))  // TIOCSPTLCK, TIOCGPTN
     master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
     var locked: Int32 = 0
@@ -74,7 +74,7 @@ final class DescriptorReader: Sendable {
   private let text = Mutex("")
   private let thread: Mutex<BackgroundThread?> = Mutex(nil)
 
-  /// Reads until `size` bytes have come, or no more will; before each page it waits for `pause`.
+  /// Reads until `size` bytes have arrived, or the input ends; waits for `pause` before each page.
   init(_ descriptor: Int32, upTo size: Int, pause: Duration? = nil) {
     let thread = BackgroundThread { [self] in
       var bytes: [UInt8] = []
@@ -92,7 +92,7 @@ final class DescriptorReader: Sendable {
     self.thread.withLock { $0 = thread }
   }
 
-  /// What has been read, once all of it has.
+  /// The bytes read, once reading has ended.
   func join() throws -> String {
     let thread = self.thread.withLock { thread in
       defer { thread = nil }

@@ -33,7 +33,7 @@ import Testing
         Common options:
               --database URL  PostgreSQL to connect to (default: the embedded server)
           -q, --quiet         print warnings and errors only
-          -v, --verbose       print what is being done in more detail
+          -v, --verbose       also print the details of the work
           -h, --help          show this help
               --version       show the version
 
@@ -70,7 +70,7 @@ import Testing
         Options:
               --database URL  PostgreSQL to connect to (default: the embedded server)
           -q, --quiet         print warnings and errors only
-          -v, --verbose       print what is being done in more detail
+          -v, --verbose       also print the details of the work
           -h, --help          show this help
               --version       show the version
 

@@ -65,7 +65,7 @@ extension TerminalTests {
       #expect(lines[1].isNull("seconds"))
     }
 
-    @Test func aWrongCommandLineIsToldOfInTheFormItAsksFor() throws {
+    @Test func usageErrorsHaveTheRequestedFormat() throws {
       func errors(_ arguments: String...) throws -> String {
         let messages = try Pipe()
         let status = Program.status(

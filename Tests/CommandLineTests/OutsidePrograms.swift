@@ -1,6 +1,6 @@
 import Glibc
 
-/// Programs of the system that judge what we generate.
+/// Runs programs of the system that check the generated scripts.
 enum OutsideProgram {
   static func isInstalled(_ name: String) -> Bool {
     run("command -v \(name)", input: "").status == 0

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Text for people")
 struct PrintableTextTests {
-  @Test("has no character that steers a terminal or turns its order round")
+  @Test("has no character that controls a terminal or reverses the order")
   func hidden() {
     let hostile = "a\u{1B}[2J\u{9B}2J\u{7F}\u{0}\u{202E}\u{2066}\u{200B}\u{FEFF}\u{E0041}\u{F8FF}z"
     let expected = "a\u{FFFD}[2J\u{FFFD}2J" + String(repeating: "\u{FFFD}", count: 8) + "z"
@@ -11,14 +11,14 @@ struct PrintableTextTests {
     #expect(PrintableText.line(hostile) == expected)
   }
 
-  @Test("keeps its lines, or becomes one")
+  @Test("keeps its lines, or becomes one line")
   func lines() {
     let text = "a\nb\tc\r\nd\u{2028}e\u{85}f\rg"
     #expect(PrintableText.clean(text) == "a\nb\tc\u{FFFD}\nd\u{FFFD}e\u{FFFD}f\u{FFFD}g")
     #expect(PrintableText.line(text) == "a b c d e f g")
   }
 
-  @Test("is cut before anything else, between two characters")
+  @Test("is cut before it is cleaned, between two characters")
   func cut() {
     #expect(PrintableText.line("12345678", atMost: 8) == "12345678")
     #expect(PrintableText.line("123456789", atMost: 8) == "12345678…")
@@ -26,16 +26,16 @@ struct PrintableTextTests {
     #expect(PrintableText.line("🌋🌋", atMost: 7) == "🌋…")
     #expect(PrintableText.line("🌋", atMost: 3) == "…")
     #expect(PrintableText.clean(String(repeating: "x", count: 1 << 20)).utf8.count < 17 << 10)
-    // One letter with as many marks as you like is one letter to Swift, and many on a terminal.
+    // A letter with any number of combining marks is one character in Swift.
     let tower = "a" + String(repeating: "\u{301}", count: 100_000)
     #expect(PrintableText.line(tower).utf8.count <= PrintableText.lineLimit + 3)
-    // It is no matter where what is no UTF-8 is cut.
+    // Invalid UTF-8 may be cut anywhere.
     let garbage = [UInt8](repeating: 0x80, count: 100)
     let line = garbage.withUnsafeBytes { PrintableText.line(utf8: $0, atMost: 10) }
     #expect(line.unicodeScalars.allSatisfy { $0 == "\u{FFFD}" || $0 == "…" })
   }
 
-  @Test("stays as it is where people can read it")
+  @Test("is unchanged if it has no hidden characters")
   func readable() {
     for text in ["", "2 km SW of Guánica, Puerto Rico", "東京湾 — Ελλάδα 🌋❤\u{FE0F}"] {
       #expect(PrintableText.line(text) == text && PrintableText.clean(text) == text)

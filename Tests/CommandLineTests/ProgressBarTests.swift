@@ -25,7 +25,7 @@ extension TerminalTests {
       #expect(line(500, 2_000, .items("events"), width: 20) == "load: 25%, 500 of 2")
     }
 
-    @Test func whatWasDoneBeforeSaysNothingOfTheRate() {
+    @Test func earlierWorkDoesNotCountForTheRate() {
       let line = ProgressBar.line(
         label: "load", unit: .items("events"), done: 1_500, total: 2_000, before: 1_000,
         elapsed: .seconds(2), width: 70)

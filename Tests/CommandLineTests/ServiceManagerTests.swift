@@ -6,7 +6,7 @@ import Testing
 @testable import CommandLine
 
 extension TerminalTests {
-  /// What systemd is told, on a socket such as systemd's.
+  /// Receives the messages to systemd on a socket like its own.
   @Suite struct ServiceManagerTests {
     @Test(arguments: [true, false])
     func messagesArrive(isAbstract: Bool) throws {
@@ -20,10 +20,10 @@ extension TerminalTests {
       service.stopping()
       #expect(socket.message() == "READY=1\nSTATUS=polling READY=0 all_day")
       #expect(socket.message() == "STATUS=all_day: 7 seen")
-      #expect(socket.message() == "STOPPING=1", "nobody asked for a watchdog")
+      #expect(socket.message() == "STOPPING=1", "there is no watchdog")
     }
 
-    @Test func theWatchdogHearsOfItAtHalfItsTime() throws {
+    @Test func theWatchdogIsFedAtHalfItsTime() throws {
       let folder = try TemporaryFolder()
       let socket = try NotifySocket(folder.path + "/notify")
       let service = ServiceManager(
@@ -42,7 +42,7 @@ extension TerminalTests {
       #expect((2...5).contains(ticks))
     }
 
-    @Test func whatIsReadableEndsTheWait() throws {
+    @Test func aReadableDescriptorEndsTheWait() throws {
       let folder = try TemporaryFolder()
       let socket = try NotifySocket(folder.path + "/notify")
       let service = ServiceManager(socket: socket.name, watchdog: "2000000")
@@ -52,7 +52,7 @@ extension TerminalTests {
       #expect(socket.message(within: .zero) == "WATCHDOG=1")
     }
 
-    @Test func othersAreNotItsBusiness() throws {
+    @Test func itIgnoresTheWatchdogOfAnotherProcess() throws {
       let folder = try TemporaryFolder()
       let socket = try NotifySocket(folder.path + "/notify")
       ServiceManager(socket: socket.name, watchdog: "400000", watched: "1").alive()
@@ -60,7 +60,7 @@ extension TerminalTests {
         ServiceManager(socket: socket.name, watchdog: limit).alive()
       }
       #expect(socket.message(within: .zero) == nil)
-      // Nobody listens, or nothing could: that is no failure.
+      // There is no listener, or the name is not valid: that is no failure.
       for name in [
         nil, "", "vsock:2:1", folder.path + "/none", "/" + String(repeating: "x", count: 200),
       ] {

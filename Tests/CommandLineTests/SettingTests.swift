@@ -2,7 +2,7 @@ import Testing
 
 @testable import CommandLine
 
-/// What a configuration file says besides the command line.
+/// Settings of a configuration file beside those of the command line.
 @Suite struct SettingTests {
   private func settings(_ entries: KeyValuePairs<String, String>) -> [Setting] {
     entries.enumerated().map {
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func itSaysWhatTheCommandLineCan() throws {
+  @Test func itCanGiveTheOptionsOfTheCommandLine() throws {
     let said = try run([
       "feed": "all_day@5m", "every": "5m", "once": "yes", "migrate": "no", "database": "x=y",
       "feed": "all_month",
@@ -66,9 +66,9 @@ import Testing
         == "q.conf:1: invalid value 'perhaps' for key 'once': expected yes or no")
     for name in ["help", "version"] {
       let alone = try #require(try error([name: "yes"]))
-      #expect(alone.message.hasSuffix("has no place in a file: expected on the command line only"))
+      #expect(alone.message.hasSuffix("cannot be in a file: expected on the command line only"))
     }
-    // Also where the command line has it already.
+    // Also if the command line has the option.
     #expect(try error(["once": "perhaps"], ["--once"]) != nil)
   }
 

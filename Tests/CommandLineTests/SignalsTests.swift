@@ -3,8 +3,8 @@ import Glibc
 import Testing
 
 /// Each runs `Tests/SignalProbe` in a process of its own, since signals belong to the whole process.
-/// (Not the testing library's exit tests: they wait for any child of the process, and get in a tangle
-/// with the other suites' children.)
+/// (The testing library's exit tests wait for any child of the process, which may be one of another
+/// suite.)
 @Suite struct SignalsTests {
   @Test(
     arguments: [

@@ -4,16 +4,16 @@ import Testing
 
 @testable import CommandLine
 
-/// A reader who does not keep up is told of, without a word lost.
+/// A slow reader is reported, and no byte is lost.
 @Suite struct StalledOutputTests {
   init() { Signals.ignoreClosedPipes() }
 
   private static let size = 1 << 20  // more than a pipe, a socket or a terminal holds
 
-  /// Bytes of which each shows its place.
+  /// Bytes that depend on their positions.
   private static let bytes = (0..<size).map { UInt8(truncatingIfNeeded: 0x21 + $0 % 93) }
 
-  /// Writes and flushes `bytes`; nobody reads before the stall is told of.
+  /// Writes and flushes `bytes`, which are not read before the stall is reported.
   private func stall(_ output: StandardOutput, _ readEnd: Int32) throws -> (
     calls: Int, text: String
   ) {
@@ -30,19 +30,19 @@ import Testing
     return (calls, try #require(reader).join())
   }
 
-  @Test func ofAPipeIsToldOfOnce() throws {
+  @Test func ofAPipeIsReportedOnce() throws {
     let pipe = try Pipe()
     let output = StandardOutput(descriptor: pipe.writeEnd)
     let (calls, text) = try stall(output, pipe.readEnd)
     #expect(calls == 1 && Array(text.utf8) == Self.bytes)
-    // The descriptor may be shared with others, whom it would surprise.
+    // The descriptor must stay blocking, because other processes may share it.
     #expect(fcntl(pipe.writeEnd, F_GETFL) & O_NONBLOCK == 0)
     let (again, rest) = try stall(output, pipe.readEnd)
     #expect(again == 1 && Array(rest.utf8) == Self.bytes, "each stall is told of")
   }
 
   /// Pages filled in part: the pipe is full long before it holds as many bytes as it could.
-  @Test func ofAPipeWithGapsIsToldOf() throws {
+  @Test func ofAPipeWithGapsIsReported() throws {
     let pipe = try Pipe()
     // Two bytes do not fit behind 4095 and take a page of their own: 14 of 16 pages.
     let page = [UInt8](repeating: 0x2E, count: 4095)
@@ -63,7 +63,7 @@ import Testing
     #expect(try #require(reader).join().utf8.suffix(Self.size).elementsEqual(Self.bytes))
   }
 
-  @Test func ofASocketIsToldOf() throws {
+  @Test func ofASocketIsReported() throws {
     var ends: [Int32] = [-1, -1]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
     defer { for end in ends { close(end) } }
@@ -71,14 +71,14 @@ import Testing
     #expect(calls == 1 && Array(text.utf8) == Self.bytes)
   }
 
-  @Test func ofATerminalIsToldOf() throws {
+  @Test func ofATerminalIsReported() throws {
     let terminal = try PseudoTerminal()
     let (calls, text) = try stall(
       StandardOutput(descriptor: terminal.descriptor), terminal.master)
     #expect(calls == 1 && Array(text.utf8) == Self.bytes)
   }
 
-  /// A reader that takes a little at a time stalls nobody for long at once, but for long in all.
+  /// A reader that reads a little at a time causes short waits, which add up.
   @Test func waitsAddUp() throws {
     let pipe = try Pipe()
     let output = StandardOutput(descriptor: pipe.writeEnd)
@@ -91,7 +91,7 @@ import Testing
     #expect(try reader.join().utf8.count == 40 * 4096 + 65_536)
   }
 
-  @Test func thatIsReadAtOnceIsNotToldOf() throws {
+  @Test func thatIsReadAtOnceIsNotReported() throws {
     let pipe = try Pipe()
     let output = StandardOutput(descriptor: pipe.writeEnd)
     var calls = 0

@@ -19,7 +19,7 @@ import Testing
         """)
   }
 
-  @Test func widthCountsWhatIsSeen() {
+  @Test func widthCountsVisibleColumns() {
     #expect(DisplayWidth.of("Poás") == 4)
     #expect(DisplayWidth.of("Poa\u{301}s") == 4)
     #expect(DisplayWidth.of("東京") == 4)

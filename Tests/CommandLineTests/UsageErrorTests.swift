@@ -2,7 +2,7 @@ import Testing
 
 @testable import CommandLine
 
-/// Every sentence a wrong command line can earn.
+/// Every message for a wrong command line.
 @Suite struct UsageErrorTests {
   @Test func unknownOption() {
     let error = Sample.error(Sample.ingest, "run", "--ocne")

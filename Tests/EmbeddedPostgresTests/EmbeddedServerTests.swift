@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A private server")
 struct EmbeddedServerTests {
-  @Test("is made, started, asked, stopped, and started again")
+  @Test("is created, started, queried, stopped, and started again")
   func lifecycle() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
@@ -61,7 +61,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("lets nobody but its account into its folders")
+  @Test("lets only its account into its folders")
   func modes() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
@@ -107,7 +107,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("answers in less than two milliseconds that it already runs")
+  @Test("reports in less than two milliseconds that it already runs")
   func fastPath() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
@@ -150,7 +150,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("does not use a socket folder that somebody else has made")
+  @Test("does not use a socket folder that another user has made")
   func foreignSocketFolder() throws {
     let prefix = "quake-" + String(repeating: "long-", count: 20)
     try TemporaryServer.with(prefix) { temporary in

@@ -18,7 +18,7 @@ struct OptionsTests {
     #expect(options.searchPath == ["/a", "/b"])
   }
 
-  @Test("put root's server in the system's place, and others' in their data folder")
+  @Test("put root's server into the system's folder, and others' into their data folder")
   func home() throws {
     let options = try EmbeddedServer.Options.fromEnvironment {
       ["HOME": "/home/me", "XDG_DATA_HOME": "/data/me"][$0]
@@ -26,7 +26,7 @@ struct OptionsTests {
     #expect(options.home == (geteuid() == 0 ? "/var/lib/quake" : "/data/me/quake"))
   }
 
-  @Test("refuse what cannot be a folder")
+  @Test("refuse an invalid folder")
   func badHome() {
     for home in ["", "relative", "/tmp/a\nb"] {
       let error = #expect(throws: EmbeddedServerError.self) {
@@ -47,7 +47,7 @@ struct OptionsTests {
     }
   }
 
-  @Test("make one folder of two paths to it")
+  @Test("have the same folder for two paths to it")
   func links() throws {
     try TemporaryServer.with { temporary in
       let link = temporary.options.home + "-link"

@@ -3,8 +3,8 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// The server's folder is its account's, and who starts the server may be root.
-@Suite("What somebody has put into the server's folder")
+/// The account owns the server's folder, and root may start the server.
+@Suite("A file that another user planted in the server's folder")
 struct PlantedFileTests {
   @Test(
     "neither has another file emptied or given away, nor is waited for",
@@ -12,7 +12,7 @@ struct PlantedFileTests {
   func planted(name: String, kind: String) throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
-      // The folders are made as they should be; then the server is gone, and something is left.
+      // The server creates its folders and stops; then a file is planted in them.
       try server.start()
       _ = try server.stop()
       let path = temporary.options.home + "/" + name

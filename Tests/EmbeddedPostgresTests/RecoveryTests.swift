@@ -4,9 +4,9 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("After an accident, a private server")
+@Suite("After a crash, a private server")
 struct RecoveryTests {
-  /// Kills the postmaster the hard way and waits until it has gone.
+  /// Kills the postmaster with SIGKILL and waits until it has ended.
   private func crash(_ server: EmbeddedServer) throws {
     let pid = try #require(try server.status().pid)
     kill(pid, SIGKILL)
@@ -25,7 +25,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("waits for backends that have not noticed yet")
+  @Test("waits for backends that have not noticed the crash yet")
   func orphans() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
@@ -50,14 +50,14 @@ struct RecoveryTests {
     }
   }
 
-  @Test("is not taken in by a pid file naming a live process that is not PostgreSQL")
+  @Test("ignores a pid file that names a live process other than PostgreSQL")
   func reusedPid() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
       let text = try #require(EmbeddedServer.Files.text(server.folder.pidFile))
       try server.stop(mode: .immediate)
-      // A process of the server's own account: of others PostgreSQL knows by itself.
+      // A process of the server's own account: PostgreSQL itself recognises those of others.
       let other = try Bystander(server.account)
       defer { other.end() }
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -75,7 +75,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("starts over an empty pid file and a file in the place of the socket")
+  @Test("starts despite an empty pid file and a file in place of the socket")
   func garbage() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
@@ -87,14 +87,14 @@ struct RecoveryTests {
     }
   }
 
-  @Test("is waited for beyond the timeout while it recovers")
+  @Test("may exceed the timeout while it recovers")
   func longRecovery() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       var options = temporary.options
       var server = try EmbeddedServer(options)
       try server.start()
       try server.stop(mode: .immediate)
-      // A recovery that lasts until somebody opens the pipe that its archive is read from.
+      // A recovery that lasts until the pipe of its archive is opened.
       let archive = options.home + "/archive"
       mkfifo(archive, 0o600)
       chown(archive, server.account.user, server.account.group)
@@ -102,7 +102,7 @@ struct RecoveryTests {
       temporary.write("", to: signal)
       chown(signal, server.account.user, server.account.group)
       options.settings["restore_command"] = "cat '\(archive)' && false"
-      // As in crash recovery, nobody gets in before it is over.
+      // As in crash recovery, the server accepts no connections before it is over.
       options.settings["hot_standby"] = "off"
       options.startTimeout = .milliseconds(300)
       server = try EmbeddedServer(options)
@@ -111,7 +111,7 @@ struct RecoveryTests {
       let outcome = try server.startIfNeeded { phase in
         phases.append(phase)
         guard phase == .recovering else { return }
-        // Whoever reads it then is let go; whoever comes later finds no archive.
+        // A process that is reading the archive continues; later ones do not find it.
         let descriptor = open(archive, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         unlink(archive)
         close(descriptor)
@@ -122,7 +122,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("is made anew over what an interrupted initialisation left")
+  @Test("is created again after an interrupted initialisation")
   func interruptedInitialisation() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
@@ -135,7 +135,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("says so when the data are of another version")
+  @Test("reports a data folder of another version")
   func wrongVersion() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
@@ -150,7 +150,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("does not touch a folder that is something else")
+  @Test("does not touch a folder with other contents")
   func notData() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
@@ -163,7 +163,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("says which package is missing when there are no programs")
+  @Test("names the missing package if there are no programs")
   func noPrograms() throws {
     try TemporaryServer.with { temporary in
       var options = temporary.options
@@ -179,7 +179,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("tells why it does not start, in the server's own words")
+  @Test("reports the server's message if it does not start")
   func badSetting() throws {
     try TemporaryServer.with { temporary in
       var options = temporary.options

@@ -49,7 +49,7 @@ struct TemporaryServer {
   /// The server that the options describe.
   func embedded() throws -> EmbeddedServer { try EmbeddedServer(options) }
 
-  /// A file made by nobody's `initdb`, in the place of the real one.
+  /// Writes a file that `initdb` did not make, in place of the real one.
   func write(_ text: String, to path: String) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     _ = text.withCString { Glibc.write(descriptor, $0, strlen($0)) }
@@ -83,7 +83,7 @@ extension EmbeddedServer {
   }
 }
 
-/// Waits for what sends no event to a test (another process's end), and fails after ten seconds.
+/// Waits for a condition without an event (the end of another process), and fails after ten seconds.
 func eventually(
   _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () throws -> Bool
 ) throws {

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A statement sent ahead")
+@Suite("A prefetched statement")
 struct AheadTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -12,7 +12,7 @@ struct AheadTests {
     connection = try database.connect()
   }
 
-  @Test("has its answer kept, whatever runs in between, until another one is sent")
+  @Test("keeps its answer while others run, until another one is prefetched")
   func tickets() throws {
     let first = try connection.prefetch("select 1")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
@@ -29,7 +29,7 @@ struct AheadTests {
     #expect(last?.integer(0, 0) == 3)
   }
 
-  @Test("that fails says so to who takes it, and to nobody else")
+  @Test("that fails throws when its answer is taken, and only then")
   func failure() throws {
     let ticket = try connection.prefetch("select 1 / 0")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)

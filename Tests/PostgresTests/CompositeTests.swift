@@ -13,7 +13,7 @@ struct CompositeTests {
     connection = try database.connect()
   }
 
-  @Test("gives its fields in their order")
+  @Test("has its fields in their order")
   func fields() throws {
     let result = try connection.execute(
       """

@@ -14,7 +14,7 @@ struct ConnectingTests {
     return try #require(throws: PostgresError.self) { _ = try Connection(settings, wake: wake) }
   }
 
-  @Test("gives a connection that knows where it leads")
+  @Test("gives a connection that knows its database and host")
   func success() throws {
     let database = try TestDatabase(migrated: false)
     let connection = try database.connect(applicationName: "somebody")
@@ -24,7 +24,7 @@ struct ConnectingTests {
     #expect(connection.label.hasPrefix("database \"\(database.name)\" on host \"/"))
   }
 
-  @Test("takes the connection string's word over its own where it may, and keeps UTF-8")
+  @Test("prefers settings of the connection string, except UTF-8")
   func precedence() throws {
     let database = try TestDatabase(migrated: false)
     let connection = try Connection(
@@ -35,7 +35,7 @@ struct ConnectingTests {
     #expect(try connection.ask("show client_encoding") == "UTF8")
   }
 
-  @Test("to a port where nobody listens fails, more than once in a process")
+  @Test("to a port without a listener fails, also repeatedly in a process")
   func wrongPort() throws {
     for _ in 0..<3 {
       let error = try failure("host=127.0.0.1 port=1 dbname=quake user=quake password=s3cret")
@@ -56,7 +56,7 @@ struct ConnectingTests {
     #expect(!"\(error)".contains("s3cret"))
   }
 
-  @Test("refuses what is no connection string")
+  @Test("refuses an invalid connection string")
   func invalid() throws {
     let error = try failure("host=localhost prot=5432")
     #expect(error.kind == .connection)
@@ -102,13 +102,13 @@ struct ConnectingTests {
     #expect(error.message == "invalid connection string: a URL without its beginning")
   }
 
-  @Test("says how a special character in a URL is written")
+  @Test("explains how to escape a special character in a URL")
   func unescaped() throws {
     let error = try failure("postgresql://user:a@b@127.0.0.1:1/quake")
     #expect(error.hint?.contains("%40") == true)
   }
 
-  @Test("takes an @ where it belongs")
+  @Test("accepts an @ where it is valid")
   func escaped() throws {
     for conninfo in [
       "postgresql://user%40azure:a%40b@127.0.0.1:1/quake", "postgresql://user:p?w@127.0.0.1:1/x",
@@ -119,7 +119,7 @@ struct ConnectingTests {
     }
   }
 
-  @Test("gives up when a host takes the connection and then keeps silent")
+  @Test("fails when a host accepts the connection and then stays silent")
   func silentHost() throws {
     let silent = try SilentServer()
     let error = try failure(
@@ -130,7 +130,7 @@ struct ConnectingTests {
     #expect(!"\(error)".contains("s3cret"))
   }
 
-  @Test("goes on to the next host when one keeps silent")
+  @Test("tries the next host when one stays silent")
   func nextHost() throws {
     let silent = try SilentServer()
     let database = try TestDatabase()
@@ -142,7 +142,7 @@ struct ConnectingTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("obeys the connection string's own time limit")
+  @Test("respects the time limit of the connection string")
   func ownTimeout() throws {
     let silent = try SilentServer()
     let deadline = Deadline(after: .seconds(8))
@@ -156,7 +156,7 @@ struct ConnectingTests {
   func wake() throws {
     let silent = try SilentServer()
     let wake = try Wake()
-    wake.ring()
+    wake.trigger()
     let error = try failure("host=127.0.0.1 port=\(silent.port)", wake: wake.descriptor)
     #expect(error.kind == .interrupted)
     #expect(!error.isConnectionLoss)

@@ -81,7 +81,7 @@ struct CopyTests {
     #expect(try isEqual(row))
     for (column, other) in [
       (0, "'e'::text"), (0, "'éé'::text"), (0, "null::text"), (1, "''::text"), (2, "null::text"),
-      // Equal as a number: who wants to know has to ask the database.
+      // Numerically equal, but with other bytes.
       (3, "'-0'::float8"), (4, "8"), (5, "'1970-01-01T00:00:00Z'::timestamptz"),
     ] {
       var different = row

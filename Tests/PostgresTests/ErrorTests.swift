@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("An error of the server's")
+@Suite("An error of the server")
 struct ErrorTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -33,7 +33,7 @@ struct ErrorTests {
     #expect(check.constraint == "t_a_positive")
   }
 
-  @Test("tells line and position in the statement, in characters")
+  @Test("has line and position in the statement, in characters")
   func position() throws {
     let error = try failure("select 'é🌋',\n  1,\n  nothing\n")
     #expect(error.sqlState == "42703")
@@ -62,7 +62,7 @@ struct ErrorTests {
     #expect("\(error)" == "bad (SQLSTATE QK999)\ndetail: More.\nhint: Do this.")
   }
 
-  @Test("does not tell the parameters' values")
+  @Test("does not contain the parameters' values")
   func parameters() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.execute("select $1::text, 1 / $2::int", [.text("s3cret"), .integer(0)])

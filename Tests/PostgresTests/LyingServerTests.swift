@@ -3,8 +3,8 @@ import Testing
 
 @testable import Postgres
 
-/// What answers need not be a PostgreSQL server, or may mean it badly.
-@Suite("A server that lies")
+/// The peer may not be a PostgreSQL server, or may be malicious.
+@Suite("A malicious server")
 struct LyingServerTests {
   private typealias Wire = PostgresWire
   private typealias Server = LyingServer
@@ -18,7 +18,7 @@ struct LyingServerTests {
     return connection
   }
 
-  /// Runs a statement whose answer is these bytes; the error.
+  /// Runs a statement whose answer is these bytes, and returns the error.
   private func error(
     answering bytes: [UInt8], closing: Bool = false,
     _ run: (Connection) throws -> Void = { _ = try $0.execute("select 1", format: .binary) }
@@ -44,7 +44,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that says nothing, at whatever point, is not waited for without end")
+  @Test("that stays silent at any point does not block for ever")
   func silence() throws {
     let silent = try SilentServer()
     let conninfo = "host=127.0.0.1 port=\(silent.port) sslmode=disable connect_timeout=1"
@@ -52,7 +52,7 @@ struct LyingServerTests {
       try Connection(ConnectionSettings(conninfo, applicationName: "tests"))
     }
     #expect(refused.kind == .timeout)
-    // In the middle of its welcome. Each takes the two seconds that libpq waits at least.
+    // In the middle of its greeting. Each takes the two seconds that libpq waits at least.
     let counts = [1, 5, 9, 20, 60]
     try BackgroundThread.run(counts.count) { number in
       let count = counts[number]
@@ -76,7 +76,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that never comes to an end of its welcome is left")
+  @Test("whose greeting never ends is left")
   func endlessWelcome() throws {
     let server = try LyingServer { wire in
       _ = wire.receiveStartup()
@@ -110,7 +110,7 @@ struct LyingServerTests {
     #expect(error.kind == .timeout, "\(error)")
   }
 
-  @Test("that sends too much for one answer is left, however long it may take")
+  @Test("that sends too large an answer is left, whatever the time limit")
   func tooMuch() throws {
     // 64 KiB each, which libpq drops.
     let notice = Wire.Message(
@@ -151,7 +151,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that answers a query with a COPY is told so", arguments: ["G", "H", "W"])
+  @Test("that answers a query with a COPY causes an error", arguments: ["G", "H", "W"])
   func copies(type: Character) throws {
     let copy = Server.parsed + Wire.Message(type, [1, 0, 1, 0, 1]).bytes()
     let data = Wire.Message("d", [1, 2, 3]).bytes()
@@ -175,7 +175,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that goes on with rows nobody wants, and takes no cancel request, is left")
+  @Test("that continues to send rows after a cancel request is left")
   func rowsAfterTheEnd() throws {
     let rows = Array(repeatElement(Server.row([[0, 0, 0, 1]]), count: 100).joined())
     let server = try LyingServer { wire in
@@ -199,7 +199,7 @@ struct LyingServerTests {
     #expect(throws: PostgresError.self) { try connection.execute("select 1") }
   }
 
-  @Test("that is asked to cancel and does not answer keeps nobody from leaving")
+  @Test("that does not answer a cancel request does not block the end")
   func silentCancel() throws {
     let server = try LyingServer { wire in
       guard let packet = wire.receiveStartup(), packet.starts(with: [0, 3]) else {
@@ -214,14 +214,14 @@ struct LyingServerTests {
     let connection = try connect(server, timeout: .seconds(3600))
     let wake = try Wake()
     connection.interrupt = wake.descriptor
-    wake.ring()
+    wake.trigger()
     let begun = ContinuousClock.now
     let error = try #require(throws: PostgresError.self) { try connection.execute("select 1") }
     #expect(error.kind == .interrupted)
     #expect(begun.duration(to: .now) < .seconds(20))
   }
 
-  @Test("that sends wrong lengths and counts gets an error")
+  @Test("that sends wrong lengths and counts causes an error")
   func wrongLengths() throws {
     let row = Wire.Message("D", Wire.int16(1) + Wire.int32(4) + [0, 0, 0, 1])
     func described(_ bytes: [UInt8]) -> [UInt8] {
@@ -245,7 +245,7 @@ struct LyingServerTests {
       Server.parsed + Wire.Message("T", Wire.int16(.max)).bytes() + Server.ready,
       Server.parsed + Wire.Message("T", Wire.int16(1) + Wire.text("c")).bytes() + Server.ready,
       Server.parsed + row.bytes() + Server.ready,
-      // What is no message at all.
+      // Bytes that are not a message.
       Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), Array(repeating: 0, count: 100),
       Array(repeating: 0xFF, count: 100), [],
     ]
@@ -259,7 +259,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that leaves an error empty, or never ends it, gets an error of some length")
+  @Test("that sends an empty or endless error causes an error of limited length")
   func errors() throws {
     #expect(!(try error(answering: Wire.Message("E", [0]).bytes() + Server.ready)).message.isEmpty)
     let end = Array("\0C22000\0Dd\0P-9223372036854775808\0\0".utf8)
@@ -281,7 +281,7 @@ struct LyingServerTests {
     #expect(endless.message.utf8.count < 20_000)
   }
 
-  @Test("that sends values of the wrong size gives none")
+  @Test("that sends values of the wrong size yields nulls")
   func values() throws {
     let sizes = (0...9).map { Array(([0x7F] + [UInt8](repeating: 0xFF, count: 8)).prefix($0)) }
     let server = try LyingServer(answering: { wire, _ in
@@ -297,14 +297,14 @@ struct LyingServerTests {
       #expect(result.binaryTextArray(0, size) == nil)
     }
     #expect(result.binaryTimestamp(0, 8) == .max)
-    // What nobody described, and rows that nobody sent.
+    // Columns that were not described, and rows that were not sent.
     for (row, column) in [(0, 10), (0, 99), (1, 0), (99, 99)] {
       #expect(result.text(row, column) == nil && result.binaryInteger(row, column) == nil)
       #expect(result.bytes(row, column).isEmpty && result.columnName(column).count < 2)
     }
   }
 
-  @Test("that sends arrays and composites which are not whole gives none")
+  @Test("that sends incomplete arrays and composites yields nulls")
   func structures() throws {
     func array(_ dimensions: Int32, _ count: Int32, _ elements: [UInt8]) -> [UInt8] {
       Wire.int32(dimensions) + Wire.int32(0) + Wire.int32(25) + Wire.int32(count) + Wire.int32(1)
@@ -343,7 +343,7 @@ struct LyingServerTests {
     }
   }
 
-  @Test("that says how many rows it changed is not believed everything")
+  @Test("that reports an impossible number of changed rows is limited")
   func commandTags() throws {
     let tags = [
       ("INSERT 0 9223372036854775807", 1 << 48), ("INSERT 0 99999999999999999999", 0),
@@ -363,7 +363,7 @@ struct LyingServerTests {
       let answer =
         Server.parsed + Server.columns(1) + Server.row([[0x61]]) + Server.complete("SELECT 1")
         + Server.ready
-      // And once more what belongs to no statement.
+      // And again a result without a statement.
       return wire.send(answer + (number == 1 ? Server.row([[0x62]]) + Server.ready : []))
     })
     let connection = try connect(server)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A statement's text")
 struct SQLTests {
-  @Test("is the literal's, and can be joined")
+  @Test("is that of the literal, and can be concatenated")
   func joined() {
     let first: SQL = "select 1"
     #expect((first + " as one").text == "select 1 as one")

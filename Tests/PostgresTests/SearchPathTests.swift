@@ -47,14 +47,14 @@ struct SearchPathTests {
     let folder = try TemporaryFolder()
     let file = try folder.write(
       "services", "[quake_path]\noptions=-c search_path=public -c work_mem=9MB\n")
-    // The variable is for those only that name a service.
+    // Only connections that name a service use the variable.
     setenv("PGSERVICEFILE", file, 1)
     let connection = try connect(" service=quake_path")
     #expect(try connection.ask("show search_path") == path)
     #expect(try connection.ask("show work_mem") == "9MB")
   }
 
-  @Test("hides what somebody has put into the public schema")
+  @Test("hides objects in the public schema")
   func operators() throws {
     try database.connect().run(
       "create function public.trap(bigint, text) returns text language sql as 'select ''trapped'''",

@@ -40,7 +40,7 @@ struct StatementTests {
     #expect(result.bool(0, 1) == true)
   }
 
-  @Test("bring back the same double that went in")
+  @Test("return the same double that was sent")
   func doubles() throws {
     for value in [0.1, -0.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] {
       let result = try connection.execute(
@@ -103,7 +103,7 @@ struct StatementTests {
     #expect(result.binaryTextArray(0, 3) == (1...1000).map { "x\($0)" })
   }
 
-  @Test("name their columns and count the rows they touched")
+  @Test("name their columns and count the rows that they changed")
   func counts() throws {
     try connection.run("create table public.t (a int)")
     #expect(
@@ -170,7 +170,7 @@ struct StatementTests {
     try connection.executeScript("-- nothing")
   }
 
-  /// The connection would otherwise wait for data, or for somebody to take them, for ever.
+  /// The connection would otherwise wait for data, or for a reader, for ever.
   @Test("of COPY are refused, and the connection stays usable")
   func copyByExecute() throws {
     try connection.run("create table public.t (a int)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A statement that takes long")
+@Suite("A statement that runs for long")
 struct StatementWatchTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -19,8 +19,8 @@ struct StatementWatchTests {
   private let stopped = PostgresError(
     kind: .interrupted, sqlState: SQLState.queryCanceled, message: "told to stop")
 
-  /// Has each statement of `connection` cancelled that takes longer than 20 ms and waits for a lock; gives
-  /// how often it was looked at.
+  /// Cancels each statement of `connection` that waits for a lock for longer than 20 ms; returns how often
+  /// statements were examined.
   private func cancelWaits(wake: Int32? = nil, first: Duration = .milliseconds(20)) -> Tally {
     let tally = Tally()
     let (database, stopped) = (database, stopped)
@@ -43,7 +43,7 @@ struct StatementWatchTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("is looked at, and goes on")
+  @Test("is examined, and continues")
   func looks() throws {
     let tally = cancelWaits()
     #expect(try connection.ask("select pg_sleep(0.3) is not null") == "t")
@@ -102,16 +102,16 @@ struct StatementWatchTests {
     #expect(try other.ask("select count(*) from public.t") == "0")
   }
 
-  @Test("is looked at soon when somebody wants to stop")
+  @Test("is examined soon after a request to stop")
   func woken() throws {
     let wake = try Wake()
     let tally = cancelWaits(wake: wake.descriptor, first: .seconds(1000))
     try other.begin()
     try other.run("lock table public.t")
-    wake.ring()
+    wake.trigger()
     try expectStopped { try connection.run("insert into public.t values ('a')") }
     #expect(tally.total > 0)
-    // One that waits for nobody is done.
+    // A statement that does not wait is executed.
     try other.rollback()
     #expect(try connection.ask("select pg_sleep(0.1) is not null") == "t")
   }

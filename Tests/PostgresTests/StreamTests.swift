@@ -15,7 +15,7 @@ struct StreamTests {
 
   private struct Stop: Error {}
 
-  @Test("hands over every row in order")
+  @Test("passes on every row in order")
   func order() throws {
     var next: Int64 = 1
     var calls = 0
@@ -34,7 +34,7 @@ struct StreamTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("without rows calls nobody")
+  @Test("without rows never calls its body")
   func empty() throws {
     try connection.stream("select 1 where false") { _ in
       Issue.record("there is no row")
@@ -68,7 +68,7 @@ struct StreamTests {
     #expect((most - before) * 4096 < 75_000_000)
   }
 
-  @Test("is cancelled when its taker throws, and the connection stays usable")
+  @Test("is cancelled when its body throws, and the connection stays usable")
   func throwing() throws {
     var calls = 0
     #expect(throws: Stop.self) {

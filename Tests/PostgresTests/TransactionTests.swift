@@ -44,7 +44,7 @@ struct TransactionTests {
     #expect(try connection.ask("select pg_current_xact_id_if_assigned() is null") == "t")
   }
 
-  @Test("is rolled back after an error of the server's, which goes on")
+  @Test("is rolled back after an error of the server, which is rethrown")
   func serverError() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.transaction {
@@ -68,7 +68,7 @@ struct TransactionTests {
     #expect(try connection.ask("select count(*) from public.u") == "0")
   }
 
-  @Test("whose failed statement was swallowed does not pass for committed")
+  @Test("with an ignored error is not reported as committed")
   func swallowed() throws {
     #expect(throws: PostgresError.self) {
       try connection.transaction {
@@ -99,7 +99,7 @@ struct TransactionTests {
     #expect(try count() == "0")
   }
 
-  @Test("has the isolation and the access it was asked for")
+  @Test("has the requested isolation level and access mode")
   func modes() throws {
     func modes(_ isolation: Connection.Isolation, readOnly: Bool) throws -> [String] {
       try connection.transaction(isolation, readOnly: readOnly) {

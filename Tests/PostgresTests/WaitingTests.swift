@@ -16,7 +16,7 @@ struct WaitingTests {
     other = try database.connect()
   }
 
-  /// Waits for a notification and takes what has come.
+  /// Waits for a notification and takes those that have arrived.
   private func notifications() throws -> [Postgres.Notification] {
     let deadline = Deadline(after: .seconds(20))
     while true {
@@ -28,20 +28,21 @@ struct WaitingTests {
 
   @Test("ends with a notification of another session")
   func notification() throws {
-    try connection.run("listen \"Bell\"")
+    try connection.run("listen \"Changes\"")
     #expect(try connection.takeNotifications().isEmpty)
-    try other.run("select pg_notify('Bell', 'é 1'), pg_notify('Bell', '2'), pg_notify('x', '3')")
+    try other.run(
+      "select pg_notify('Changes', 'é 1'), pg_notify('Changes', '2'), pg_notify('x', '3')")
     let received = try notifications()
     #expect(received.map(\.payload) == ["é 1", "2"])
-    #expect(received.map(\.channel) == ["Bell", "Bell"])
+    #expect(received.map(\.channel) == ["Changes", "Changes"])
     #expect(received.allSatisfy { $0.processID == other.serverProcessID })
     #expect(try connection.takeNotifications().isEmpty)
   }
 
   @Test("finds notifications that came with an answer")
   func notificationDuringQuery() throws {
-    try connection.run("listen bell")
-    try other.run("notify bell")
+    try connection.run("listen changes")
+    try other.run("notify changes")
     // The notification is on its way before this answer.
     try connection.run("select 1")
     #expect(try notifications().count == 1)
@@ -49,7 +50,7 @@ struct WaitingTests {
 
   @Test("ends at its deadline")
   func deadline() throws {
-    try connection.run("listen bell")
+    try connection.run("listen changes")
     let begun = ContinuousClock.now
     #expect(connection.wait(until: Deadline(after: .milliseconds(30))) == .timedOut)
     #expect(begun.duration(to: .now) >= .milliseconds(29))
@@ -61,19 +62,19 @@ struct WaitingTests {
     let wake = try Wake()
     #expect(
       connection.wait(until: Deadline(after: .milliseconds(1)), wake: wake.descriptor) == .timedOut)
-    wake.ring()
+    wake.trigger()
     #expect(
       connection.wait(until: Deadline(after: .seconds(20)), wake: wake.descriptor) == .woken)
   }
 
   @Test("ends when the server ends the connection")
   func terminated() throws {
-    try connection.run("listen bell")
+    try connection.run("listen changes")
     let pid = Int64(connection.serverProcessID)
     #expect(try other.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)]) == "t")
     let deadline = Deadline(after: .seconds(20))
     let error = try #require(throws: PostgresError.self) {
-      // The server's farewell comes first, then the end.
+      // The server's last message arrives first, then the end.
       while connection.wait(until: deadline) == .ready { _ = try connection.takeNotifications() }
     }
     #expect(error.kind == .connection)
@@ -99,7 +100,7 @@ struct WaitingTests {
     #expect(try waiting.ask("select 1") == "1")
   }
 
-  @Test("for an answer ends when the server takes longer than it may")
+  @Test("for an answer ends at the time limit")
   func answerTimeout() throws {
     connection.answerTimeout = .seconds(10)
     #expect(try connection.ask("select 1") == "1")
@@ -113,8 +114,8 @@ struct WaitingTests {
     #expect(error.hint != nil)
   }
 
-  /// What is less than 0 would be a wait for ever.
-  @Test("has no time left, and not less, when it comes late to a deadline")
+  /// A negative time would be a wait for ever.
+  @Test("has no negative time left after a deadline")
   func late() {
     let deadline = Deadline(after: .zero)
     let then = MonotonicClock.milliseconds

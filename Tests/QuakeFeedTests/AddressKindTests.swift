@@ -34,7 +34,7 @@ import Testing
     for address in addresses { #expect(AddressKind(address) == kind, "\(address)") }
   }
 
-  @Test func whatIsNoAddressHasNoKind() {
+  @Test func invalidAddressesHaveNoKind() {
     for text in ["", "localhost", "1.2.3", "1.2.3.4.5", ":::"] { #expect(AddressKind(text) == nil) }
   }
 }

@@ -87,7 +87,7 @@ import Testing
   }
 
   /// As INGV, GFZ, GeoNet and SCEDC write it.
-  @Test func habitsOfTheCentres() throws {
+  @Test func peculiaritiesOfTheCentres() throws {
     let ingv = try contents(
       "46128882|2026-06-04T05:50:09.890000|43.1233|12.7825|10.3|SURVEY-INGV||||ML|1.5|--|1 km NW "
         + "Nocera Umbra (PG)|earthquake",
@@ -188,7 +188,7 @@ import Testing
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .csvHeader)
   }
 
-  @Test func aCutLastRowIsToldFromAWholeOne() {
+  @Test func aCutLastRowIsDistinguishedFromAWholeOne() {
     let text = Self.header + "\n" + Self.emsc + "\n" + Self.emsc.prefix(40)
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .truncated)
   }

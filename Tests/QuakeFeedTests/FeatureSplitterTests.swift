@@ -163,7 +163,7 @@ import Testing
     #expect(failure("{\"other\":{\"title\":\"\(large)\"},\"features\":[]}") == nil)
   }
 
-  @Test func errorsTellTheLine() throws {
+  @Test func errorsHaveTheLine() throws {
     let text = "{\n\"features\": [\n{},\n{}\n{}\n]}"
     let error = try #require(failure(text, pieceSize: { 1 }))
     #expect(error.detail?.hasSuffix("At byte 23, line 5.") == true)

@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func gzipIsDecodedAndItsTruncationTold() throws {
+  @Test func gzipIsDecodedAndItsTruncationReported() throws {
     let body = try gzip(Self.feedText)
     try withServer { request in
       let isCut = request.hasPrefix("GET /cut")
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func anHTMLPageIsTold() throws {
+  @Test func anHTMLPageIsRecognised() throws {
     try withServer { _ in
       Answer("200 OK", body: Array("<!doctype html><title>Log in</title>".utf8))
     } _: { server in

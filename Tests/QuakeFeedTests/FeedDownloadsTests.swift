@@ -99,7 +99,7 @@ import Testing
     } throws: { ($0 as? FeedError)?.code == .timeout }
   }
 
-  @Test func timeInWhichNobodyLooksDoesNotCount() throws {
+  @Test func timeWithoutACallDoesNotCount() throws {
     let server = try TestServer { _ in Answer("200 OK", body: Self.body) }
     defer { server.stop() }
     let downloads = downloads { $0.downloadTimeoutMilliseconds = 300 }
@@ -120,7 +120,7 @@ import Testing
     #expect(error.code == .bodyTooLarge && error.kind == .badData)
   }
 
-  @Test func whatIsTooLongWhenItIsUnpackedIsNotRead() throws {
+  @Test func aBodyThatIsTooLongAfterDecompressionIsNotRead() throws {
     var options = FeedReader.Options()
     options.maximumBytes = 10_000
     let bomb = try gzip(collection(feature()) + String(repeating: " ", count: 1_000_000))
@@ -131,7 +131,7 @@ import Testing
     } throws: { ($0 as? FeedError)?.code == .bodyTooLarge }
   }
 
-  @Test func whatEndsBadlyHasTheBodyThatCame() throws {
+  @Test func aFailedDownloadHasTheReceivedPartOfItsBody() throws {
     let server = try TestServer { _ in
       Answer("200 OK", body: Self.body, length: Self.body.count + 9)
     }
@@ -151,7 +151,7 @@ import Testing
     #expect(parts > 0)
   }
 
-  @Test func otherAnswersAreWhatTheyAre() throws {
+  @Test func otherStatusesAreReturned() throws {
     let server = try TestServer { request in
       request.contains("If-None-Match: \"a\"")
         ? Answer(Array("HTTP/1.1 304 Not Modified\r\n\r\n".utf8))

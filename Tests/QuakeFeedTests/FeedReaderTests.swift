@@ -25,7 +25,7 @@ import Testing
     #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == code)
   }
 
-  @Test func messagesOfTheBrief() {
+  @Test func messages() {
     #expect(failure(of: "<html>")?.message.contains("looks like an HTML page, not a feed") == true)
     #expect(failure(of: "")?.detail == "The body is empty.")
   }

@@ -6,7 +6,7 @@ import Testing
 struct FeedScheduleTests {
   private let chances = stride(from: 0, through: 1, by: 0.125)
 
-  @Test("never sooner than it is told, and never much later")
+  @Test("never before its interval is over, and never much later")
   func every() {
     for (every, longest) in [(60, 66), (300, 330), (3600, 3630)] {
       for chance in chances {
@@ -18,7 +18,7 @@ struct FeedScheduleTests {
     }
   }
 
-  @Test("at different moments, so that not all ask at once")
+  @Test("at random moments, so that feeds are not all polled at once")
   func jitter() {
     var schedule = FeedSchedule(every: .seconds(60))
     let early = schedule.succeeded(freshFor: nil, chance: 0).length
@@ -38,7 +38,7 @@ struct FeedScheduleTests {
     #expect(schedule.succeeded(freshFor: -5, chance: 0) == .init(length: .seconds(60), asked: nil))
   }
 
-  @Test("after failures at pauses that double, up to an hour")
+  @Test("after failures with pauses that double, up to an hour")
   func failures() {
     var schedule = FeedSchedule(every: .seconds(60))
     // With a chance of a half nothing is added or taken away.
@@ -55,7 +55,7 @@ struct FeedScheduleTests {
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(60))
   }
 
-  @Test("after a failure sooner than usual, if it is polled seldom")
+  @Test("sooner than usual after a failure, if its interval is long")
   func seldom() {
     var schedule = FeedSchedule(every: .seconds(86_400))
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(60))
@@ -63,7 +63,7 @@ struct FeedScheduleTests {
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(86_400))
   }
 
-  @Test("not before its server wants to be asked again")
+  @Test("not before its server's Retry-After has passed")
   func retryAfter() {
     for chance in chances {
       var schedule = FeedSchedule(every: .seconds(60))
@@ -73,7 +73,7 @@ struct FeedScheduleTests {
     }
   }
 
-  @Test("according to what failed before this program was started")
+  @Test("according to failures before the program was started")
   func resumed() {
     var schedule = FeedSchedule(every: .seconds(60), failures: 3)
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(480))

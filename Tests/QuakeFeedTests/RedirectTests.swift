@@ -72,7 +72,7 @@ import Testing
     #expect(failure(url, self.options(trusts: true)) == nil)
   }
 
-  @Test func aConnectionThatIsThereIsNoWayAround() throws {
+  @Test func anExistingConnectionIsCheckedToo() throws {
     let server = try server()
     defer { server.stop() }
     let client = FeedClient(options: options())
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func throughAProxyWhatIsWrittenCounts() {
+  @Test func throughAProxyLiteralAddressesCount() {
     for (host, isAdmitted) in [
       ("10.0.0.1", false), ("localhost", false), ("[::1]", false), ("example.org", true),
     ] {

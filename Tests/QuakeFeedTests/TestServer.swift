@@ -16,7 +16,7 @@ final class TestServer: Sendable {
       case keep
       /// It stays open, and nothing more is sent.
       case hold
-      /// A space is sent every few milliseconds, until nobody takes it.
+      /// A space is sent every few milliseconds, until the client closes the connection.
       case drip
     }
 

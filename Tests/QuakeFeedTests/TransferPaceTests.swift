@@ -33,7 +33,7 @@ import Testing
     #expect(bytes <= 32)
   }
 
-  @Test func whatIsJustQuickEnoughIsEndedByItsTime() throws {
+  @Test func aTransferOfTheLeastRateIsEndedByItsTimeLimit() throws {
     let (time, failure) = try #require(failure { _ in 110 })
     #expect(failure == .late && time == 600)
   }
@@ -54,7 +54,7 @@ import Testing
     #expect(try #require(self.failure { _ in 0 }).0 == 10)
   }
 
-  @Test func whoMayBeSilentForLongMayBeSlowForAsLong() throws {
+  @Test func aLongLimitOfSilenceAlsoHoldsForTheRate() throws {
     var limits = Self.limits
     limits.stall = 120_000
     #expect(try #require(failure(limits) { _ in 1 }).0 >= 120)

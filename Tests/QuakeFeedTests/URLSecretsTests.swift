@@ -45,7 +45,7 @@ import Testing
     #expect(!URLSecrets(url).shown.contains("hunter2"))
   }
 
-  @Test func whatIsKnownToBeSecretIsMaskedWhereverItStands() {
+  @Test func knownSecretsAreMaskedEverywhere() {
     let url = FeedURL("https://h/hunter2/x?limit=hunter2", secrets: ["hunter2"])
     #expect("\(url)" == "https://h/***/x?limit=***")
     #expect(url.text == "https://h/hunter2/x?limit=hunter2")
@@ -77,7 +77,7 @@ import Testing
     #expect(!error.description.contains("hunter2"), "\(error)")
   }
 
-  @Test func whatIsTooLongIsRefused() {
+  @Test func longTextsAreRefused() {
     let long = "https://h/" + String(repeating: "x", count: FeedReference.maximumBytes)
     for text in [long, String(long.dropFirst(8))] {
       #expect {

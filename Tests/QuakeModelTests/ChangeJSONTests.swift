@@ -2,8 +2,7 @@ import Foundation
 import QuakeModel
 import Testing
 
-/// The public form of a change. What is pinned here is interface: programs
-/// parse it.
+/// The public form of a change. It is an interface, because programs parse it.
 @Suite("A change as JSON")
 struct ChangeJSONTests {
   private func transaction(full: Bool) throws -> ChangeTransaction {
@@ -48,7 +47,7 @@ struct ChangeJSONTests {
   private func written(_ change: Change) throws -> String {
     var json = JSONWriter()
     json.change(change)
-    // Whatever it looks like, it has to be JSON.
+    // It must be valid JSON in every case.
     _ = try JSONSerialization.jsonObject(with: Data(json.bytes))
     return String(decoding: json.bytes, as: UTF8.self)
   }
@@ -90,7 +89,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of a truncate by nobody in particular has every member, null")
+  @Test("of a truncate without an author has every member, null")
   func truncate() throws {
     let change = Change(
       transaction: try transaction(full: false), position: 0, op: .truncate, code: nil,
@@ -115,7 +114,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of a transaction has its counts, and its changes without it, written in any parts")
+  @Test("of a transaction has its counts and its changes, written in any parts")
   func wholeTransaction() throws {
     let transaction = try transaction(full: true)
     func change(_ position: Int64) throws -> Change {

@@ -14,7 +14,7 @@ struct ChangeTokenTests {
     #expect(try #require(ChangeToken(text)).description == text)
   }
 
-  @Test("of random parts is written as it is read")
+  @Test("of random parts is written in the form that is read")
   func randomRoundTrip() throws {
     var generator = SeededGenerator(3)
     for _ in 0..<1_000 {
@@ -41,7 +41,7 @@ struct ChangeTokenTests {
     #expect(ChangeToken(text) == nil)
   }
 
-  @Test("has no characters that are not seen")
+  @Test("has no invisible characters")
   func invisible() {
     for extra in ["\0", "\n", "\u{301}", "\u{200B}"] {
       #expect(ChangeToken("1.9f3ac2d1" + extra) == nil)

@@ -1,7 +1,7 @@
 import QuakeModel
 import Testing
 
-@Suite("A place in the history")
+@Suite("A cursor")
 struct HistoryCursorTests {
   @Test(
     "is written as it is read",

@@ -52,7 +52,7 @@ struct JSONWriterTests {
     #expect(written { $0.string(utf8: UnsafeRawBufferPointer(start: nil, count: 0)) } == "\"\"")
   }
 
-  @Test("writes strings that a reader gets back, each of the first 300 characters")
+  @Test("writes strings that a parser restores, with each of the first 300 characters")
   func everyCharacter() throws {
     for code in UInt32(0)..<300 {
       let scalar = try #require(Unicode.Scalar(code))
@@ -83,7 +83,7 @@ struct JSONWriterTests {
     #expect(written { $0.double(value) } == expected)
   }
 
-  @Test("writes numbers that a reader gets back exactly")
+  @Test("writes numbers that a parser restores exactly")
   func randomNumbers() throws {
     var generator = SeededGenerator(4)
     for _ in 0..<5_000 {
@@ -101,7 +101,7 @@ struct JSONWriterTests {
     #expect(written { $0.timestamp(Timestamp(microseconds: 0)) } == "\"1970-01-01T00:00:00.000Z\"")
   }
 
-  @Test("begins anew after removeAll")
+  @Test("starts again after removeAll")
   func removal() {
     var json = JSONWriter()
     json.array { $0.integer(1) }
@@ -112,7 +112,7 @@ struct JSONWriterTests {
   }
 
   /// As the standard library writes it, where that is plain digits.
-  @Test("writes every double with the fewest digits that give it back")
+  @Test("writes every double with the fewest digits that parse to it")
   func shortestDoubles() {
     var generator = SeededGenerator(20)
     for _ in 0..<4_000 {
@@ -134,7 +134,7 @@ struct JSONWriterTests {
     }
   }
 
-  @Test("escapes what must be, wherever it stands")
+  @Test("escapes special characters at every position")
   func escapesAnywhere() throws {
     var generator = SeededGenerator(21)
     let alphabet = Array("abcdefgh é€𝄞\"\\/\u{1}\u{1F}\u{7F}\n\r\t".unicodeScalars)

@@ -12,7 +12,7 @@ struct QuakeColumnTests {
     #expect(QuakeColumn(name: "") == nil)
   }
 
-  @Test("of a feed are all but our own state")
+  @Test("of a feed are all except Quake's own state")
   func feed() {
     let own: [QuakeColumn] = [.asOf, .validated, .withdrawnAt, .supersededBy]
     #expect(QuakeColumn.feed == QuakeColumn.allCases.filter { !own.contains($0) })

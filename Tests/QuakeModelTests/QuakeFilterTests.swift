@@ -30,7 +30,7 @@ struct QuakeFilterTests {
       changed: changed, old: old, new: new)
   }
 
-  @Test("without conditions is passed by everything")
+  @Test("without conditions passes everything")
   func noConditions() {
     let filter = QuakeFilter()
     #expect(filter.accepts(QuakeRecord()))
@@ -85,7 +85,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(longitude: 180, latitude: 0)))
   }
 
-  @Test("has no box off the map")
+  @Test("has no box with coordinates out of range")
   func badBoxes() {
     #expect(QuakeFilter.BoundingBox(west: -181, south: 0, east: 0, north: 1) == nil)
     #expect(QuakeFilter.BoundingBox(west: 0, south: 0, east: 180.1, north: 1) == nil)

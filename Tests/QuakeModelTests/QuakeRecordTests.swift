@@ -57,7 +57,7 @@ struct QuakeRecordTests {
     }
   }
 
-  @Test("holds an empty text, which is not none")
+  @Test("distinguishes an empty text from none")
   func emptyText() {
     var record = QuakeRecord()
     record.set(.place, "")
@@ -85,7 +85,7 @@ struct QuakeRecordTests {
     #expect(record.double(.gap)?.sign == .minus)
   }
 
-  @Test("is a value: a copy does not follow")
+  @Test("is a value: a copy does not change with it")
   func copies() {
     var first = QuakeRecord()
     first.set(.code, "us1")
@@ -97,7 +97,7 @@ struct QuakeRecordTests {
 
   private struct Refusal: Error {}
 
-  @Test("passes on what the reader of a text throws")
+  @Test("rethrows the error of a body")
   func throwing() {
     var record = QuakeRecord()
     record.set(.code, "us1")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Writing an instant")
 struct TimestampFormattingTests {
-  @Test("gives what is read back as the same instant, whichever it is")
+  @Test("writes every instant so that it is read as the same one")
   func roundTrip() {
     var generator = SeededGenerator(1)
     let range = Timestamp.earliest.microseconds...Timestamp.latest.microseconds
@@ -46,7 +46,7 @@ struct TimestampFormattingTests {
     }
   }
 
-  @Test("uses three digits of a second, or six where there are some")
+  @Test("writes three digits of a second, or six if needed")
   func digits() {
     #expect(Timestamp(microseconds: 0).description == "1970-01-01T00:00:00.000Z")
     #expect(Timestamp(microseconds: 1_000).description == "1970-01-01T00:00:00.001Z")

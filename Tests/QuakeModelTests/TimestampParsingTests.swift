@@ -44,7 +44,7 @@ struct TimestampParsingTests {
     #expect(microseconds("1970-01-01T00:00:00\(fraction)Z") == expected)
   }
 
-  @Test("takes a leap second for the first of the next minute")
+  @Test("reads a leap second as the first second of the next minute")
   func leapSecond() throws {
     let leap = try #require(Timestamp(iso8601: "2016-12-31T23:59:60Z"))
     #expect(leap.description == "2017-01-01T00:00:00.000Z")
@@ -82,7 +82,7 @@ struct TimestampParsingTests {
     #expect(Timestamp(iso8601: text) == nil)
   }
 
-  @Test("refuses characters that are not seen, too")
+  @Test("refuses invisible characters")
   func invisible() {
     for end in ["\0", "\n", "\u{301}", "\u{200B}"] {
       #expect(Timestamp(iso8601: "1970-01-01T00:00:00Z" + end) == nil)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// docs/security.md shows the table of privileges and the settings as they are. `QUAKE_WRITE_DOCS=1`
-/// writes them anew.
+/// rewrites them.
 @Suite(.serialized) struct DocumentationTests {
   private static let path = Tools.package + "/docs/security.md"
 

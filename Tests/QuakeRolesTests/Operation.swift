@@ -6,10 +6,10 @@ import TestSupport
 struct Operation {
   var statement: String
   var allowed: Set<Role>
-  /// Only the privilege on the function counts, not what the function then lacks.
+  /// Only the privilege on the function counts, not a privilege that it needs later.
   var isCall = false
 
-  /// Whether it is for lack of a privilege that the statement failed.
+  /// Whether the statement failed because the role lacks a privilege.
   func isRefused(by error: PostgresError?) -> Bool {
     guard error?.sqlState == "42501", let message = error?.message else { return false }
     return !isCall || message.contains("denied for function")
@@ -60,7 +60,7 @@ struct Operation {
         Operation(statement: "delete from \(name) where false", allowed: allowed(row, .delete)))
       guard row.object.kind == .table else { continue }
       operations.append(Operation(statement: "truncate \(name)", allowed: [.owner]))
-      // Whoever may update or delete everything may keep everybody else out, too.
+      // A role that may update or delete all rows may also lock the table.
       operations.append(
         Operation(
           statement: "lock table \(name) in access exclusive mode",

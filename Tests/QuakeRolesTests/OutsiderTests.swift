@@ -6,9 +6,8 @@ import SystemClock
 import TestSupport
 import Testing
 
-/// What somebody can do who may connect and nothing else, where the roles are made: each attack that
-/// somebody has thought of, and what comes of it.
-@Suite("Somebody who may only connect")
+/// The attacks of a role that has only the privilege to connect, each with its result.
+@Suite("A role that may only connect")
 struct OutsiderTests {
   /// A database with roles, and one that has only CONNECT.
   private final class Scene {
@@ -25,7 +24,7 @@ struct OutsiderTests {
       outsider = try roled.connect(as: role)
     }
 
-    /// As the writer. Whatever waits longer than this has been stopped by somebody.
+    /// As the writer. A statement that waits longer than this is blocked.
     func writer() throws -> Connection {
       let writer = try roled.connect(as: .writer)
       try writer.run("set lock_timeout = '10s'", "set statement_timeout = '10s'")
@@ -40,7 +39,7 @@ struct OutsiderTests {
   @Test("has no privilege on anything", arguments: ServerVersion.present)
   func privileges(_ version: ServerVersion) throws {
     let scene = try Scene(version)
-    // The one operation that is in no privilege: it has them on a row of his own.
+    // This operation needs privileges on a row of the role's own.
     let operations = try Operation.all(scene.roled)
     #expect(operations.count > 600)
     for operation in operations {
@@ -52,15 +51,16 @@ struct OutsiderTests {
     #expect(try scene.roled.findings() == [])
   }
 
-  @Test("cannot connect at all unless somebody lets him", arguments: ServerVersion.present)
+  @Test("cannot connect without the privilege CONNECT", arguments: ServerVersion.present)
   func connecting(_ version: ServerVersion) throws {
     let roled = try RoledDatabase(on: version)
-    let role = try roled.makeRole("nobody")
+    let role = try roled.makeRole("outsider")
     let error = try #require(throws: PostgresError.self) { _ = try roled.connect(as: role) }
     #expect(error.message.contains("permission denied for database"), "\(error)")
   }
 
-  @Test("cannot stop commits with the locks that were once taken", arguments: ServerVersion.present)
+  @Test(
+    "cannot stop commits with locks that earlier versions took", arguments: ServerVersion.present)
   func commitLock(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     // 'quake' in ASCII followed by 01, and by 02 for migrations; in both forms, shared and not.
@@ -81,7 +81,7 @@ struct OutsiderTests {
   }
 
   @Test(
-    "cannot stop commits with a prepared transaction that nobody is left of",
+    "cannot stop commits with an abandoned prepared transaction",
     arguments: ServerVersion.present)
   func preparedTransaction(_ version: ServerVersion) throws {
     let scene = try Scene(version)
@@ -105,12 +105,12 @@ struct OutsiderTests {
     for name in names {
       try writer.execute(
         "insert into quake.feed (name, url) values ($1, 'https://example.org')", [.text(name)])
-      // As quake.feed_lock_key once computed it, which anybody can.
+      // The key as quake.feed_lock_key once computed it, which any role can.
       try scene.outsider.execute(
         "select pg_advisory_lock(1903518059, ('x' || left(md5($1), 8))::bit(32)::integer)",
         [.text(name)])
     }
-    // And every number that a feed's lock may have, as far as the server has room for.
+    // And as many of the possible keys of a feed's lock as the server has memory for.
     try scene.outsider.run(
       "select pg_advisory_lock(1903518059, key) from generate_series(-1000, 1000) key")
     #expect(Set(try FeedLock.take(names, over: writer).map(\.feed)) == Set(names))
@@ -142,7 +142,7 @@ struct OutsiderTests {
         == ["author", "deleted", "inserted", "token", "truncated", "updated"])
   }
 
-  @Test("changes nothing by notifications of his own", arguments: ServerVersion.present)
+  @Test("changes nothing with its own notifications", arguments: ServerVersion.present)
   func notifications(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let reader = try scene.roled.connect(as: .reader)
@@ -158,7 +158,7 @@ struct OutsiderTests {
     #expect(try reader.table("select code from quake.changes_since('0')") == ["a"])
   }
 
-  @Test("puts no trigger function of ours onto tables of his own", arguments: ServerVersion.present)
+  @Test("cannot use Quake's trigger functions on its own tables", arguments: ServerVersion.present)
   func triggers(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     try scene.admin.run("grant create on schema public to \(scene.role)")
@@ -217,7 +217,7 @@ struct OutsiderTests {
         "insert into quake.quake (code, time) values ('by \(connection.serverProcessID)', now())",
         "update quake.quake set felt = 1 where code operator(pg_catalog.=) 'x'")
     }
-    // Our functions and views, as the superuser; what the tools ask is tested with the tools.
+    // Quake's functions and views, as the superuser; other tests cover the statements of the tools.
     try scene.admin.run(
       "select * from quake.changes_since('0')", "select * from quake.watcher_lag",
       "select * from quake.find('x')", "select * from quake.versions('x')",

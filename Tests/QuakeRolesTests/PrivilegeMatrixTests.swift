@@ -55,7 +55,7 @@ struct PrivilegeMatrixTests {
     }
   }
 
-  @Test("is what each role may do", arguments: ServerVersion.present)
+  @Test("equals the privileges of each role", arguments: ServerVersion.present)
   func operations(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let operations = try Operation.all(database)
@@ -71,7 +71,7 @@ struct PrivilegeMatrixTests {
     }
   }
 
-  @Test("gives nobody but the owner anything to pass on", arguments: ServerVersion.present)
+  @Test("gives only the owner grant options", arguments: ServerVersion.present)
   func grantOptions(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     for role in Role.allCases where role != .owner {

@@ -6,10 +6,10 @@ import QuakeWorker
 import TestSupport
 import Testing
 
-/// What goes beyond privileges: rows of one's own, and functions that run with the owner's rights.
+/// Behaviour beyond privileges: a role's own rows, and functions that run with the owner's privileges.
 @Suite("What roles do")
 struct RoleBehaviourTests {
-  @Test("a watcher moves its own cursor and nobody else's", arguments: ServerVersion.present)
+  @Test("a watcher moves only its own cursor", arguments: ServerVersion.present)
   func cursors(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let other = try database.makeRole("colleague")
@@ -57,7 +57,7 @@ struct RoleBehaviourTests {
     #expect(try DurableCursor.list(over: mine).map(\.name) == ["mine"])
   }
 
-  @Test("an editor's changes are recorded under his name", arguments: ServerVersion.present)
+  @Test("an editor's changes are recorded with its name", arguments: ServerVersion.present)
   func editing(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
@@ -96,7 +96,7 @@ struct RoleBehaviourTests {
     }
   }
 
-  @Test("who is told to number his transaction at once and stays in it is ended by the setting")
+  @Test("a session that has its token and stays in its transaction is ended by the setting")
   func heldCommitLock() throws {
     let database = try RoledDatabase(on: .main)
     let idle = "idle_in_transaction_session_timeout"

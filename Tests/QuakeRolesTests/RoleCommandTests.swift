@@ -7,7 +7,7 @@ import Testing
 /// databases.
 @Suite("Roles of a database", .serialized)
 struct RoleCommandTests {
-  @Test("are created once, and nothing is left to say", arguments: ServerVersion.present)
+  @Test("are created once, and then no differences remain", arguments: ServerVersion.present)
   func idempotence(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     #expect(
@@ -73,7 +73,7 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  @Test("that others have are told of, and left to a person", arguments: ServerVersion.present)
+  @Test("that others have are reported, and left to a person", arguments: ServerVersion.present)
   func strangers(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
@@ -83,7 +83,7 @@ struct RoleCommandTests {
     let powerful = try database.makeRole("powerful")
     try database.connection.run(
       "grant usage on schema quake to \(stranger)",
-      // A writer of one's own is nobody's business.
+      // Other roles may write events.
       "grant select, insert on quake.quake to \(stranger)",
       "grant update on quake.quake_version to \(stranger)",
       "grant trigger on quake.quake to \(stranger)",
@@ -103,7 +103,7 @@ struct RoleCommandTests {
       "too many: role reader may create roles",
     ] { #expect(findings.contains(expected), "\(expected)") }
     #expect(!findings.contains { $0.contains("INSERT on table quake.quake\"") })
-    // They are somebody's decision.
+    // A person must decide on them.
     let outcome = try RoleMaker(names, over: database.connection).make()
     #expect(outcome.steps.isEmpty)
     #expect(outcome.left.count == findings.count)
@@ -112,18 +112,18 @@ struct RoleCommandTests {
   @Test("get what they need on the objects of a new migration")
   func newObjects() throws {
     let database = try RoledDatabase(on: .main)
-    // As if it had just been made: the owner's alone, and a function everybody's.
+    // As after a migration: only the owner has privileges on a table, and PUBLIC may execute a function.
     let owner = try database.connect(as: .owner)
     try owner.run(
       "revoke all on quake.backfill from \(Role.allCases.dropFirst().map(database.names.name).joined(separator: ", "))",
       "grant execute on function quake.request_refresh(text) to public")
     #expect(try !database.findings().isEmpty)
-    // The owner may do that by himself: no role is to be made.
+    // The owner may do that itself, because no role is created.
     _ = try RoleMaker(database.names, over: owner).make()
     #expect(try database.findings() == [])
   }
 
-  @Test("keep what somebody has set for them, and the tables that somebody has added")
+  @Test("keep settings and tables that an administrator added")
   func ownSettings() throws {
     let database = try RoledDatabase(on: .main)
     let reader = database.names.name(.reader)
@@ -182,7 +182,7 @@ struct RoleCommandTests {
     let left = try RoleMaker(database.names, over: own).make().left.map {
       $0.text.replacing(database.names.prefix, with: "")
     }
-    // What a superuser has to do is said, and the rest is as it should be.
+    // The finding that needs a superuser is reported, and everything else is correct.
     let privileged = Role.allCases.dropFirst().map {
       "role \($0.rawValue) has no temp_file_limit in this database"
     }
@@ -202,7 +202,7 @@ struct RoleCommandTests {
         == creator)
   }
 
-  @Test("cannot be made by anybody else: the error says what is lacking")
+  @Test("cannot be created without the privileges, which the error names")
   func ordinaryRole() throws {
     let database = try RoledDatabase(on: .main, makesRoles: false)
     let reader = try database.makeRole("ordinary")
@@ -219,7 +219,7 @@ struct RoleCommandTests {
         "select count(*) from pg_roles where rolname like '\(database.names.prefix)%'") == "1")
   }
 
-  @Test("get passwords that no statement and no table tells", arguments: ServerVersion.present)
+  @Test("get passwords that no statement and no table contains", arguments: ServerVersion.present)
   func passwords(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     var options = RoleMaker.Options()

@@ -37,7 +37,7 @@ final class RoledDatabase {
       ConnectionSettings(database.conninfo + " user=\(role)", applicationName: role))
   }
 
-  /// A role that is none of ours.
+  /// A role that is not one of Quake's.
   func makeRole(_ name: String, _ attributes: String = "login") throws -> String {
     let role = names.prefix + name
     try connection.run("create role \(role) \(attributes)")
@@ -45,7 +45,7 @@ final class RoledDatabase {
     return role
   }
 
-  /// What the check has to say, a line each.
+  /// The findings of the check, one a line.
   func findings() throws -> [String] {
     try RoleCheck.run(names, over: connection).map {
       "\($0.kind.rawValue): "

@@ -107,7 +107,7 @@ extension ServerTests {
       #expect(client.isClosed && !client.reply.isComplete)
     }
 
-    @Test func aStalledClientThatLeavesIsLetGo() throws {
+    @Test func aStalledClientThatLeavesIsReleased() throws {
       let server = try SimulatedFeedServer(frozen(events: 100))
       defer { server.stop() }
       _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
@@ -116,7 +116,7 @@ extension ServerTests {
         try client.send("GET", target + "geojson")
         client.read { !$0.body.isEmpty }
       }
-      // Each request looks for those who left; the first may come before the news of it.
+      // Each request checks for closed connections; the first one may be too early.
       let deadline = ContinuousClock.now + .seconds(20)
       repeat {
         _ = try HTTPClient.get("/state", port: server.port)

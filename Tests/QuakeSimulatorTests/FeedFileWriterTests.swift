@@ -15,9 +15,10 @@ extension ServerTests {
       var bytes = [UInt8](repeating: 0, count: count + 1)
       var position = 0
       while position < bytes.count {
-        let room = bytes.count - position
+        let remaining = bytes.count - position
         let got = bytes.withUnsafeMutableBytes { buffer in
-          buffer.baseAddress.map { pread(descriptor, $0 + position, room, off_t(position)) } ?? 0
+          buffer.baseAddress.map { pread(descriptor, $0 + position, remaining, off_t(position)) }
+            ?? 0
         }
         if got <= 0 { break }
         position += got
@@ -54,7 +55,7 @@ extension ServerTests {
       }
     }
 
-    /// Exactly so many are revised, and the others stay as they are, to the byte.
+    /// Exactly the requested number is revised, and the bytes of the others stay the same.
     @Test func someEventsAreRevised() throws {
       let writer = FeedFileWriter(seed: 2, events: 2000, now: noon)
       let before = try JSONValue(try written(writer))
@@ -70,7 +71,7 @@ extension ServerTests {
       }
     }
 
-    @Test func idsNumberedFromElsewhereAreOthers() throws {
+    @Test func anotherFirstSerialGivesOtherIDs() throws {
       var writer = FeedFileWriter(seed: 2, events: 2000, now: noon)
       let ids = try [0, 10_000].map { serial in
         writer.serial = serial
@@ -80,7 +81,7 @@ extension ServerTests {
       #expect(ids[0].count == 2000 && ids[1].count == 2000 && ids[0].isDisjoint(with: ids[1]))
     }
 
-    @Test func progressIsToldAndMayEndIt() throws {
+    @Test func progressIsReportedAndMayEndIt() throws {
       let file = try #require(tmpfile())
       defer { fclose(file) }
       var told: [Int] = []

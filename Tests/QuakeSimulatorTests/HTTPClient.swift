@@ -2,7 +2,7 @@ import CZlib
 import Glibc
 import Testing
 
-/// What a server answered.
+/// The answer of a server.
 struct HTTPReply {
   var status = 0
   /// By lower-case name.
@@ -16,7 +16,7 @@ struct HTTPReply {
 
 /// One connection to a server on this machine; one request.
 ///
-/// Deliberately naive, so that it shows what went over the wire.
+/// It is deliberately simple, so that it shows the received bytes.
 final class HTTPClient {
   struct Failure: Error {
     var what: String
@@ -102,7 +102,7 @@ final class HTTPClient {
   }
 }
 
-/// What a gzip file holds, and whether it ends as it should.
+/// The contents of a gzip file, and whether it is complete.
 func gunzip(_ bytes: [UInt8]) -> (bytes: [UInt8], isComplete: Bool) {
   var stream = z_stream()
   inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
@@ -115,13 +115,13 @@ func gunzip(_ bytes: [UInt8]) -> (bytes: [UInt8], isComplete: Bool) {
     stream.avail_in = UInt32(input.count)
     var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let (status, room) = piece.withUnsafeMutableBufferPointer { piece in
+      let (status, unused) = piece.withUnsafeMutableBufferPointer { piece in
         stream.next_out = piece.baseAddress
         stream.avail_out = UInt32(piece.count)
         let status = inflate(&stream, Z_NO_FLUSH)
         return (status, Int(stream.avail_out))
       }
-      output += piece[..<(piece.count - room)]
+      output += piece[..<(piece.count - unused)]
       isComplete = status == Z_STREAM_END
       if status != Z_OK { break }
     }

@@ -204,7 +204,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     let steps = state["steps"]?.number ?? 0
     #expect((500...700).contains(steps), "600 expected, \(steps) came")
 
-    // How often one asks makes no difference.
+    // The number of requests makes no difference.
     let late = Mutex(noon)
     options.now = { late.withLock { $0 } }
     let other = try SimulatedFeedServer(options)
@@ -244,7 +244,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     }
   }
 
-  @Test func whatCannotBeDoneIsRefused() throws {
+  @Test func invalidRequestsAreRefused() throws {
     let server = try SimulatedFeedServer(frozen(events: 10))
     defer { server.stop() }
     func status(_ method: String, _ target: String) throws -> Int {

@@ -44,7 +44,7 @@ struct BackfillTests {
     let options = ImportOptions(source: "s", feed: "backfill", program: "p", author: "a")
     return try Importer(connection: connection, options: options).run(
       from: &source,
-      beforeCommit: { try windows.settle(window, of: backfill, with: $0, limit: limit) })
+      beforeCommit: { try windows.complete(window, of: backfill, with: $0, limit: limit) })
   }
 
   @Test("begins with one window, and ends when all are done")
@@ -173,7 +173,7 @@ struct BackfillTests {
       try Importer(connection: connection, options: options).run(
         from: &source,
         beforeCommit: { report in
-          try store.settle(window, of: backfill, with: report, limit: 100)
+          try store.complete(window, of: backfill, with: report, limit: 100)
           throw Interruption()
         })
     }
@@ -206,7 +206,7 @@ struct BackfillTests {
     }
     let first = file("/data/a", 5, 1_000_001)
     #expect(try !known.isStored(first))
-    try known.settle(first, of: backfill, with: ImportReport())
+    try known.markStored(first, of: backfill, with: ImportReport())
     #expect(try known.isStored(first))
     for other in [
       file("/data/b", 5, 1_000_001), file("/data/a", 6, 1_000_001), file("/data/a", 5, 2),
@@ -214,7 +214,7 @@ struct BackfillTests {
       #expect(try !known.isStored(other))
     }
     let changed = file("/data/a", 6, 2)
-    try known.settle(changed, of: backfill, with: ImportReport())
+    try known.markStored(changed, of: backfill, with: ImportReport())
     #expect(try known.isStored(changed) && !known.isStored(first))
     try backfill.finish(over: connection)
     _ = try Backfill.open(

@@ -21,7 +21,7 @@ struct FloodedListenerTests {
     var listener = try ChangeListener(connection: connection, session: .direct)
     let begun = ContinuousClock.now
     #expect(try listener.wait(for: .milliseconds(300), wake: wake.descriptor) == .timedOut)
-    wake.ring()
+    wake.trigger()
     #expect(try listener.wait(for: .seconds(3600), wake: wake.descriptor) == .woken)
     #expect(begun.duration(to: .now) < .seconds(20))
   }

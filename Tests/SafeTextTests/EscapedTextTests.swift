@@ -7,12 +7,12 @@ struct EscapedTextTests {
   private func escaped(_ bytes: [UInt8]) -> [UInt8] {
     bytes.withUnsafeBytes { text in
       withUnsafeTemporaryAllocation(
-        of: UInt8.self, capacity: EscapedText.room(for: bytes.count)
-      ) { room in
-        guard let start = room.baseAddress else { return [] }
+        of: UInt8.self, capacity: EscapedText.capacity(for: bytes.count)
+      ) { buffer in
+        guard let start = buffer.baseAddress else { return [] }
         var end = start
         EscapedText.put(text, &end)
-        return Array(room[..<(end - start)])
+        return Array(buffer[..<(end - start)])
       }
     }
   }
@@ -22,7 +22,7 @@ struct EscapedTextTests {
       with: Data([0x22] + json + [0x22]), options: [.fragmentsAllowed]) as? String
   }
 
-  @Test("has no hidden character, and each character comes back, wherever in a word it lies")
+  @Test("has no hidden character, and a parser restores each one at any offset in a word")
   func everyCharacter() throws {
     for code in UInt32(0)...0x10FFFF {
       guard let scalar = Unicode.Scalar(code) else { continue }
@@ -39,7 +39,7 @@ struct EscapedTextTests {
     }
   }
 
-  @Test("is the text itself where nothing has to be escaped, however long it is")
+  @Test("is the text itself, of any length, if nothing has to be escaped")
   func lengths() {
     for count in 0...40 {
       let text = (0..<count).map { UInt8(0x61 + $0 % 26) }
@@ -52,7 +52,7 @@ struct EscapedTextTests {
     }
   }
 
-  @Test("names characters above U+FFFF by two surrogates")
+  @Test("writes characters above U+FFFF as two surrogates")
   func surrogates() {
     #expect(
       String(decoding: escaped(Array("\u{E0041}\u{202E}\u{9B}\u{7F}".utf8)), as: UTF8.self)
@@ -60,7 +60,7 @@ struct EscapedTextTests {
     #expect(String(decoding: escaped(Array("🌋é東".utf8)), as: UTF8.self) == "🌋é東")
   }
 
-  @Test("is UTF-8, whatever it is made from", arguments: [0, 3, 7, 8])
+  @Test("is UTF-8 for any input", arguments: [0, 3, 7, 8])
   func garbage(before: Int) throws {
     let garbage: [[UInt8]] = [
       [0xFF], [0x80], [0xC0, 0x80], [0xC2], [0xE2, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x8C],
@@ -76,8 +76,8 @@ struct EscapedTextTests {
     }
   }
 
-  @Test("never takes more room than it may")
-  func room() {
+  @Test("never needs more memory than capacity returns")
+  func capacity() {
     for text in ["\u{1}", "\u{9B}", "\u{202E}", "\u{E0041}", "\u{7F}"] {
       let bytes = Array(String(repeating: text, count: 1000).utf8)
       #expect(escaped(bytes).count <= bytes.count * 6)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Hidden characters")
 struct HiddenCharacterTests {
-  @Test("are all that Unicode calls a control, a format character, a separator of lines or private")
+  @Test("are the controls, format characters, line separators and private characters of Unicode")
   func categories() {
     for code in UInt32(0)...0x10FFFF {
       guard let scalar = Unicode.Scalar(code) else { continue }
@@ -27,7 +27,7 @@ struct HiddenCharacterTests {
     #expect(HiddenCharacter.includes(code))
   }
 
-  @Test("are none of those that people write with")
+  @Test("are none of the characters of ordinary text")
   func letters() {
     for scalar in "Zoë, 東京 بيروت Ελλάδα ~ é ｗ 🌋 ❤\u{FE0F} 葛\u{E0100}".unicodeScalars {
       #expect(!HiddenCharacter.includes(scalar.value), "\(scalar)")

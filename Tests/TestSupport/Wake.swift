@@ -20,7 +20,7 @@ public final class Wake {
   }
 
   /// Makes the descriptor readable.
-  public func ring() {
+  public func trigger() {
     var byte: UInt8 = 1
     _ = write(writing, &byte, 1)
   }

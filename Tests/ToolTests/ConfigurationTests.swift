@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test func aPasswordThatOthersCanReadIsWarnedOf() throws {
-    let warning = "holds a password, and others can read it"
+    let warning = "contains a password, and other users can read it"
     for (address, permissions, isWarned) in [
       ("postgresql://me:swordfish@127.0.0.1:1/quake", 0o644, true),
       ("host=127.0.0.1 port=1 password=swordfish", 0o604, true),

@@ -223,7 +223,7 @@ import Testing
   }
 
   @Test func aConfigurationFileThatOthersCanReadIsWarnedOf() throws {
-    let warning = "holds a password or a token of a feed (line 2), and others can read it"
+    let warning = "contains a password or a token of a feed (line 2), and other users can read it"
     for (feed, permissions, isWarned) in [
       ("http://127.0.0.1:1/all_day.geojson?token=\(Self.secret)@5m", 0o644, true),
       ("http://me:\(Self.secret)@127.0.0.1:1/all_day.geojson", 0o604, true),

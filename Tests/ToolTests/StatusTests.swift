@@ -118,10 +118,10 @@ import Testing
       outcome.errors.components(separatedBy: "warning: ").dropFirst().map {
         $0.components(separatedBy: "\n")[0]
       } == [
-        "feed late has not been polled with success for 3m 20s (7 failures in a row)",
-        "feed never has never been polled with success", "no worker polls feed unattended",
+        "feed late has not been polled successfully for 3m 20s (7 failures in a row)",
+        "feed never has never been polled successfully", "no worker polls feed unattended",
       ])
-    #expect(outcome.errors.contains("  hint: It may take 3m 00s"))
+    #expect(outcome.errors.contains("  hint: The limit is 3m 00s"))
     #expect(try status("--feed", "late", "--max-lag", "1h").status == 0)
     #expect(try status("--feed", "late", "--max-lag", "10s").status == 1)
     #expect(try status("--feed", "unattended", "--max-lag", "1h").status == 1)

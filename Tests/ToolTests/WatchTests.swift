@@ -136,7 +136,7 @@ import Testing
         "changed 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1): magnitude 0.5 → 6.1, "
           + "place Nowhere → No\u{FFFD}where  by ada (role quake)",
         "deleted 2024-05-06T07:08:09Z  M  6.1  No\u{FFFD}where (us1)  by ada (role quake)",
-        "all events were taken away (truncate) by ada (role quake)",
+        "all events were removed (truncate) by ada (role quake)",
       ])
   }
 

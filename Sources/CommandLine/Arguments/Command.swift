@@ -1,9 +1,9 @@
-/// A command or subcommand described as data.
+/// A description of a command or subcommand.
 ///
-/// One description gives the parser (``parse(_:)``), the help (``help(width:)``), the manual page
-/// (``manPage(date:manual:)``) and the shell completions (``completions(for:)``). A command has
-/// either subcommands or arguments of its own. Its options hold for its subcommands too and may
-/// stand before or after their names; `--help` and `--version` need no declaration.
+/// The parser (``parse(_:)``), the help (``help(width:)``), the manual page (``manPage(date:manual:)``) and
+/// the shell completions (``completions(for:)``) all use this description. A command has either subcommands
+/// or arguments of its own. Its options apply to its subcommands too, and users may write them before or
+/// after the subcommand's name. `--help` and `--version` need no declaration.
 public struct Command: Sendable {
   /// A line to type, and what it does.
   public struct Example: Sendable, Equatable {
@@ -19,7 +19,7 @@ public struct Command: Sendable {
     }
   }
 
-  /// An environment variable the command obeys.
+  /// An environment variable that the command reads.
   public struct Variable: Sendable, Equatable {
     /// Its name.
     public let name: String
@@ -33,27 +33,27 @@ public struct Command: Sendable {
     }
   }
 
-  /// An exit status the command may end with, and when.
+  /// An exit status of the command, with its meaning.
   public struct Outcome: Sendable, Equatable {
     /// The status.
     public let status: ExitStatus
-    /// When it is given.
+    /// The situation in which the command ends with it.
     public let meaning: String
 
-    /// A status; without a meaning of its own the usual one is shown.
+    /// A status; by default with its usual meaning.
     public init(_ status: ExitStatus, _ meaning: String? = nil) {
       self.status = status
       self.meaning = meaning ?? status.meaning
     }
   }
 
-  /// The name, as typed.
+  /// The name, as users type it.
   public var name: String
-  /// What it is for, in one line without a full stop.
+  /// What the command does, in one line without a full stop.
   public var purpose: String
-  /// More about it, in sentences; paragraphs are parted by an empty line.
+  /// More about the command, in sentences; empty lines separate paragraphs.
   public var discussion: String?
-  /// The program's version; only the outermost command's is read.
+  /// The program's version; only that of the outermost command is used.
   public var version: String?
   /// The options, in the order of the help.
   public var options: [Option]
@@ -86,13 +86,13 @@ public struct Command: Sendable {
     self.exitStatuses = exitStatuses
   }
 
-  /// Whether everything after the command's name belongs to another program.
+  /// Whether everything after the command's name is passed to another program.
   var passesThrough: Bool { positionals.first?.count == .passedThrough }
 }
 
 /// A command together with the commands above it, outermost first.
 ///
-/// What is inherited (options, environment, exit statuses) is decided here and nowhere else.
+/// This type alone decides which options, environment variables and exit statuses a command inherits.
 struct CommandPath {
   let commands: [Command]
 
@@ -103,7 +103,7 @@ struct CommandPath {
     CommandPath(commands: commands + [command])
   }
 
-  // A path is made with one command and only grows.
+  // A path starts with one command and never shrinks, so it is not empty.
   var command: Command { commands[commands.count - 1] }
   var root: Command { commands[0] }
   var names: [String] { commands.map(\.name) }
@@ -131,7 +131,7 @@ struct CommandPath {
   var usage: String {
     var parts = [title]
     if command.passesThrough {
-      // Options after the name would be handed over, so they are shown before it.
+      // Options after the name would be passed to the other program, so the usage shows them before it.
       parts = commands.dropLast().map(\.name) + ["[OPTION]...", command.name]
     } else {
       parts.append("[OPTION]...")
@@ -141,7 +141,7 @@ struct CommandPath {
     return parts.joined(separator: " ")
   }
 
-  /// This path and all below it, depth first.
+  /// This path and those of all its subcommands, depth first.
   var descendants: [CommandPath] {
     [self] + command.subcommands.flatMap { appending($0).descendants }
   }

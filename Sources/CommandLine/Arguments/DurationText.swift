@@ -6,8 +6,8 @@ extension Duration {
 
   /// Reads `500ms`, `60s`, `5m`, `1h`, `2d`, `1h30m`, `1.5s`; a bare number means seconds.
   ///
-  /// Up to four decimals are read. Nil when the text is anything else, negative or too long to be
-  /// counted in nanoseconds (292 years).
+  /// At most four decimals are accepted. Nil if the text has any other form, is negative, or exceeds 292
+  /// years, the largest number of nanoseconds in 64 bits.
   public init?(text: String) {
     var rest = text.utf8[...]
     var total: Int64 = 0

@@ -2,7 +2,7 @@ import Glibc
 
 /// The process's environment variables.
 public enum Environment {
-  /// The variable's value, or nil when it is not set; an empty value is a value.
+  /// The variable's value, which may be empty, or nil if the variable is not set.
   public static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }

@@ -1,6 +1,6 @@
-/// What a shell may offer when an option's or an argument's value is being typed.
+/// The completions that a shell offers for the value of an option or argument.
 public enum ValueCompletion: Sendable, Equatable {
-  /// Nothing can be guessed.
+  /// No completions.
   case none
   /// Names of files and folders.
   case files
@@ -10,32 +10,33 @@ public enum ValueCompletion: Sendable, Equatable {
   case words([String])
 }
 
-/// One option in a command's table: the parser, the help, the manual page and the completions all
-/// read it from here, so that they cannot disagree.
+/// One option of a command. The parser, the help, the manual page and the completions all use this
+/// description, so they cannot disagree.
 public struct Option: Sendable, Equatable {
   /// What follows the option's name.
   enum Kind: Sendable, Equatable {
-    /// Nothing; it is either there or not.
+    /// No value: the option is given or not.
     case flag
-    /// Nothing; `--no-name` turns it off, and `initially` holds when neither is given.
+    /// No value: `--name` turns it on, `--no-name` off, and `initially` applies if neither is given.
     case toggle(initially: Bool)
     /// A value, shown in the help as `placeholder`.
     case value(placeholder: String)
-    /// A value or nothing.
+    /// A value that may be omitted.
     case optionalValue(placeholder: String)
   }
 
   /// The long name without its dashes.
   public let name: String
-  /// The one-letter name, if it has one; a digit would be read as a negative number.
+  /// The one-letter name, if it has one. It must not be a digit, which the parser would take for a negative
+  /// number.
   public let short: Character?
   /// What it does, as a phrase without a full stop.
   public let help: String
   /// Whether it may be given more than once.
   public let isRepeatable: Bool
-  /// What holds when it is not given, in words for the help; the program applies it.
+  /// The default, as the help shows it. The program, not the parser, applies it.
   public let defaultText: String?
-  /// What a shell may offer for the value.
+  /// The completions that a shell offers for the value.
   public let completion: ValueCompletion
   /// Whether a configuration file can give it.
   public private(set) var isConfigurable = true
@@ -65,7 +66,7 @@ public struct Option: Sendable, Equatable {
 
   /// An option that `--name` turns on and `--no-name` turns off.
   ///
-  /// The help shows the one that changes something: `--no-migrate` when it is on `initially`.
+  /// The help shows the form that changes the default: `--no-migrate` if it is on `initially`.
   public static func toggle(
     _ name: String, short: Character? = nil, initially: Bool, help: String
   ) -> Option {
@@ -84,10 +85,10 @@ public struct Option: Sendable, Equatable {
       completion: completion, kind: .value(placeholder: placeholder))
   }
 
-  /// An option that stands alone or has a value: `--exec-batch`, `--exec-batch COMMAND`.
+  /// An option whose value may be omitted: `--exec-batch`, `--exec-batch COMMAND`.
   ///
-  /// The word after it is its value unless it begins with a dash, so it is for commands that take
-  /// neither arguments nor subcommands.
+  /// The next word is its value unless it begins with a dash, so only commands without arguments and
+  /// subcommands can have such an option.
   public static func optionalValue(
     _ name: String, _ placeholder: String, completion: ValueCompletion = .none, help: String
   ) -> Option {
@@ -103,17 +104,17 @@ public struct Option: Sendable, Equatable {
     return option
   }
 
-  /// `--log-format`, which ``Diagnostics`` obeys.
+  /// `--log-format`; see ``Diagnostics/obey(_:)``.
   public static let logFormat = Option.value(
     "log-format", "FORMAT", default: "text",
     completion: .words(Diagnostics.Format.allCases.map(\.rawValue)),
     help: "messages as text for people, or as json: one object a line")
-  /// `--quiet`, which ``Diagnostics`` obeys.
+  /// `--quiet`; see ``Diagnostics/obey(_:)``.
   public static let quiet = Option.flag(
     "quiet", short: "q", help: "print warnings and errors only")
-  /// `--verbose`, which ``Diagnostics`` obeys.
+  /// `--verbose`; see ``Diagnostics/obey(_:)``.
   public static let verbose = Option.flag(
-    "verbose", short: "v", help: "print what is being done in more detail")
+    "verbose", short: "v", help: "also print the details of the work")
 
   static let helpRequest = Option.flag("help", short: "h", help: "show this help")
     .onCommandLineOnly()
@@ -127,7 +128,7 @@ public struct Option: Sendable, Equatable {
     }
   }
 
-  /// Whether it may also stand without its value.
+  /// Whether its value may be omitted.
   var valueIsOptional: Bool {
     if case .optionalValue = kind { return true }
     return false
@@ -138,7 +139,7 @@ public struct Option: Sendable, Equatable {
     placeholder.map { valueIsOptional ? "[\($0)]" : $0 }
   }
 
-  /// Every long name the parser accepts, each with the switch position it stands for.
+  /// Every long name that the parser accepts, and whether it turns the option on.
   var spellings: [(name: String, isOn: Bool)] {
     if case .toggle = kind { return [(name, true), ("no-" + name, false)] }
     return [(name, true)]
@@ -150,7 +151,7 @@ public struct Option: Sendable, Equatable {
     return "--" + name
   }
 
-  /// The help phrase with what the table knows besides.
+  /// The help with repeatability and default added.
   var fullHelp: String {
     var text = help
     if isRepeatable, placeholder != nil { text += "; may be given more than once" }

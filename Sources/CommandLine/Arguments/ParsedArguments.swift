@@ -1,4 +1,4 @@
-/// What a command line asks for.
+/// The result of parsing a command line.
 public enum ParsedCommandLine: Sendable {
   /// Run the command.
   case run(ParsedArguments)
@@ -10,8 +10,8 @@ public enum ParsedCommandLine: Sendable {
 
 /// A command line's options and arguments.
 ///
-/// The accessors take the long names of the option table. Asking for an option that the table does
-/// not declare is a mistake in the program and stops it.
+/// The accessors take the long names of options. Access to an option that the command does not declare is a
+/// programming error and traps.
 public struct ParsedArguments: Sendable {
   /// One use of an option on the command line, or in a configuration file.
   struct Occurrence: Sendable {
@@ -23,8 +23,8 @@ public struct ParsedArguments: Sendable {
   /// The chosen command's name and those above it, outermost first: `["quake-admin", "server",
   /// "start"]`.
   public let path: [String]
-  /// The arguments that are not options, in order; for a command that passes its arguments through,
-  /// all of them.
+  /// The arguments that are not options, in order; all arguments if the command passes them to another
+  /// program.
   public let positionals: [String]
   let options: [Option]
   let declaredPositionals: [Positional]
@@ -39,7 +39,7 @@ public struct ParsedArguments: Sendable {
   /// Whether the command has this option.
   public func takes(_ name: String) -> Bool { options.contains { $0.name == name } }
 
-  /// Whether a flag is given; for a toggle, its position.
+  /// Whether a flag is given; for a toggle, whether it is on.
   public func flag(_ name: String) -> Bool {
     let option = declared(name)
     if let last = occurrences[name]?.last { return last.isOn }
@@ -65,7 +65,7 @@ public struct ParsedArguments: Sendable {
     return occurrences[name]?.compactMap(\.value) ?? []
   }
 
-  /// The value of the argument declared with this name, or nil when it is left out.
+  /// The value of the argument declared with this name, or nil if it is omitted.
   public func positional(_ name: String) -> String? {
     guard let index = declaredPositionals.firstIndex(where: { $0.name == name }) else {
       preconditionFailure("argument \(name) is not declared by \(title)")
@@ -73,7 +73,7 @@ public struct ParsedArguments: Sendable {
     return index < positionals.count ? positionals[index] : nil
   }
 
-  /// An error about how this command is used, for rules that only the program knows.
+  /// An error in the use of this command, for rules that the program checks itself.
   public func usageError(_ message: String, suggestion: String? = nil) -> UsageError {
     UsageError(message, suggestion: suggestion, command: title)
   }
@@ -88,13 +88,13 @@ public struct ParsedArguments: Sendable {
       "\(place)invalid value '\(value)' for \(what): expected \(expected)", suggestion: suggestion)
   }
 
-  /// Where a configuration file gives the option this value, as `quake-ingest.conf:7`; nil if it is
-  /// the command line that does.
+  /// The file and line that give the option this value, such as `quake-ingest.conf:7`; nil if the command
+  /// line does.
   public func place(of value: String, for name: String) -> String? {
     occurrences[name]?.last { $0.value == value }?.setting?.place
   }
 
-  /// Refuses options that exclude each other.
+  /// Throws a `UsageError` if more than one of these options is given.
   public func requireAtMostOne(of names: String...) throws(UsageError) {
     let given = names.filter { isGiven($0) }
     if given.count > 1 {

@@ -1,4 +1,4 @@
-/// One argument that is not an option: its name, its help and how many of it there may be.
+/// One argument that is not an option: its name, its help and its number of values.
 public struct Positional: Sendable, Equatable {
   /// How many values an argument takes.
   public enum Count: Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct Positional: Sendable, Equatable {
     case oneOrMore
     /// Any number; only as the last.
     case any
-    /// All that follows the command's name, options included, is handed over untouched.
+    /// Everything after the command's name, options included, is passed on unchanged.
     ///
     /// For a command that starts another program. Only as the command's sole argument; the
     /// command's inherited options then go before its name. A leading `--help` still shows our
@@ -20,11 +20,11 @@ public struct Positional: Sendable, Equatable {
 
   /// The name as shown in the usage line, in capitals.
   public let name: String
-  /// What it is, as a phrase without a full stop.
+  /// The meaning of the argument, as a phrase without a full stop.
   public let help: String
-  /// How many values it takes.
+  /// The number of values.
   public let count: Count
-  /// What a shell may offer for it.
+  /// The completions that a shell offers for it.
   public let completion: ValueCompletion
 
   /// An argument.

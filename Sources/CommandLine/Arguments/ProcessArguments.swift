@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// The arguments the process was started with.
+/// The arguments with which the process was started.
 public enum ProcessArguments {
-  /// All of them but the program's own name.
+  /// All of them except the program's name.
   ///
   /// A program that imports this module cannot write `CommandLine.arguments`: the module hides the
   /// standard library's type of the same name.
   public static var current: [String] { Array(Swift.CommandLine.arguments.dropFirst()) }
 
-  /// Overwrites an option's value where other users of the machine can read it, in the process list.
+  /// Overwrites an option's value in the process list, where other users of the machine could read it.
   public static func hide(_ value: String) {
     let argv = Swift.CommandLine.unsafeArgv
     for index in 1..<max(1, Int(Swift.CommandLine.argc)) {

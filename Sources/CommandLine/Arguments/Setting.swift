@@ -2,7 +2,7 @@
 public struct Setting: Sendable, Equatable {
   /// The name, without dashes.
   public let key: String
-  /// The value as it is written.
+  /// The value as written.
   public let value: String
   /// The file.
   public let file: String
@@ -17,10 +17,10 @@ public struct Setting: Sendable, Equatable {
     self.line = line
   }
 
-  /// Where it is, for messages: `quake-ingest.conf:7`.
+  /// File and line, for messages: `quake-ingest.conf:7`.
   public var place: String { "\(file):\(line)" }
 
-  /// What stands for an option without a value.
+  /// The value for an option without a value, or nil if the word is not one.
   static func isOn(_ word: String) -> Bool? {
     switch word.lowercased() {
     case "yes", "true", "on": true
@@ -31,13 +31,12 @@ public struct Setting: Sendable, Equatable {
 }
 
 extension ParsedArguments {
-  /// The command line with what a configuration file says besides.
+  /// The command line with the settings of a configuration file added.
   ///
-  /// The keys are those of the option table, so that a file can say whatever the command line can. An
-  /// option that is on the command line is taken from there alone, however often the file has it. An
-  /// option without a value is `yes` or `no`.
+  /// The keys are the names of options, so that a file can give nearly all options. The command line has
+  /// precedence, also for repeatable options. The value for an option without a value is `yes` or `no`.
   ///
-  /// - Throws: `UsageError` with file, line and key of the first entry that cannot be obeyed.
+  /// - Throws: `UsageError` with file, line and key of the first invalid entry.
   public func completed(by settings: [Setting]) throws(UsageError) -> ParsedArguments {
     var completed = self
     var first: [String: Setting] = [:]
@@ -56,7 +55,7 @@ extension ParsedArguments {
     return completed
   }
 
-  /// Whether the command line says it all. `--quiet` and `--verbose` are one question.
+  /// Whether the command line overrides the file. `--quiet` and `--verbose` override each other.
   private func isDecided(_ option: Option) -> Bool {
     let verbosity = [Option.quiet, .verbose]
     guard verbosity.contains(option) else { return occurrences[option.name] != nil }
@@ -72,7 +71,7 @@ extension ParsedArguments {
     }
     guard !options.contains(where: { $0.name == setting.key }) else {
       throw usageError(
-        "\(setting.place): key '\(setting.key)' has no place in a file: expected on the command"
+        "\(setting.place): key '\(setting.key)' cannot be in a file: expected on the command"
           + " line only")
     }
     throw usageError(
@@ -81,7 +80,7 @@ extension ParsedArguments {
     )
   }
 
-  /// The entry as a use of the option; nil for a flag that is off.
+  /// The entry as an occurrence of the option; nil for a flag that is off.
   private func occurrence(
     of option: Option, isOn: Bool, _ setting: Setting
   ) throws(UsageError) -> Occurrence? {

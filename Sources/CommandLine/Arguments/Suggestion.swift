@@ -1,6 +1,6 @@
-/// Finds what may have been meant by a mistyped name.
+/// Finds the name that a user may have mistyped.
 enum Suggestion {
-  /// The candidate nearest to `word`, or nil when none is near enough to be worth showing.
+  /// The candidate nearest to `word`, or nil if none is near enough.
   static func nearest(to word: String, among candidates: [String]) -> String? {
     var best: (distance: Int, candidate: String)?
     for candidate in candidates {
@@ -13,8 +13,8 @@ enum Suggestion {
     return best.candidate
   }
 
-  /// How many insertions, deletions, replacements and swaps of neighbours lead from one word to the
-  /// other.
+  /// The least number of insertions, deletions, replacements and swaps of neighbours that turn one word into
+  /// the other.
   static func editDistance(_ first: String, _ second: String) -> Int {
     let first = Array(first.unicodeScalars)
     let second = Array(second.unicodeScalars)

@@ -1,12 +1,12 @@
-/// A value that may carry a length of time after its last `@`, such as `all_day@5m`.
+/// A value that may have a duration after its last `@`, such as `all_day@5m`.
 public struct TimedValue: Sendable, Equatable {
-  /// What stands before it.
+  /// The part before the duration.
   public let value: String
-  /// The length of time; nil: none is given.
+  /// The duration, or nil if there is none.
   public let duration: Duration?
 
-  /// Takes `text` apart. What stands after the last `@` is part of the value unless it is a length of
-  /// time, as in `https://user:password@example.org/feed`.
+  /// Splits `text`. If the part after the last `@` is not a duration, as in
+  /// `https://user:password@example.org/feed`, it belongs to the value.
   public init(_ text: String) {
     if let at = text.lastIndex(of: "@"), at != text.startIndex,
       let duration = Duration(text: String(text[text.index(after: at)...]))

@@ -25,7 +25,7 @@ extension ParsedArguments {
     }
   }
 
-  /// The option's value as exactly `count` numbers parted by commas, as in `--bbox W,S,E,N`.
+  /// The option's value as exactly `count` numbers separated by commas, as in `--bbox W,S,E,N`.
   public func doubles(_ name: String, count: Int) throws(UsageError) -> [Double]? {
     try number(name, range: nil, kind: "\(count) numbers parted by commas") { text in
       let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
@@ -36,12 +36,12 @@ extension ParsedArguments {
     }
   }
 
-  /// The option's value as a length of time, or nil when the option is not given.
+  /// The option's value as a duration, or nil when the option is not given.
   public func duration(_ name: String) throws(UsageError) -> Duration? {
     try number(name, range: nil, kind: Self.durationKind) { Duration(text: $0) }
   }
 
-  /// The option's value as a length of time within `range`.
+  /// The option's value as a duration within `range`.
   public func duration(
     _ name: String, in range: some ValueRange<Duration>
   ) throws(UsageError) -> Duration? {
@@ -56,7 +56,7 @@ extension ParsedArguments {
     return try checked(value, name, among: words)
   }
 
-  /// The words of an option such as `--op insert,delete`: parted by commas, over all its uses.
+  /// The words of an option such as `--op insert,delete`, separated by commas, of all its occurrences.
   public func list(_ name: String) throws(UsageError) -> [String] {
     var words: [String] = []
     for value in strings(name) {
@@ -106,7 +106,7 @@ extension ParsedArguments {
   }
 
   private static func finite(_ text: String) -> Double? {
-    // Double also reads "nan", "inf" and hexadecimal, which no option means.
+    // Double's initialiser also accepts "nan", "inf" and hexadecimal, which are not valid here.
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }),
       let value = Double(text), value.isFinite
     else { return nil }

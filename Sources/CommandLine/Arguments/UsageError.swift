@@ -1,10 +1,10 @@
-/// A command line that cannot be obeyed.
+/// An error in a command line or in a configuration file.
 public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What is wrong: names the option or argument, and what is accepted.
+  /// The message, with the name of the option or argument and the accepted values.
   public let message: String
-  /// What may have been meant, ready to be typed.
+  /// The option or command that the user may have meant, ready to be typed.
   public let suggestion: String?
-  /// The command whose help explains it, such as `quake-ingest run`.
+  /// The command whose help explains the usage, such as `quake-ingest run`.
   public let command: String
 
   /// An error in the use of `command`.

@@ -1,6 +1,6 @@
 /// A range that an option's value must lie in: `1...`, `...10` or `1...10`.
 public protocol ValueRange<Bound> {
-  /// What the range is made of.
+  /// The type of the values.
   associatedtype Bound: Comparable
   /// The least accepted value, if there is one.
   var least: Bound? { get }

@@ -41,7 +41,7 @@ enum BashCompletion {
     paths.dropFirst().map { "        \(quoted($0.title))) path=\(quoted($0.title)) ;;\n" }.joined()
   }
 
-  /// The word after an option with a value is no subcommand.
+  /// Skips the word after an option with a value, which is not a subcommand.
   private static func valueCases(_ paths: [CommandPath]) -> String {
     let cases = paths.flatMap { path in
       path.allOptions.filter { $0.placeholder != nil && !$0.valueIsOptional }.flatMap { option in
@@ -58,7 +58,7 @@ enum BashCompletion {
         let patterns = option.allSpellings.map { quoted("\(path.title) \($0)") }
         text += "    \(patterns.joined(separator: "|")))\n"
         let reply = "\(reply(option.completion, [])) ; return"
-        // Where the value may be left out, what begins with a dash is the next option.
+        // If the value may be omitted, a word that begins with a dash is the next option.
         text +=
           option.valueIsOptional
           ? "      [[ $cur == -* ]] || { \(reply); } ;;\n" : "      \(reply) ;;\n"
@@ -95,7 +95,7 @@ enum BashCompletion {
   }
 
   private static func words(_ words: [String]) -> String {
-    // IFS is a line feed, so that file names may hold spaces; the words are parted by it too.
+    // IFS is a line feed, so that file names may contain spaces; it also separates the words.
     let list = words.joined(separator: "\\n")
     return "COMPREPLY=($(compgen -W $'\(list)' -- \"$cur\"))"
   }

@@ -19,14 +19,14 @@ extension Command {
   }
 }
 
-/// What the scripts have in common.
+/// Functions that the scripts share.
 enum CompletionText {
-  /// A name made fit for a shell function: `_quake_ingest`.
+  /// A name that is valid for a shell function: `_quake_ingest`.
   static func function(_ path: CommandPath) -> String {
     "_" + String(path.title.map { $0 == " " || $0 == "-" ? "_" : $0 })
   }
 
-  /// Within single quotes for a POSIX shell.
+  /// The text in single quotes for a POSIX shell.
   static func quoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
       + "'"

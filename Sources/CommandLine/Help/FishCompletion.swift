@@ -43,9 +43,9 @@ enum FishCompletion {
     for option in path.allOptions {
       for spelling in option.spellings {
         text += start + " -l \(spelling.name)"
-        // The short name belongs to the switched-on spelling.
+        // Only the spelling that turns a toggle on has the short name.
         if let short = option.short, spelling.isOn { text += " -s \(short)" }
-        // -x asks for a value and, unlike -r, does not offer files unasked.
+        // -x requires a value and, unlike -r, does not offer files.
         if option.placeholder != nil, !option.valueIsOptional {
           text += option.completion == .files ? " -r" : " -x"
         }
@@ -68,7 +68,7 @@ enum FishCompletion {
     }
   }
 
-  /// Within single quotes fish knows two escapes.
+  /// The text in single quotes, within which fish has two escapes.
   private static func quoted(_ text: String) -> String {
     var quoted = "'"
     for character in text {

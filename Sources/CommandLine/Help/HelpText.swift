@@ -30,7 +30,7 @@ extension CommandPath {
   }
 }
 
-/// Help as it grows, section by section.
+/// Builds the help, section by section.
 private struct HelpPage {
   private(set) var text = ""
   let width: Int
@@ -47,7 +47,7 @@ private struct HelpPage {
   mutating func verbatim(_ line: String) { text += "  \(line)\n" }
 
   mutating func options(_ title: String, _ options: [Option]) {
-    // Long names line up whether or not some have a short one.
+    // Long names are aligned even if only some options have a short one.
     let hasShort = options.contains { $0.short != nil }
     list(
       title,
@@ -68,7 +68,7 @@ private struct HelpPage {
       let label = "  " + row.label
       let lines = TextWrapping.lines(row.help, width: max(20, width - column))
       let labelWidth = DisplayWidth.of(label)
-      // A label that is too long has a line of its own, so that the column stays narrow.
+      // A long label is on its own line, so that the column stays narrow.
       if labelWidth + 2 > column {
         text += label + "\n" + String(repeating: " ", count: column)
       } else {

@@ -1,14 +1,14 @@
 extension Command {
   /// The manual page, in section 1, in roff with the `man` macros.
   ///
-  /// `date` is shown at the foot, as in `2026-03-01`; `manual` at the head. Subcommands are
-  /// described in the same page.
+  /// The footer shows `date`, such as `2026-03-01`; the header shows `manual`. The page includes the
+  /// subcommands.
   public func manPage(date: String, manual: String) -> String {
     var page = RoffPage()
     let root = CommandPath(self)
     let source = [name, version ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     page.request("TH", [name.uppercased(), "1", date, source, manual])
-    // Commands are typed as they stand: no hyphenation, no justified gaps.
+    // No hyphenation and no justification, so that commands can be copied.
     page.request("nh")
     page.request("ad l")
     page.request("SH", ["NAME"])
@@ -33,7 +33,7 @@ extension Command {
         page.paragraphs(discussion)
       }
       page.positionals(path.command.positionals)
-      // Options of a command between this one and the outermost belong here as well.
+      // The options of commands between this one and the outermost apply here as well.
       page.options(path.commands.dropFirst().reversed().flatMap(\.options))
       page.examples(path.command.examples)
     }
@@ -50,7 +50,7 @@ extension Command {
   }
 }
 
-/// A roff source as it grows.
+/// Builds a roff source.
 private struct RoffPage {
   private(set) var source = ""
 
@@ -63,7 +63,7 @@ private struct RoffPage {
   }
 
   mutating func text(_ text: String) {
-    // A line that begins with a dot or an apostrophe would be taken for a request.
+    // roff takes a line that begins with a dot or an apostrophe for a request.
     let isRequest = text.hasPrefix(".") || text.hasPrefix("'")
     source += (isRequest ? "\\&" : "") + Self.escaped(text) + "\n"
   }
@@ -121,7 +121,7 @@ private struct RoffPage {
     }
   }
 
-  /// Dashes are escaped so that they can be copied as they are typed.
+  /// Dashes are escaped so that they are rendered as ASCII and can be copied.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {
@@ -141,7 +141,7 @@ private struct RoffPage {
 }
 
 extension String {
-  /// Within a quoted argument of a request a quote is written by name.
+  /// Quotes within a quoted argument of a request, written by name.
   fileprivate func replacingQuotes() -> String {
     split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\(dq")
   }

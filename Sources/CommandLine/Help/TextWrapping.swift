@@ -1,6 +1,6 @@
 /// Breaking text into lines.
 enum TextWrapping {
-  /// Lines of at most `width` columns; a longer word has a line of its own.
+  /// Lines of at most `width` columns; a longer word is on its own line.
   static func lines(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
@@ -15,7 +15,7 @@ enum TextWrapping {
     return lines
   }
 
-  /// The paragraphs of a text, which are parted by empty lines.
+  /// The paragraphs of a text, which empty lines separate.
   static func paragraphs(_ text: String) -> [String] {
     var paragraphs: [String] = []
     var current: [Substring] = []

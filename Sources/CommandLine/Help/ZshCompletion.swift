@@ -75,7 +75,7 @@ enum ZshCompletion {
       if option.placeholder != nil, spelling.hasPrefix("--") { text += "=" }
       text += "[\(escaped(option.fullHelp))]"
       if let placeholder = option.placeholder {
-        // Two colons: the value may be left out.
+        // Two colons: the value may be omitted.
         text += option.valueIsOptional ? "::" : ":"
         text += "\(escaped(placeholder)):\(action(option.completion))"
       }
@@ -92,7 +92,7 @@ enum ZshCompletion {
     }
   }
 
-  /// Colons and brackets part a specification's fields.
+  /// Escapes colons and brackets, which separate the fields of a specification.
   private static func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {

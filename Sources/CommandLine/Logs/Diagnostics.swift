@@ -8,7 +8,7 @@ import Glibc
 ///   hint: Try again in a minute.
 /// ```
 public struct Diagnostics: Sendable {
-  /// How much is said.
+  /// Which messages are printed.
   public enum Verbosity: Int, Sendable, Comparable {
     /// Warnings and errors.
     case quiet
@@ -17,7 +17,7 @@ public struct Diagnostics: Sendable {
     /// All.
     case verbose
 
-    /// Less is before more.
+    /// Quiet is less than normal, and normal less than verbose.
     public static func < (first: Verbosity, second: Verbosity) -> Bool {
       first.rawValue < second.rawValue
     }
@@ -25,14 +25,14 @@ public struct Diagnostics: Sendable {
 
   /// How a message begins.
   public enum Form: Sendable, Equatable {
-    /// With the program's name, for one that ends soon.
+    /// With the program's name, for a program that ends soon.
     case message
-    /// With the time, for one that runs on: the time of day on a terminal, elsewhere ISO 8601 in
-    /// UTC and the program's name.
+    /// With the time, for a program that runs for long: the time of day on a terminal, else ISO 8601 in UTC
+    /// and the program's name.
     case log
   }
 
-  /// What a message is for.
+  /// The format of messages.
   public enum Format: String, Sendable, CaseIterable {
     /// For people.
     case text
@@ -43,15 +43,15 @@ public struct Diagnostics: Sendable {
 
   /// The program's name.
   public let tool: String
-  /// How much is said.
+  /// Which messages are printed.
   public var verbosity: Verbosity
   /// How a message begins.
   public var form: Form
-  /// What messages are for.
+  /// The format of messages.
   public var format = Format.text
   /// Colour for the words "error" and "warning".
   public let colour: Colour
-  /// Where messages go.
+  /// The file descriptor that messages are written to.
   public let descriptor: Int32
   private let isTerminal: Bool
 
@@ -77,7 +77,7 @@ public struct Diagnostics: Sendable {
     return arguments.flag("verbose") ? .verbose : .normal
   }
 
-  /// Obeys ``Option/quiet``, ``Option/verbose`` and ``Option/logFormat``, where the command has them.
+  /// Applies ``Option/quiet``, ``Option/verbose`` and ``Option/logFormat``, if the command has them.
   public mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
     if arguments.options.contains(.logFormat),
       let word = try arguments.choice(
@@ -90,7 +90,7 @@ public struct Diagnostics: Sendable {
     }
   }
 
-  /// Something could not be done.
+  /// Reports an error.
   public func error(
     _ message: String, detail: String? = nil, hints: [String] = [], fields: LogFields = [:]
   ) {
@@ -98,14 +98,14 @@ public struct Diagnostics: Sendable {
     emit(.error, label, message, detail, hints, fields)
   }
 
-  /// Something could not be done; with one hint.
+  /// Reports an error with one hint.
   public func error(
     _ message: String, detail: String? = nil, hint: String, fields: LogFields = [:]
   ) {
     error(message, detail: detail, hints: [hint], fields: fields)
   }
 
-  /// Something should be looked at.
+  /// Reports something that may need attention.
   public func warning(
     _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
   ) {
@@ -113,7 +113,7 @@ public struct Diagnostics: Sendable {
     emit(.warning, label, message, detail, hint.map { [$0] } ?? [], fields)
   }
 
-  /// Something worth knowing; not shown with `--quiet`.
+  /// Reports progress or a result; not shown with `--quiet`.
   public func note(
     _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
   ) {
@@ -121,13 +121,13 @@ public struct Diagnostics: Sendable {
     emit(.info, "", message, detail, hint.map { [$0] } ?? [], fields)
   }
 
-  /// A detail of the work, shown with `--verbose` only.
+  /// Reports a detail; only shown with `--verbose`.
   public func verbose(_ message: @autoclosure () -> String, fields: LogFields = [:]) {
     guard verbosity == .verbose else { return }
     emit(.debug, "", message(), nil, [], fields)
   }
 
-  /// A usage error with its hints.
+  /// Reports a usage error with its hints.
   public func report(_ error: UsageError) {
     self.error(
       error.message, hints: error.hints,
@@ -141,7 +141,7 @@ public struct Diagnostics: Sendable {
     var text = ProgressLine.isShown ? ProgressLine.erase : ""
     switch format {
     case .text:
-      // Messages quote what comes from feeds, files and servers: it must not steer the terminal.
+      // Messages quote text of feeds, files and servers, which must not control the terminal.
       text += Self.render(
         PrintableText.clean(message), detail: detail.map { PrintableText.clean($0) },
         hints: hints.map { PrintableText.clean($0) }, prefix: prefix(at: .now()) + label,
@@ -153,8 +153,8 @@ public struct Diagnostics: Sendable {
           fields: fields
         ).json
     }
-    // In one call, so that lines of two processes do not mix. If standard error is gone there is
-    // nobody left to tell.
+    // One call, so that lines of two processes do not mix. If standard error is closed, the error cannot be
+    // reported.
     _ = Descriptor.writeAll(text, to: descriptor)
   }
 
@@ -179,7 +179,7 @@ public struct Diagnostics: Sendable {
     return text
   }
 
-  /// Further lines stay below the first, so that they cannot be taken for messages.
+  /// Indents further lines, so that they cannot be mistaken for messages.
   private static func indented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\n    ")
   }

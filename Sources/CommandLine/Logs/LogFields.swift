@@ -1,11 +1,10 @@
-/// What is known about a message besides its words, for programs that read the log; people do not see
-/// it.
+/// The machine-readable fields of a message, for programs that read the log. The text format omits them.
 ///
 /// ```
 /// diagnostics.note("all_hour: 7 seen", fields: ["feed": "all_hour", "seen": .integer(7)])
 /// ```
 ///
-/// A field whose value is nil is left out. Fields end up in log files: nothing secret goes into them.
+/// A field whose value is nil is left out. Fields are stored in log files, so they must not contain secrets.
 public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
   /// A field's value.
   public enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
@@ -22,12 +21,12 @@ public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     public init(stringLiteral value: String) { self = .text(value) }
   }
 
-  /// The names that each message has anyway.
+  /// The names of the members that each message has.
   static let reserved = ["time", "level", "tool", "message", "detail", "hint"]
 
   private(set) var members: [(name: String, value: FieldValue)] = []
 
-  /// Fields in this order; each name once, and none that each message has anyway.
+  /// Fields in this order. A name must occur once, and must not be reserved.
   public init(dictionaryLiteral elements: (String, FieldValue?)...) {
     for (name, value) in elements {
       precondition(

@@ -2,7 +2,7 @@ internal import SafeText
 
 /// One message as a JSON object, for `--log-format json`.
 struct LogRecord {
-  /// How grave it is.
+  /// The severity.
   enum Level: String {
     case debug, info, warning, error
   }
@@ -15,8 +15,8 @@ struct LogRecord {
   let hints: [String]
   let fields: LogFields
 
-  /// The object on one line, with its end. The members that each message has come first, null where
-  /// there is nothing to say.
+  /// The object on one line, with a line feed. The members that each message has come first; empty ones are
+  /// null.
   var json: String {
     var text = "{\"time\":\"\(time.iso8601)\",\"level\":\"\(level.rawValue)\""
     text += ",\"tool\":" + Self.quoted(tool) + ",\"message\":" + Self.quoted(message)
@@ -37,7 +37,7 @@ struct LogRecord {
     }
   }
 
-  /// A JSON string, cut like any other message.
+  /// A JSON string, cut to the length limit of messages.
   private static func quoted(_ text: String) -> String {
     EscapedText.quoted(PrintableText.cut(text, atMost: PrintableText.messageLimit))
   }

@@ -2,7 +2,7 @@ import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timespec
 import SystemClock
 
-/// A moment as a log line shows it.
+/// Formats a moment for log lines.
 struct LogTime {
   let seconds: Int
   let milliseconds: Int
@@ -21,7 +21,7 @@ struct LogTime {
       + "-\(Self.pad(parts.tm_mday))T\(Self.clock(parts)).\(Self.pad(Int32(milliseconds), 3))Z"
   }
 
-  /// `12:30:05`, where the user is.
+  /// `12:30:05`, in the local time zone.
   var timeOfDay: String {
     var clock = seconds
     var parts = tm()

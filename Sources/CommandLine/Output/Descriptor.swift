@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writing to a file descriptor until all is written.
+/// Writes to a file descriptor until all is written.
 enum Descriptor {
   /// Returns nil when everything has been written.
   static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> OutputError? {
@@ -16,7 +16,7 @@ enum Descriptor {
       case EINTR: continue
       case EPIPE: return .closed
       case EAGAIN:
-        // Standard output may be shared with a program that made it non-blocking.
+        // Another program that shares standard output may have made it non-blocking.
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)
       default: return .failed(code: errno)

@@ -2,7 +2,7 @@ import Glibc
 
 /// Why output could not be written.
 public enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Nobody reads any more: end quietly, with status 0.
+  /// The reader has closed its end (EPIPE): the program should end quietly, with status 0.
   case closed
   /// The system refused; `code` is its errno.
   case failed(code: Int32)

@@ -1,28 +1,28 @@
 import SystemClock
 
-/// Adds up the waiting for somebody else, and tells once when it has become long: who waits neglects
-/// all else meanwhile.
+/// Calls back once when the total time blocked exceeds the limit, because a blocked program neglects its
+/// other work.
 public final class StallTimer {
-  /// How long the waits may last in all before they are told of.
+  /// The limit of the total time blocked.
   public static let patience = Duration.milliseconds(250)
 
-  private let tell: () -> Void
+  private let onStall: () -> Void
   private var remaining = StallTimer.patience
   private var isTold = false
 
-  /// A timer that calls `tell` when `patience` is over.
-  public init(tell: @escaping () -> Void) {
-    self.tell = tell
+  /// A timer that calls `onStall` when the total reaches `patience`.
+  public init(onStall: @escaping () -> Void) {
+    self.onStall = onStall
   }
 
-  /// Counts from nothing again.
+  /// Sets the total to zero.
   public func reset() {
     remaining = Self.patience
     isTold = false
   }
 
-  /// Calls `isOver` until it returns true. It is to wait by poll(2), for no longer than it is told,
-  /// nil being for ever.
+  /// Calls `isOver` until it returns true. It must wait with poll(2), at most for the given duration; nil
+  /// means for ever.
   public func wait(_ isOver: (Duration?) -> Bool) {
     while !isTold {
       let start = MonotonicClock.now()
@@ -31,7 +31,7 @@ public final class StallTimer {
       if isOver { return }
       if remaining <= .zero {
         isTold = true
-        tell()
+        onStall()
       }
     }
     while !isOver(nil) {}

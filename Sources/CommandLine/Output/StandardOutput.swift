@@ -1,25 +1,25 @@
 import Glibc
 
-/// Buffered output to a file descriptor, standard output unless told otherwise.
+/// Buffered output to a file descriptor, by default standard output.
 ///
-/// Bytes leave the buffer when it is full or on ``flush()``; whoever writes must flush at the end,
-/// because only then can a failure be reported. After a failure every further call fails the same
-/// way. Not for use from more than one thread.
+/// The buffer is written when it is full and by ``flush()``. Call ``flush()`` at the end, because only then
+/// can a failure be reported. After a failure, every further call throws the same error. Use it from one
+/// thread only.
 public final class StandardOutput {
-  /// Where the bytes go.
+  /// The file descriptor that bytes are written to.
   public let descriptor: Int32
   private let buffer: UnsafeMutableRawBufferPointer
   private var used = 0
   private var failure: OutputError?
   private var stallWatch: StallWatch?
 
-  /// Called when writing has waited for ``StallTimer/patience`` (250 ms), in all, since the last
-  /// ``flush()``: the reader does not keep up. Once until the next flush has ended.
+  /// Called when writing has been blocked for ``StallTimer/patience`` (250 ms) in total since the last
+  /// ``flush()``, because the reader does not keep up. At most once until the next flush has ended.
   ///
-  /// It cannot fail, since output is not cut off in the middle for another's sake. Pipes, sockets
-  /// and terminals are watched; a file never makes anybody wait for long.
+  /// It cannot throw, so that it never cuts off output. Only pipes, sockets and terminals are watched,
+  /// because files do not block for long.
   public var onStall: (() -> Void)? {
-    didSet { stallWatch = onStall.map { StallWatch(descriptor, tell: $0) } }
+    didSet { stallWatch = onStall.map { StallWatch(descriptor, onStall: $0) } }
   }
 
   /// Output to `descriptor`, which stays open afterwards.
@@ -56,13 +56,13 @@ public final class StandardOutput {
     try write("\n")
   }
 
-  /// Hands everything written so far to the system.
+  /// Writes the buffer to the descriptor.
   public func flush() throws(OutputError) {
     if let error = drain() { throw error }
     stallWatch?.reset()
   }
 
-  /// Errors are returned, not thrown: closures of the standard library lose their type.
+  /// Returns errors instead of throwing them, because closures of the standard library lose their type.
   private func attempt(_ bytes: UnsafeRawBufferPointer) -> OutputError? {
     if let failure { return failure }
     if bytes.count > buffer.count - used, let error = drain() { return error }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// How a program ended, for the shell; the numbers above 1 are those of BSD's `sysexits.h`.
+/// The exit status of a program; the numbers above 1 are those of BSD's `sysexits.h`.
 public struct ExitStatus: RawRepresentable, Sendable, Hashable {
   /// The number.
   public let rawValue: Int32
 
-  /// Any status, as when another program's is passed on.
+  /// Any status, such as one of another program.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
   /// Done.

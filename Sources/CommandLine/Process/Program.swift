@@ -1,16 +1,16 @@
 import Glibc
 
-/// The part of `main` that is the same in every tool.
+/// The part of `main` that all tools share.
 public enum Program {
-  /// Reads the command line, does what it asks and ends the process with the resulting status.
+  /// Reads the command line, runs the body and ends the process with the resulting status.
   ///
-  /// `--help` and `--version` are answered here, and usage errors reported. The body may throw a
-  /// ``UsageError`` (status 64) or an ``OutputError``; output that nobody reads any more is no
-  /// failure. It should turn its own errors into messages and a status; one that it throws is
-  /// reported as it describes itself, with status 1.
+  /// This function prints `--help` and `--version`, and reports usage errors. The body may throw a
+  /// ``UsageError`` (status 64) or an ``OutputError``; ``OutputError/closed`` is no failure. The body should
+  /// report its other errors itself and return a status; if it throws one, this function prints its
+  /// description and ends with status 1.
   ///
-  /// - Parameter complete: Adds what a configuration file says to the command line. It may set the
-  ///   diagnostics' format as soon as it knows it, so that its own errors come in that.
+  /// - Parameter complete: Adds the settings of a configuration file to the command line. It may set the
+  ///   format of the diagnostics first, so that its own errors are printed in that format.
   public static func run(
     _ command: Command, arguments: [String] = ProcessArguments.current,
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
@@ -33,7 +33,7 @@ public enum Program {
     _ body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) -> ExitStatus {
     var diagnostics = diagnostics
-    // A command line that is wrong elsewhere is complained of in the form it asks for, too.
+    // Usage errors are reported in the log format that the command line requests.
     if asksForJSON(arguments) { diagnostics.format = .json }
     do {
       switch try command.parse(arguments) {
@@ -58,7 +58,7 @@ public enum Program {
     }
   }
 
-  /// Whether `--log-format json` is among arguments that may not have been understood.
+  /// Whether `--log-format json` is among the arguments, even if they are not valid.
   private static func asksForJSON(_ arguments: [String]) -> Bool {
     let name = "--" + Option.logFormat.name
     let options = arguments.prefix { $0 != "--" }

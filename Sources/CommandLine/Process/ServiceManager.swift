@@ -2,14 +2,13 @@ internal import Glibc
 internal import SwiftOverlayShims  // where this compiler finds the members of timeval
 internal import SystemClock
 
-/// The service manager that started this program, told how it fares: systemd, by the protocol of
-/// sd_notify(3).
+/// Reports the state of the program to systemd, by the protocol of sd_notify(3).
 ///
-/// Spoken here rather than through libsystemd. The protocol is one datagram to a socket, documented as
-/// stable; the library would bring compression and cryptography into the process for it.
+/// libsystemd is not used: the protocol is one datagram to a socket, documented as stable, and the library
+/// would load compression and cryptography into the process.
 ///
-/// For one thread. Without a service manager it says nothing. What cannot be delivered is lost: the
-/// program's work does not depend on it.
+/// Use it from one thread only. Without a service manager it sends nothing. Messages that cannot be delivered
+/// are lost; the program's work does not depend on them.
 public final class ServiceManager {
   private let socket: String?
   private let tick: Duration?
@@ -18,11 +17,11 @@ public final class ServiceManager {
   /// A service manager as the environment describes it.
   ///
   /// - Parameters:
-  ///   - socket: `NOTIFY_SOCKET`: the path of a socket, or `@` and an abstract name; nil or anything
-  ///     else: there is none.
-  ///   - watchdog: `WATCHDOG_USEC`: after how many microseconds of silence the program is taken for
-  ///     hung.
-  ///   - watched: `WATCHDOG_PID`: the process that this is about, if it says so.
+  ///   - socket: `NOTIFY_SOCKET`: the path of a socket, or `@` and an abstract name; nil, or any other text,
+  ///     if there is no service manager.
+  ///   - watchdog: `WATCHDOG_USEC`: the microseconds without a message after which systemd considers the
+  ///     program hung.
+  ///   - watched: `WATCHDOG_PID`: the process that the watchdog supervises, if it is set.
   public init(socket: String?, watchdog: String? = nil, watched: String? = nil) {
     self.socket = socket.flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     let isMeant = watched.map { $0 == "\(getpid())" } ?? true
@@ -31,31 +30,31 @@ public final class ServiceManager {
     due = MonotonicClock.now()
   }
 
-  /// The program has started and does its work.
+  /// Reports that the program has started.
   public func ready(_ status: String) {
     send("READY=1\nSTATUS=" + PrintableText.line(status))
   }
 
-  /// What the program is about, in one line for people.
+  /// Reports what the program is doing, in one line for people.
   public func status(_ status: String) { send("STATUS=" + PrintableText.line(status)) }
 
-  /// The program has begun to end.
+  /// Reports that the program is ending.
   public func stopping() { send("STOPPING=1") }
 
-  /// The program's loop goes round. To be called more often than needed: it is passed on only at each
-  /// half of the time after which the program would be taken for hung.
+  /// Feeds the watchdog. Call it in each round of the main loop: it sends a message only when half of the
+  /// watchdog's time has passed.
   public func alive() {
     guard let tick, MonotonicClock.now() >= due else { return }
     due = MonotonicClock.now() + tick
     send("WATCHDOG=1")
   }
 
-  /// How long the program may wait before it has to call ``alive()``; nil: as long as it likes.
+  /// The time until ``alive()`` must be called; nil if there is no watchdog.
   public var remaining: Duration? {
     tick == nil ? nil : max(.zero, due - MonotonicClock.now())
   }
 
-  /// As `Signals.wait`, but it goes on saying that the program is alive.
+  /// Like `Signals.wait`, but feeds the watchdog meanwhile.
   public func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
     let end = MonotonicClock.now() + timeout
     while true {
@@ -64,7 +63,7 @@ public final class ServiceManager {
       let rest = max(.zero, end - begun)
       let slice = tick == nil ? rest : min(rest, max(.zero, due - begun))
       if Signals.wait(forReadable: descriptor, timeout: slice) { return true }
-      // Before its time it was a signal.
+      // A wait that ended early was ended by a signal.
       if slice == rest || MonotonicClock.now() - begun < slice { return false }
     }
   }
@@ -82,7 +81,7 @@ public final class ServiceManager {
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // A manager that does not read must not hold us up for long.
+    // A manager that does not read must not block the program for long.
     var patience = timeval(tv_sec: 2, tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))

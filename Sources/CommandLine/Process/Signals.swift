@@ -2,14 +2,14 @@ import Glibc
 import Synchronization
 import SystemClock
 
-/// Signals turned into flags that a loop can ask for and poll(2) can wait for.
+/// Turns signals into flags that a loop can check, and wakes poll(2).
 ///
-/// The first SIGINT or SIGTERM asks the program to finish the work in hand; a second one ends the
+/// The first SIGINT or SIGTERM asks the program to finish the work in progress; the second one ends the
 /// process at once with status 128 + the signal's number.
 public enum Signals {
   /// Installs the handlers and ignores SIGPIPE; a second call changes nothing.
   ///
-  /// System calls are interrupted (EINTR) rather than restarted, so that a blocked one returns.
+  /// Signals interrupt system calls (EINTR), so that a blocked one returns.
   public static func install() {
     ignoreClosedPipes()
     _ = stopRequested
@@ -21,22 +21,23 @@ public enum Signals {
   /// Ignores SIGPIPE, so that writing to a closed pipe is an error that can be handled.
   public static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
 
-  /// Gives every signal its usual effect again, for just before another program replaces this one:
-  /// it would inherit the ignored SIGPIPE.
+  /// Restores the default effect of every signal. Call it just before exec(3), because the new program would
+  /// inherit the ignored SIGPIPE.
   public static func restoreDefaults() {
     for number in [SIGPIPE, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
   }
 
-  /// Whether SIGINT or SIGTERM has come.
+  /// Whether SIGINT or SIGTERM has arrived.
   public static var stopRequested: Bool { stopSignalNumber != nil }
 
-  /// The signal that asked to stop, if one has.
+  /// The signal that requested the stop, if any.
   public static var stopSignalNumber: Int32? {
     let number = stopSignal.load(ordering: .sequentiallyConsistent)
     return number == 0 ? nil : number
   }
 
-  /// Becomes readable when a signal has come; -1, which poll(2) passes over, before ``install``.
+  /// A descriptor that becomes readable when a signal has arrived; before ``install`` it is -1, which poll(2)
+  /// ignores.
   public static var wakeDescriptor: Int32 {
     wakeReadEnd.load(ordering: .sequentiallyConsistent)
   }
@@ -47,9 +48,9 @@ public enum Signals {
     while read(wakeDescriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
   }
 
-  /// Waits until a descriptor is readable, a signal comes or the time is up; true when readable.
+  /// Waits until a descriptor is readable, a signal arrives or the time is up; true if it is readable.
   ///
-  /// Without a descriptor it is a pause that a signal ends.
+  /// Without a descriptor, it waits for a signal or the end of the time.
   public static func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
     if stopRequested { return false }
     var polled = [
@@ -61,7 +62,7 @@ public enum Signals {
     return polled[0].revents != 0
   }
 
-  /// Forgets what has come, for tests.
+  /// Clears all flags, for tests.
   static func reset() {
     stopSignal.store(0, ordering: .sequentiallyConsistent)
     drainWake()

@@ -1,4 +1,4 @@
-/// A way to set text off on a terminal.
+/// A style of text on a terminal.
 public enum TextStyle: Sendable, Equatable, CaseIterable {
   /// Green.
   case green
@@ -29,7 +29,7 @@ public enum TextStyle: Sendable, Equatable, CaseIterable {
   }
 }
 
-/// Colours text, or leaves it as it is when colour is not wanted.
+/// Applies styles to text, or returns it unchanged if colour is off.
 public struct Colour: Sendable, Equatable {
   /// Whether styles are applied.
   public let isEnabled: Bool
@@ -37,10 +37,9 @@ public struct Colour: Sendable, Equatable {
   /// Colour on or off.
   public init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
-  /// Colour if the descriptor is a terminal that can show it and the user does not object.
+  /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty.
   ///
-  /// `noColor` is the value of the environment variable `NO_COLOR`, which objects unless it is
-  /// empty; `term` is that of `TERM`.
+  /// `noColor` is the value of the environment variable `NO_COLOR`, `term` that of `TERM`.
   public init(for descriptor: Int32, noColor: String?, term: String? = nil) {
     isEnabled =
       Terminal.isTerminal(descriptor) && (noColor ?? "").isEmpty && term != "dumb"

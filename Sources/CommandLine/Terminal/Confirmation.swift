@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A question to the person at the terminal.
+/// Asks the person at the terminal for confirmation.
 public enum Confirmation {
-  /// Whether there is one: standard input is read, and standard error shows the question.
+  /// Whether standard input and standard error, which shows the question, are terminals.
   public static var isPossible: Bool { Terminal.isTerminal(0) && Terminal.isTerminal(2) }
 
-  /// Asks; anything but "y" or "yes" is no.
+  /// Asks a question; every answer except "y" and "yes" is no.
   public static func ask(_ question: String) -> Bool {
     guard Descriptor.writeAll(PrintableText.clean(question) + " [y/N] ", to: 2) == nil else {
       return false

@@ -1,6 +1,6 @@
-/// How many columns of a terminal text takes, near enough for tables.
+/// The number of terminal columns that text takes, approximated for tables.
 enum DisplayWidth {
-  /// Counts scalars: combining marks as none, East Asian wide ones and emoji as two.
+  /// The width of a text. Combining marks count as 0 columns, East Asian wide characters and emoji as 2.
   static func of(_ text: String) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.unicodeScalars.reduce(0) { $0 + of($1) }

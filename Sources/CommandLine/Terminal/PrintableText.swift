@@ -1,42 +1,40 @@
 internal import SafeText
 
-/// Text that may come from anywhere, made fit for a person: on a terminal, in a log, in a variable of
-/// the environment.
+/// Cleans text from untrusted sources for a terminal, a log or an environment variable.
 ///
-/// It is cut before anything else is done with it, so that what a value costs does not depend on its
-/// length.
+/// Text is cut before it is cleaned, so that the cost does not depend on its length.
 public enum PrintableText {
-  /// How many bytes a value may have on a line.
+  /// The most bytes of a value on a line.
   public static let lineLimit = 1024
-  /// How many bytes a message may have.
+  /// The most bytes of a message.
   public static let messageLimit = 16 * 1024
 
-  /// The text with each `HiddenCharacter`, which could steer the reader's terminal or turn its order
-  /// round, replaced by U+FFFD; line feeds and tabs stay.
+  /// The text with each `HiddenCharacter`, which could control the terminal or reverse the order of the text,
+  /// replaced by U+FFFD. Line feeds and tabs are kept.
   ///
-  /// - Parameter limit: Bytes beyond this number are left out, with an ellipsis in their place.
+  /// - Parameter limit: Bytes beyond this number are replaced by an ellipsis.
   public static func clean(_ text: String, atMost limit: Int = messageLimit) -> String {
     withUTF8(text) { made(from: $0, limit, keepsLines: true) }
   }
 
-  /// The text as `clean` makes it, on one line.
+  /// The cleaned text on one line.
   public static func line(_ text: String, atMost limit: Int = lineLimit) -> String {
     withUTF8(text) { line(utf8: $0, atMost: limit) }
   }
 
-  /// The same from its UTF-8.
+  /// The cleaned text on one line, from UTF-8.
   public static func line(
     utf8: UnsafeRawBufferPointer, atMost limit: Int = lineLimit
   ) -> String {
     made(from: utf8, limit, keepsLines: false)
   }
 
-  /// Whether a character is one of those that are replaced; line feeds and tabs are.
+  /// Whether `line` replaces a character. It also replaces line feeds and tabs.
   public static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     HiddenCharacter.includes(scalar.value)
   }
 
-  /// The text as it is, but cut.
+  /// The text, cut but not cleaned.
   public static func cut(_ text: String, atMost limit: Int = lineLimit) -> String {
     guard text.utf8.count > limit else { return text }
     return withUTF8(text) { utf8 in

@@ -1,33 +1,33 @@
 import Glibc
 import SystemClock
 
-/// One line on standard error that tells how far a long piece of work has come.
+/// One line on standard error that shows the progress of a long operation.
 ///
-/// It shows itself only on a terminal, at most ten times a second, and leaves nothing behind.
-/// Messages of ``Diagnostics`` push it aside. Not for use from more than one thread.
+/// It is drawn only on a terminal, at most ten times a second, and erased at the end. Messages of
+/// ``Diagnostics`` are printed above it. Use it from one thread only.
 public final class ProgressBar {
-  /// What is counted.
+  /// The unit of the counts.
   public enum Unit: Sendable, Equatable {
     /// Bytes.
     case bytes
-    /// Things of this name, in the plural.
+    /// Items of this name, in the plural.
     case items(String)
   }
 
-  /// How much is done.
+  /// The amount that is done.
   public private(set) var done = 0
-  /// How much there is to do, if that is known.
+  /// The total amount, or nil if it is unknown.
   public var total: Int?
   private let label: String
   private let unit: Unit
   private let isShown: Bool
   private let descriptor: Int32
   private let start = MonotonicClock.now()
-  /// What was done before the bar began, which says nothing of the rate.
+  /// The amount that was done before the bar began, which does not count for the rate.
   private var before = 0
   private var lastDrawn: Duration?
 
-  /// A bar, silent if the diagnostics are quiet, are for programs, or do not go to a terminal.
+  /// A bar. It draws nothing if the diagnostics are quiet, in JSON, or not on a terminal.
   public init(_ label: String, unit: Unit, total: Int? = nil, diagnostics: Diagnostics) {
     self.label = PrintableText.line(label, atMost: 200)
     self.unit = unit
@@ -40,16 +40,16 @@ public final class ProgressBar {
 
   deinit { finish() }
 
-  /// Adds to what is done.
+  /// Adds to the amount that is done.
   public func advance(by amount: Int = 1) { update(done: done + amount) }
 
-  /// Sets what was done before, by an earlier run of the same work.
+  /// Sets the amount that an earlier run of the same operation did.
   public func begin(with done: Int) {
     before = done
     update(done: done)
   }
 
-  /// Sets what is done.
+  /// Sets the amount that is done.
   public func update(done: Int) {
     self.done = done
     guard isShown else { return }
@@ -64,7 +64,7 @@ public final class ProgressBar {
     _ = Descriptor.writeAll(ProgressLine.erase + line, to: descriptor)
   }
 
-  /// Takes the bar off the terminal.
+  /// Erases the bar.
   public func finish() {
     guard isShown, lastDrawn != nil else { return }
     lastDrawn = nil
@@ -72,7 +72,7 @@ public final class ProgressBar {
     _ = Descriptor.writeAll(ProgressLine.erase, to: descriptor)
   }
 
-  /// The line, at most `width` - 1 wide: in the last column some terminals already wrap.
+  /// The line, at most `width` - 1 columns wide, because some terminals wrap in the last column.
   static func line(
     label: String, unit: Unit, done: Int, total: Int?, before: Int = 0, elapsed: Duration,
     width: Int

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The one line of the terminal that a progress bar occupies, which messages must not run into.
+/// The terminal line that a progress bar occupies. Messages erase it first and redraw it afterwards.
 enum ProgressLine {
   private static let shown = Atomic<Bool>(false)
 

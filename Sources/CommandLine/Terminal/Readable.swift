@@ -1,4 +1,4 @@
-/// Numbers as people read them.
+/// Formats numbers for people.
 public enum Readable {
   /// `1,234,567`.
   public static func count(_ number: Int) -> String {
@@ -42,7 +42,7 @@ public enum Readable {
 
   /// A number with a fixed number of decimals, rounded half away from zero: `4.50`.
   ///
-  /// Numbers too large for that are shown as the standard library shows them.
+  /// Numbers that are too large for that have the format of the standard library.
   public static func decimal(_ number: Double, places: Int = 1) -> String {
     var scale = 1
     for _ in 0..<places { scale *= 10 }

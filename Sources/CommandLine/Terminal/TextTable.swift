@@ -2,9 +2,9 @@
 public struct TextTable: Sendable {
   /// A column.
   public struct Column: Sendable {
-    /// The words above it.
+    /// The text above it.
     public let header: String
-    /// Whether its cells end at the same place, as numbers should.
+    /// Whether its cells are aligned to the right, like numbers.
     public let isRightAligned: Bool
 
     /// A column of text.
@@ -20,10 +20,9 @@ public struct TextTable: Sendable {
 
   /// A cell.
   public struct Cell: Sendable, ExpressibleByStringLiteral {
-    /// Its text on one line; hidden characters are shown as a replacement character, and a long text is
-    /// cut.
+    /// Its text on one line. Hidden characters are replaced, and a long text is cut.
     public let text: String
-    /// How it is set off, on a terminal.
+    /// Its styles on a terminal.
     public let styles: [TextStyle]
 
     /// A cell.
@@ -46,7 +45,7 @@ public struct TextTable: Sendable {
   /// How many rows it has.
   public var count: Int { rows.count }
 
-  /// Adds a row: missing cells are empty, further ones are left out.
+  /// Adds a row. Missing cells are empty; excess cells are ignored.
   public mutating func add(_ cells: [Cell]) {
     let missing = max(0, columns.count - cells.count)
     rows.append(Array(cells.prefix(columns.count)) + Array(repeating: "", count: missing))
@@ -68,7 +67,7 @@ public struct TextTable: Sendable {
 
   private func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
     var line = ""
-    var pending = 0  // spaces are written only when something follows: none at the end of a line
+    var pending = 0  // spaces before the next cell, so that no line ends with spaces
     for (index, cell) in cells.enumerated() {
       let padding = widths[index] - DisplayWidth.of(cell.text)
       let isRight = columns[index].isRightAligned

@@ -1,21 +1,21 @@
 internal import CLibpq
 internal import SystemClock
 
-/// Notices a server whose answer does not come to an end: libpq keeps what has come of a result, and
-/// what it is told on the way (notices, notifications, settings), for as long as it comes.
+/// Detects a server whose answer never ends. libpq collects the parts of a result, and the notices,
+/// notifications and settings among them, in memory without a limit.
 struct AnswerFlood {
-  /// No result is so long; that of a page, of which there is one at a time, is a thousandth.
+  /// The most bytes of an answer. A page of the history, the largest regular answer, has a thousandth of it.
   static let limit = 512 << 20
-  /// The socket is examined once in this number of reads: a short answer costs nothing.
+  /// The socket is examined once in this number of reads, so that a short answer costs nothing.
   private static let reads = 64
 
   private var count = 0
   private var first: Int?
 
-  /// To be called after each read that did not end the wait.
+  /// Checks the amount received. Call it after each read that did not end the wait.
   ///
-  /// - Throws: `PostgresError` if too much has come, or the deadline has passed although there is
-  ///   always something to read.
+  /// - Throws: `PostgresError` if the server has sent too much, or is still sending when the deadline has
+  ///   passed.
   mutating func check(
     _ connection: OpaquePointer, until deadline: Deadline?
   ) throws(PostgresError) {
@@ -24,9 +24,9 @@ struct AnswerFlood {
     if deadline?.hasPassed == true, PQisBusy(connection) != 0 {
       throw PostgresError(
         kind: .timeout, message: "the database's answer did not come to an end in time",
-        hint: "The server or the network to it is very slow, or the server does not mean to end.")
+        hint: "The server or the network to it is very slow, or the server sends without end.")
     }
-    // A socket of this machine does not count. Who can answer there could do worse.
+    // Unix sockets are not checked: a process that can answer there could do worse.
     let received = Int(quake_pq_received(connection))
     guard received > 0 else { return }
     let start = first ?? received
@@ -35,7 +35,7 @@ struct AnswerFlood {
       throw PostgresError(
         kind: .connection,
         message: "the database sent more than \(Self.limit >> 20) MiB in answer to one statement",
-        hint: "What answers there does not behave like a PostgreSQL server.")
+        hint: "The peer does not behave like a PostgreSQL server.")
     }
   }
 }

@@ -1,5 +1,5 @@
-/// Pauses between attempts: doubled each time up to a limit, with jitter, so that many clients of one
-/// server do not all come back at the same moment.
+/// Pauses between attempts. Each is twice as long as the last, up to a limit, with jitter, so that the
+/// clients of one server do not all retry at the same moment.
 public struct Backoff {
   private let first: Duration
   private let longest: Duration
@@ -12,12 +12,12 @@ public struct Backoff {
     current = first
   }
 
-  /// Begins with the shortest pause again.
+  /// Starts again with the shortest pause.
   public mutating func reset() {
     current = first
   }
 
-  /// The next pause: between half and all of its length.
+  /// The next pause: a random length between half the nominal one and all of it.
   public mutating func next() -> Duration {
     let pause = current
     current = min(current * 2, longest)

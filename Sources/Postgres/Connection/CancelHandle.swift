@@ -2,7 +2,7 @@ internal import CLibpq
 internal import Glibc
 internal import SystemClock
 
-/// Asks the server, from any thread, to give up the statement a connection is running.
+/// Requests the server, from any thread, to cancel the running statement of a connection.
 ///
 /// `@unchecked Sendable` holds because the handle is never changed after its creation and libpq
 /// documents `PQcancel` as safe to call from another thread, and from a signal handler.
@@ -18,17 +18,17 @@ public final class CancelHandle: @unchecked Sendable {
     PQfreeCancel(handle)
   }
 
-  /// How long a request may take where the caller has something better to do.
+  /// How long a caller that has other work waits for a request.
   static let patience = Duration.seconds(5)
 
-  /// Sends the request, and waits for it to be taken, but not for longer than `duration`: libpq itself
-  /// waits for as long as the server likes.
+  /// Sends the request, and waits at most `duration` until the server has received it. libpq itself would
+  /// wait without a limit.
   func cancel(within duration: Duration) {
     guard let attempt = Attempt(self) else { return }
     attempt.wait(until: Deadline(after: duration))
   }
 
-  /// A request that is sent by a thread of its own.
+  /// A request that a separate thread sends.
   private struct Attempt: ~Copyable {
     private final class Work: Sendable {
       let handle: CancelHandle
@@ -44,12 +44,12 @@ public final class CancelHandle: @unchecked Sendable {
 
     private let done: Int32
 
-    /// nil if there are no means for a thread.
+    /// Starts the thread; nil if it cannot be created.
     init?(_ handle: CancelHandle) {
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else { return nil }
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // Its end of the pipe is closed when the thread is done with it.
+      // The thread closes its end of the pipe when it is done.
       let work = Unmanaged.passRetained(Work(handle, done: ends[1]))
       var thread = pthread_t()
       let status = pthread_create(
@@ -77,7 +77,7 @@ public final class CancelHandle: @unchecked Sendable {
     }
   }
 
-  /// Sends the request. Whether it came in time shows in the statement's own outcome (57014).
+  /// Sends the request. If it arrived in time, the statement fails with SQLSTATE 57014.
   public func cancel() throws(PostgresError) {
     let failure: String? = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       PQcancel(handle, buffer.baseAddress, Int32(buffer.count)) == 1

@@ -1,7 +1,7 @@
 internal import CLibpq
 
 extension Connection {
-  /// A statement that was sent without waiting for its answer.
+  /// The state of the prefetched statement, which was sent without waiting for its answer.
   enum Ahead {
     case none
     case underWay(SQL)
@@ -9,24 +9,23 @@ extension Connection {
     case failed(PostgresError)
   }
 
-  /// Tells a statement that was sent ahead from others that were.
+  /// Identifies a prefetched statement.
   public struct AheadTicket: Equatable, Sendable {
     let number: Int
   }
 
-  /// Sends a statement, prepared as by `executePrepared`, and returns without waiting for its answer,
-  /// so that the server works while the caller does. `takeAhead` takes the answer. Other statements
-  /// may run before that: the answer is then received first, and kept until another statement is sent
-  /// ahead.
+  /// Sends a statement, prepared as by `executePrepared`, and returns without waiting for its answer, so that
+  /// the server works while the caller does. `takeAhead` returns the answer. If another statement runs before
+  /// that, the answer is received first, and kept until the next prefetch.
   ///
   /// - Parameter limit: The most bytes that the answer may have, as for `executePrepared`.
-  /// - Returns: What to take the answer with.
+  /// - Returns: The ticket for `takeAhead`.
   public func prefetch(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> AheadTicket {
     dropAhead()
     guard !setsPath || !isIdle else {
-      // It has to be done within a transaction, which nobody would end while the caller works.
+      // The statement would need a transaction, which would stay open while the caller works.
       do throws(PostgresError) {
         ahead = .answered(
           try executePrepared(statement, parameters, format: format, limit: limit).release())
@@ -44,21 +43,20 @@ extension Connection {
     return AheadTicket(number: aheadCount)
   }
 
-  /// Takes in what has arrived of the answer to the statement sent ahead; never blocks. The server
-  /// cannot go on with a long answer if nobody does.
+  /// Reads the part of the prefetched answer that has arrived, without blocking. The server cannot continue a
+  /// long answer until the client reads.
   public func receiveAhead() throws(PostgresError) {
     guard case .underWay = ahead else { return }
     try takeIn()
   }
 
-  /// The answer to the statement sent ahead; nil if it is taken already, or another one was sent ahead
-  /// since.
+  /// The prefetched answer; nil if it was taken already, or another statement was prefetched since.
   public func takeAhead(_ ticket: AheadTicket) throws(PostgresError) -> QueryResult? {
     ticket.number == aheadCount ? try takeAhead() : nil
   }
 
   private func takeAhead() throws(PostgresError) -> QueryResult? {
-    try settle()
+    try finishPrefetch()
     defer { ahead = .none }
     switch ahead {
     case .none, .underWay: return nil
@@ -67,9 +65,8 @@ extension Connection {
     }
   }
 
-  /// Receives the whole answer to the statement sent ahead, if there is one, and keeps it: afterwards
-  /// the server has nothing more to do for this connection.
-  public func settle() throws(PostgresError) {
+  /// Receives the whole prefetched answer, if there is one, and keeps it. Afterwards the connection is idle.
+  public func finishPrefetch() throws(PostgresError) {
     guard case .underWay(let statement) = ahead else { return }
     do throws(PostgresError) {
       ahead = .answered(try lastResult(statement.text).release())
@@ -79,7 +76,7 @@ extension Connection {
     }
   }
 
-  /// Forgets the statement sent ahead, and its answer.
+  /// Discards the prefetched statement and its answer.
   private func dropAhead() {
     _ = try? takeAhead()
   }

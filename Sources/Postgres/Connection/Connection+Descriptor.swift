@@ -1,7 +1,7 @@
 internal import CLibpq
 
 extension Connection {
-  /// The connection's socket, for those who wait for other things, too: when it is readable, there may be
-  /// notifications to take.
+  /// The connection's socket, for callers that poll several descriptors. When it is readable, notifications
+  /// may have arrived.
   public var descriptor: Int32 { PQsocket(connection) }
 }

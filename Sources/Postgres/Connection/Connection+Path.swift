@@ -1,17 +1,17 @@
 internal import CLibpq
 
 extension Connection {
-  /// Begins a transaction block in which names mean what we mean, and tells which server process it is
-  /// in. Behind a pooler that may be another one each time.
+  /// Sets our search path for the transaction that has begun, and queries its server process, which may be
+  /// another one each time behind a pooler.
   private static let setPath: SQL = """
     ; set local search_path = pg_catalog, pg_temp; select pg_catalog.pg_backend_pid()
     """
 
-  /// Finds out whether the session has our search path, by a statement that means the same under any.
+  /// Determines whether the session has our search path, with a statement that works under any search path.
   ///
-  /// Behind a pooler the answer would be that of whatever session it has lent us now: what is set there
-  /// is not ours to keep, and the next statement may find it otherwise. A pooler answers for the server
-  /// when a client connects, and makes up a process id.
+  /// A pooler gives each transaction some session of the server, whose settings may differ from those of the
+  /// next. It is recognised by the process id: when a client connects, a pooler answers in the server's
+  /// place, with a process id of its own making.
   func lookAtSession(_ settings: ConnectionSettings, wake: Int32?) throws(PostgresError) {
     answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
     interrupt = wake
@@ -29,7 +29,7 @@ extension Connection {
     processID = try runScript(begin + Self.setPath).integer(0, 0).flatMap { Int32(exactly: $0) }
   }
 
-  /// Begins a transaction if names would mean something else outside of one.
+  /// Begins a transaction with our search path if the session does not have it.
   ///
   /// - Returns: Whether it has begun one.
   func enterPath() throws(PostgresError) -> Bool {
@@ -49,7 +49,7 @@ extension Connection {
     if hasBegun { _ = try? runScript("rollback") }
   }
 
-  /// Runs `body` where names mean what we mean: as it is, or in a transaction of its own.
+  /// Runs `body` under our search path: directly, or in a transaction of its own.
   func inPath<Value: ~Copyable>(
     _ body: () throws(PostgresError) -> Value
   ) throws(PostgresError) -> Value {

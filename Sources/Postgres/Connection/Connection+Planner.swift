@@ -1,22 +1,21 @@
 extension Connection {
-  /// Has the planner read through indexes in their order, for as long as the connection lasts.
+  /// Makes the planner use plain index scans until the connection ends.
   ///
-  /// A page of the history is the beginning of what an index holds for one transaction. How much that
-  /// is, statistics do not tell where transactions are of very different sizes or have just been
-  /// written; with an estimate too low, the planner collects and sorts the whole rest of a large one
-  /// for each page. Not in a session that is lent, which others get with its settings.
+  /// A page of the history is the first part of an index range. Statistics do not show the length of the
+  /// range if transactions differ in size or are new. With too low an estimate, the planner would choose a
+  /// bitmap scan and sort the whole remainder of a large transaction for each page. Do not call this on a
+  /// pooled connection, whose session other clients get with its settings.
   package func readInIndexOrder() throws(PostgresError) {
     guard keepsStatements else { return }
     try execute("set enable_bitmapscan = off")
   }
 
-  /// Has each prepared statement planned once, for any parameters, and read through indexes in their
-  /// order, for as long as the connection lasts.
+  /// Makes the planner use one generic plan for each prepared statement, with plain index scans, until the
+  /// connection ends.
   ///
-  /// The planner would plan a reader's page anew each time, since how many transactions come after a
-  /// token makes much of a difference to what it believes a page costs; and planning it takes ten times
-  /// as long as running it does. A plan that is kept must not be one for a table that is still empty:
-  /// hence no scans of whole tables, and no sorting.
+  /// Otherwise the planner plans each page anew, since the estimated cost depends much on the number of
+  /// transactions after the token; and planning takes ten times as long as execution. A generic plan may have
+  /// been made while the table was empty, so sequential scans and sorting are off.
   package func readWithOnePlan() throws(PostgresError) {
     guard keepsStatements else { return }
     try executeScript(
@@ -29,7 +28,7 @@ extension Connection {
       """)
   }
 
-  /// Has the planner choose freely for the rest of the transaction.
+  /// Restores the planner's defaults for the rest of the transaction.
   package func planFreely() throws(PostgresError) {
     try executeScript(
       "set local enable_bitmapscan to default; set local enable_seqscan to default; set local enable_sort to default; set local jit to default"

@@ -2,14 +2,14 @@ internal import CLibpq
 internal import SystemClock
 
 extension Connection {
-  /// What is known of one wait for the server: until when, and when it is to be looked at.
+  /// The limits of one wait for the server: its deadline, and when the watch examines it next.
   struct Patience {
     fileprivate(set) var deadline: Deadline?
     fileprivate var look: Deadline?
     fileprivate var wake: Int32?
     fileprivate var looks = 0
 
-    /// - Parameter limit: When to give up at the latest.
+    /// - Parameter limit: The latest end of the wait.
     init(_ connection: Connection, until limit: Deadline? = nil) {
       deadline = [limit, connection.answerTimeout.map { Deadline(after: $0) }].compactMap { $0 }
         .min()
@@ -27,10 +27,10 @@ extension Connection {
     }
   }
 
-  /// A server that was asked to give up a statement answers at once; one that does not is gone.
+  /// How long to wait for the answer to a cancelled statement. A server that is alive answers at once.
   private static let cancelTimeout = Duration.seconds(10)
 
-  /// Waits until the server has sent something, or takes more.
+  /// Waits until the socket is readable or writable.
   func wait(for events: Int16, _ patience: inout Patience) throws(PostgresError) {
     while true {
       switch Self.wait(
@@ -42,7 +42,7 @@ extension Connection {
           cancelHandle?.cancel(within: CancelHandle.patience)
           throw PostgresError(kind: .interrupted, message: "the statement was interrupted")
         }
-        // It stays readable for those who wait for nothing else.
+        // The descriptor stays readable, so further waits must not poll it.
         patience.wake = nil
         let soon = Deadline(after: watch.afterWake)
         patience.look = patience.look.map { min($0, soon) }
@@ -52,7 +52,7 @@ extension Connection {
         } else if patience.deadline?.hasPassed == true {
           throw PostgresError(
             kind: .timeout, message: "no answer from the database",
-            hint: "The server or the network to it has stopped.")
+            hint: "The server, or the network to it, may be down.")
         }
       }
     }
@@ -72,7 +72,7 @@ extension Connection {
     }
   }
 
-  /// The server's error, or why the statement was cancelled if that is what it complains of.
+  /// The reason of the cancellation, if the server reports that the statement was cancelled; else its error.
   func named(_ error: PostgresError) -> PostgresError {
     error.sqlState == SQLState.queryCanceled ? cancellation ?? error : error
   }

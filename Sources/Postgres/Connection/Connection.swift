@@ -4,41 +4,40 @@ public import SystemClock
 
 /// One connection to a PostgreSQL server, used by one thread.
 ///
-/// Not safe for concurrent use and therefore not `Sendable`: whoever made it owns it. Calls block;
-/// what waits for the server waits in `poll(2)`, so that a deadline and a wake descriptor count.
+/// It is not safe for concurrent use, and therefore not `Sendable`. Calls block in `poll(2)`, so that a
+/// deadline or a wake descriptor can end them.
 public final class Connection {
   let connection: OpaquePointer
-  /// How long the server may take to answer any one statement; nil: as long as it likes. When it has
-  /// passed the connection is of no further use.
+  /// The longest time that the server may take to answer a statement; nil for no limit. After a timeout the
+  /// connection is unusable.
   public var answerTimeout: Duration?
-  /// A descriptor that becomes readable when the caller wants to give up, also while a statement runs:
-  /// the server is asked to cancel it, its error is of kind `interrupted`, and the connection is of no
-  /// further use.
+  /// A descriptor that becomes readable when the caller wants to stop. A running statement is then cancelled
+  /// and throws an error of kind `interrupted`, and the connection is unusable.
   public var interrupt: Int32?
-  /// Whether statements may be prepared and kept. Behind a pooler that lends its sessions out for a
-  /// transaction each they may not, and behind one of which that is not known.
+  /// Whether prepared statements are kept. They must not be behind a pooler in transaction mode, or of
+  /// unknown mode.
   public var keepsStatements = true
-  /// Looks at statements that the server takes long to answer.
+  /// Examines statements that run for long.
   public var watch: StatementWatch?
-  /// Why the statement under way was cancelled, if it was.
+  /// The reason for which the running statement was cancelled, if it was.
   var cancellation: PostgresError?
-  /// Whether each transaction has to begin with our search path, because the session did not.
+  /// Whether each transaction must set our search path, because the session does not have it.
   var setsPath = false
-  /// The server process that runs our statements now, as far as is known.
+  /// The server process that runs the present statement, if it is known.
   var processID: Int32?
   private var prepared: [SQL: String] = [:]
   var ahead = Ahead.none
-  /// How many statements have been sent ahead.
+  /// The number of prefetches so far.
   var aheadCount = 0
-  /// Notifications that have arrived and have not been taken: the first of them, which tell as much as
-  /// all would. Anybody who may connect can send any number.
+  /// The first notifications that have arrived and have not been taken. The number is limited, because every
+  /// role that may connect can send any number.
   private var arrived: [Notification] = []
   private static let mostNotifications = 64
-  /// How many bytes the answer to the statement under way may have; nil: any number.
+  /// The most bytes of the answer to the running statement; nil for no limit.
   private var answerLimit: Int?
-  /// How many have arrived.
+  /// The bytes that have arrived.
   private var answerBytes = 0
-  /// A server that does not stop at this many times the limit is left.
+  /// The connection is closed if a server sends more than this multiple of the limit after a cancellation.
   private static let answerTolerance = 8
 
   /// The form in which values are returned.
@@ -52,13 +51,13 @@ public final class Connection {
   /// Connects.
   ///
   /// - Parameters:
-  ///   - settings: Where to.
-  ///   - wake: A descriptor that becomes readable when the caller wants to give up.
+  ///   - settings: The address and its options.
+  ///   - wake: A descriptor that becomes readable when the caller wants to stop.
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
   public init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
-    // Not before it is open: an initialiser that throws with all properties set runs `deinit`, which
-    // would close it a second time.
+    // The property is set only after `open` has succeeded: an initialiser that throws with all properties set
+    // runs `deinit`, which would close the connection a second time.
     connection = try Self.open(settings, wake: wake)
     try lookAtSession(settings, wake: wake)
   }
@@ -74,8 +73,8 @@ public final class Connection {
     do throws(PostgresError) {
       return try open(settings, settings.parameters(settingPath: true), wake: wake)
     } catch {
-      // PgBouncer's words; it refuses what it does not know, or, from version 1.20 on, what it does not
-      // keep.
+      // PgBouncer's message. It refuses parameters that it does not know, or, from version 1.20 on, does not
+      // track.
       guard error.description.contains("unsupported startup parameter") else { throw error }
       return try open(settings, settings.parameters(settingPath: false), wake: wake)
     }
@@ -86,7 +85,7 @@ public final class Connection {
   ) throws(PostgresError) -> OpaquePointer {
     var connection = try start(parameters, with: PQconnectStartParams)
     do throws(PostgresError) {
-      // Only libpq's own, blocking call goes on to the next host when one is silent.
+      // Only libpq's blocking call tries the next host if one does not answer.
       if option("host", of: connection)?.contains(",") == true {
         let timeout = ownTimeout(connection, default: settings.connectTimeout) ?? .zero
         let several = try start(
@@ -115,7 +114,7 @@ public final class Connection {
       throw PostgresError(connection: connection, doing: doing)
     }
     let timeout = ownTimeout(connection, default: timeout)
-    // A host may have several addresses; each gets the whole time.
+    // A host may have several addresses; the timeout applies to each.
     var address = ""
     var deadline = timeout.map { Deadline(after: $0) }
     var wanted = Int16(POLLOUT)
@@ -126,7 +125,7 @@ public final class Connection {
         deadline = timeout.map { Deadline(after: $0) }
       }
       let outcome = wait(PQsocket(connection), for: wanted, until: deadline, wake: wake)
-      // A server may always have something to say, and never come to an end.
+      // A malicious server may send without end, so the deadline also counts while there is data.
       switch outcome == .ready && deadline?.hasPassed == true ? .timedOut : outcome {
       case .ready: break
       case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
@@ -145,8 +144,8 @@ public final class Connection {
     }
   }
 
-  /// The `connect_timeout` of the conninfo or the environment, which libpq obeys only in its blocking
-  /// call; nil: none.
+  /// The `connect_timeout` of the conninfo or the environment, which libpq respects only in its blocking
+  /// call; nil if there is none.
   static func ownTimeout(
     _ connection: OpaquePointer, default standard: Duration
   ) -> Duration? {
@@ -156,7 +155,7 @@ public final class Connection {
     return seconds > 0 ? .seconds(seconds) : nil
   }
 
-  /// What libpq has made of the conninfo and the environment for a keyword; nil: nothing.
+  /// The value that libpq has for a keyword, from the conninfo and the environment; nil if it has none.
   static func option(_ keyword: String, of connection: OpaquePointer) -> String? {
     guard let options = PQconninfo(connection) else { return nil }
     defer { PQconninfoFree(options) }
@@ -188,8 +187,8 @@ public final class Connection {
     guard let connection = call(function, with: parameters) else {
       throw PostgresError(connection: nil, doing: connecting)
     }
-    // Notices (a table that exists already, ...) are for psql's users; ours get errors. libpq would
-    // print them as they come, whatever is in them.
+    // Notices ("relation already exists, skipping", ...) are discarded. libpq would print them unchanged,
+    // with any control characters.
     PQsetNoticeReceiver(connection, { _, _ in }, nil)
     return connection
   }
@@ -198,7 +197,7 @@ public final class Connection {
 
   /// How a wait ended.
   public enum WaitOutcome: Sendable {
-    /// There is something to read (or room to write).
+    /// The descriptor is readable (or writable).
     case ready
     /// The deadline passed.
     case timedOut
@@ -209,8 +208,7 @@ public final class Connection {
   static func wait(
     _ socket: Int32, for events: Int16, until deadline: Deadline?, wake: Int32?
   ) -> WaitOutcome {
-    // A tuple, because an array would be allocated for each wait. poll(2) passes over a descriptor
-    // below 0.
+    // A tuple, because an array would be allocated for each wait. poll(2) ignores a negative descriptor.
     var descriptors = (
       pollfd(fd: socket, events: events, revents: 0),
       pollfd(fd: wake ?? -1, events: Int16(POLLIN), revents: 0)
@@ -223,16 +221,16 @@ public final class Connection {
       }
       if count > 0 { return descriptors.1.revents != 0 ? .woken : .ready }
       if count == 0 { return .timedOut }
-      // Interrupted by a signal whose handler did not write to the wake descriptor: go on.
+      // Interrupted by a signal whose handler did not write to the wake descriptor: wait again.
     }
   }
 
-  /// Waits until the server has sent something, as it does for a notification.
+  /// Waits until the server has sent something, such as a notification.
   public func wait(until deadline: Deadline, wake: Int32? = nil) -> WaitOutcome {
     Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: wake)
   }
 
-  /// Waits without looking at what the server sends.
+  /// Waits without reading from the server.
   public static func pause(for duration: Duration, wake: Int32? = nil) -> WaitOutcome {
     wait(-1, for: 0, until: Deadline(after: duration), wake: wake)
   }
@@ -255,11 +253,11 @@ public final class Connection {
     try !takeNotifications().isEmpty
   }
 
-  /// Takes the notifications that libpq has parsed out of its hands, where they would pile up.
+  /// Takes the parsed notifications from libpq, which would collect them without a limit.
   private func collectNotifications() {
     while let notification = PQnotifies(connection) {
       defer { PQfreemem(notification) }
-      // They are no part of the answer that they came with.
+      // Their bytes are not part of the answer with which they arrived.
       answerBytes -= strlen(notification.pointee.relname) + strlen(notification.pointee.extra)
       guard arrived.count < Self.mostNotifications else { continue }
       arrived.append(
@@ -282,7 +280,7 @@ public final class Connection {
   public func execute(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
-    try settle()
+    try finishPrefetch()
     return try inPath { () throws(PostgresError) in
       try send(statement, parameters, format)
       return try lastResult(statement.text)
@@ -305,15 +303,15 @@ public final class Connection {
     answerBytes = 0
   }
 
-  /// Runs one statement that is prepared at its first use and kept with the connection.
+  /// Runs one statement, which is prepared at its first use and kept until the connection ends.
   ///
-  /// - Parameter limit: The most bytes that the answer may have, about; nil: any number. A statement
-  ///   whose answer has more is cancelled, with an error of kind `tooLarge`.
+  /// - Parameter limit: The approximate limit of the answer in bytes; nil for no limit. A statement whose
+  ///   answer exceeds it is cancelled, with an error of kind `tooLarge`.
   @discardableResult
   public func executePrepared(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
-    try settle()
+    try finishPrefetch()
     return try inPath { () throws(PostgresError) in
       try sendPrepared(statement, parameters, format, limit: limit)
       return try lastResult(statement.text)
@@ -345,7 +343,7 @@ public final class Connection {
   /// Runs a script of any number of statements; stops at the first error. Outside a transaction block
   /// the whole script is one transaction.
   public func executeScript(_ script: SQL) throws(PostgresError) {
-    try settle()
+    try finishPrefetch()
     _ = try inPath { () throws(PostgresError) in try runScript(script) }
   }
 
@@ -355,15 +353,15 @@ public final class Connection {
     return try lastResult(script.text, isScript: true)
   }
 
-  /// Runs a query and hands its rows over in small results as they come, so that memory does not
-  /// depend on how many there are. The connection can do nothing else meanwhile.
+  /// Runs a query and passes its rows to `body` in small results as they arrive, so that memory does not
+  /// depend on the number of rows. The connection cannot be used for anything else meanwhile.
   ///
   /// When `body` throws, the query is cancelled and the connection stays usable.
   public func stream(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
-    try settle()
+    try finishPrefetch()
     let hasBegun = try enterPath()
     do {
       try streamRows(statement, parameters, format, body)
@@ -382,7 +380,7 @@ public final class Connection {
     guard quake_pq_stream_rows(connection, Self.rowsOfPart) == 1 else { throw lost() }
     var failure: (any Error)?
     var ends = 0
-    // A server that goes on sending rows after the query was cancelled is not listened to for long.
+    // The deadline for a server that continues to send rows after the query was cancelled.
     var patience: Deadline?
     while let result = try nextResult(until: patience) {
       let status = PQresultStatus(result)
@@ -416,22 +414,22 @@ public final class Connection {
     }
     cancellation = nil
     if let failure { throw failure }
-    // Rows without their end may not be all.
+    // Without the end of the result, rows may be missing.
     guard ends > 0 else { throw Self.confused("without an end") }
   }
 
-  /// How many rows of a query come at a time. With the longest texts that the schema allows they take
-  /// some megabytes.
+  /// The number of rows in each partial result. With the longest texts that the schema allows, they take some
+  /// megabytes.
   private static let rowsOfPart: Int32 = 8
 
-  /// A server that answers a statement with more results than these does not mean to end.
+  /// The most results of a statement; a server that sends more is not a PostgreSQL server.
   private static let mostResults = 10_000
 
   private static func isCopy(_ status: ExecStatusType) -> Bool {
     status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH
   }
 
-  /// What to say of a result that no query has.
+  /// The error for a result that a query cannot have; nil for others.
   private func unexpected(_ result: OpaquePointer, _ number: Int) -> PostgresError? {
     let status = PQresultStatus(result)
     guard Self.isCopy(status) || status == PGRES_TUPLES_OK else { return nil }
@@ -439,20 +437,20 @@ public final class Connection {
       Self.isCopy(status) ? "with a COPY" : "with \(number) results")
   }
 
-  /// The server does not keep to the protocol, or is none.
+  /// The error for a server that violates the protocol.
   private static func confused(_ how: String) -> PostgresError {
     PostgresError(
       kind: .connection, message: "the database answered a statement \(how)",
-      hint: "What answers there does not behave like a PostgreSQL server.")
+      hint: "The peer does not behave like a PostgreSQL server.")
   }
 
   func lost() -> PostgresError {
     PostgresError(connection: connection, doing: "lost the connection to the database")
   }
 
-  /// The next result of the statement under way, or nil at its end.
+  /// The next result of the running statement, or nil at its end.
   ///
-  /// - Parameter limit: When to give up at the latest.
+  /// - Parameter limit: The latest end of the wait.
   private func nextResult(until limit: Deadline? = nil) throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
       var patience = Patience(self, until: limit)
@@ -466,8 +464,8 @@ public final class Connection {
     return PQgetResult(connection)
   }
 
-  /// Takes in what has arrived of the answer to the statement under way; never blocks, but to cancel a
-  /// statement whose answer has become too large. libpq keeps an answer as a whole.
+  /// Reads the part of the answer that has arrived. Blocks only to cancel a statement whose answer has become
+  /// too large, because libpq keeps a whole answer in memory.
   func takeIn() throws(PostgresError) {
     if let answerLimit {
       answerBytes += Int(quake_pq_available(connection))
@@ -484,12 +482,12 @@ public final class Connection {
   private static let tooLarge = PostgresError(
     kind: .tooLarge, message: "the answer of the database is too large")
 
-  /// Reads results to the end of the statement; the last one, or the first error.
+  /// Reads all results of the statement. Returns the last one or throws the first error.
   ///
   /// - Parameters:
   ///   - first: A result of the statement that has been read already.
-  ///   - isScript: Whether there may be several statements; then an error's line is told even where the
-  ///     server gives no position, as for one that comes up while a statement runs.
+  ///   - isScript: Whether there may be several statements. An error then has a line even if the server
+  ///     reports no position, as for errors during execution.
   func lastResult(
     _ statement: String, first: OpaquePointer? = nil, isScript: Bool = false
   ) throws(PostgresError) -> QueryResult {
@@ -515,13 +513,13 @@ public final class Connection {
         last = result
         continue
       case PGRES_COPY_IN:
-        // Left in this state the connection would wait for data for ever.
+        // Otherwise the connection would wait for data for ever.
         PQclear(last)
         last = nil
         isCopy = true
         PQputCopyEnd(connection, "COPY is run by copyIn")
       case PGRES_COPY_OUT:
-        // In this state it would answer the same again and again until the data have been taken.
+        // Otherwise libpq would return the same result until the data is read.
         PQclear(last)
         last = nil
         if failure == nil {
@@ -537,7 +535,7 @@ public final class Connection {
       }
       PQclear(result)
     }
-    // A server that keeps to the protocol complains of the end of the data.
+    // A server that follows the protocol reports an error for the end of the data.
     if isCopy, failure == nil { failure = Self.confused("with a COPY") }
     defer { cancellation = nil }
     if var failure {
@@ -554,7 +552,7 @@ public final class Connection {
 
   // MARK: - COPY
 
-  /// Has the server end a COPY to the client, and drops what comes of it.
+  /// Cancels a COPY to the client, and discards its data.
   private func dropCopy() throws(PostgresError) {
     cancelHandle?.cancel(within: CancelHandle.patience)
     let deadline = Deadline(after: CancelHandle.patience)
@@ -572,15 +570,15 @@ public final class Connection {
     }
   }
 
-  /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that `body` writes. When `body` throws,
-  /// the COPY is aborted, nothing of it stays, and the error goes on to the caller.
+  /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that `body` writes. When `body` throws, the
+  /// COPY is aborted, none of its rows are stored, and the error is rethrown.
   ///
-  /// - Returns: How many rows the server took.
+  /// - Returns: The number of rows that the server stored.
   @discardableResult
   public func copyIn(
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
-    try settle()
+    try finishPrefetch()
     let hasBegun = try enterPath()
     let count: Int
     do {
@@ -604,8 +602,8 @@ public final class Connection {
       throw PostgresError(kind: .server, message: "the statement is not a COPY from the client")
     }
     PQclear(start)
-    // The server may stop reading, as it does while it waits for a lock: libpq itself would wait then
-    // without looking at anything else.
+    // The server may stop reading, for example while it waits for a lock. libpq itself would then block
+    // without a timeout.
     PQsetnonblocking(connection, 1)
     var writer = CopyWriter(connection: self)
     do {
@@ -616,8 +614,8 @@ public final class Connection {
       do throws(PostgresError) {
         _ = try lastResult(statement.text)
       } catch let verdict {
-        // The server's own complaint is the cause if sending failed because of it; but the abort
-        // just sent is not a complaint.
+        // If the server's error made sending fail, it is the cause to report, unless it is only the answer to
+        // the abort just sent.
         if error is PostgresError, !verdict.message.contains(Self.abort) { throw verdict }
       }
       throw error
@@ -629,7 +627,7 @@ public final class Connection {
   private static let abort = "aborted by the client"
 
   private func endCopy(_ error: String?) throws(PostgresError) {
-    // The server's own error, if there is one, comes as the result.
+    // The server's error, if there is one, is the result of the COPY.
     let isSent = PQputCopyEnd(connection, error) == 1
     if isSent { try flush() }
     PQsetnonblocking(connection, 0)
@@ -646,7 +644,7 @@ public final class Connection {
     try flush()
   }
 
-  /// Sends what is left to send.
+  /// Sends the remaining data.
   private func flush() throws(PostgresError) {
     var left = PQflush(connection)
     guard left > 0 else { return }
@@ -661,7 +659,7 @@ public final class Connection {
 
   // MARK: - Transactions
 
-  /// How a transaction sees others.
+  /// The isolation level of a transaction.
   public enum Isolation: Sendable {
     /// Each statement sees what was committed before it.
     case readCommitted
@@ -671,8 +669,8 @@ public final class Connection {
 
   /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
   ///
-  /// When the connection is lost during the commit, whether it took place is not known; the error
-  /// says so.
+  /// If the connection is lost during the commit, it is not known whether the transaction was committed, and
+  /// the error says so.
   public func transaction<Value>(
     _ isolation: Isolation = .readCommitted, readOnly: Bool = false, _ body: () throws -> Value
   ) throws -> Value {
@@ -681,7 +679,7 @@ public final class Connection {
     do {
       value = try body()
     } catch {
-      // If this fails too the connection is gone, and with it the transaction.
+      // If this fails too, the connection is lost, and with it the transaction.
       _ = try? rollback()
       throw error
     }
@@ -689,7 +687,7 @@ public final class Connection {
     return value
   }
 
-  /// Begins a transaction, for one that is not the body of one function; see `transaction`.
+  /// Begins a transaction that does not end in the same function; see `transaction`.
   public func begin(
     _ isolation: Isolation = .readCommitted, readOnly: Bool = false
   ) throws(PostgresError) {
@@ -704,16 +702,16 @@ public final class Connection {
       try execute(begin)
       return
     }
-    try settle()
+    try finishPrefetch()
     try beginInPath(begin)
   }
 
-  /// Commits the transaction that is open. When it throws there is none any more; when the connection
-  /// was lost, whether it was committed is not known, which the error says.
+  /// Commits the open transaction. It is ended even if this throws. If the connection was lost, it is not
+  /// known whether the transaction was committed, and the error says so.
   public func commit() throws(PostgresError) {
     do throws(PostgresError) {
-      // After a failed statement whose error was kept from here the server answers a commit with a
-      // rollback, and with no error.
+      // If a statement failed and the caller ignored its error, the server answers "commit" with a rollback,
+      // but without an error.
       guard try execute("commit").commandTag == "COMMIT" else {
         throw PostgresError(
           kind: .server, sqlState: SQLState.inFailedTransaction,
@@ -721,7 +719,7 @@ public final class Connection {
       }
     } catch {
       var error = error
-      // What the server has refused, it has rolled back; so it has when it was told to give up.
+      // If the server refused the commit, or cancelled it, the transaction is rolled back.
       if error.kind != .server, error.sqlState != SQLState.queryCanceled {
         error.detail =
           (error.detail.map { $0 + " " } ?? "")
@@ -733,20 +731,20 @@ public final class Connection {
     }
   }
 
-  /// Undoes the transaction that is open.
+  /// Rolls back the open transaction.
   public func rollback() throws(PostgresError) {
     try execute("rollback")
   }
 
   // MARK: - About the connection
 
-  /// Whether nobody else can have had the session before, as behind a pooler.
+  /// Whether the session is new. Behind a pooler, other clients may have used it before.
   public var hasNewSession: Bool { !setsPath }
 
   /// A handle that cancels the running statement from another thread.
   public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }
 
-  /// Whether it could run a statement now: none is under way, and no transaction is open.
+  /// Whether no statement is running and no transaction is open.
   public var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
   /// The server's version number, such as 150018.

@@ -1,29 +1,29 @@
 internal import CLibpq
 
-/// Where and how to connect, as libpq understands it: a URL, or `keyword=value` pairs, or nothing at
-/// all (then libpq's own environment and files decide).
+/// The settings of a connection in libpq's form: a URL, or `keyword=value` pairs, or an empty text (then
+/// libpq's environment variables and files apply).
 public struct ConnectionSettings: Sendable {
-  /// URL or `keyword=value` pairs; may hold a password and is therefore never shown.
+  /// URL or `keyword=value` pairs. It may contain a password, so it is never printed.
   private let conninfo: String
   /// The `application_name`, unless the conninfo or `PGAPPNAME` gives one.
   public var applicationName: String
-  /// How long a host may take to accept, where the conninfo does not say (`connect_timeout`).
+  /// The longest time that a host may take to accept, unless the conninfo sets `connect_timeout`.
   public var connectTimeout: Duration = .seconds(10)
 
-  /// Takes what a user gave; it is checked when connecting.
+  /// Settings from a user's text, which is checked when connecting.
   public init(_ conninfo: String, applicationName: String) {
     self.conninfo = conninfo
     self.applicationName = applicationName
   }
 
-  /// Where every name of a statement is looked up: in PostgreSQL's own schema, and last among the
-  /// session's temporary objects. Whatever is not there is written with its schema, so that nobody who
-  /// may create objects in a schema decides what a name of ours means.
+  /// The search path: PostgreSQL's own schema, then the session's temporary objects. Statements qualify all
+  /// other names, so that a role that may create objects in a schema cannot change what a statement refers
+  /// to.
   static let searchPath = "pg_catalog,pg_temp"
 
-  /// Keywords and values for libpq. What stands after `dbname` overrides the user's, what stands
-  /// before it does not. A silent server is found within 15 s: a probe after 5 s, then each 3 s, and
-  /// sent data must be acknowledged within 15 s.
+  /// Keywords and values for libpq. Those after `dbname` override the user's; those before it do not. A
+  /// silent server is detected within 15 s: probes are sent after 5 s, then each 3 s, and sent data must be
+  /// acknowledged within 15 s.
   private var ownParameters: [(keyword: String, value: String)] {
     [
       ("fallback_application_name", applicationName),
@@ -36,20 +36,19 @@ public struct ConnectionSettings: Sendable {
 
   /// Keywords and values for libpq.
   ///
-  /// - Parameter setsPath: Whether the server is asked to begin the session with our search path; a
-  ///   pooler may refuse to.
+  /// - Parameter setsPath: Whether the startup packet sets our search path, which a pooler may refuse.
   func parameters(settingPath setsPath: Bool) -> [(keyword: String, value: String)] {
     guard setsPath else { return ownParameters }
     let option = "-c search_path=\(Self.searchPath)"
-    // The last of two settings counts.
+    // Of two settings, the last one applies.
     let options = userOptions.map { "\($0) \(option)" } ?? option
     return ownParameters + [("options", options)]
   }
 
   /// The `options` that libpq takes from the conninfo, a service file or `PGOPTIONS`.
   ///
-  /// Libpq tells what it makes of all of them for a connection only. This one has two addresses for one
-  /// host, and is given up before it begins.
+  /// libpq reports their combination only for a connection. This one has two addresses for one host, so libpq
+  /// rejects it before it connects.
   private var userOptions: String? {
     let parameters = ownParameters + [("host", "none"), ("hostaddr", ",")]
     guard let connection = Connection.call(PQconnectStartParams, with: parameters) else {
@@ -86,8 +85,8 @@ public struct ConnectionSettings: Sendable {
     }
   }
 
-  /// A URL that lacks its beginning passes for the name of a database, which the server then names in
-  /// its error, with the password that is in it.
+  /// Throws if a name is a URL without its scheme. libpq would take it for the name of a database, which the
+  /// server would print in its error, with the password in it.
   private func checkName(_ name: String) throws(PostgresError) {
     guard let at = name.lastIndex(of: "@"), name[..<at].contains(":") else { return }
     throw PostgresError(
@@ -95,8 +94,8 @@ public struct ConnectionSettings: Sendable {
       hint: "Give a URL such as postgresql://user@host:5432/quake, or host=... dbname=... pairs.")
   }
 
-  /// A password with a bare `@` or `/` in it makes libpq take its end for a host, a port or a
-  /// database, which it then names in its errors.
+  /// Throws if a password contains an unescaped `@` or `/`. libpq would take the end of the password for a
+  /// host, a port or a database, and print it in its errors.
   private func checkURL() throws(PostgresError) {
     guard let scheme = conninfo.firstRange(of: "://") else { return }
     let rest = conninfo[scheme.upperBound...]
@@ -108,7 +107,7 @@ public struct ConnectionSettings: Sendable {
       hint: "In a user name or a password write %40 for \"@\", %2F for \"/\", %3A for \":\".")
   }
 
-  /// libpq's errors quote what they complain of: in the worst case the password.
+  /// The message without quotations, because libpq's errors may quote the password.
   private func withoutQuotations(_ message: String) -> String {
     guard conninfo.contains("password") || conninfo.contains("@"),
       let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"")

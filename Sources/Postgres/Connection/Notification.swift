@@ -1,9 +1,9 @@
-/// A NOTIFY that arrived on a channel the connection listens to.
+/// A notification on a channel that the connection listens to.
 public struct Notification: Sendable {
   /// The channel's name.
   public let channel: String
-  /// What was sent with it. Any database user can notify: never trust it for content.
+  /// The payload. Every role that may connect can send one, so never trust its content.
   public let payload: String
-  /// Process id of the server process that notified.
+  /// Process id of the server process that sent the notification.
   public let processID: Int32
 }

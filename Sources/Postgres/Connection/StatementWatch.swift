@@ -1,32 +1,31 @@
-/// Looks at statements that the server takes long to answer, and says what becomes of them.
+/// Examines statements that run for long, and decides whether they continue.
 ///
-/// It costs nothing until a statement has taken `first`.
+/// It costs nothing until a statement has run for `first`.
 public struct StatementWatch {
-  /// A statement that is under way.
+  /// A running statement.
   public struct Statement: Sendable {
-    /// Process id of the server process that runs it; nil: it is not known.
+    /// Process id of the server process that runs it; nil if unknown.
     public let processID: Int32?
-    /// How often it has been looked at before.
+    /// How often it has been examined before.
     public let looks: Int
   }
 
-  /// What becomes of a statement.
+  /// The decision on a statement.
   public enum Verdict: Sendable {
-    /// It goes on, and is looked at again after this time.
+    /// It continues, and is examined again after this time.
     case goOn(Duration)
-    /// It is cancelled. If the server says that it was, the statement fails with this error; if it was
-    /// done before that, it has succeeded.
+    /// It is cancelled, and fails with this error, unless it succeeds before the request arrives.
     case cancel(PostgresError)
   }
 
-  /// How long a statement may take before it is looked at.
+  /// How long a statement runs before it is first examined.
   public var first: Duration
-  /// A descriptor that becomes readable when somebody wants the work to end; the statement under way is
-  /// then looked at after `afterWake`.
+  /// A descriptor that becomes readable when the program is asked to stop. The running statement is then
+  /// examined after `afterWake`.
   public var wake: Int32?
-  /// How long a statement may take after that.
+  /// How long a statement may run after that before it is examined.
   public var afterWake: Duration
-  /// Looks at a statement. It is called on the connection's thread, and must not use the connection.
+  /// Examines a statement. It is called on the connection's thread, and must not use the connection.
   public var look: (Statement) -> Verdict
 
   /// A watch of the given parts.

@@ -1,8 +1,8 @@
-/// The text of a statement, made at compile time from literals, so that no value can get into it:
-/// values go in as `Parameter`s.
+/// The text of a statement. It is composed of literals at compile time, so that it contains no values; they
+/// are passed as `Parameter`s.
 ///
-/// It can be written as a literal and joined from others; it cannot be interpolated or made from a
-/// `String`, but for `init(trusted:)`, whose name says what its caller vouches for.
+/// It is a literal or a concatenation of others. It cannot be interpolated or made from a `String`, except
+/// with `init(trusted:)`, whose caller vouches for the text.
 public struct SQL: ExpressibleByStringLiteral, Hashable, Sendable {
   /// The statement.
   public let text: String
@@ -12,19 +12,18 @@ public struct SQL: ExpressibleByStringLiteral, Hashable, Sendable {
     text = "\(value)"
   }
 
-  /// Text that does not come from outside the program: a migration, or names from a list of the
-  /// program's own.
+  /// Text that is part of the program: a migration, or names from a list in the source.
   public init(trusted text: String) {
     self.text = text
   }
 
-  /// A connection has few statements, and looks for one each time it runs it: telling them apart by
-  /// their lengths is quicker than hashing a long text.
+  /// Hashes only the length. A connection has few statements and looks one up at each execution, and hashing
+  /// a long text would take longer.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(text.utf8.count)
   }
 
-  /// One statement text after another.
+  /// The concatenation of two texts.
   public static func + (left: SQL, right: SQL) -> SQL {
     SQL(trusted: left.text + right.text)
   }

@@ -1,7 +1,7 @@
-/// Where the statements of a script begin, for errors that the server gives no position of: only for
-/// telling a line, never for running anything.
+/// Finds the lines on which the statements of a script begin, for errors without a position. It is used only
+/// for messages, never to run statements.
 ///
-/// Knows quotes, dollar quotes and comments; not the semicolons inside a `begin atomic` body.
+/// It handles quotes, dollar quotes and comments, but not the semicolons of a `begin atomic` body.
 struct SQLScript {
   private let bytes: [UInt8]
   private var position = 0
@@ -11,7 +11,7 @@ struct SQLScript {
     bytes = Array(text.utf8)
   }
 
-  /// The line, from 1, on which statement number `index`, from 0, begins; nil if there are not so many.
+  /// The line, from 1, on which statement number `index`, from 0, begins; nil if there are fewer statements.
   static func line(ofStatement index: Int, in text: String) -> Int? {
     var script = SQLScript(text)
     var remaining = index
@@ -33,7 +33,8 @@ struct SQLScript {
     }
   }
 
-  /// Passes over blanks, comments and empty statements; the line of what comes then.
+  /// Skips white space, comments and empty statements. Returns the line of the next statement, or nil at the
+  /// end.
   private mutating func skipToStatement() -> Int? {
     while let byte = current {
       if byte <= 0x20 || byte == UInt8(ascii: ";") {
@@ -61,7 +62,8 @@ struct SQLScript {
     }
   }
 
-  /// A doubled quote inside is two quoted texts side by side, which ends in the same place.
+  /// Skips a quoted text. A doubled quote inside counts as the end of one text and the start of the next,
+  /// with the same result.
   private mutating func skipQuoted(_ quote: UInt8, escapes: Bool) {
     advance()
     while let byte = current, byte != quote {

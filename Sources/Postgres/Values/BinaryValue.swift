@@ -1,6 +1,6 @@
-/// A value in the binary format, as it came. Valid only while the result lives that it is from.
+/// A value in the binary format. It is valid only as long as its result exists.
 ///
-/// Each accessor gives nil for null, and for what is not of its type's size.
+/// Each accessor returns nil for null, and for a value that does not have the size of its type.
 public struct BinaryValue {
   /// The bytes; nil for null.
   public let bytes: UnsafeRawBufferPointer?
@@ -76,16 +76,16 @@ public struct BinaryValue {
 /// The fields of a value of a composite type in the binary format, one after the other, in the order
 /// of the type's attributes.
 ///
-/// A whole row of a table costs the server less than its columns one by one: each node of a plan, and
-/// the description of the result, has one column instead of dozens.
+/// Selecting a whole row as one composite value costs the server less than selecting its columns: each node
+/// of a plan, and the description of the result, has one column instead of dozens.
 public struct CompositeFields {
   private var rest: UnsafeRawBufferPointer
-  /// Whether a field was asked for that is not there, or not whole.
+  /// Whether a requested field was missing or incomplete.
   public private(set) var isCutShort = false
 
   /// The fields of a value; nil if it is null.
   public init?(_ value: BinaryValue) {
-    // First comes how many there are.
+    // The value begins with the number of fields.
     guard let bytes = value.bytes, bytes.count >= 4 else { return nil }
     rest = UnsafeRawBufferPointer(rebasing: bytes[4...])
   }
@@ -108,7 +108,7 @@ public struct CompositeFields {
     return BinaryValue(nil)
   }
 
-  /// Passes over fields.
+  /// Skips fields.
   public mutating func skip(_ count: Int) {
     for _ in 0..<count { _ = next() }
   }

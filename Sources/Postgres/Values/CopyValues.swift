@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Values in the binary format of COPY, one after the other in memory: what `CopyWriter` sends, or
-/// rows that are made ready before their time.
+/// Values in the binary format of COPY, one after the other in memory: the buffer of `CopyWriter`, or rows
+/// that are encoded in advance.
 ///
-/// It has one owner. Memory grows with what is in it, and is kept when that is removed.
+/// It has one owner. Its memory grows with its contents, and is kept when they are removed.
 public struct CopyValues: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
-  /// How many bytes the values have.
+  /// The size of the values in bytes.
   public private(set) var count = 0
 
-  /// No values, with room for so many bytes.
+  /// An empty buffer with a capacity in bytes.
   public init(capacity: Int = 4096) {
     memory = .allocate(byteCount: capacity, alignment: 16)
   }
@@ -23,15 +23,15 @@ public struct CopyValues: ~Copyable {
     count = 0
   }
 
-  /// Hands over the bytes of `range` for the time of the call.
+  /// Calls `body` with the bytes of `range`, which are valid during the call.
   public borrowing func withBytes(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) rethrows {
     try body(UnsafeRawBufferPointer(rebasing: memory[range]))
   }
 
-  /// Whether the values at `range` are, byte for byte, those of a row of `result`, which has them in the
-  /// binary format in `count` columns from `column` on. Of types whose binary formats are the same.
+  /// Whether the values at `range` equal, byte for byte, those of a row of `result`, which has them in the
+  /// binary format in `count` columns from `column` on. The types must have the same binary format.
   public borrowing func isEqual(
     _ range: Range<Int>, to result: borrowing QueryResult, row: Int, from column: Int, count: Int
   ) -> Bool {
@@ -60,20 +60,20 @@ public struct CopyValues: ~Copyable {
     memory = larger
   }
 
-  /// Room for it must have been reserved.
+  /// Appends an integer. The caller must have reserved its memory.
   private mutating func put<Integer: FixedWidthInteger>(_ value: Integer) {
     memory.storeBytes(of: value.bigEndian, toByteOffset: count, as: Integer.self)
     count += MemoryLayout<Integer>.size
   }
 
-  /// Bytes that are part of the format already.
+  /// Appends bytes that are already in the format.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
 
-  /// What begins a row of so many columns; -1 ends the rows.
+  /// Appends the column count that begins a row; -1 ends the rows.
   mutating func columnCount(_ count: Int) {
     reserve(2)
     put(Int16(count))

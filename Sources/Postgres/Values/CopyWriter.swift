@@ -9,7 +9,7 @@ public struct CopyWriter: ~Copyable {
   /// 64 to 256 KiB are equally fast; one `PQputCopyData` a row is not.
   private static let capacity = 128 * 1024
   private var buffer = CopyValues()
-  /// How many bytes have been handed to libpq.
+  /// The number of bytes passed to libpq.
   public private(set) var bytesSent = 0
 
   init(connection: Connection) {
@@ -38,7 +38,7 @@ public struct CopyWriter: ~Copyable {
     try flushIfFull()
   }
 
-  /// Values that were made before, of as many columns as they are.
+  /// Values that were encoded before, of one or more columns.
   public mutating func values(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
     buffer.append(bytes)
     try flushIfFull()
@@ -58,7 +58,7 @@ public struct CopyWriter: ~Copyable {
 
   /// A `bytea`.
   public mutating func bytes(_ value: UnsafeRawBufferPointer) throws(PostgresError) {
-    // In the binary form a text is its bytes, too.
+    // The binary formats of `bytea` and `text` are both the bytes themselves.
     try text(value)
   }
 
@@ -104,7 +104,7 @@ public struct CopyWriter: ~Copyable {
     try flushIfFull()
   }
 
-  /// Sends the rest and the trailer. The server's verdict comes from `Connection.copyIn`.
+  /// Sends the remaining bytes and the trailer. `Connection.copyIn` reads the server's answer.
   mutating func finish() throws(PostgresError) {
     buffer.columnCount(-1)
     try flush()

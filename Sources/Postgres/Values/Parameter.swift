@@ -1,4 +1,4 @@
-/// A value given to a statement for `$1`, `$2`, ...; the server converts it to the parameter's type.
+/// A value for `$1`, `$2`, ... of a statement. The server converts it to the parameter's type.
 public enum Parameter: Sendable {
   /// SQL null.
   case null

@@ -1,10 +1,9 @@
 internal import CLibpq
 
-/// The rows a statement returned, or how many it touched. Frees itself.
+/// The rows that a statement returned, or the number of rows that it changed. Frees itself.
 ///
-/// A value is read by row and column, both from 0, with the accessor of its type. Which format the
-/// columns have was chosen by the statement's caller: `text` reads either, the others the one their
-/// name says.
+/// A value is read by row and column, both from 0, with the accessor of its type. The caller of the statement
+/// chose the format of the columns: `text` reads both formats, the other accessors the one in their name.
 public struct QueryResult: ~Copyable {
   private let result: OpaquePointer
 
@@ -16,25 +15,25 @@ public struct QueryResult: ~Copyable {
     PQclear(result)
   }
 
-  /// Hands libpq's result over to the caller, who frees it.
+  /// Passes libpq's result to the caller, which must free it.
   consuming func release() -> OpaquePointer {
     let result = result
     discard self
     return result
   }
 
-  /// What the server says it did, such as `INSERT 0 7`.
+  /// The command tag, such as `INSERT 0 7`.
   var commandTag: String {
     PQcmdStatus(result).map { String(cString: $0) } ?? ""
   }
 
-  /// How many rows there are.
+  /// The number of rows.
   public var rowCount: Int { Int(PQntuples(result)) }
 
-  /// How many bytes of memory it takes.
+  /// The memory that it takes, in bytes.
   public var memorySize: Int { Int(PQresultMemorySize(result)) }
 
-  /// How many columns each row has.
+  /// The number of columns.
   public var columnCount: Int { Int(PQnfields(result)) }
 
   /// The name of a column.
@@ -42,10 +41,10 @@ public struct QueryResult: ~Copyable {
     PQfname(result, Int32(column)).map { String(cString: $0) } ?? ""
   }
 
-  /// How many rows the statement inserted, updated, deleted or copied; 0 for any other.
+  /// The number of rows that the statement inserted, updated, deleted or copied; 0 for other statements.
   public var affectedRows: Int {
     let count = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
-    // So that whoever adds up what a server says comes to an end of neither the digits nor the rows.
+    // Limited, so that sums of a malicious server's counts cannot overflow.
     return min(max(0, count), 1 << 48)
   }
 
@@ -54,7 +53,7 @@ public struct QueryResult: ~Copyable {
     PQgetisnull(result, Int32(row), Int32(column)) != 0
   }
 
-  /// A value's bytes as they came, valid while the result lives; empty for null.
+  /// A value's bytes, valid as long as the result exists; empty for null.
   public func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(
       start: PQgetvalue(result, Int32(row), Int32(column)),
@@ -76,7 +75,7 @@ public struct QueryResult: ~Copyable {
     text(row, column).map { $0 == "t" }
   }
 
-  /// A value in the binary format, valid while the result lives.
+  /// A value in the binary format, valid as long as the result exists.
   public func binary(_ row: Int, _ column: Int) -> BinaryValue {
     BinaryValue(isNull(row, column) ? nil : bytes(row, column))
   }

@@ -1,12 +1,12 @@
-/// Another source's bytes as they are or, when they begin like gzip data, decompressed: what a
-/// file is called, or what a server says of a body, does not matter.
+/// Another source's bytes, decompressed if they begin like gzip data. The name of a file and the headers of a
+/// response do not matter.
 public final class DecompressingSource: ByteSource {
   private let name: String
   private let original: any ByteSource
-  /// What is read from; nil until the first bytes have been looked at.
+  /// The source to read from; nil until the first bytes have been examined.
   private var chosen: (any ByteSource)?
 
-  /// Looks at `source` at the first read; `name` is what errors call the data.
+  /// Examines `source` at the first read. Errors call the data `name`.
   public init(_ source: any ByteSource, name: String) {
     original = source
     self.name = name

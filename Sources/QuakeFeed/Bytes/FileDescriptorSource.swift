@@ -7,12 +7,12 @@ public final class FileDescriptorSource: ByteSource {
   private let name: String
   private let interrupt: (() -> Bool)?
 
-  /// A source that reads `descriptor`, and closes it in the end if `closes` is true.
+  /// A source that reads `descriptor`, and closes it at its deinitialisation if `closes` is true.
   ///
   /// - Parameters:
-  ///   - name: what errors call it, such as `standard input`.
-  ///   - interrupt: asked at least every 250 ms while there is nothing to read; when it says true,
-  ///     the read ends in `FeedError.Code.interrupted`.
+  ///   - name: The name for errors, such as `standard input`.
+  ///   - interrupt: Called at least every 250 ms while there is nothing to read; if it returns true, the read
+  ///     throws `FeedError.Code.interrupted`.
   public init(
     descriptor: Int32, closes: Bool = false, name: String, interrupt: (() -> Bool)? = nil
   ) {
@@ -31,7 +31,7 @@ public final class FileDescriptorSource: ByteSource {
     if closes { close(descriptor) }
   }
 
-  /// Reads what there is; waits when there is nothing.
+  /// Reads the available bytes; waits if there are none.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     while true {
       try waitUntilReadable()
@@ -44,8 +44,8 @@ public final class FileDescriptorSource: ByteSource {
     }
   }
 
-  /// Waits in slices so that the hook is asked: a handler installed with SA_RESTART, or a signal
-  /// that another thread takes, would never end a plain read.
+  /// Waits in slices to call the hook: a plain read would not end if the signal's handler is installed with
+  /// SA_RESTART, or another thread handles the signal.
   private func waitUntilReadable() throws(FeedError) {
     guard let interrupt else { return }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

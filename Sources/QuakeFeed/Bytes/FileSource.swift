@@ -4,11 +4,11 @@ import Glibc
 public final class FileSource: ByteSource {
   private let source: FileDescriptorSource
 
-  /// What a path leads to.
+  /// The kind of file at a path.
   public enum Kind: Sendable {
-    /// A file of bytes, which can be read again, and is read without waiting.
+    /// A regular file, which can be read repeatedly and without blocking.
     case regular
-    /// A named pipe: who reads it waits for those who write.
+    /// A named pipe, whose reader waits for a writer.
     case pipe
     /// A socket or a device.
     case special
@@ -34,13 +34,13 @@ public final class FileSource: ByteSource {
   /// Opens the file; throws `.fileNotFound` or `.unreadable`.
   ///
   /// - Parameters:
-  ///   - onlyRegular: whether anything that would have to be waited for, such as a named pipe, is refused.
-  ///   - interrupt: asked while there is nothing to read, should it be a named pipe.
+  ///   - onlyRegular: Whether files that could block, such as named pipes, are refused.
+  ///   - interrupt: Called while a named pipe has nothing to read.
   public init(
     path: String, onlyRegular: Bool = false, interrupt: (() -> Bool)? = nil
   ) throws(FeedError) {
     let name = "file \"\(path)\""
-    // Opening a named pipe would otherwise wait for somebody who writes, and nothing could end that.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer, and could not be interrupted.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       let failure = errno
@@ -50,7 +50,7 @@ public final class FileSource: ByteSource {
     }
     var status = stat()
     let kind = fstat(descriptor, &status) == 0 ? Self.kind(status) : .regular
-    // A directory opens like a file and fails at the first read only.
+    // A folder can be opened like a file; only the first read would fail.
     guard kind != .other else {
       close(descriptor)
       throw FeedError(
@@ -60,7 +60,7 @@ public final class FileSource: ByteSource {
       close(descriptor)
       throw FeedError(
         .unreadable, "\(name) is not a regular file",
-        detail: "It is a named pipe, a socket or a device, which could keep its reader waiting.",
+        detail: "It is a named pipe, a socket or a device, and reading it could block.",
         hint: "\"quake-ingest import\" reads such files.")
     }
     source = FileDescriptorSource(
@@ -68,7 +68,7 @@ public final class FileSource: ByteSource {
       interrupt: kind == .regular ? interrupt : interrupt ?? { false })
   }
 
-  /// Reads on; 0 at the file's end.
+  /// Reads the next bytes; 0 at the file's end.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     try source.read(into: buffer)
   }

@@ -2,8 +2,8 @@ import CZlib
 
 /// Decompresses another source's gzip data, one member or several in a row.
 ///
-/// Damaged data throw `.corruptGzip`, data that end too early `.truncatedGzip`: gzip carries a
-/// checksum and a length, so what has been read to its end is what was written.
+/// Damaged data throws `.corruptGzip`, and data that ends too early `.truncatedGzip`. gzip contains a
+/// checksum and a length, so data that was read to its end is as it was written.
 public final class GunzipSource: ByteSource {
   /// The two bytes every gzip member begins with.
   static let magic: [UInt8] = [0x1F, 0x8B]
@@ -11,10 +11,10 @@ public final class GunzipSource: ByteSource {
 
   private let source: any ByteSource
   private let name: String
-  // zlib keeps the stream's address; a property's is not fixed.
+  // zlib keeps the stream's address, and the address of a property is not fixed.
   private let stream: UnsafeMutablePointer<z_stream>
   private let input: UnsafeMutableRawBufferPointer
-  /// Whether a member has begun whose end is still to come.
+  /// Whether a member has begun but not ended.
   private var inMember = false
   private var membersRead = 0
   private var isFinished = false
@@ -26,7 +26,7 @@ public final class GunzipSource: ByteSource {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
     input = .allocate(byteCount: Self.inputCapacity, alignment: 16)
-    // It fails for lack of memory only, which every Swift allocation takes as fatal too.
+    // It fails only without memory, which is also fatal for every Swift allocation.
     let code = quake_inflate_init_gzip(stream)
     precondition(code == Z_OK, "zlib has no memory for a stream")
   }
@@ -40,9 +40,9 @@ public final class GunzipSource: ByteSource {
   /// Reads decompressed bytes; 0 after the last member's end.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     guard !isFinished else { return 0 }
-    let room = min(buffer.count, Int(UInt32.max))
+    let space = min(buffer.count, Int(UInt32.max))
     stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
-    stream.pointee.avail_out = UInt32(room)
+    stream.pointee.avail_out = UInt32(space)
     while true {
       if stream.pointee.avail_in == 0, !(try refill()) {
         isFinished = true
@@ -63,7 +63,7 @@ public final class GunzipSource: ByteSource {
           detail: stream.pointee.msg.map { "zlib says: \(String(cString: $0))." },
           hint: "Fetch them again.")
       }
-      let count = room - Int(stream.pointee.avail_out)
+      let count = space - Int(stream.pointee.avail_out)
       if count > 0 { return count }
     }
   }
@@ -82,8 +82,8 @@ public final class GunzipSource: ByteSource {
     return count > 0
   }
 
-  /// Begins the first or another member at the next byte of input. What follows a member and does
-  /// not begin like one is refused: dropping it silently would hide a damaged download.
+  /// Begins the first or another member at the next byte of input. Other data after a member is an error:
+  /// ignoring it would hide a damaged download.
   private func beginMember() throws(FeedError) {
     if membersRead > 0 {
       guard stream.pointee.next_in.pointee == Self.magic[0] else {

@@ -1,12 +1,12 @@
 import CSimdjson
 
-/// A window on a source: the bytes from some place on, as many as are needed and no more.
+/// A window on a source: the bytes from some offset on, as many as are needed and no more.
 ///
-/// Places are offsets in the whole input, so that they stay good when the window moves. After the
-/// window's last byte there are always `CSJ_PADDING` readable ones, as simdjson needs them: an event
-/// is parsed where it was read, without a copy.
+/// Positions are offsets in the whole input, so that they stay valid when the window moves. `CSJ_PADDING`
+/// readable bytes always follow the window's last byte, as simdjson requires, so that an event is parsed in
+/// place, without a copy.
 final class InputBuffer {
-  /// What errors call the input, such as `feed "all_day"`.
+  /// The name of the input for errors, such as `feed "all_day"`.
   let name: String
   private let source: any ByteSource
   /// The most bytes that the input may have.
@@ -15,7 +15,7 @@ final class InputBuffer {
   private(set) var capacity: Int
   /// The offset of the first byte in memory.
   private(set) var start = 0
-  /// The offset after the last byte in memory; also how many bytes have been read.
+  /// The offset after the last byte in memory, which is also the number of bytes read.
   private(set) var end = 0
   private var isFinished = false
   private var lineBreaksBeforeStart = 0
@@ -37,7 +37,7 @@ final class InputBuffer {
   private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
     let padded = capacity + Int(CSJ_PADDING)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: padded, alignment: 64)
-    // Only so that a memory checker does not report the reads past the end.
+    // Zeroed only so that a memory checker does not report the reads past the end.
     (memory + capacity).initializeMemory(as: UInt8.self, repeating: 0, count: padded - capacity)
     return memory
   }
@@ -47,7 +47,7 @@ final class InputBuffer {
     (memory + (offset - start)).load(as: UInt8.self)
   }
 
-  /// The bytes in memory between two offsets; good until the next `fill`.
+  /// The bytes in memory between two offsets, valid until the next `fill`.
   func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory + (range.lowerBound - start), count: range.count)
   }
@@ -55,14 +55,14 @@ final class InputBuffer {
   /// Reads more; the bytes before `keep` may be dropped. False at the end of the input.
   func fill(keepingFrom keep: Int) throws(FeedError) -> Bool {
     guard !isFinished else { return false }
-    // Moving only when half the room is gone keeps small reads from moving the same bytes often.
+    // Moving only when half of the buffer is used keeps small reads from moving the same bytes often.
     if capacity - (end - start) < capacity / 2 {
       drop(before: keep)
       if capacity - (end - start) < capacity / 4 { grow() }
     }
-    let room = UnsafeMutableRawBufferPointer(
+    let space = UnsafeMutableRawBufferPointer(
       start: memory + (end - start), count: capacity - (end - start))
-    let count = try source.read(into: room)
+    let count = try source.read(into: space)
     isFinished = count == 0
     end += count
     guard end <= limit else { throw FeedError.bodyTooLarge(name, limit: limit) }
@@ -90,7 +90,7 @@ final class InputBuffer {
     1 + lineBreaksBeforeStart + csj_count_byte(memory, offset - start, 0x0A)
   }
 
-  /// An error that says where in the input it is.
+  /// An error with its line and offset in the input.
   func error(
     _ code: FeedError.Code, _ message: String, at offset: Int, detail: String? = nil,
     hint: String? = nil

@@ -1,4 +1,5 @@
-/// A few bytes, then another source: gives back what had to be read to see what it is.
+/// A source of some bytes followed by another source: it returns the bytes that were read to recognise the
+/// format.
 final class PrefixedSource: ByteSource {
   private var prefix: [UInt8]
   private let source: any ByteSource

@@ -1,11 +1,11 @@
 public import QuakeModel
 
-/// An FDSN event service, and how it is asked.
+/// An FDSN event service and its URLs.
 public struct EventService: Sendable {
-  /// USGS's.
+  /// The base URL of USGS's service.
   public static let usgsBaseURL = "https://earthquake.usgs.gov/fdsnws/event/1"
 
-  /// What is asked for.
+  /// The parameters of a query.
   public struct Query: Sendable, Equatable {
     /// Origin time of the earliest event, inclusive.
     public var start: Timestamp
@@ -14,8 +14,8 @@ public struct EventService: Sendable {
     /// Least magnitude; nil: all events, also those without a magnitude.
     public var minimumMagnitude: Double?
 
-    /// A query for the events between two origin times, both inclusive and given to the service in
-    /// whole seconds.
+    /// A query for the events between two origin times, both inclusive and sent to the service in whole
+    /// seconds.
     public init(from start: Timestamp, to end: Timestamp, minimumMagnitude: Double? = nil) {
       self.start = start
       self.end = end
@@ -23,18 +23,18 @@ public struct EventService: Sendable {
     }
   }
 
-  /// Whose it is.
+  /// The data centre that runs it.
   public private(set) var centre: DataCentre
-  /// Whether that was said, or is known of the host; else it is only called like the host.
+  /// Whether the data centre was specified, or is known for the host; else it is named after the host.
   public private(set) var isCentreKnown: Bool
-  /// The address as given, without what follows the version.
+  /// The base URL as given, up to the version.
   private let base: FeedURL
 
   /// The service at `base`, such as `https://earthquake.usgs.gov/fdsnws/event/1`.
   ///
   /// - Parameters:
-  ///   - centre: Whose it is; nil: the host tells.
-  ///   - secrets: pieces of the address that are not to be shown.
+  ///   - centre: The data centre; nil to derive it from the host.
+  ///   - secrets: Parts of the URL that must not be printed.
   public init(
     base: String, centre: DataCentre? = nil, secrets: [String] = []
   ) throws(FeedError) {
@@ -62,7 +62,7 @@ public struct EventService: Sendable {
     isCentreKnown = centre != nil || DataCentre.known(at: base) != nil
   }
 
-  /// The same service, of which is known whose it is.
+  /// The same service with a known data centre.
   public func of(_ centre: DataCentre) -> EventService {
     var service = self
     service.centre = centre
@@ -70,36 +70,36 @@ public struct EventService: Sendable {
     return service
   }
 
-  /// The address of the number of events that match.
+  /// The URL of the number of events that match.
   public func countURL(_ query: Query) -> FeedURL {
     base.appending("/count?\(arguments(query))")
   }
 
-  /// The address of the events that match, the earliest first: USGS's as GeoJSON, which says more than
-  /// text; any other centre's as the text that all have in common.
+  /// The URL of the events that match, earliest first: for USGS as GeoJSON, which has more columns than text;
+  /// for other centres as text, which all of them support.
   ///
-  /// - Parameter limit: How many events at most; nil: the service decides. GeoNet's takes no limit.
+  /// - Parameter limit: The most events; nil for the service's default. GeoNet's service accepts no limit.
   public func queryURL(_ query: Query, limit: Int64?) -> FeedURL {
     let format = centre == .usgs ? "geojson" : "text"
     let most = limit.map { "&limit=\($0)" } ?? ""
     return base.appending("/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)")
   }
 
-  /// The address of one of the events that match, as GeoJSON: what comes tells a service of USGS's kind
-  /// from any other.
+  /// The URL of one of the events that match, as GeoJSON. The answer shows whether the service is of USGS's
+  /// kind.
   public func sampleURL(_ query: Query) -> FeedURL {
     base.appending("/query?\(arguments(query))&limit=1&format=geojson")
   }
 
   private func arguments(_ query: Query) -> String {
-    // Without a zone and without a fraction: so every service reads it, and means UTC.
+    // Without a time zone and a fraction: every service accepts this form, and reads it as UTC.
     func text(_ time: Timestamp) -> Substring { time.description.prefix(19) }
     var text = "starttime=\(text(query.start))&endtime=\(text(query.end))"
     if let magnitude = query.minimumMagnitude { text += "&minmagnitude=\(magnitude)" }
     return text
   }
 
-  /// The number in the body of an answer to `countURL`; nil if it is not a number and nothing else.
+  /// The number in the body of an answer to `countURL`; nil if the body is not exactly a number.
   public static func count(in body: any ByteSource) throws(FeedError) -> Int64? {
     var bytes = [UInt8](repeating: 0, count: 64)
     var end = 0
@@ -124,6 +124,6 @@ public struct EventService: Sendable {
 }
 
 extension EventService: CustomStringConvertible {
-  /// Its address as it is shown.
+  /// Its URL without secrets.
   public var description: String { base.shown }
 }

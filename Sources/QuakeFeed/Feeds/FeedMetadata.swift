@@ -1,24 +1,24 @@
 import CSimdjson
 public import QuakeModel
 
-/// What a feed says of itself; nil where it does not, or says it in a way that makes no sense.
+/// The metadata of a feed. Members that are missing or invalid are nil.
 ///
-/// USGS writes it before the events, but nothing obliges it to: it is complete only when all events
-/// have been read.
+/// USGS writes it before the events, but JSON does not define an order, so it is complete only when all
+/// events have been read.
 public struct FeedMetadata: Sendable, Equatable {
-  /// When the feed was generated (`generated`, milliseconds in the feed): what orders two copies.
+  /// When the feed was generated (`generated`, milliseconds in the feed). It orders two snapshots.
   public var generated: Timestamp?
   /// The feed's title.
   public var title: String?
-  /// The HTTP status the feed believes to be served with.
+  /// The HTTP status that the feed states.
   public var status: Int?
-  /// How many events the feed says it holds.
+  /// The number of events that the feed states.
   public var count: Int?
 
-  /// Nothing is known.
+  /// Empty metadata.
   public init() {}
 
-  /// What a `metadata` object says.
+  /// Reads a `metadata` object.
   init(_ object: csj_element) {
     for member in object.members {
       if member.isNamed("generated") {
@@ -35,7 +35,7 @@ public struct FeedMetadata: Sendable, Equatable {
 }
 
 extension Timestamp {
-  /// The instant so many milliseconds after 1970-01-01T00:00:00Z; nil outside the years 1 to 9999.
+  /// The instant `milliseconds` after 1970-01-01T00:00:00Z; nil outside the years 1 to 9999.
   init?(feedMilliseconds milliseconds: Int) {
     let (microseconds, overflow) = Int64(milliseconds).multipliedReportingOverflow(by: 1000)
     self.init(microseconds: microseconds)

@@ -1,11 +1,11 @@
 public import QuakeModel
 
 extension FeedReference {
-  /// What the feed should hold, if it is one of USGS's summary feeds: by its name, which is also looked
-  /// for in a URL's or a file's (`usgs_all_day_2026-08-15T0040Z.csv`); nil if there is none in it.
+  /// The scope of the feed, if it is one of USGS's summary feeds. The name is also recognised within that of
+  /// a URL or a file (`usgs_all_day_2026-08-15T0040Z.csv`). Nil for other feeds.
   public var scope: FeedScope? { Self.scope(of: name) }
 
-  /// What a feed that has such a name should hold; nil if nobody knows.
+  /// The scope of a feed of that name; nil if it is unknown.
   public static func scope(of name: String) -> FeedScope? {
     summaryName(in: name).flatMap(scope(ofSummary:))
   }

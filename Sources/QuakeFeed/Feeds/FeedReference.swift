@@ -15,29 +15,29 @@ public struct FeedReference: Sendable, Hashable {
   /// Where USGS publishes its summary feeds.
   public static let usgsBaseURL = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary"
 
-  /// The names of USGS's summary feeds: what magnitudes, over what time.
+  /// The names of USGS's summary feeds, each made of a threshold and a window.
   public static let knownNames: [String] = ["significant", "4.5", "2.5", "1.0", "all"].flatMap {
     magnitudes in ["hour", "day", "week", "month"].map { "\(magnitudes)_\($0)" }
   }
 
-  /// The most bytes that a name, a path or a URL may have.
+  /// The most bytes of a name, a path or a URL.
   public static let maximumBytes = 8192
 
   /// Where the feed is.
   public let location: Location
-  /// A short label for logs and for `FeedReader`, free of secrets: the feed's name, the last part of
-  /// the path, or `stdin`.
+  /// A short label for logs and for `FeedReader`, without secrets: the feed's name, the last part of the
+  /// path, or `stdin`.
   public let name: String
 
-  /// Finds out what `text` names.
+  /// Resolves a text.
   ///
-  /// A known name wins over a file of that name (write `./all_day` for the file). Throws
-  /// `.unknownFeed` for what looks like a name but is none, `.fileNotFound` for a path where nothing
-  /// is, and `.invalidReference` for the rest.
+  /// A known name has precedence over a file of that name (write `./all_day` for the file). Throws
+  /// `.unknownFeed` for an unknown name, `.fileNotFound` for a path without a file, and `.invalidReference`
+  /// for other texts.
   ///
   /// - Parameters:
-  ///   - baseURL: where the named feeds are; another for a mirror, or for tests.
-  ///   - secrets: pieces of a URL that are not to be shown, besides those that can be told from it.
+  ///   - baseURL: The base URL of the named feeds; another one for a mirror or for tests.
+  ///   - secrets: Parts of a URL that must not be printed, in addition to those that are recognised.
   public init(
     _ text: String, baseURL: String = Self.usgsBaseURL, secrets: [String] = []
   ) throws(FeedError) {
@@ -115,7 +115,7 @@ public struct FeedReference: Sendable, Hashable {
 }
 
 extension FeedReference: CustomStringConvertible {
-  /// The URL as it is shown, the path, or `standard input`.
+  /// The URL without secrets, the path, or `standard input`.
   public var description: String {
     switch location {
     case .url(let url): url.shown

@@ -1,40 +1,39 @@
-/// How long a feed is left alone between two polls. Values only: no clock, no database.
+/// Computes the pause between two polls of a feed. It uses neither a clock nor the database.
 public struct FeedSchedule: Sendable, Equatable {
-  /// How long to wait, and how much of it the server asked for.
+  /// A pause, and the part of it that the server requested.
   public struct Pause: Sendable, Equatable {
     /// Until the next poll.
     public var length: Duration
-    /// What the server asked for, at most a day; nil: it did not.
+    /// The time that the server requested, at most a day; nil if it did not.
     public var asked: Duration?
   }
 
-  /// Time between two polls that succeed.
+  /// Time between two successful polls.
   public let every: Duration
-  /// Polls that failed since the last that succeeded.
+  /// Failed polls since the last successful one.
   public private(set) var failures: Int
 
-  /// The longest that a pause is stretched, so that many feeds and many workers do not ask in the same
-  /// second.
+  /// The longest random extension of a pause, so that feeds and workers do not all poll in the same second.
   private static let longestJitter = Duration.seconds(30)
-  /// A feed that is polled seldom is tried again sooner than that after a failure.
+  /// The longest first pause after a failure, for feeds with a long interval.
   private static let firstRetry = Duration.seconds(60)
-  /// The longest pause after failures, unless the feed is polled less often anyway.
+  /// The longest pause after failures, unless the feed's interval is longer.
   private static let longestRetry = Duration.seconds(3600)
-  /// The longest pause that a server can ask for: a mistake in one header must not end the polling.
+  /// The longest pause that a server can request: a mistake in a header must not stop the polling.
   private static let longestRequest = 86_400
 
-  /// A feed that is polled every so often, and failed so many times since it last succeeded.
+  /// A schedule with an interval and the number of failures since the last success.
   public init(every: Duration, failures: Int = 0) {
     self.every = every
     self.failures = failures
   }
 
-  /// The pause after a poll that succeeded: a server's word on how long its answer is fresh counts for
-  /// more than the wish to ask often.
+  /// The pause after a successful poll. The freshness that the server states has precedence over a shorter
+  /// interval.
   ///
   /// - Parameters:
-  ///   - seconds: How long the answer is fresh; nil: unknown.
-  ///   - chance: From 0 to 1; how much the pause is stretched.
+  ///   - seconds: How long the answer is fresh, in seconds; nil if unknown.
+  ///   - chance: A random number from 0 to 1, which determines the extension.
   public mutating func succeeded(
     freshFor seconds: Int?, chance: Double = .random(in: 0...1)
   ) -> Pause {
@@ -44,12 +43,12 @@ public struct FeedSchedule: Sendable, Equatable {
     return Pause(length: max(every, asked ?? .zero) + jitter, asked: asked)
   }
 
-  /// The pause after a poll that failed: doubled each time.
+  /// The pause after a failed poll, which doubles each time.
   ///
   /// - Parameters:
-  ///   - seconds: For how long the server asks to be left alone; nil: it does not.
-  ///   - chance: From 0 to 1; the pause is between 3/4 and 5/4 of its length, but never shorter than
-  ///     what the server asks for.
+  ///   - seconds: The seconds of a Retry-After; nil if there is none.
+  ///   - chance: A random number from 0 to 1. The pause has 3/4 to 5/4 of its nominal length, but is never
+  ///     shorter than the server requested.
   public mutating func failed(
     retryAfter seconds: Int?, chance: Double = .random(in: 0...1)
   ) -> Pause {

@@ -1,6 +1,6 @@
 import QuakeModel
 
-/// Makes records of the rows of a USGS CSV file, by its header.
+/// Converts the rows of a USGS CSV file to records, according to its header.
 struct CSVDecoder {
   private static let names: [(name: StaticString, column: QuakeColumn, reading: TextReading)] = [
     ("time", .time, .instant),
@@ -21,15 +21,15 @@ struct CSVDecoder {
     ("status", .status, .text),
   ]
 
-  /// The columns that the file carries.
+  /// The columns that the file has.
   let columns: [QuakeColumn]
-  /// For each field of a row, what it is; nil for those that mean nothing to us.
+  /// The column of each field of a row; nil for ignored fields.
   private let fields: [(column: QuakeColumn, reading: TextReading)?]
   private let codeIndex: Int
   private let strict: Bool
   private var scratch: [UInt8] = []
 
-  /// Reads the header, which is the row that `rows` read last.
+  /// Reads the header, which is the last row that `rows` has read.
   init(header rows: CSVRowReader, row: CSVRowReader.Row, strict: Bool) throws(FeedError) {
     self.strict = strict
     var fields: [(column: QuakeColumn, reading: TextReading)?] = []
@@ -51,7 +51,7 @@ struct CSVDecoder {
     for required in [QuakeColumn.code, .time, .latitude, .longitude]
     where !present.contains(required) {
       let name = Self.names.first { $0.column == required }?.name ?? ""
-      // Text of some other kind has none of them: then it is no header at all.
+      // Text of another kind has none of these columns, and then the row is not a header.
       let isHeader = present.count > 1
       throw rows.input.error(
         isHeader ? .csvHeader : .notAFeed,
@@ -69,21 +69,21 @@ struct CSVDecoder {
     columns = QuakeColumn.feed.filter(carried.contains)
   }
 
-  /// How many fields a row must have.
+  /// The number of fields of each row.
   var fieldCount: Int { fields.count }
 
-  /// Fills `record`, which must be empty, from the row that `rows` read last; throws when the event
-  /// cannot be taken.
+  /// Fills `record`, which must be empty, from the last row that `rows` has read. Throws if the event is
+  /// invalid.
   mutating func decode(
     _ row: CSVRowReader.Row, of rows: CSVRowReader, into record: inout QuakeRecord
   ) throws(Rejection) {
-    guard !row.isMalformed else { throw Rejection("A field goes on after its closing quote.") }
+    guard !row.isMalformed else { throw Rejection("A field continues after its closing quote.") }
     guard rows.fields.count == fields.count else {
       throw Rejection(
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
     record.set(.source, "usgs")
-    // First of all, so that a reject of the others has it.
+    // The code is read first, so that a reject for another column has it.
     try set(rows.fields[codeIndex], fields[codeIndex], of: rows, in: &record)
     for index in fields.indices where index != codeIndex {
       try set(rows.fields[index], fields[index], of: rows, in: &record)

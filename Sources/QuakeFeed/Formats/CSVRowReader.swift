@@ -1,9 +1,9 @@
-/// Splits CSV (RFC 4180) into rows and fields, where they lie in the input.
+/// Splits CSV (RFC 4180) into rows and fields, as ranges of the input.
 final class CSVRowReader {
   /// The text of a field, without its quotes.
   struct Field {
     var range: Range<Int>
-    /// Whether `""` in it stands for one quote.
+    /// Whether it contains `""`, which means one quote.
     var hasDoubledQuotes: Bool
   }
 
@@ -11,7 +11,7 @@ final class CSVRowReader {
     let range: Range<Int>
     /// The line it begins on, counted from 1.
     let line: Int
-    /// Whether something follows a closing quote.
+    /// Whether text follows a closing quote.
     let isMalformed: Bool
     let endsWithLineBreak: Bool
   }
@@ -34,7 +34,7 @@ final class CSVRowReader {
     self.maximumRowBytes = maximumRowBytes
   }
 
-  /// The next row that is not blank, or nil at the end. The bytes stay until the next call.
+  /// The next row that is not blank, or nil at the end. Its bytes are valid until the next call.
   func next() throws(FeedError) -> Row? {
     while let row = try nextLine() {
       if row.range.isEmpty { continue }
@@ -110,7 +110,7 @@ final class CSVRowReader {
       guard position - begin <= maximumRowBytes else {
         throw input.error(
           .featureTooLarge, "a row of \(input.name) is too large", at: begin,
-          detail: "A row may have \(maximumRowBytes) bytes; is there a quote without its partner?")
+          detail: "A row may have \(maximumRowBytes) bytes; a closing quote may be missing.")
       }
     }
     guard position > begin else { return nil }
@@ -124,8 +124,7 @@ final class CSVRowReader {
       range: begin..<position, line: firstLine, isMalformed: isMalformed, endsWithLineBreak: false)
   }
 
-  /// A field's bytes, good until the next row is read; `scratch` holds them where quotes are
-  /// doubled.
+  /// A field's bytes, valid until the next row is read. If quotes are doubled, they are in `scratch`.
   func withText<Value>(
     of field: Field, scratch: inout [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
   ) -> Value {

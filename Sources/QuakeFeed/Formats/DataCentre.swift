@@ -1,10 +1,10 @@
-/// Whose catalogue events come from: what `source` says, and what keeps the identifiers of one
-/// catalogue apart from those of another.
+/// The data centre of a catalogue: the value of `source`, which also distinguishes the identifiers of
+/// different catalogues.
 public struct DataCentre: Sendable, Hashable {
   /// Its short name in lower case (`usgs`, `emsc`), or the host name of its service.
   public let name: String
 
-  /// USGS: its identifiers are as they are, because they begin with a network.
+  /// USGS, whose identifiers need no prefix, because they begin with a network.
   public static let usgs = DataCentre(known: "usgs")
   /// The European-Mediterranean Seismological Centre.
   public static let emsc = DataCentre(known: "emsc")
@@ -31,19 +31,19 @@ public struct DataCentre: Sendable, Hashable {
     self.name = name
   }
 
-  /// The centre that runs the service at `url`: by its host, where that is known, else called like
-  /// the host. Nil if there is no host in it.
+  /// The centre that runs the service at `url`: the known centre of its host, or else one named after the
+  /// host. Nil if the URL has no host.
   public init?(url: String) {
     guard let host = URLText.host(of: url)?.lowercased(), !host.isEmpty else { return nil }
     name = Self.hosts[host] ?? String(host.prefix(64))
   }
 
-  /// The centre whose service is known to be at `url`'s host; nil if nobody knows whose that is.
+  /// The centre whose service is known to be at the host of `url`; nil for unknown hosts.
   public static func known(at url: String) -> DataCentre? {
     (URLText.host(of: url)?.lowercased()).flatMap { hosts[$0] }.map { DataCentre(known: $0) }
   }
 
-  /// What stands before the catalogue's own identifier in `code`, so that two catalogues cannot mean
-  /// two events by one code.
+  /// The prefix of the catalogue's identifiers in `code`, so that two catalogues cannot use one code for
+  /// different events.
   public var codePrefix: String { self == .usgs ? "" : name + ":" }
 }

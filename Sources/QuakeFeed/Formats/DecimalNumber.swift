@@ -1,6 +1,6 @@
-/// A decimal number as CSV writes it.
+/// Parses decimal numbers of CSV.
 enum DecimalNumber {
-  /// The powers of ten that a double holds exactly.
+  /// The powers of ten that a double represents exactly.
   private static let powers: [Double] = [
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
     1e18, 1e19, 1e20, 1e21, 1e22,
@@ -49,7 +49,8 @@ enum DecimalNumber {
       exponent += isDown ? -value : value
     }
     guard position == bytes.count else { return nil }
-    // Both operands exact: one rounding, which is the right one. Otherwise the slow way.
+    // If both operands are exact, there is only one rounding, and it is correct. Otherwise the slow way is
+    // needed.
     if isExact, mantissa <= 1 << 53, exponent.magnitude < powers.count {
       let power = powers[Int(exponent.magnitude)]
       let value = exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power

@@ -1,7 +1,7 @@
-/// EMSC's event types, two letters from the international bulletin format (IMS 1.0): how sure one
-/// is, and of what.
+/// EMSC's event types, two letters of the international bulletin format (IMS 1.0): the certainty and the
+/// type.
 enum EMSCEventType {
-  /// The type in the words that USGS uses; nil when it has no such word.
+  /// USGS's name of the type; nil if USGS has none.
   static func name(of code: UnsafeRawBufferPointer) -> StaticString? {
     guard code.count == 2 else { return nil }
     if code.elementsEqual("ls".utf8) { return "landslide" }

@@ -1,5 +1,5 @@
-/// Splits FDSN text into lines and fields, where they lie in the input: fields are parted by vertical
-/// bars, spaces around them mean nothing, and there are no quotes.
+/// Splits FDSN text into lines and fields, as ranges of the input. Vertical bars separate the fields, spaces
+/// around them are ignored, and there are no quotes.
 final class FDSNRowReader {
   struct Row {
     let range: Range<Int>
@@ -23,8 +23,8 @@ final class FDSNRowReader {
     self.maximumRowBytes = maximumRowBytes
   }
 
-  /// The next row that is neither blank nor a comment, or nil at the end; the first is the header,
-  /// which may look like a comment. The bytes stay until the next call.
+  /// The next row that is neither blank nor a comment, or nil at the end. The first row is the header, which
+  /// may look like a comment. Its bytes are valid until the next call.
   func next() throws(FeedError) -> Row? {
     while let row = try nextLine() {
       guard let first = input.bytes(row.range).first(where: { !Self.isSpace($0) }) else { continue }
@@ -73,7 +73,7 @@ final class FDSNRowReader {
     return low..<high
   }
 
-  /// A carriage return is one too: it may end a line before the line feed.
+  /// A carriage return counts as a space, because it may precede the line feed.
   private static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0D
   }

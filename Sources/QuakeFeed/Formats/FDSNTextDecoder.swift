@@ -1,8 +1,8 @@
 import QuakeModel
 
-/// Makes records of the rows of an FDSN event service's text, by its header.
+/// Converts the rows of an FDSN event service's text to records, according to its header.
 ///
-/// The names in the header vary between centres in case (`Depth/Km`), and SCEDC's misspells one.
+/// Centres write the names in the header in different cases (`Depth/Km`), and SCEDC misspells one.
 struct FDSNTextDecoder {
   private typealias Field = (column: QuakeColumn, reading: TextReading)
 
@@ -14,15 +14,15 @@ struct FDSNTextDecoder {
     "eventtype": (.type, .eventType),
   ]
 
-  /// The columns that the text carries.
+  /// The columns that the text has.
   let columns: [QuakeColumn]
-  /// For each field of a row, what it is; nil for those that mean nothing to us.
+  /// The column of each field of a row; nil for ignored fields.
   private let fields: [Field?]
   private let centre: DataCentre
   private let strict: Bool
   private var scratch: [UInt8] = []
 
-  /// Reads the header, which is the row that `rows` read last.
+  /// Reads the header, which is the last row that `rows` has read.
   init(
     header rows: FDSNRowReader, row: FDSNRowReader.Row, centre: DataCentre, strict: Bool
   ) throws(FeedError) {
@@ -57,11 +57,11 @@ struct FDSNTextDecoder {
       detail: detail)
   }
 
-  /// How many fields a row must have.
+  /// The number of fields of each row.
   var fieldCount: Int { fields.count }
 
-  /// Fills `record`, which must be empty, from the row that `rows` read last; throws when the event
-  /// cannot be taken.
+  /// Fills `record`, which must be empty, from the last row that `rows` has read. Throws if the event is
+  /// invalid.
   mutating func decode(of rows: FDSNRowReader, into record: inout QuakeRecord) throws(Rejection) {
     guard rows.fields.count == fields.count else {
       throw Rejection(
@@ -71,7 +71,7 @@ struct FDSNTextDecoder {
     for (range, target) in zip(rows.fields, fields) {
       guard let target else { continue }
       let text = rows.input.bytes(range)
-      // INGV writes two hyphens for what it does not know.
+      // INGV writes two hyphens for unknown values.
       if text.isEmpty || text.elementsEqual("--".utf8) { continue }
       switch target.column {
       case .code: try setCode(text, in: &record)
@@ -83,7 +83,7 @@ struct FDSNTextDecoder {
     try FieldCheck.checkComplete(record, strict: strict)
   }
 
-  /// The centre's own identifier is `net_code`, and with the prefix `code`.
+  /// The centre's identifier is stored as `net_code`, and with the centre's prefix as `code`.
   private mutating func setCode(
     _ text: UnsafeRawBufferPointer, in record: inout QuakeRecord
   ) throws(Rejection) {
@@ -95,7 +95,7 @@ struct FDSNTextDecoder {
     try setScratch(.text, .code, in: &record)
   }
 
-  /// SCEDC parts the date with slashes.
+  /// SCEDC separates the parts of a date by slashes.
   private mutating func setTime(
     _ text: UnsafeRawBufferPointer, in record: inout QuakeRecord
   ) throws(Rejection) {

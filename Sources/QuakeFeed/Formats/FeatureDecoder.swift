@@ -1,7 +1,7 @@
 import CSimdjson
 import QuakeModel
 
-/// Makes a record of one parsed GeoJSON feature, in any of the three dialects.
+/// Converts a parsed GeoJSON feature in any of the three dialects to a record.
 struct FeatureDecoder {
   let format: FeedFormat
   private let source: [UInt8]
@@ -18,7 +18,7 @@ struct FeatureDecoder {
     table = PropertyTable(format.properties)
   }
 
-  /// Fills `record`, which must be empty; throws when the event cannot be taken.
+  /// Fills `record`, which must be empty. Throws if the event is invalid.
   mutating func decode(
     _ feature: csj_element, into record: inout QuakeRecord
   ) throws(Rejection) {
@@ -37,7 +37,7 @@ struct FeatureDecoder {
       }
     }
     if let vertical, !record.has(.depth) {
-      // EMSC's third coordinate is a height: depth with the sign turned.
+      // EMSC's third coordinate is a height, the negated depth.
       let depth = format == .emscJSON && vertical != 0 ? -vertical : vertical
       try FieldCheck.set(depth, .depth, in: &record)
     }
@@ -121,7 +121,7 @@ struct FeatureDecoder {
     return instant
   }
 
-  /// Sets `code`, and `net_code` where the dialect's identifier is one.
+  /// Sets `code`, and also `net_code` if the dialect's identifier is one.
   private mutating func readIdentifier(
     _ value: csj_element, _ column: QuakeColumn, into record: inout QuakeRecord
   ) throws(Rejection) {
@@ -155,7 +155,7 @@ struct FeatureDecoder {
     try result.get()
   }
 
-  /// Sets longitude and latitude; gives the third coordinate (km), where there is one.
+  /// Sets longitude and latitude, and returns the third coordinate (km), if there is one.
   private func readGeometry(
     _ geometry: csj_element, into record: inout QuakeRecord
   ) throws(Rejection) -> Double? {

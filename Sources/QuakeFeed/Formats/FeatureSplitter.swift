@@ -2,15 +2,15 @@ import CSimdjson
 
 /// Finds the events in a stream of GeoJSON, whatever its layout, without parsing them.
 ///
-/// Of the document only the outermost object is read here: its members in any order, of which
-/// `metadata` is kept, each element of `features` handed out, and the rest skipped. A document that
-/// is one `Feature` counts as a collection of one. Memory is bounded by the largest event allowed.
+/// It reads the members of the outermost object in any order: it keeps `metadata`, returns the elements of
+/// `features` and skips the others. A document that is one `Feature` counts as a collection of one. The
+/// largest permitted event limits the memory.
 final class FeatureSplitter {
-  /// One element of `features` as it was written.
+  /// The bytes of one element of `features`.
   struct Feature {
-    /// Followed by `CSJ_PADDING` readable bytes; good until the splitter is used again.
+    /// The bytes, followed by `CSJ_PADDING` readable ones, and valid until the splitter is used again.
     let bytes: UnsafeRawBufferPointer
-    /// Where in the input it begins.
+    /// Its offset in the input.
     let offset: Int
   }
 
@@ -30,17 +30,17 @@ final class FeatureSplitter {
   }
 
   let input: InputBuffer
-  /// What `metadata` has said so far.
+  /// The metadata that has been read so far.
   private(set) var metadata = FeedMetadata()
-  /// How many features have been handed out.
+  /// The number of features returned so far.
   private(set) var featureCount = 0
   private let maximumFeatureBytes: Int
   private let parser: JSONParser
   private var phase = Phase.start
   private var position: Int
-  /// From where on bytes must stay in memory, when it is not `position`.
+  /// The offset from which bytes must be kept in memory, if it is not `position`.
   private var hold: Int?
-  /// Where the document begins, while it may still turn out to be a single feature.
+  /// The offset of the document, as long as it may be a single feature.
   private var documentStart: Int?
   private var sawFeatures = false
   private var documentType: [UInt8]?
@@ -151,7 +151,7 @@ extension FeatureSplitter {
     }
   }
 
-  /// Past the outermost object's end: nothing may follow. The whole of it, if it is a feature.
+  /// Checks that nothing follows the outermost object. Returns the whole object if it is a feature.
   private func endDocument() throws(FeedError) -> Feature? {
     let end = position
     hold = documentStart
@@ -175,8 +175,7 @@ extension FeatureSplitter {
     return Feature(bytes: input.bytes(begin..<end), offset: begin)
   }
 
-  /// After a member or an element: true when the container ends, false when a comma says that more
-  /// follows.
+  /// Reads on after a member or an element: true if the container ends, false if a comma follows.
   private func endsAfter(closing: UInt8, in container: String) throws(FeedError) -> Bool {
     guard let byte = try skipSpace() else { throw truncated() }
     guard byte == closing || byte == UInt8(ascii: ",") else {
@@ -190,7 +189,7 @@ extension FeatureSplitter {
 // MARK: - Elements of "features"
 
 extension FeatureSplitter {
-  /// The element that begins here, or nil where the array ends (and is passed).
+  /// The element that begins here, or nil at the end of the array, which is skipped.
   private func readElement(afterComma: Bool) throws(FeedError) -> Feature? {
     guard let byte = try skipSpace() else { throw truncated() }
     if byte == UInt8(ascii: "]"), !afterComma {
@@ -228,7 +227,7 @@ extension FeatureSplitter {
 // MARK: - Values
 
 extension FeatureSplitter {
-  /// Called when more of a value has been passed; throws when it is too much.
+  /// Called when more of a value has been skipped; throws if the value exceeds the limit.
   private typealias SizeCheck = () throws(FeedError) -> Void
 
   private func fill() throws(FeedError) -> Bool {
@@ -294,7 +293,7 @@ extension FeatureSplitter {
     throw truncated()
   }
 
-  /// A number, `true`, `false`, `null`, or what stands in the place of one.
+  /// Skips a number, `true`, `false`, `null`, or an invalid value.
   private func skipScalar(_ check: SizeCheck) throws(FeedError) {
     while let byte = try peek() {
       switch byte {
@@ -307,8 +306,8 @@ extension FeatureSplitter {
     throw truncated()
   }
 
-  /// Reads a string that is expected to be short, such as a key: its bytes, unescaped where that
-  /// gives ASCII; a string that is not short, or escapes more, as something that equals no name.
+  /// Reads a string that should be short, such as a key. ASCII escapes are resolved. For a long string, or
+  /// one with other escapes, the result equals no name.
   private func readShortString() throws(FeedError) -> [UInt8] {
     let begin = position
     hold = begin
@@ -322,7 +321,8 @@ extension FeatureSplitter {
     }
     guard isShort else { return [] }
     let raw = input.bytes(begin..<position)
-    // An array around it is a document that simdjson takes; alone, old versions treat it otherwise.
+    // The string is parsed within an array, because old versions of simdjson treat a document that is only a
+    // string differently.
     let document = JSONDocumentCopy([UInt8(ascii: "[")] + raw + [UInt8(ascii: "]")])
     do throws(JSONParser.SyntaxError) {
       guard let element = try parser.parse(document.bytes).array.first else { return [] }

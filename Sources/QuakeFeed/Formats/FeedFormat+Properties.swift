@@ -1,7 +1,7 @@
 import QuakeModel
 
 extension FeedFormat {
-  /// The members of a feature's `properties` that are read, in the order in which they are usual.
+  /// The members of a feature's `properties` that are read, in their usual order.
   var properties: [PropertyTable.Entry] {
     switch self {
     case .usgsGeoJSON:

@@ -1,4 +1,4 @@
-/// The formats that can be read, told apart by content.
+/// The supported formats, which are recognised by content.
 public enum FeedFormat: String, Sendable, CaseIterable {
   /// USGS GeoJSON: summary feeds, the FDSN service's `format=geojson`, a single feature.
   case usgsGeoJSON = "usgs-geojson"
@@ -11,7 +11,7 @@ public enum FeedFormat: String, Sendable, CaseIterable {
   /// FDSN's text, of any data centre: an event service's `format=text`.
   case fdsnText = "fdsn-text"
 
-  /// Whose catalogue the events are of; nil where the format does not say it.
+  /// The data centre of the catalogue; nil if the format does not imply it.
   var centre: DataCentre? {
     switch self {
     case .usgsGeoJSON, .usgsCSV: .usgs

@@ -1,28 +1,28 @@
 import CSimdjson
 
-/// What a feed's bytes are written in, told by how they begin.
+/// The syntax of a feed, recognised by its first bytes.
 enum FeedSyntax {
   case json, csv
   /// FDSN text.
   case text
 
-  /// How much is looked at to tell one wrong thing from another.
+  /// How many bytes are examined to describe an unsupported format.
   private static let sniffBytes = 1024
 
-  /// Where the text begins: after a byte order mark, if there is one.
+  /// The offset of the text, after a byte order mark if there is one.
   static func skipByteOrderMark(_ input: InputBuffer) throws(FeedError) -> Int {
     while input.end < 3, try input.fill(keepingFrom: 0) {}
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     return input.bytes(0..<min(input.end, 3)).elementsEqual(mark) ? 3 : 0
   }
 
-  /// Reads the beginning, from `start` on; throws when it is nothing that can be read.
+  /// Examines the beginning, from `start` on. Throws if the syntax is not supported.
   static func sniff(_ input: InputBuffer, from start: Int) throws(FeedError) -> FeedSyntax {
     while input.end < start + sniffBytes, try input.fill(keepingFrom: 0) {}
     let head = input.bytes(start..<min(input.end, start + sniffBytes))
     let text = head.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
     guard let first = text.first else {
-      // More spaces than are looked at may still be followed by something; JSON's reader says so.
+      // Text may follow after more spaces than are examined; then the JSON reader reports errors.
       if head.count == sniffBytes { return .json }
       throw FeedError(
         .emptyBody, "\(input.name) is empty", detail: "The body is empty.",
@@ -41,22 +41,23 @@ enum FeedSyntax {
       }
       throw FeedError(
         .html, "\(input.name) looks like an HTML page, not a feed",
-        detail: "It begins with \"<\".", hint: "Check the URL, and whether a portal is in the way.")
+        detail: "It begins with \"<\".",
+        hint: "Check the URL, and whether a captive portal answers in its place.")
     default:
       return isTextHeader(folded) ? .text : .csv
     }
   }
 
-  /// Whether it begins like `#EventID|Time|...`; some centres leave out the `#`, or put spaces around
-  /// the bars.
+  /// Whether the text begins like `#EventID|Time|...`. Some centres omit the `#`, or put spaces around the
+  /// bars.
   private static func isTextHeader(_ folded: [UInt8]) -> Bool {
     let name = folded.drop { $0 == UInt8(ascii: "#") || $0 == 0x20 }
     guard name.starts(with: "eventid".utf8) else { return false }
     return name.dropFirst("eventid".utf8.count).first { $0 != 0x20 } == UInt8(ascii: "|")
   }
 
-  /// The dialect of a feature: USGS's, unless it has the one member that tells another. A feature
-  /// that is not JSON must not decide for the rest, so then its text is searched.
+  /// The dialect of a feature: USGS's, unless it has the member that distinguishes another dialect. If the
+  /// feature is invalid JSON, its text is searched for the member, because the other features may be valid.
   static func dialect(of feature: UnsafeRawBufferPointer, parser: JSONParser) -> FeedFormat {
     do throws(JSONParser.SyntaxError) {
       for member in try parser.parse(feature).members where member.isNamed("properties") {

@@ -1,13 +1,14 @@
 import Glibc
 import QuakeModel
 
-/// The limits of a column's values, the same for every format, and the way into the record.
+/// Checks the limits of a column's values, which are the same for every format, and sets the value in the
+/// record.
 enum FieldCheck {
-  /// The most bytes a text may have that is written for people, or lists something.
+  /// The most bytes of a text for people, or of a list.
   static let maximumTextBytes = 64 * 1024
-  /// The most bytes a short text may have: a network's name, a type, a status.
+  /// The most bytes of a short text: a network's name, a type, a status.
   static let maximumWordBytes = 1024
-  /// The most bytes a code may have, and each of the ids that an event lists: both are keys.
+  /// The most bytes of a code, and of each id that an event lists, because both are keys.
   static let maximumCodeBytes = 256
 
   private static func limit(of column: QuakeColumn) -> Int {
@@ -18,7 +19,7 @@ enum FieldCheck {
     }
   }
 
-  /// Sets a number after checking that it is finite and within what the column can mean.
+  /// Sets a number after checking that it is finite and within the column's range.
   static func set(
     _ value: Double, _ column: QuakeColumn, in record: inout QuakeRecord
   ) throws(Rejection) {
@@ -74,8 +75,7 @@ enum FieldCheck {
     }
   }
 
-  /// Checks what no event can lack, and under the strict rule what the first version of this
-  /// program wanted besides.
+  /// Checks the required columns, and under the strict rule also magnitude and place.
   static func checkComplete(_ record: QuakeRecord, strict: Bool) throws(Rejection) {
     guard record.has(.code) else { throw Rejection("The event has no code.") }
     guard record.has(.time) else { throw Rejection("The event has no time.", of: .time) }
@@ -96,7 +96,7 @@ enum FieldCheck {
     String(column.name.map { $0 == "_" ? " " : $0 })
   }
 
-  /// A number without a `.0` that nobody wrote.
+  /// A number without the `.0` that Swift appends to whole numbers.
   private static func text(_ value: Double) -> String {
     Int(exactly: value).map(String.init) ?? "\(value)"
   }

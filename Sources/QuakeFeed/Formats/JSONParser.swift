@@ -1,6 +1,6 @@
 import CSimdjson
 
-/// simdjson's parser. What `parse` gives is good until it is called again.
+/// simdjson's parser. The result of `parse` is valid until the next call.
 final class JSONParser {
   /// Why a document is not JSON.
   struct SyntaxError: Error {
@@ -10,7 +10,7 @@ final class JSONParser {
   private let parser: OpaquePointer
 
   init() {
-    // One level more than the splitter lets through: the document itself.
+    // One level more than the splitter permits, for the document itself.
     guard let parser = csj_parser_create(FeatureSplitter.maximumDepth + 1) else {
       preconditionFailure("simdjson has no memory for a parser")
     }
@@ -86,7 +86,7 @@ extension csj_member {
   /// The member's name.
   var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: key, count: key_count) }
 
-  /// Whether the member is called so.
+  /// Whether the member has this name.
   func isNamed(_ text: StaticString) -> Bool {
     key_count == text.utf8CodeUnitCount
       && UnsafeRawBufferPointer(start: text.utf8Start, count: key_count).elementsEqual(name)
@@ -119,7 +119,7 @@ struct JSONElements: Sequence, IteratorProtocol {
   }
 }
 
-/// A small document of one's own with the padding that `JSONParser.parse` needs.
+/// A copy of a small document with the padding that `JSONParser.parse` needs.
 final class JSONDocumentCopy {
   let bytes: UnsafeRawBufferPointer
 

@@ -2,10 +2,10 @@ import CSimdjson
 import Glibc
 import QuakeModel
 
-/// The members that one format's `properties` may have, and what each becomes.
+/// Maps the members of one format's `properties` to columns.
 ///
-/// A feed writes the same names in the same order for each event: the table remembers what stood at
-/// each place last time and compares with that first.
+/// A feed writes the same names in the same order for each event, so the table remembers the entry at each
+/// index of the last event and compares with it first.
 struct PropertyTable {
   /// How a member's value is read.
   enum Reading {
@@ -16,7 +16,7 @@ struct PropertyTable {
     case milliseconds
     /// A date and time as a string.
     case iso8601
-    /// The event's identifier: `net_code` as it is, and `code` with the dialect's prefix.
+    /// The event's identifier: stored unchanged as `net_code`, and with the dialect's prefix as `code`.
     case identifier
     /// An EMSC event type, translated.
     case emscEventType
@@ -35,7 +35,7 @@ struct PropertyTable {
   }
 
   private let entries: [Entry]
-  /// For each place among the members, which entry stood there last.
+  /// The last entry at each index of the members.
   private var expected: [Int] = []
 
   init(_ entries: [Entry]) {
@@ -47,14 +47,14 @@ struct PropertyTable {
       && memcmp(entry.name.utf8Start, member.key, member.key_count) == 0
   }
 
-  /// The entry of the member that stands at `place`, or nil when it means nothing to us.
+  /// The entry of the member at index `place`, or nil if the member is ignored.
   mutating func entry(for member: csj_member, at place: Int) -> Entry? {
     if place < expected.count, expected[place] >= 0 {
       let entry = entries[expected[place]]
       if Self.matches(entry, member) { return entry }
     }
     guard let index = entries.firstIndex(where: { Self.matches($0, member) }) else { return nil }
-    // A hostile feed could have any number of members; what is worth remembering is few.
+    // Limited, because a malicious feed could have any number of members.
     if place < 128 {
       while expected.count <= place { expected.append(-1) }
       expected[place] = index

@@ -1,9 +1,9 @@
 import QuakeModel
 
 extension QuakeRecord {
-  /// Sets `net_code` to what follows the network in USGS's id, where a format has no field for it.
-  /// Some ids begin otherwise (`usp000hsce` is `us`, but an older network's id may stay when `net`
-  /// changes): then none.
+  /// Sets `net_code` to the part after the network in USGS's id, for formats without a field for it. If the
+  /// id does not begin with the network, because an older id may remain when `net` changes, `net_code` stays
+  /// null.
   mutating func setNetCode(scratch: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)
     let netCount = withUTF8(.net) { $0?.count ?? 0 }

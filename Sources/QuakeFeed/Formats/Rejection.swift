@@ -1,9 +1,9 @@
 import QuakeModel
 
-/// Why one event is not taken, as a sentence; the reader adds where it is.
+/// The reason for which an event is rejected, as a sentence. The reader adds the position.
 struct Rejection: Error {
   let reason: String
-  /// The column whose value it is about, where it is about one.
+  /// The column with the invalid value, if the reason is about one.
   let column: QuakeColumn?
 
   init(_ reason: String, of column: QuakeColumn? = nil) {

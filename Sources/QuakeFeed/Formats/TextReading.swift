@@ -1,9 +1,9 @@
 import QuakeModel
 
-/// How a value that is written as text, in CSV or between vertical bars, gets into its column.
+/// Converts a value of CSV or FDSN text to the type of its column.
 enum TextReading {
   case text, number, integer, instant
-  /// An event type, in words or as two letters of the international bulletin format.
+  /// An event type, as a name or as two letters of the international bulletin format.
   case eventType
 
   /// Sets the column to a value, which is not empty.
@@ -12,7 +12,7 @@ enum TextReading {
   ) throws(Rejection) {
     switch self {
     case .text:
-      // Nearly all text is ASCII, for which no String need be made.
+      // Nearly all text is ASCII, which needs no conversion to String.
       guard text.allSatisfy({ $0 < 0x80 }) || String(validating: text, as: UTF8.self) != nil else {
         throw Rejection("The \(FieldCheck.name(column)) is not valid UTF-8.")
       }

@@ -1,22 +1,23 @@
 import Glibc
 
-/// How far into private ground an IP address lies, from what everybody may reach to this machine itself.
+/// The kind of an IP address, ordered from public addresses to those of this machine.
 public enum AddressKind: Int, Sendable, Comparable {
   /// An address of the public network.
   case everywhere
   /// One of a private network (RFC 1918, RFC 6598, RFC 4193), or reserved for something else.
   case privateNetwork
-  /// One of the link, where clouds also keep what only a machine itself may ask for.
+  /// A link-local address, such as those of the metadata services of clouds.
   case link
   /// This machine.
   case loopback
 
-  /// The nearer to this machine, the greater.
+  /// A kind nearer to this machine is greater.
   public static func < (left: AddressKind, right: AddressKind) -> Bool {
     left.rawValue < right.rawValue
   }
 
-  /// The kind of an address as `inet_ntop` writes it, with or without brackets; nil if it is none.
+  /// The kind of an address in the form of `inet_ntop`, with or without brackets; nil if the text is not an
+  /// address.
   init?(_ text: some StringProtocol) {
     var text = Substring(text)
     if text.first == "[", text.last == "]" { text = text.dropFirst().dropLast() }
@@ -50,7 +51,7 @@ public enum AddressKind: Int, Sendable, Comparable {
       return kind(ofFour: Array(address[12...]))  // ::ffff:0:0/96
     }
     if isLow, address[10...11].allSatisfy({ $0 == 0 }) {
-      // ::, ::1, and the old way of writing an IPv4 address.
+      // ::, ::1, and deprecated IPv4-compatible addresses.
       return address[12...14].allSatisfy { $0 == 0 }
         ? .loopback : kind(ofFour: Array(address[12...]))
     }
@@ -69,7 +70,7 @@ public enum AddressKind: Int, Sendable, Comparable {
     }
   }
 
-  /// As part of a sentence.
+  /// A phrase for messages.
   var words: String {
     switch self {
     case .everywhere: "the public network"

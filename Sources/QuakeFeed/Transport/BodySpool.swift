@@ -1,39 +1,39 @@
 import Glibc
 
-/// Keeps what is read through it in a file without a name, so that a body can be read as a stream and
-/// still be had whole afterwards, with no more memory; or is made of such a file.
+/// A source that also writes the bytes to an unnamed file, so that a body can be read as a stream, and
+/// afterwards as a whole, without more memory. It can also read a body that is already in such a file.
 ///
-/// It has one owner and is used from one thread at a time.
+/// It has one owner, which uses it from one thread at a time.
 public final class BodySpool: ByteSource {
-  /// Nil: all of the body is in the file.
+  /// The source to read from; nil if the whole body is in the file.
   private let source: (any ByteSource)?
   private let file: Int32
-  /// How much of a body that is in the file has been read.
+  /// The number of bytes read from the file.
   private var position: off_t = 0
-  /// What its reader is to be told where it ends.
+  /// The error to throw at the end of the body, if any.
   private let end: FeedError?
   private var isAtEnd = false
-  /// The first error of the file; what was read is not lost by it, only not kept.
+  /// The first error of the file. Reading continues after it, but the body is not kept.
   private var failure: FeedError?
 
-  /// The most bytes that are kept: no feed is so long.
+  /// The most bytes that are kept; no feed has more.
   static let limit = 256 << 20
   private static let partBytes = 256 << 10
 
-  /// Keeps what is read from `source` in a file in `folder`.
+  /// Reads from `source`, and keeps the bytes in a file in `folder`.
   ///
-  /// - Throws: `.unreadable` if there can be no file.
+  /// - Throws: `.unreadable` if the file cannot be created.
   public init(_ source: any ByteSource, in folder: String) throws(FeedError) {
     self.source = source
     end = nil
     file = try UnnamedFile.create(in: folder)
   }
 
-  /// A body that is in a file already, as it came.
+  /// A body that is already in a file, as it was received.
   ///
   /// - Parameters:
-  ///   - file: Its descriptor, which is closed in the end.
-  ///   - end: The error with which the body ends; nil: it is complete.
+  ///   - file: Its descriptor, which is closed at deinitialisation.
+  ///   - end: The error at the end of the body; nil if it is complete.
   init(keeping file: Int32, end: FeedError?) {
     source = nil
     self.end = end
@@ -42,7 +42,7 @@ public final class BodySpool: ByteSource {
 
   deinit { close(file) }
 
-  /// Reads on; 0 at the end.
+  /// Reads the next bytes; 0 at the end.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     guard let source else { return try readKept(into: buffer) }
     let count = try source.read(into: buffer)
@@ -68,9 +68,9 @@ public final class BodySpool: ByteSource {
       detail: SystemError.sentence(errno))
   }
 
-  /// Hands over all of the body, also what nobody has read yet, as a gzip file in parts.
+  /// Passes the whole body, including its unread part, to `body` as the parts of a gzip file.
   ///
-  /// A source that fails ends it: what has come is what there is.
+  /// If the source fails, the result ends there.
   public func withCompressedParts(
     _ part: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
@@ -112,7 +112,7 @@ public final class BodySpool: ByteSource {
     guard failure == nil else { return }
     guard Int(lseek(file, 0, SEEK_CUR)) + bytes.count <= Self.limit else {
       failure = FeedError(
-        .unreadable, "the body is longer than what is kept, \(Self.limit >> 20) MiB")
+        .unreadable, "the body is longer than the limit of \(Self.limit >> 20) MiB")
       return
     }
     do throws(FeedError) {

@@ -2,10 +2,10 @@ import CLibcurl
 import Glibc
 import SystemClock
 
-/// libcurl's event loop and its pool of connections, which outlive the single transfer.
+/// libcurl's event loop and its pool of connections, which all transfers of a client share.
 final class CurlMulti {
-  /// Once for the process, and thread-safe because Swift's globals are; the library wants it before
-  /// anything else.
+  /// libcurl must be initialised first, once for the process. The initialisation of a Swift global is
+  /// thread-safe.
   private static let global: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
 
   let handle: UnsafeMutableRawPointer
@@ -22,7 +22,7 @@ final class CurlMulti {
     curl_multi_cleanup(handle)
   }
 
-  /// Does what can be done without waiting, and tells finished transfers.
+  /// Runs the transfers without waiting, and notifies finished ones.
   ///
   /// - Returns: How long it took, in nanoseconds.
   @discardableResult
@@ -36,14 +36,14 @@ final class CurlMulti {
       var owner: UnsafeMutableRawPointer?
       quake_curl_get_pointer(message.pointee.easy_handle, CURLINFO_PRIVATE, &owner)
       guard let owner else { continue }
-      // The transfer takes itself off the loop before it goes away, so it is still there.
+      // A transfer removes itself from the loop before it is freed, so the pointer is valid.
       let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
       transfer.didFinish(message.pointee.data.result)
     }
     return Int((MonotonicClock.now() - begun) / .nanoseconds(1))
   }
 
-  /// Waits for the network, or until one of `descriptors` is readable, at most so long.
+  /// Waits for the network, until one of `descriptors` is readable, or until the time is up.
   ///
   /// - Returns: How long it took, in nanoseconds.
   @discardableResult

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The body of a download, as it comes over the wire, in a file without a name. It is made when the first
-/// byte comes: most polls bring none.
+/// Stores the body of a download, as it is received, in an unnamed file. The file is created with the first
+/// byte, because most polls have no body.
 final class DownloadSpool {
   private let folder: String
   private let limit: Int
@@ -11,8 +11,8 @@ final class DownloadSpool {
   private(set) var failure: FeedError?
 
   /// - Parameters:
-  ///   - folder: Where the file is.
-  ///   - limit: The most bytes that are kept; more is an error.
+  ///   - folder: The folder of the file.
+  ///   - limit: The most bytes; more is an error.
   init(in folder: String, limit: Int) {
     self.folder = folder
     self.limit = limit
@@ -20,7 +20,7 @@ final class DownloadSpool {
 
   deinit { if file >= 0 { close(file) } }
 
-  /// Keeps bytes; false if they cannot be kept.
+  /// Appends bytes; false on an error.
   func take(_ bytes: UnsafeRawBufferPointer, of name: String) -> Bool {
     do throws(FeedError) {
       guard count + bytes.count <= limit else { throw .bodyTooLarge("\"\(name)\"", limit: limit) }
@@ -38,7 +38,7 @@ final class DownloadSpool {
     if file < 0 { file = try UnnamedFile.create(in: folder) }
   }
 
-  /// Gives the file away; the caller closes it.
+  /// Passes the descriptor to the caller, which closes it.
   func release() throws(FeedError) -> Int32 {
     try open()
     defer { file = -1 }

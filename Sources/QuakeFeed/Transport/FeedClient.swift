@@ -2,43 +2,43 @@ import CLibcurl
 import Glibc
 import QuakeModel
 
-/// Fetches feeds over HTTP and keeps the connections for the next time.
+/// Fetches feeds over HTTP, and reuses connections.
 ///
-/// A client has one owner; it and all its responses are used from one thread at a time. Redirects
-/// are followed to http and https only, never from https to http, and never to an address that is nearer
-/// to this machine than the server that redirects, unless the options say so; certificates are verified, and
-/// what libcurl itself takes from the environment (`http_proxy`, `no_proxy` and their kin) holds.
+/// A client has one owner, which uses it and all its responses from one thread at a time. It follows
+/// redirects only to http and https. Unless an option permits it, it never follows a redirect from https to
+/// http, or to an address that is nearer to this machine than the redirecting server. It verifies
+/// certificates. libcurl reads its proxy settings (`http_proxy`, `no_proxy`, ...) from the environment.
 public final class FeedClient {
   /// How feeds are fetched.
   public struct Options {
-    /// What the client calls itself.
+    /// The `User-Agent` header.
     public var userAgent: String
-    /// How long to wait for a connection, with name resolution and TLS: milliseconds.
+    /// The time limit for a connection, including name resolution and TLS, in milliseconds.
     public var connectTimeoutMilliseconds = 15_000
-    /// For how long nothing may come while one waits for it: milliseconds.
+    /// The longest time without data while the client waits for it, in milliseconds.
     public var stallTimeoutMilliseconds = 30_000
-    /// How many bytes a second have to come, once anything has, over any `rateWindowMilliseconds`.
+    /// The least rate in bytes a second, after the first byte, over any `rateWindowMilliseconds`.
     public var minimumRate = 500
-    /// Over how long the rate is measured; at least over `stallTimeoutMilliseconds`.
+    /// The time over which the rate is measured, at least `stallTimeoutMilliseconds`.
     public var rateWindowMilliseconds = 30_000
-    /// How long all of a download may take, while somebody waits for it; nil: as long as it likes.
+    /// The longest time of a download, not counting pauses of its reader; nil for no limit.
     public var downloadTimeoutMilliseconds: Int? = 600_000
-    /// The most bytes that the body of a download may have, as it comes over the wire.
+    /// The most bytes of the body of a download, as it is received.
     public var maximumBodyBytes = 256 << 20
     /// Whether redirects are followed from https to http, and to an address that is nearer to this
     /// machine than the server that redirects: loopback, link-local, private.
     public var trustsRedirects = false
-    /// Whether libcurl may find a proxy in the environment. Then nobody here sees which address is
-    /// connected to, and only those are judged that a redirect spells out.
+    /// Whether libcurl may use a proxy from the environment. The client then does not see the address of the
+    /// server, and checks only literal addresses in redirects.
     public var mayUseProxy = false
-    /// How many redirects are followed.
+    /// The most redirects that are followed.
     public var maximumRedirects = 5
     /// A PEM file with the certificate authorities to trust instead of the system's.
     public var certificateAuthorityFile: String?
-    /// Asked at least every 250 ms while waiting; when it says true, the call ends in
+    /// Called at least every 250 ms while waiting; if it returns true, the call throws
     /// `FeedError.Code.interrupted`.
     public var interrupt: (() -> Bool)?
-    /// The kind of an address; another one in tests, where all are loopback's.
+    /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
     var addressKind: (String) -> AddressKind? = { AddressKind($0) }
 
     /// The defaults, for a program of the given version.
@@ -56,13 +56,13 @@ public final class FeedClient {
     self.options = options
   }
 
-  /// Asks for a feed; returns when the headers are here, before the body.
+  /// Requests a feed, and returns when the headers have arrived, before the body.
   ///
-  /// 200, 204 and 304 are answers, every other status throws `.httpStatus` with `status` and
-  /// `retryAfter`. No connection, no answer in time or a bad certificate throw too; `kind` is then
+  /// Returns for the statuses 200, 204 and 304. Every other status throws `.httpStatus` with `status` and
+  /// `retryAfter`. A failed connection, a timeout or a bad certificate throws an error of kind
   /// `.unavailable`.
   ///
-  /// - Parameter validators: of the version one has, to be spared the same again (304).
+  /// - Parameter validators: The validators of the stored version, so that the server can answer 304.
   public func open(
     url: FeedURL, validators: FeedValidators? = nil
   ) throws(FeedError) -> FeedResponse {
@@ -72,14 +72,14 @@ public final class FeedClient {
     return try Self.response(transfer)
   }
 
-  /// The same, of a URL as a text.
+  /// Requests a feed at a URL given as text.
   public func open(
     url: String, validators: FeedValidators? = nil
   ) throws(FeedError) -> FeedResponse {
     try open(url: FeedURL(url), validators: validators)
   }
 
-  /// The answer of a transfer whose headers have come.
+  /// The answer of a transfer whose headers have arrived.
   static func response(
     _ transfer: HTTPTransfer, spool: BodySpool? = nil
   ) throws(FeedError) -> FeedResponse {

@@ -1,11 +1,11 @@
-/// One of several transfers that run beside each other: its body is kept in a file until it is complete,
-/// so that nobody who reads it waits for the network.
+/// One of several concurrent transfers. Its body is stored in a file until it is complete, so that its reader
+/// never waits for the network.
 ///
-/// It belongs to the thread of its `FeedDownloads`.
+/// Use it only from the thread of its `FeedDownloads`.
 public final class FeedDownload {
   let transfer: HTTPTransfer
   private let spool: DownloadSpool
-  /// Whether only the headers are of interest.
+  /// Whether only the headers are needed.
   private let isHeadersOnly: Bool
 
   init(_ transfer: HTTPTransfer, spool: DownloadSpool, isHeadersOnly: Bool) {
@@ -14,16 +14,16 @@ public final class FeedDownload {
     self.isHeadersOnly = isHeadersOnly
   }
 
-  /// Whether nothing more has to come. An answer that is none has no body that anybody wants.
+  /// Whether the download is complete. The body of an error answer is not awaited.
   public var isFinished: Bool {
     if transfer.isFinished { return true }
     return transfer.headers.isComplete && (isHeadersOnly || transfer.headers.status != 200)
   }
 
-  /// The answer, with its body. To be asked for once, when the download has finished.
+  /// The answer with its body. Call it once, when the download has finished.
   ///
-  /// - Throws: As `FeedClient.open`. What went wrong within the body is thrown by who reads that, where it
-  ///   ends.
+  /// - Throws: Like `FeedClient.open`. An error within the body is thrown where the body ends, when it is
+  ///   read.
   public func response() throws(FeedError) -> FeedResponse {
     transfer.end()
     if !transfer.headers.isComplete { try transfer.checkResult() }

@@ -1,31 +1,32 @@
 import Glibc
 
-/// Fetches feeds beside each other, on the thread of its owner, who is free to wait for other things, too.
+/// Fetches feeds concurrently on the thread of its owner, which can wait for other descriptors at the same
+/// time.
 ///
-/// A slow server keeps nobody waiting but its own feed. Connections are kept for the next time.
+/// A slow server delays only its own feed. Connections are reused.
 public final class FeedDownloads {
   private let options: FeedClient.Options
   private let folder: String
   private let multi = CurlMulti()
   private var running: [FeedDownload] = []
 
-  /// Downloads that keep to `options`; its `interrupt` is not asked, as nothing here waits unasked.
+  /// Downloads with `options`. Their `interrupt` hook is not called, because only `wait` waits.
   ///
-  /// - Parameter folder: Where bodies are kept while they come in.
+  /// - Parameter folder: The folder of the files in which bodies are stored.
   public init(options: FeedClient.Options, in folder: String) {
     self.options = options
     self.folder = folder
   }
 
-  /// Whether nothing is under way.
+  /// Whether no download is in progress.
   public var isEmpty: Bool { running.isEmpty }
 
-  /// Begins a download. It goes on in `advance` and `wait`.
+  /// Begins a download, which `advance` and `wait` continue.
   ///
   /// - Parameters:
-  ///   - validators: of the version one has, to be spared the same again (304).
-  ///   - reach: how near to this machine the server may be, where the URL is not the user's own.
-  ///   - headersOnly: whether the body is not wanted.
+  ///   - validators: The validators of the stored version, so that the server can answer 304.
+  ///   - reach: How near to this machine the server may be, if the URL is not from the user.
+  ///   - headersOnly: Whether the body is not needed.
   public func start(
     _ url: FeedURL, validators: FeedValidators? = nil, reach: AddressKind? = nil,
     headersOnly: Bool = false
@@ -38,19 +39,19 @@ public final class FeedDownloads {
     return download
   }
 
-  /// Ends a download that nobody wants any more.
+  /// Cancels a download.
   public func cancel(_ download: FeedDownload) {
     download.transfer.end()
     running.removeAll { $0 === download }
   }
 
-  /// Does what can be done without waiting.
+  /// Continues the downloads without waiting.
   public func advance() {
     guard !running.isEmpty else { return }
     count(multi.perform())
   }
 
-  /// Waits for the network or for one of `descriptors`, at most so long, and does what can be done then.
+  /// Waits for the network, for one of `descriptors` or until the time is up, and continues the downloads.
   /// Returns early when a download has finished.
   public func wait(milliseconds: Int, beside descriptors: [Int32] = []) {
     let patience = running.map(\.transfer.patience).min() ?? milliseconds

@@ -1,27 +1,27 @@
 public import QuakeModel
 
-/// An HTTP response whose headers have come and whose body can be read.
+/// An HTTP response whose headers have arrived and whose body can be read.
 public struct FeedResponse {
   /// 200; 204 (the FDSN services' "no data": an empty result, with nothing in `body`); or 304.
   public let status: Int
-  /// What to send along next time, from `ETag` and `Last-Modified`.
+  /// The validators for the next request, from `ETag` and `Last-Modified`.
   public let validators: FeedValidators
   /// The `Last-Modified` header as an instant.
   public let lastModified: Timestamp?
-  /// The `Date` header as an instant: the server's clock.
+  /// The `Date` header as an instant, by the server's clock.
   public let date: Timestamp?
-  /// For how many seconds the feed is fresh, so that asking again makes no sense: from
-  /// `Cache-Control`, else from `Expires` and `Date`.
+  /// The seconds for which the feed is fresh, during which a poll is useless: from `Cache-Control`, else from
+  /// `Expires` and `Date`.
   public let maxAge: Int?
-  /// For how many seconds the server asks to be left alone.
+  /// The seconds of `Retry-After`, if any.
   public let retryAfter: Int?
-  /// The URL that answered, after redirects, as it is shown.
+  /// The URL that answered, after redirects, without secrets.
   public let effectiveURL: String
   /// The body, decompressed if it was compressed.
   public let body: any ByteSource
-  /// The body as it came, where it was downloaded.
+  /// The spool with the body as received, if it was downloaded.
   public let spool: BodySpool?
-  /// How near to this machine a URL may be that this answer names.
+  /// How near to this machine a URL in this answer may be.
   public let reach: AddressKind
   private let transfer: HTTPTransfer
 
@@ -45,12 +45,12 @@ public struct FeedResponse {
   /// The `ETag` header, as it was.
   public var etag: String? { validators.etag }
 
-  /// Whether nothing has changed since the validators' version (304): there is no body.
+  /// Whether the feed has not changed since the version of the validators (304). There is no body.
   public var isNotModified: Bool { status == 304 }
 
-  /// Whether the service says that it has no data (204): there is no body.
+  /// Whether the service reports that it has no data (204). There is no body.
   public var isEmpty: Bool { status == 204 }
 
-  /// How many bytes of the body have come over the wire so far, compressed as they were.
+  /// The number of bytes of the body received so far, before decompression.
   public var bytesReceived: Int { transfer.bytesReceived }
 }

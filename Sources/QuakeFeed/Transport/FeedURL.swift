@@ -1,16 +1,16 @@
-/// A URL that may hold secrets: as it is asked for, and as it is shown.
+/// A URL that may contain secrets, with a form without them.
 ///
-/// Its description, and so whatever is made from it by interpolation, is the form that is shown.
+/// Its description, which string interpolation uses, has no secrets.
 public struct FeedURL: Sendable, Hashable {
-  /// As it is asked for. It may hold secrets: nothing but the request needs it.
+  /// The full URL, which may contain secrets. Use it only for the request.
   public let text: String
-  /// Without user name and password, and with `***` in place of what else may be secret.
+  /// The URL without user name and password, and with `***` in place of other possible secrets.
   public let shown: String
   private let secrets: [String]
 
   /// A URL.
   ///
-  /// - Parameter secrets: Pieces of it that are known to be secret, wherever they stand.
+  /// - Parameter secrets: Parts of it that are known to be secret.
   public init(_ text: String, secrets: [String] = []) {
     let parts = URLSecrets(Self.hide(secrets, in: text))
     self.text = text
@@ -18,8 +18,7 @@ public struct FeedURL: Sendable, Hashable {
     self.secrets = secrets + URLSecrets(text).pieces
   }
 
-  /// Whether a text that may be meant as a URL holds a secret itself. What stands in `${...}` only names
-  /// one.
+  /// Whether a text that may be a URL contains a secret. A `${...}` only names one.
   public static func holdsSecret(_ text: String) -> Bool {
     URLSecrets(text).values.contains { value in
       var left = ""
@@ -32,13 +31,13 @@ public struct FeedURL: Sendable, Hashable {
     }
   }
 
-  /// A URL that this one leads to: what is secret here is secret there.
+  /// A URL to which this one redirects. The secrets of this one are also secret there.
   public func leading(to text: String) -> FeedURL { FeedURL(text, secrets: secrets) }
 
-  /// The same URL with something after it.
+  /// The URL with a suffix.
   func appending(_ text: String) -> FeedURL { leading(to: self.text + text) }
 
-  /// A text in which secrets of the URL may stand, without them.
+  /// A text with the secrets of the URL masked.
   func redact(_ message: String) -> String {
     let known =
       secrets.filter { $0.utf8.count >= 3 }
@@ -48,7 +47,7 @@ public struct FeedURL: Sendable, Hashable {
     return Self.hide(known + URLText.passwords(of: text), in: message)
   }
 
-  /// Masks the longest first, so that none leaves a piece of another one.
+  /// Masks the longest secret first, so that no part of one remains.
   private static func hide(_ secrets: [String], in text: String) -> String {
     secrets.sorted { $0.utf8.count > $1.utf8.count }.reduce(text) { text, secret in
       guard !secret.isEmpty, secret != URLSecrets.mask else { return text }
@@ -64,11 +63,11 @@ public struct FeedURL: Sendable, Hashable {
 }
 
 extension FeedURL: CustomStringConvertible {
-  /// As it is shown.
+  /// The URL without secrets.
   public var description: String { shown }
 }
 
 extension FeedURL: ExpressibleByStringLiteral {
-  /// A URL without secrets of its own.
+  /// A URL that contains no secrets.
   public init(stringLiteral text: String) { self.init(text) }
 }

@@ -1,14 +1,14 @@
-/// What a server said of the version it sent last, so that it need not send the same again.
+/// The validators of the last version of a feed, so that the server need not send it again.
 public struct FeedValidators: Sendable, Hashable {
-  /// The `ETag` header, as it was.
+  /// The `ETag` header, unchanged.
   public var etag: String?
-  /// The `Last-Modified` header, as it was.
+  /// The `Last-Modified` header, unchanged.
   public var lastModified: String?
 
-  /// The most bytes that one may have. They are stored, and sent back with each request.
+  /// The most bytes of a validator, because they are stored and sent with each request.
   static let maximumBytes = 1024
 
-  /// A header's value, unless it is longer than any that a server needs: then it is none.
+  /// A header's value, or nil if it exceeds the limit.
   static func usable(_ value: String?) -> String? {
     value.flatMap { $0.utf8.count <= maximumBytes ? $0 : nil }
   }

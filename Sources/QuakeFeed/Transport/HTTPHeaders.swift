@@ -1,18 +1,18 @@
 import CLibcurl
 import QuakeModel
 
-/// The headers of one HTTP response, as they come in.
+/// The headers of one HTTP response, line by line.
 struct HTTPHeaders {
   private(set) var status = 0
-  /// Whether the headers of the response that counts are all here: neither an interim response nor
-  /// a redirect that is going to be followed.
+  /// Whether all headers of the final response have arrived, which is neither an interim response nor a
+  /// followed redirect.
   private(set) var isComplete = false
   private var values: [String: String] = [:]
 
-  /// Those that are longer are passed over: none that is of interest is.
+  /// The most bytes of a header line; longer lines are ignored, because no relevant one is as long.
   private static let longestLine = 8192
 
-  /// Takes one line as libcurl hands it out, with its line break.
+  /// Adds one line from libcurl, with its line break.
   mutating func take(line bytes: UnsafeRawBufferPointer) {
     let line = String(decoding: bytes, as: UTF8.self)
     let text = Self.trim(Substring(line))
@@ -47,7 +47,7 @@ struct HTTPHeaders {
   /// A header's value as an instant.
   func date(_ name: String) -> Timestamp? { values[name].flatMap(Self.date) }
 
-  /// An HTTP date in any of its three forms. libcurl knows them all, in whatever locale.
+  /// An HTTP date in any of its three forms. libcurl parses all of them in every locale.
   static func date(_ text: String) -> Timestamp? {
     let seconds = curl_getdate(text, nil)
     let (microseconds, isTooFar) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000)
@@ -55,8 +55,7 @@ struct HTTPHeaders {
     return seconds < 0 || isTooFar || time > .latest ? nil : time
   }
 
-  /// For how many seconds the response is fresh: `Cache-Control: max-age`, else from `Date` to
-  /// `Expires`.
+  /// The seconds for which the response is fresh: `Cache-Control: max-age`, else from `Date` to `Expires`.
   var maxAge: Int? {
     for part in (values["cache-control"] ?? "").split(separator: ",") {
       let directive = Self.trim(part).lowercased()
@@ -67,18 +66,18 @@ struct HTTPHeaders {
       }
     }
     guard let expires = values["expires"], let date = date("date") else { return nil }
-    // A value that is no date, such as 0, means that the response has expired already.
+    // A value that is not a date, such as 0, means that the response has already expired.
     guard let instant = Self.date(expires) else { return 0 }
     return max(0, Int((instant.microseconds - date.microseconds) / 1_000_000))
   }
 
-  /// For how many seconds the server asks to be left alone.
+  /// The seconds of `Retry-After`, if any.
   func retryAfter(now: Timestamp) -> Int? {
     guard let text = values["retry-after"] else { return nil }
     if let seconds = Int(text) { return max(0, seconds) }
     guard let instant = Self.date(text) else { return nil }
     let reference = date("date") ?? now
-    // Rounded up: to come a second late is polite, a second early is not.
+    // Rounded up, because a request must not be early.
     return max(0, Int((instant.microseconds - reference.microseconds + 999_999) / 1_000_000))
   }
 }

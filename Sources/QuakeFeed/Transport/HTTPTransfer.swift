@@ -2,18 +2,18 @@ import CLibcurl
 import Glibc
 import QuakeModel
 
-/// One HTTP request and its response, driven by whoever reads it, or beside others by `FeedDownloads`.
+/// One HTTP request and its response. Its reader drives it, or `FeedDownloads`, together with others.
 ///
-/// Where it is read, libcurl runs only within `open` and `read`. Its callbacks fill a buffer of fixed size
-/// and pause the transfer when that is full, so that a slow reader slows the server down and nothing else.
-/// Where it is downloaded, they fill a file.
+/// For a reader, libcurl runs only within `open` and `read`. Its callbacks fill a buffer of fixed size and
+/// pause the transfer when it is full, so that a slow reader slows down only the server. For a download, they
+/// write to a file.
 final class HTTPTransfer {
   private static let bufferCapacity = 64 * 1024
   private static let waitMilliseconds = 250
-  /// CURL_SOCKET_BAD, a macro that Swift does not take.
+  /// CURL_SOCKET_BAD, a macro that Swift does not import.
   fileprivate static let noSocket: curl_socket_t = -1
 
-  /// The URL as it is shown.
+  /// The URL without secrets.
   var name: String { url.shown }
   private(set) var headers = HTTPHeaders()
   private let url: FeedURL
@@ -22,24 +22,25 @@ final class HTTPTransfer {
   private let easy: UnsafeMutableRawPointer
   private var requestHeaders: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutablePointer<CChar>
-  /// Where the body goes; nil: into the buffer.
+  /// The spool for the body; nil to use the buffer.
   private let spool: DownloadSpool?
   private let buffer: UnsafeMutableRawBufferPointer
   private var bufferStart = 0
   private var bufferEnd = 0
   private var isPaused = false
   private var result: CURLcode?
-  /// Whether it has been taken off the loop.
+  /// Whether it has been removed from the loop.
   private var hasEnded = false
-  /// Counts the bytes that came, in headers and body.
+  /// Counts the received bytes of headers and body.
   private var bytes = 0
   private var pace: TransferPace
   private var slowness: TransferPace.Failure?
   private var redirects: RedirectGuard
 
   /// - Parameters:
-  ///   - reach: How near to this machine the server may be; nil: anywhere, as the URL is the user's own.
-  ///   - spool: Where the body goes; nil: to whoever reads it.
+  ///   - reach: How near to this machine the server may be; nil for no limit, because the URL is from the
+  ///     user.
+  ///   - spool: The spool for the body; nil to pass it to a reader.
   init(
     url: FeedURL, validators: FeedValidators?, options: FeedClient.Options, multi: CurlMulti,
     reach: AddressKind? = nil, spool: DownloadSpool? = nil
@@ -80,7 +81,7 @@ final class HTTPTransfer {
   }
 
   private func setOptions() {
-    // Unowned by libcurl: `deinit` ends the transfer before the object goes away.
+    // libcurl does not own the object: `deinit` ends the transfer first.
     let owner = Unmanaged.passUnretained(self).toOpaque()
     quake_curl_set_pointer(easy, CURLOPT_PRIVATE, owner)
     quake_curl_set_pointer(easy, CURLOPT_WRITEDATA, owner)
@@ -114,21 +115,21 @@ final class HTTPTransfer {
     }
     quake_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     quake_curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-    // A name that takes long to resolve would otherwise be waited for when the transfer is given up.
+    // Otherwise a cancelled transfer would wait for a slow name resolution.
     quake_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)
     quake_curl_set_long(easy, CURLOPT_MAXREDIRS, Int(options.maximumRedirects))
     quake_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
     quake_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
     quake_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeoutMilliseconds)
-    // Signals are the tool's; libcurl would use SIGALRM and SIGPIPE.
+    // The tool handles signals; libcurl would otherwise use SIGALRM and SIGPIPE.
     quake_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-    // With HTTP/2 libcurl keeps megabytes of a paused transfer in memory; one transfer at a time
-    // has nothing to gain from it.
+    // With HTTP/2, libcurl keeps megabytes of a paused transfer in memory, and a single transfer gains
+    // nothing from it.
     quake_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    // gzip is ours, so that a truncated stream is told exactly.
+    // This module decompresses gzip itself, so that it can report a truncated stream.
     quake_curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)
-    // A proxy's own answer is not the feed's.
+    // The headers of a proxy's own answer are not those of the feed.
     quake_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     quake_curl_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
     if let path = options.certificateAuthorityFile {
@@ -138,7 +139,7 @@ final class HTTPTransfer {
 
   private func setRequestHeaders(_ validators: FeedValidators?) {
     func add(_ name: String, _ value: String?) {
-      // A line break would begin another header.
+      // A line break in a validator would begin another header.
       guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 }) else { return }
       requestHeaders = curl_slist_append(requestHeaders, "\(name): \(value)")
     }
@@ -161,7 +162,7 @@ extension HTTPTransfer {
   fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
     if let spool {
       self.bytes += bytes.count
-      // Of an answer that is none the body is not wanted.
+      // The body of an error answer is discarded.
       return headers.status != 200 || spool.take(bytes, of: name) ? bytes.count : 0
     }
     if buffer.count - bufferEnd < bytes.count, bufferStart > 0 {
@@ -170,7 +171,7 @@ extension HTTPTransfer {
       bufferEnd -= bufferStart
       bufferStart = 0
     }
-    // libcurl gives at most CURL_MAX_WRITE_SIZE (16 KiB), so an empty buffer always has room.
+    // libcurl passes at most CURL_MAX_WRITE_SIZE (16 KiB), which always fits into an empty buffer.
     guard buffer.count - bufferEnd >= bytes.count else {
       isPaused = true
       return quake_curl_pause
@@ -183,7 +184,7 @@ extension HTTPTransfer {
 
   fileprivate func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
     var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    // The address is longer than the type says, which is that of its beginning.
+    // The address is longer than its type, which declares only the beginning.
     guard let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
     let isText = (UnsafeRawPointer(address) + place).withMemoryRebound(
       to: sockaddr.self, capacity: 1
@@ -200,7 +201,7 @@ extension HTTPTransfer {
     redirects.admits(url: currentURL, address: address)
   }
 
-  /// The transfer has ended, well or not.
+  /// Notes that the transfer has ended, with or without an error.
   func didFinish(_ code: CURLcode) {
     result = code
   }
@@ -209,46 +210,46 @@ extension HTTPTransfer {
 // MARK: - What downloads call
 
 extension HTTPTransfer {
-  /// Whether nothing more will come.
+  /// Whether the transfer has ended.
   var isFinished: Bool { result != nil || slowness != nil || hasEnded }
 
-  /// How long it may be left alone, in milliseconds.
+  /// The milliseconds until its limits must be checked again.
   var patience: Int { pace.patience }
 
-  /// Counts a time that it was looked after; it may be too slow then.
+  /// Counts a time during which it was driven, and ends it if it is too slow.
   func count(_ nanoseconds: Int) {
     guard result == nil, slowness == nil else { return }
     slowness = pace.advance(by: nanoseconds, bytes: bytes, isConnecting: isConnecting)
   }
 
-  /// Takes it off the loop, which ends it.
+  /// Removes it from the loop, which ends it.
   func end() {
     guard !hasEnded else { return }
     hasEnded = true
     curl_multi_remove_handle(multi.handle, easy)
   }
 
-  /// How near to this machine a URL may be that this answer names.
+  /// How near to this machine a URL in this answer may be.
   var reach: AddressKind { redirects.reach ?? .everywhere }
 }
 
 // MARK: - What the reader calls
 
 extension HTTPTransfer {
-  /// Waits for the headers of the response that counts.
+  /// Waits for the headers of the final response.
   func waitForHeaders() throws(FeedError) {
     try drive { $0.headers.isComplete || $0.bufferEnd > $0.bufferStart }
     if !headers.isComplete { try checkResult() }
   }
 
-  /// Reads the body on; 0 at its end.
+  /// Reads the next bytes of the body; 0 at its end.
   func read(into target: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     if bufferEnd == bufferStart {
       bufferStart = 0
       bufferEnd = 0
       if isPaused {
         isPaused = false
-        // It may hand out at once what it held back.
+        // libcurl may deliver the data that it held back at once.
         curl_easy_pause(easy, CURLPAUSE_CONT)
       }
       try drive { $0.bufferEnd > $0.bufferStart }
@@ -264,7 +265,7 @@ extension HTTPTransfer {
     return count
   }
 
-  /// Runs the transfer until it has ended or `isEnough` says so.
+  /// Runs the transfer until it has ended or `isEnough` returns true.
   private func drive(until isEnough: (HTTPTransfer) -> Bool) throws(FeedError) {
     pace.resume()
     while result == nil, !isEnough(self) {
@@ -298,7 +299,7 @@ extension HTTPTransfer {
       .timeout, "could not fetch \"\(name)\"", detail: detail, hint: "Try again later.")
   }
 
-  /// Whether the request is not on its way yet: then it is the connect timeout that counts.
+  /// Whether the request has not been sent yet, so that the connect timeout applies.
   private var isConnecting: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) == 0 }
 
   private static func seconds(_ milliseconds: Int) -> String {
@@ -311,20 +312,20 @@ extension HTTPTransfer {
     return Int(value)
   }
 
-  /// How many bytes of the body have come over the wire.
+  /// The number of bytes of the body received.
   var bytesReceived: Int { offset(CURLINFO_SIZE_DOWNLOAD_T) }
 
-  /// The URL that is asked for now, after redirects.
+  /// The URL of the present request, after redirects.
   private var currentURL: String {
     var text: UnsafePointer<CChar>?
     quake_curl_get_string(easy, CURLINFO_EFFECTIVE_URL, &text)
     return text.map { String(cString: $0) } ?? url.text
   }
 
-  /// The URL that answered, after redirects, as it is shown.
+  /// The URL that answered, after redirects, without secrets.
   var effectiveURL: String { url.leading(to: currentURL).shown }
 
-  /// Throws when the transfer has ended badly.
+  /// Throws if the transfer has failed.
   func checkResult() throws(FeedError) {
     if let slowness, result == nil { throw tooSlow(slowness) }
     guard let result, result != CURLE_OK else { return }
@@ -332,13 +333,13 @@ extension HTTPTransfer {
     if let refusal = redirects.refusal {
       throw FeedError(
         .refusedRedirect, "could not fetch \"\(name)\"", detail: url.redact(refusal) + ".",
-        hint: "If that is meant, name the address itself, or give --allow-any-redirect.")
+        hint: "If this is intended, use the address itself, or --allow-any-redirect.")
     }
     let said = String(cString: errorText)
     let words = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said
     let detail = url.redact(words) + (words.hasSuffix(".") ? "" : ".")
     let message = "could not fetch \"\(name)\""
-    // Past that point it is not the user's URL that is wrong but the server's redirect or answer.
+    // After the first redirect, the cause is not the user's URL but the server's redirect or answer.
     let wasConnected = offset(CURLINFO_PRETRANSFER_TIME_T) > 0
     switch result {
     case CURLE_URL_MALFORMAT where !wasConnected, CURLE_UNSUPPORTED_PROTOCOL where !wasConnected:

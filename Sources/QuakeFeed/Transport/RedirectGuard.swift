@@ -1,21 +1,21 @@
-/// Decides, request by request, whether a redirect may lead where it leads.
+/// Decides for each request whether a redirect may be followed.
 ///
-/// What the user names is his own affair. A server that is asked must not send us on to where it could not
-/// go itself, or where others can read along: from https to http, or nearer to this machine than it is.
+/// A URL from the user is always permitted. A server must not redirect to addresses that it cannot reach
+/// itself, which are nearer to this machine, or to an unencrypted connection.
 struct RedirectGuard {
   /// Whether every redirect is followed.
   let trusts: Bool
-  /// Whether a proxy makes the connections: then what is connected to says nothing of the server.
+  /// Whether a proxy makes the connections. The address of a connection is then that of the proxy.
   let usesProxy: Bool
-  /// The kind of an address; another one in tests, where all are loopback's.
+  /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
   let kind: (String) -> AddressKind?
-  /// The nearest that may still be asked; nil before the first request, which may be to anywhere.
+  /// The nearest permitted kind of address; nil before the first request, which may be to any address.
   private(set) var reach: AddressKind?
   private var isSecure = false
-  /// Why a request was not made.
+  /// The reason for which a request was refused.
   private(set) var refusal: String?
 
-  /// - Parameter reach: The nearest that the first request may go to; nil: anywhere.
+  /// - Parameter reach: The nearest permitted kind of address for the first request; nil for no limit.
   init(
     trusts: Bool, usesProxy: Bool, reach: AddressKind?, kind: @escaping (String) -> AddressKind?
   ) {
@@ -25,7 +25,7 @@ struct RedirectGuard {
     self.kind = kind
   }
 
-  /// Whether an address may be connected to. That is before anything else is known of the request.
+  /// Whether a connection to an address is permitted. It is made before the details of the request are known.
   mutating func admits(address: String) -> Bool {
     guard !trusts, !usesProxy, let reach else { return true }
     let kind = kind(address) ?? .loopback
@@ -34,9 +34,9 @@ struct RedirectGuard {
     return false
   }
 
-  /// Whether a request may be sent, over a new connection or one that was there.
+  /// Whether a request may be sent, over a new or an existing connection.
   mutating func admits(url: String, address: String) -> Bool {
-    // Of several addresses another one may have been admitted.
+    // If there are several addresses, another one may have been permitted.
     refusal = nil
     let isSecure = URLText.scheme(of: url) == "https"
     defer { self.isSecure = self.isSecure || isSecure }
@@ -49,7 +49,7 @@ struct RedirectGuard {
       return false
     }
     let target = usesProxy ? Self.kind(ofHost: URLText.host(of: url) ?? "", kind) : kind(address)
-    // An address that cannot be read is trusted with nothing.
+    // An address that cannot be parsed is not permitted.
     let found = target ?? (usesProxy ? .everywhere : .loopback)
     guard let reach else {
       reach = found
@@ -67,7 +67,7 @@ struct RedirectGuard {
     refusal = "A server of \(reach.words) leads to an address of \(kind.words)"
   }
 
-  /// What the text of a host tells where its name is resolved elsewhere.
+  /// The kind of a host by its text, for names that a proxy resolves.
   private static func kind(
     ofHost host: String, _ kind: (String) -> AddressKind?
   ) -> AddressKind? {

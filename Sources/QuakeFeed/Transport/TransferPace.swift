@@ -1,24 +1,24 @@
-/// Whether a transfer is quick enough: not silent, not slow, and done in time.
+/// Checks that a transfer is neither silent nor slow, and ends in time.
 ///
-/// It has a clock of its own, which goes only while the transfer is looked after: what a server sends
-/// while we are busy with something else is taken in afterwards.
+/// Its clock runs only while the transfer is driven, because data that a server sends while the program does
+/// other work is received afterwards.
 struct TransferPace {
-  /// What a transfer has to keep to, in milliseconds.
+  /// The limits of a transfer, in milliseconds.
   struct Limits {
-    /// For how long nothing may come.
+    /// The longest time without data.
     var stall: Int
-    /// Over how long the rate is measured.
+    /// The time over which the rate is measured.
     var window: Int
-    /// Bytes a second that have to come, once anything has.
+    /// The least rate in bytes a second, after the first byte.
     var minimumRate: Int
-    /// How long all of it may take; nil: as long as it likes.
+    /// The longest time of the transfer; nil for no limit.
     var total: Int?
   }
 
-  /// Why a transfer is ended.
+  /// The reason for which a transfer is ended.
   enum Failure: Equatable {
     case stalled
-    /// Counts bytes that came within a time, in milliseconds.
+    /// The bytes that arrived within a time, in milliseconds.
     case slow(Int, Int)
     case late
   }
@@ -28,7 +28,7 @@ struct TransferPace {
   private var clock = 0
   private var idleSince = 0
   private var seen = 0
-  /// How many bytes had come at some times of the last while, the earliest first.
+  /// Samples of the number of bytes received, within the window, the earliest first.
   private var samples: [(at: Int, bytes: Int)] = []
 
   private static let samplesPerWindow = 10
@@ -39,17 +39,17 @@ struct TransferPace {
 
   private static func nanoseconds(_ milliseconds: Int) -> Int { milliseconds * 1_000_000 }
 
-  /// The window is never shorter than the silence that is allowed.
+  /// The window is never shorter than the limit of silence.
   private var window: Int { Self.nanoseconds(max(limits.window, limits.stall)) }
 
-  /// Begins to look after the transfer again, after a time that does not count.
+  /// Starts the clock again, after a time that does not count.
   mutating func resume() { idleSince = clock }
 
-  /// Counts a time that the transfer was looked after.
+  /// Counts a time during which the transfer was driven.
   ///
   /// - Parameters:
-  ///   - bytes: How many bytes have come so far.
-  ///   - isConnecting: Whether the request is not on its way yet; that has a limit of its own.
+  ///   - bytes: The number of bytes received so far.
+  ///   - isConnecting: Whether the request has not been sent yet, which has a limit of its own.
   mutating func advance(by nanoseconds: Int, bytes: Int, isConnecting: Bool) -> Failure? {
     clock += max(0, nanoseconds)
     if bytes != seen || isConnecting {
@@ -67,7 +67,7 @@ struct TransferPace {
       return nil
     }
     if clock - last.at >= window / Self.samplesPerWindow { samples.append((clock, bytes)) }
-    // One that is as old as the window, or older, has to stay.
+    // One sample that is at least as old as the window must be kept.
     while samples.count > 1, clock - samples[1].at >= window { samples.removeFirst() }
     let age = clock - samples[0].at
     guard age >= window else { return nil }
@@ -76,7 +76,7 @@ struct TransferPace {
     return Double(came) < wanted ? .slow(came, age / 1_000_000) : nil
   }
 
-  /// For how long the transfer may be left waiting before it has to be looked at again: milliseconds.
+  /// The milliseconds until the limits must be checked again.
   var patience: Int {
     var left = Self.nanoseconds(limits.stall) - (clock - idleSince)
     if let total = limits.total { left = min(left, Self.nanoseconds(total) - clock) }

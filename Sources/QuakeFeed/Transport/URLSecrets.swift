@@ -1,17 +1,17 @@
-/// What may be secret in a URL, and the URL without it.
+/// Finds possible secrets in a URL, and masks them.
 ///
-/// Nobody can tell a token from any other value by its looks. So what is shown of a URL is what is known to
-/// be harmless: scheme, host, path, and those parameters of a query that the FDSN event services define.
-/// A text that only resembles a URL is treated like one.
+/// A token does not differ from other values by its form. So only the parts that are known to be harmless are
+/// printed: scheme, host, path, and the query parameters that the FDSN event services define. A text that
+/// only resembles a URL is treated like one.
 struct URLSecrets {
-  /// What stands for a value that is not shown.
+  /// The mask of a value.
   static let mask = "***"
 
-  /// The text as it may be shown.
+  /// The text with secrets masked.
   private(set) var shown = ""
-  /// The pieces that are not shown.
+  /// The masked parts.
   private(set) var pieces: [String] = []
-  /// Of these, what may be secret in itself: a password without the user's name, a parameter's value.
+  /// The secrets within the masked parts: the password without the user name, the value of a parameter.
   private(set) var values: [String] = []
 
   /// Parameters of the FDSN event services, and of USGS's, whose values are no secrets.
@@ -28,7 +28,7 @@ struct URLSecrets {
     "format", "nodata", "jsonerror",
   ]
 
-  /// Takes a URL, or a text that may be meant as one, apart.
+  /// Parses a URL, or a text that may be one.
   init(_ text: String) {
     let head = Self.head(of: text)
     var rest = text[head.endIndex...]
@@ -38,7 +38,7 @@ struct URLSecrets {
       rest = rest[dropped.endIndex...]
     }
     shown = String(head)
-    // Without a scheme it is a file's name, where a question mark has no meaning.
+    // Without a scheme it is the name of a file, in which a question mark has no meaning.
     let isURL = !head.isEmpty || dropped != nil || Self.looksLikeQuery(rest)
     guard isURL else {
       shown += rest
@@ -59,7 +59,7 @@ struct URLSecrets {
     }
   }
 
-  /// The user name and password: each of them, and both together.
+  /// The user name and the password, each and both together.
   private mutating func note(_ userInfo: Substring) {
     pieces.append(String(userInfo))
     guard let colon = userInfo.firstIndex(of: ":") else { return values.append(String(userInfo)) }
@@ -71,9 +71,9 @@ struct URLSecrets {
     values.append(String(value))
   }
 
-  // MARK: - Places
+  // MARK: - Positions
 
-  /// The scheme with what separates it from the rest, however many slashes that are.
+  /// The scheme with its separator, which may have any number of slashes.
   private static func head(of text: String) -> Substring {
     guard let colon = text.firstIndex(of: ":") else { return text.prefix(0) }
     let scheme = text[..<colon].lowercased()
@@ -90,8 +90,8 @@ struct URLSecrets {
     return text[..<slashes.endIndex]
   }
 
-  /// The place after the `@` that ends user name and password, wherever somebody may have put a character
-  /// that does not belong there; nil if there are none.
+  /// The position after the `@` that ends user name and password, even if these contain unescaped characters;
+  /// nil if there are none.
   private static func userInfoEnd(
     in rest: Substring, after head: Substring
   ) -> Substring.Index? {
@@ -102,13 +102,13 @@ struct URLSecrets {
       end = rest.index(after: at)
     }
     var left = rest[(end ?? rest.startIndex)...]
-    // A slash in the password makes the rest of it look like a path.
+    // After an unescaped slash, the remainder of the password looks like a path.
     let path = left.prefix { $0 != "?" && $0 != "#" }
     if let at = path.lastIndex(of: "@"), path[..<at].contains(":") {
       end = rest.index(after: at)
       left = rest[(end ?? rest.startIndex)...]
     }
-    // A question mark or a number sign does so with a query.
+    // After a question mark or a number sign, it looks like a query.
     let host = left.prefix { !"/\\?#".contains($0) }
     let port = host.first == "[" ? "" : host.drop { $0 != ":" }.dropFirst()
     let isPort = port.allSatisfy { $0.isASCII && $0.isNumber }
@@ -132,7 +132,7 @@ struct URLSecrets {
     if port.allSatisfy({ $0.isASCII && $0.isNumber }) {
       shown += host
     } else {
-      // No port: a password whose host is missing.
+      // If it is not a port, it may be a password without a host.
       shown += path[..<port.startIndex] + Self.mask
       hide(port)
     }
@@ -168,7 +168,7 @@ struct URLSecrets {
     guard !parameter.isEmpty else { return }
     let name = parameter.prefix { $0 != "=" }
     let value = parameter[name.endIndex...].dropFirst()
-    // What ends in an equals sign may be a token in base 64.
+    // A value that ends with an equals sign may be a token in base 64.
     guard value.contains(where: { $0 != "=" }), name.utf8.count <= 64 else {
       shown += Self.mask
       hide(parameter)

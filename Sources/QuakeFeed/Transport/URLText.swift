@@ -1,4 +1,4 @@
-/// What can be told of a URL without a URL parser.
+/// Reads the parts of a URL without a URL parser.
 enum URLText {
   /// The scheme in lower case (`https`), when the text has one followed by `://`.
   static func scheme(of text: String) -> String? {
@@ -40,10 +40,10 @@ enum URLText {
     userInfo(of: url).map { [String($0.drop { $0 != ":" }.dropFirst())] } ?? []
   }
 
-  /// The text as it may be shown, if it is a URL or is meant as one.
+  /// The text with secrets masked, if it is or resembles a URL.
   static func redacted(_ url: String) -> String { URLSecrets(url).shown }
 
-  /// A text in which secrets of the URL may stand, without them.
+  /// A text with the secrets of the URL masked.
   static func redact(_ text: String, of url: String) -> String { FeedURL(url).redact(text) }
 
   /// A short label: the last component of the path without its extension, else the host.

@@ -1,23 +1,25 @@
 import Glibc
 
-/// A temporary file without a name: it goes when its descriptor is closed, however this process ends.
+/// A temporary file without a name. The system deletes it when its descriptor is closed, also if the process
+/// is killed.
 public enum UnnamedFile {
-  /// Makes an empty one in `folder`, to be read and written; the caller closes it.
+  /// Creates an empty file in `folder` for reading and writing. The caller closes it.
   ///
-  /// - Returns: Its descriptor, which no other program that is started inherits.
-  /// - Throws: `.unreadable` if there can be no file.
+  /// - Returns: Its descriptor, which is close-on-exec.
+  /// - Throws: `.unreadable` if the file cannot be created.
   public static func create(in folder: String) throws(FeedError) -> Int32 {
-    // It never has a name; with O_EXCL nobody can give it one.
+    // The file never has a name, and O_EXCL prevents giving it one.
     let file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0o600)
     if file >= 0 { return file }
-    // Not every file system can do that. The name must not be there, nor can anybody guess it.
+    // Not every file system supports that. The fallback creates a file with a name that other users cannot
+    // guess.
     let path = "\(folder)/quake-body-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
     let named = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard named >= 0 else {
       throw FeedError(
         .unreadable, "could not create a temporary file in \"\(folder)\"",
         detail: SystemError.sentence(errno),
-        hint: "The body of a feed is kept there while it is read. TMPDIR names another folder.")
+        hint: "The body of a feed is stored there while it is read. Set TMPDIR to another folder.")
     }
     unlink(path)
     return named

@@ -72,7 +72,7 @@ final class HistoryFollower {
   /// notifications, which it keeps for all listeners until the slowest has had them.
   func rest() {
     do throws(PostgresError) {
-      try connection?.settle()
+      try connection?.finishPrefetch()
       try listener?.pause()
     } catch {
       link.disconnect()

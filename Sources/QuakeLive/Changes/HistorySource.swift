@@ -30,6 +30,6 @@ struct HistorySource: PullSource {
   /// The server must not wait with a page that was asked for ahead. If the connection is lost, the next
   /// page tells.
   mutating func rest() {
-    _ = try? connection.settle()
+    _ = try? connection.finishPrefetch()
   }
 }

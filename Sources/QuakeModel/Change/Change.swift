@@ -10,7 +10,7 @@ public enum ChangeOperation: String, CaseIterable, Sendable {
   case truncate
 }
 
-/// How many changes of each kind a transaction holds.
+/// The number of changes of each kind in a transaction.
 public struct ChangeCounts: Hashable, Sendable {
   /// Events inserted.
   public var inserted: Int64
@@ -18,7 +18,7 @@ public struct ChangeCounts: Hashable, Sendable {
   public var updated: Int64
   /// Events deleted.
   public var deleted: Int64
-  /// Times that all events were taken away at once.
+  /// Truncates of the table.
   public var truncated: Int64
 
   /// Counts of the given numbers.
@@ -31,7 +31,7 @@ public struct ChangeCounts: Hashable, Sendable {
     self.truncated = truncated
   }
 
-  /// All changes together; the largest number there is where they are more.
+  /// The sum of all changes, limited to the largest integer.
   public var total: Int64 {
     [inserted, updated, deleted, truncated].reduce(0) { sum, count in
       let (total, overflow) = sum.addingReportingOverflow(count)
@@ -40,13 +40,13 @@ public struct ChangeCounts: Hashable, Sendable {
   }
 }
 
-/// A committed transaction that changed events: who, when, in what order.
+/// A committed transaction that changed events, with its author, time and position in the history.
 public final class ChangeTransaction: Sendable {
-  /// The transaction's place in the history.
+  /// The transaction's token.
   public let token: ChangeToken
-  /// Who made the change, as the writer said it (`quake.author`).
+  /// The author of the change, as the writer stated it (`quake.author`).
   public let author: String?
-  /// What for, as the writer said it (`quake.context`).
+  /// The purpose of the change, as the writer stated it (`quake.context`).
   public let context: String?
   /// `application_name` of the writing session.
   public let application: String?
@@ -56,14 +56,14 @@ public final class ChangeTransaction: Sendable {
   public let processID: Int
   /// Address of the client; nil over a Unix socket.
   public let client: String?
-  /// When it was numbered, just before its commit.
+  /// When it got its token, just before its commit.
   public let at: Timestamp
   /// The import that made it, if one did (`quake.import.id`).
   public let importID: Int64?
-  /// How many changes it holds, by what was done.
+  /// The number of its changes of each kind.
   public let counts: ChangeCounts
 
-  /// How many changes it holds.
+  /// The number of its changes.
   public var changeCount: Int64 { counts.total }
 
   /// A transaction of the given parts.

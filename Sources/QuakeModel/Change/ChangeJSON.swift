@@ -65,8 +65,7 @@ extension JSONWriter {
     if let new { try quake(new, drain: drain) } else { null() }
   }
 
-  /// Writes a version of an event in the form of a change; `position` is null where it is not known any
-  /// more.
+  /// Writes a version of an event in the form of a change; `position` is null if it is no longer known.
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func version(_ version: EventVersion, drain: Drain) rethrows {
@@ -82,7 +81,7 @@ extension JSONWriter {
     }
   }
 
-  /// Writes what has become of an event: op, code, changed, old, new.
+  /// Writes a difference of an event: op, code, changed, old, new.
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func difference(
@@ -113,7 +112,7 @@ extension JSONWriter {
     beginArray()
   }
 
-  /// Writes a change where its transaction stands around it: position, op, code, changed, old, new.
+  /// Writes a change within its transaction: position, op, code, changed, old, new.
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func change(within change: Change, drain: Drain) rethrows {
@@ -139,8 +138,8 @@ extension JSONWriter {
     try mark("snapshot", token: token, position: position, new: record, drain: drain) { _ in }
   }
 
-  /// Writes, in the form of a change, that everything up to a token has been handed over, whatever of
-  /// it a filter let through: op is `heartbeat`, `at` is the time.
+  /// Writes, in the form of a change, that all changes up to a token have been delivered, except those that a
+  /// filter rejected: op is `heartbeat`, `at` is the time.
   public mutating func heartbeat(_ token: ChangeToken, at time: Timestamp) {
     mark("heartbeat", token: token, drain: { _ in }) { json in
       json.key("at")
@@ -148,9 +147,9 @@ extension JSONWriter {
     }
   }
 
-  /// Writes, in the form of a change, that the history cannot be followed any further and a snapshot
-  /// comes next: op is `reset`, `reason` says why, `after` is the token that is of no use any more,
-  /// `token` that of the snapshot.
+  /// Writes, in the form of a change, that the history cannot be followed from the cursor, and that a
+  /// snapshot comes next: op is `reset`, `reason` the cause, `after` the invalid token, `token` that of the
+  /// snapshot.
   public mutating func reset(
     _ reason: String, after lost: ChangeToken, token: ChangeToken
   ) {
@@ -162,7 +161,7 @@ extension JSONWriter {
     }
   }
 
-  /// What stands between changes has the members of a change, so that a reader needs no second form.
+  /// Objects between changes have the members of a change, so that a reader needs only one form.
   private mutating func mark(
     _ op: String, token: ChangeToken, position: Int64? = nil, new: QuakeRecord? = nil,
     drain: Drain, more: (inout JSONWriter) -> Void
@@ -219,7 +218,7 @@ extension JSONWriter {
   /// Writes a change, however long it gets.
   public mutating func change(_ change: Change) { self.change(change) { _ in } }
 
-  /// Writes a change where its transaction stands around it, however long it gets.
+  /// Writes a change within its transaction, however long it gets.
   public mutating func change(within change: Change) { self.change(within: change) { _ in } }
 
   /// Writes a version, however long it gets.

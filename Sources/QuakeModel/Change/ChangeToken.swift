@@ -1,16 +1,15 @@
-/// Names a place in the history of a store: all transactions up to a number, of one particular
-/// history.
+/// A point in one particular history: all transactions up to a number.
 ///
-/// Written `1042.9f3ac2d1`: the transaction's number in commit order, and its nonce, which is random
-/// and proves that a reader with this token continues the history it came from. `0` is the place
-/// before the first transaction of any history.
+/// Its text is `1042.9f3ac2d1`: the transaction's number in commit order, and its random nonce, which proves
+/// that a reader with this token continues the same history. `0` is the point before the first transaction of
+/// any history.
 public struct ChangeToken: Hashable, Sendable {
   /// The transaction's number in commit order; 0 before the first.
   public let number: Int64
   /// Eight hexadecimal digits; 0 for `beginning`.
   private let nonce: UInt32
 
-  /// The place before the first transaction.
+  /// The point before the first transaction.
   public static let beginning = ChangeToken(number: 0, nonce: 0)
 
   private init(number: Int64, nonce: UInt32) {
@@ -21,7 +20,7 @@ public struct ChangeToken: Hashable, Sendable {
   /// The token of transaction `number`, from 1, with its nonce as the database stores it (eight
   /// lower-case hexadecimal digits); nil if either is not of that form.
   public init?(number: Int64, nonce: some StringProtocol) {
-    // There is always a next number.
+    // The largest number is excluded, so that there is always a next one.
     guard number > 0, number < .max, nonce.utf8.count == 8 else { return nil }
     var value: UInt32 = 0
     for digit in nonce.utf8 {

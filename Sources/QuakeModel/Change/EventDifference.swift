@@ -1,4 +1,4 @@
-/// What has become of an event from one state of the store to another, whatever happened in between.
+/// The net change of an event between two states of the store.
 public struct EventDifference: Sendable {
   /// Insert, update or delete.
   public let op: ChangeOperation
@@ -6,9 +6,9 @@ public struct EventDifference: Sendable {
   public let code: String
   /// Names of the columns in which the two states differ; empty unless it is an update.
   public let changed: [String]
-  /// The event as it was; nil for an insert.
+  /// The event in the earlier state; nil for an insert.
   public let old: QuakeRecord?
-  /// The event as it has become; nil for a delete.
+  /// The event in the later state; nil for a delete.
   public let new: QuakeRecord?
 
   /// A difference of the given parts.

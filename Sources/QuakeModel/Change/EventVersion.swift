@@ -1,8 +1,8 @@
-/// A version of one event: what a change made of it.
+/// A version of one event: the event as it was after a change.
 public struct EventVersion: Sendable {
   /// The transaction that made it.
   public let transaction: ChangeTransaction
-  /// Which of the transaction's changes it is, from 0; nil where others of them have been purged.
+  /// Its position in the transaction, from 0; nil if other changes of the transaction have been purged.
   public let position: Int64?
   /// What was done.
   public let op: ChangeOperation
@@ -10,9 +10,9 @@ public struct EventVersion: Sendable {
   public let code: String
   /// Names of the columns that an update changed; empty otherwise.
   public let changed: [String]
-  /// The event before; nil if it was not there, or the version before has been purged.
+  /// The event before the change; nil if it did not exist, or its earlier version has been purged.
   public let old: QuakeRecord?
-  /// The event after; nil if it is not there any more.
+  /// The event after the change; nil if it was deleted.
   public let new: QuakeRecord?
 
   /// A version of the given parts.

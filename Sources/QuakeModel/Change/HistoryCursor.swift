@@ -1,15 +1,15 @@
-/// How far a reader has come in the history: all transactions up to a token's, that one whole or some
-/// of its changes.
+/// A reader's position in the history: all transactions up to that of a token, of which all or some changes
+/// are done.
 ///
-/// Written as the token, and, within its transaction, a space and the number of changes that are done:
+/// Its text is the token and, within a transaction, a space and the number of changes that are done:
 /// `1042.9f3ac2d1 17`.
 public struct HistoryCursor: Hashable, Sendable {
-  /// The last transaction of which something is done.
+  /// The last transaction of which changes are done.
   public var token: ChangeToken
-  /// How many of its changes are done; 0: it is done whole.
+  /// The number of its changes that are done; 0 if all are.
   public var changes: Int64
 
-  /// The place after the transaction of `token`, or, if `changes` is not 0, within it.
+  /// The cursor after the transaction of `token`, or, if `changes` is not 0, within it.
   public init(token: ChangeToken, changes: Int64 = 0) {
     self.token = token
     self.changes = changes
@@ -24,7 +24,7 @@ public struct HistoryCursor: Hashable, Sendable {
     self.init(token: token)
     if words.count == 2 {
       guard token != .beginning else { return nil }
-      // One way to write each number: no sign, no leading zero.
+      // Each number has one form: no sign, no leading zero.
       guard let first = words[1].utf8.first, (0x31...0x39).contains(first),
         let changes = Int64(words[1])
       else { return nil }
@@ -34,6 +34,6 @@ public struct HistoryCursor: Hashable, Sendable {
 }
 
 extension HistoryCursor: CustomStringConvertible {
-  /// The token, and the number of changes where there are some.
+  /// The token, and the number of changes if it is not 0.
   public var description: String { changes == 0 ? "\(token)" : "\(token) \(changes)" }
 }

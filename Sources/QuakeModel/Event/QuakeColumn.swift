@@ -1,5 +1,5 @@
-/// The columns of `quake.quake`, in the order of the table: the one list from which the decoders,
-/// the binary COPY, the merge statement, the history reader and the JSON output are made.
+/// The columns of `quake.quake`, in the order of the table: the one list that defines the decoders, the
+/// binary COPY, the merge statement, the history reader and the JSON output.
 ///
 /// A test compares it with the database's catalogue.
 public enum QuakeColumn: Int, CaseIterable, Sendable {
@@ -89,7 +89,7 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     self = column
   }
 
-  /// The columns a feed can fill. The rest are state of our own, which a feed never overwrites.
+  /// The columns that a feed can fill. The others are Quake's own state, which a feed never overwrites.
   public static let feed: [QuakeColumn] = allCases.filter {
     $0.rawValue < QuakeColumn.asOf.rawValue
   }

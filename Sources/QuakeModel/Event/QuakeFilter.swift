@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Which changes a reader wants. Every condition that is set must hold.
+/// A selection of changes. Every condition that is set must hold.
 ///
 /// The conditions on the event hold for a change if the event met them before or after it, so that a
 /// reader also learns that an event has left its selection. A truncate concerns every event and
@@ -39,7 +39,7 @@ public struct QuakeFilter: Sendable {
     /// Centre, degrees north and east.
     public var latitude, longitude: Double
 
-    /// The circle around a place; nil if the place is off the map or the radius negative.
+    /// The circle around a point; nil if its coordinates are out of range or the radius is negative.
     public init?(radius: Double, latitude: Double, longitude: Double) {
       guard radius >= 0, radius.isFinite, (-90...90).contains(latitude),
         (-180...180).contains(longitude)
@@ -66,7 +66,7 @@ public struct QuakeFilter: Sendable {
   public var codes: Set<String>?
   /// The magnitude must be at least this; events without one do not pass.
   public var minimumMagnitude: Double?
-  /// What was done must be one of these.
+  /// The operation must be one of these.
   public var operations: Set<ChangeOperation>?
   /// The event's type must be one of these.
   public var types: Set<String>?
@@ -88,7 +88,7 @@ public struct QuakeFilter: Sendable {
   /// A filter that everything passes.
   public init() {}
 
-  /// Whether an event as it is passes the conditions on events.
+  /// Whether an event passes the conditions on events.
   public func accepts(_ record: QuakeRecord) -> Bool {
     if let codes {
       guard let code = record.text(.code), codes.contains(code) else { return false }
@@ -112,7 +112,7 @@ public struct QuakeFilter: Sendable {
     return true
   }
 
-  /// Whether a transaction passes the conditions on who changed something, and why.
+  /// Whether a transaction passes the conditions on author, context and application.
   func accepts(_ transaction: ChangeTransaction) -> Bool {
     func isAmong(_ wanted: Set<String>?, _ value: String?) -> Bool {
       guard let wanted else { return true }

@@ -1,10 +1,10 @@
 /// One event as a row: a value, or none, for each `QuakeColumn`.
 ///
-/// Text lies as UTF-8 in one buffer of the record, not in a `String` for each field: a million
-/// events pass through one record, cleared and filled again, without an allocation.
+/// Text is stored as UTF-8 in one buffer of the record, not in a `String` for each field: a record can be
+/// cleared and filled for a million events without an allocation.
 public struct QuakeRecord: Sendable {
-  /// A number's bits, an instant's microseconds, or where in `bytes` a text begins (high half) and
-  /// how long it is (low half); one for each column.
+  /// One word for each column: a number's bits, an instant's microseconds, or the offset (high half) and
+  /// length (low half) of a text in `bytes`.
   private var values: [UInt64]
   /// One bit for each column that has a value.
   private var present: UInt64 = 0
@@ -15,7 +15,7 @@ public struct QuakeRecord: Sendable {
     values = Array(repeating: 0, count: QuakeColumn.allCases.count)
   }
 
-  /// Takes the values of all columns away; keeps the memory.
+  /// Removes the values of all columns, and keeps the memory.
   public mutating func removeAll() {
     present = 0
     bytes.removeAll(keepingCapacity: true)
@@ -26,7 +26,7 @@ public struct QuakeRecord: Sendable {
     present & (1 << UInt64(column.rawValue)) != 0
   }
 
-  /// Takes the column's value away.
+  /// Removes the column's value.
   public mutating func setNull(_ column: QuakeColumn) {
     present &= ~(1 << UInt64(column.rawValue))
   }
@@ -78,8 +78,8 @@ public struct QuakeRecord: Sendable {
     withUTF8(column) { $0.map { String(decoding: $0, as: UTF8.self) } }
   }
 
-  /// The bytes of a text column, or nil, for the time of the call. Not generic, which costs more than
-  /// all the rest where it is called from another module for each field of a million records.
+  /// Calls `body` with the bytes of a text column, or nil. It is not generic, because unspecialised calls
+  /// from other modules, for each field of a million records, would dominate the cost.
   public func withUTF8(_ column: QuakeColumn, _ body: (UnsafeRawBufferPointer?) -> Void) {
     guard has(column) else { return body(nil) }
     let value = values[column.rawValue]
@@ -88,7 +88,7 @@ public struct QuakeRecord: Sendable {
     bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start..<(start + count)])) }
   }
 
-  /// The same for bodies that give a value, or throw.
+  /// Calls a `body` that returns a value, or throws.
   public func withUTF8<Value, Failure: Error>(
     _ column: QuakeColumn, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Value
   ) throws(Failure) -> Value {
@@ -138,7 +138,7 @@ extension QuakeRecord: Equatable {
         guard left.values[column.rawValue] == right.values[column.rawValue] else { return false }
         continue
       }
-      // Where a text lies depends on the order in which the columns were set.
+      // The offset of a text depends on the order in which the columns were set.
       guard left.hasText(of: right, in: column) else { return false }
     }
     return true

@@ -10,12 +10,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     self.microseconds = microseconds
   }
 
-  /// The present, by the system's clock.
+  /// The present time, by the system's clock.
   public static func now() -> Timestamp { Timestamp(microseconds: WallClock.microseconds) }
 
-  /// The first instant a feed may name: 0001-01-01T00:00:00Z.
+  /// The first instant that a feed may contain: 0001-01-01T00:00:00Z.
   public static let earliest = Timestamp(microseconds: -62_135_596_800_000_000)
-  /// The last instant a feed may name: 9999-12-31T23:59:59.999999Z.
+  /// The last instant that a feed may contain: 9999-12-31T23:59:59.999999Z.
   public static let latest = Timestamp(microseconds: 253_402_300_799_999_999)
 
   /// The earlier of two instants is the smaller.
@@ -149,14 +149,14 @@ extension Timestamp {
     self = parsed
   }
 
-  /// No instant takes more bytes than this when it is written.
+  /// The most bytes of an instant's text.
   static let longestText = 32
 
-  /// Puts the instant as ISO 8601 in UTC: milliseconds, or microseconds where there are some
-  /// (`2024-01-31T12:34:56.789Z`). A year outside 0 to 9999, which no feed but a database can hold,
-  /// is written with its sign and six digits, as ISO 8601's expanded form has it.
+  /// Writes the instant as ISO 8601 in UTC, with milliseconds, or microseconds if needed
+  /// (`2024-01-31T12:34:56.789Z`). A year outside 0 to 9999, which a database can contain but a feed cannot,
+  /// has a sign and six digits, as in ISO 8601's expanded form.
   ///
-  /// - Returns: Where it ends.
+  /// - Returns: The end of the text.
   func put(_ place: UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8> {
     let fields = fields
     var end = place
@@ -185,10 +185,10 @@ extension Timestamp {
 
   /// Appends the instant as ISO 8601 in UTC, in the form of `description`.
   public func append(to bytes: inout [UInt8]) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longestText) { room in
-      guard let start = room.baseAddress else { return }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.longestText) { text in
+      guard let start = text.baseAddress else { return }
       let count = put(start) - start
-      bytes.append(contentsOf: room[..<count])
+      bytes.append(contentsOf: text[..<count])
     }
   }
 }

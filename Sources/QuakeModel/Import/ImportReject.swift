@@ -1,14 +1,14 @@
-/// A record that cannot be taken.
+/// A record that cannot be imported.
 public struct ImportReject: Sendable {
-  /// Where it begins in the input: a line or a byte offset, in words.
+  /// Its position in the input: a line or a byte offset, in words.
   public let place: String
   /// Why it was rejected.
   public let reason: String
-  /// The record as it came.
+  /// The record as the source has it.
   public let raw: String
-  /// The event's code, where that much could be read: then it is not missing.
+  /// The event's code, if it could be read. The event then does not count as missing.
   public let code: String?
-  /// Whether it is a time that is missing or makes no sense.
+  /// Whether the reason is a missing or impossible time.
   public let isOfTime: Bool
 
   /// A rejected record of the given parts.
@@ -22,7 +22,7 @@ public struct ImportReject: Sendable {
     self.raw = raw
   }
 
-  /// Only that there was one, and whose it was.
+  /// The reject without its texts, with only its code and whether it is about a time.
   package var withoutText: ImportReject {
     ImportReject(place: "", reason: "", raw: "", code: code, isOfTime: isOfTime)
   }

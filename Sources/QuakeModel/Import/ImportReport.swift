@@ -1,4 +1,4 @@
-/// What an import did. `seen` is the sum of `inserted`, `updated`, `unchanged`, `rejected` and
+/// The counts of an import. `seen` is the sum of `inserted`, `updated`, `unchanged`, `rejected` and
 /// `duplicate`.
 public struct ImportReport: Sendable {
   /// The import's row; nil after a dry run.
@@ -11,23 +11,23 @@ public struct ImportReport: Sendable {
   public var updated: Int64 = 0
   /// Events left untouched.
   public var unchanged: Int64 = 0
-  /// Records that could not be taken.
+  /// Records that were rejected.
   public var rejected: Int64 = 0
-  /// Of the rejected, those that are kept in `quake.import_reject`.
+  /// The rejected records that are stored in `quake.import_reject`.
   public var rejectsKept: Int64 = 0
   /// Their bytes.
   package var rejectBytesKept: Int64 = 0
-  /// Records whose code came again later in the feed.
+  /// Records whose code occurred again later in the feed.
   public var duplicate: Int64 = 0
-  /// Of the unchanged, those whose row is of a newer snapshot.
+  /// The unchanged records whose row is of a newer snapshot.
   public var stale: Int64 = 0
-  /// Events that gave way to another row of the same earthquake.
+  /// Events that were superseded by another row of the same earthquake.
   public var superseded: Int64 = 0
-  /// Events that had been missing often enough to be withdrawn.
+  /// Events that were withdrawn because they had been missing often enough.
   public var withdrawn: Int64 = 0
-  /// Events that were superseded or withdrawn, and came back.
+  /// Events that were restored after they had been superseded or withdrawn.
   public var restored: Int64 = 0
-  /// What was wrong with the snapshot, so that it was set aside; nil: it was applied.
+  /// The verdict on a quarantined snapshot; nil if the snapshot was imported.
   public var quarantine: QuarantineVerdict?
   /// Bytes of the body after decompression.
   public var bytes: Int64 = 0
@@ -35,19 +35,19 @@ public struct ImportReport: Sendable {
   public var receiveDuration: Duration = .zero
   /// Time spent on merging.
   public var mergeDuration: Duration = .zero
-  /// The (last) transaction that it changed events in; nil: it changed none.
+  /// The token of the (last) transaction in which it changed events; nil if it changed none.
   public var token: ChangeToken?
-  /// When the snapshot was generated, as far as is known.
+  /// When the snapshot was generated, if known.
   public var generated: Timestamp?
-  /// Whether the whole feed was imported: false if it was told to stop between two batches.
+  /// Whether the whole feed was imported: false if the import was stopped between two batches.
   public var isComplete = false
   /// The first record that was rejected.
   public var firstReject: ImportReject?
 
-  /// A report of nothing done.
+  /// A report with all counts 0.
   public init() {}
 
-  /// Adds the counts of another report, or of another part.
+  /// Adds the counts of another report.
   public mutating func add(_ batch: ImportReport) {
     seen += batch.seen
     inserted += batch.inserted

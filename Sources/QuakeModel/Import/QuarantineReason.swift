@@ -1,11 +1,11 @@
-/// Why a snapshot was set aside instead of being applied.
+/// The reason for which a snapshot was quarantined.
 public enum QuarantineReason: String, CaseIterable, Sendable {
-  /// Origin times, or times of update, are missing, before any catalogue or in the future, on too many
-  /// of its events.
+  /// Too many of its events have an origin time, or a time of update, that is missing, before any catalogue
+  /// or in the future.
   case implausibleTimes = "implausible times"
   /// Too many of the events that it should hold are missing.
   case massLoss = "mass loss"
-  /// It was generated before one that was applied, or what it says is older than what the store has.
+  /// It was generated before one that was imported, or its contents are older than those of the store.
   case stale
   /// It has no events, though it should have.
   case empty
@@ -15,7 +15,7 @@ public enum QuarantineReason: String, CaseIterable, Sendable {
   case damaged
 }
 
-/// What was found wrong with a snapshot.
+/// The fault of a snapshot.
 public struct QuarantineVerdict: Sendable {
   /// The kind of fault.
   public let reason: QuarantineReason

@@ -1,9 +1,9 @@
-/// Numbers in decimal digits.
+/// Writes numbers in decimal digits.
 enum DecimalText {
-  /// No number takes more bytes than this.
+  /// The most bytes of a number.
   static let longest = 32
 
-  /// Puts an integer; returns where it ends.
+  /// Writes an integer, and returns its end.
   static func put(
     _ value: Int, _ place: UnsafeMutablePointer<UInt8>
   ) -> UnsafeMutablePointer<UInt8> {
@@ -12,7 +12,7 @@ enum DecimalText {
     return put(value.magnitude, digits: digits(of: value.magnitude), end)
   }
 
-  /// Puts a finite number with as few digits as give the same double back; returns where it ends.
+  /// Writes a finite number with the fewest digits that parse to the same double, and returns its end.
   static func put(
     _ value: Double, _ place: UnsafeMutablePointer<UInt8>
   ) -> UnsafeMutablePointer<UInt8> {
@@ -25,9 +25,9 @@ enum DecimalText {
     return end
   }
 
-  /// Most numbers of a catalogue have a few decimals. Below 2^53 an integer and a power of ten are
-  /// doubles themselves, and their quotient is rounded correctly: if it is the number, these digits
-  /// give it back, and with at most 15 of them there is no second way to write it as short.
+  /// A fast way for numbers with few decimals, as most in a catalogue are. An integer below 2^53 and a power
+  /// of ten are exact doubles, and their quotient is correctly rounded: if it equals the number, these digits
+  /// parse to it. With at most 15 digits, no other text is as short.
   private static func putWithFewDecimals(
     _ value: Double, _ place: UnsafeMutablePointer<UInt8>
   ) -> UnsafeMutablePointer<UInt8>? {
@@ -49,7 +49,7 @@ enum DecimalText {
     return nil
   }
 
-  /// Puts the last `digits` digits of a number, with zeros before it if it has fewer.
+  /// Writes the last `digits` digits of a number, padded with zeros.
   static func put(
     _ value: UInt, digits: Int, _ place: UnsafeMutablePointer<UInt8>
   ) -> UnsafeMutablePointer<UInt8> {

@@ -1,9 +1,9 @@
 internal import SafeText
 
-/// Writes JSON straight into a byte buffer, in the order of the calls; commas are put by itself.
+/// Writes JSON to a byte buffer in the order of the calls, and inserts commas.
 public struct JSONWriter: Sendable {
-  /// All of it is initialised; what has been written are its first bytes. An array that grew by
-  /// appending would check for each byte whether it is shared and large enough.
+  /// All bytes are initialised; the first ones have been written. Appending to an array would check for each
+  /// byte whether the array is shared and large enough.
   private var storage: [UInt8] = []
   /// How many bytes have been written so far.
   public private(set) var count = 0
@@ -15,7 +15,7 @@ public struct JSONWriter: Sendable {
   /// What has been written so far, as a copy.
   public var bytes: [UInt8] { Array(storage[..<count]) }
 
-  /// Empties the buffer, and hands over what was in it with the memory.
+  /// Empties the buffer, and returns its contents with the memory.
   public mutating func take() -> [UInt8] {
     storage.removeLast(storage.count - count)
     let bytes = storage
@@ -42,8 +42,7 @@ public struct JSONWriter: Sendable {
     count = 0
   }
 
-  /// Takes what has been written of a value that may be long, before the rest is: it empties the buffer
-  /// with `removeWritten`, or lets it grow.
+  /// Called while a long value is being written. It empties the buffer with `removeWritten`, or lets it grow.
   public typealias Drain = (inout JSONWriter) throws -> Void
 
   /// The number of bytes of a long value that are kept before the drain is called.
@@ -144,8 +143,8 @@ public struct JSONWriter: Sendable {
     if let value { integer(Int(value)) } else { null() }
   }
 
-  /// Writes a number with as few digits as give the same double back; NaN and the infinities, which
-  /// JSON cannot hold, as `null`.
+  /// Writes a number with the fewest digits that parse to the same double. NaN and the infinities, which JSON
+  /// does not have, become `null`.
   public mutating func double(_ value: Double) {
     guard value.isFinite else { return null() }
     beginValue()
@@ -188,7 +187,7 @@ public struct JSONWriter: Sendable {
   /// Writes a string from its UTF-8.
   public mutating func string(utf8: UnsafeRawBufferPointer) {
     beginValue()
-    write(atMost: EscapedText.room(for: utf8.count) + 2) { place in
+    write(atMost: EscapedText.capacity(for: utf8.count) + 2) { place in
       var end = place
       put(0x22, &end)
       EscapedText.put(utf8, &end)
@@ -211,7 +210,7 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// Calls `body` with room for `size` bytes; it returns where it stopped.
+  /// Calls `body` with memory for `size` bytes; it returns the end of what it has written.
   @inline(__always)
   private mutating func write(
     atMost size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
@@ -230,7 +229,7 @@ public struct JSONWriter: Sendable {
   }
 }
 
-/// Puts a byte, and goes on to the next place.
+/// Writes a byte, and advances the pointer.
 @inline(__always)
 func put(_ byte: UInt8, _ end: inout UnsafeMutablePointer<UInt8>) {
   end.pointee = byte

@@ -1,19 +1,18 @@
 import Glibc
 
-/// Makes up events one by one: where, how strong, and everything that follows from it.
+/// Generates events one by one: position, magnitude, and the values that depend on them.
 struct EventGenerator: Sendable {
   /// The number of events and ids made so far; each id has its own.
   private var serial: Int
   private let year: Int
 
-  /// Ids carry the year of `now`, as those of Texas, Oklahoma and Alaska do. They are numbered after
-  /// `serial`.
+  /// Ids contain the year of `now`, as those of Texas, Oklahoma and Alaska do. Their numbers follow `serial`.
   init(year: Int, serial: Int = 0) {
     self.year = year
     self.serial = serial
   }
 
-  /// Where and how strong a new event should be.
+  /// The position and strength of a new event.
   enum Origin {
     /// Anywhere, by the share of each region.
     case anywhere
@@ -27,7 +26,7 @@ struct EventGenerator: Sendable {
     return EventIdentifier(network: network, code: network.code(serial: serial, year: year))
   }
 
-  /// A new event that happened at `time` and came to the catalogue at `appeared` (milliseconds).
+  /// A new event that happened at `time` and appeared in the catalogue at `appeared` (milliseconds).
   mutating func event(
     _ origin: Origin, time: Int64, appeared: Int64, random: inout SeededGenerator
   ) -> SimulatedEvent {
@@ -42,14 +41,14 @@ struct EventGenerator: Sendable {
         distance: 0, direction: 0, region: region,
         town: random.below(SeismicRegion.all[region].towns.count))
       let distance = 1 + random.exponential() * SeismicRegion.all[region].spread
-      (latitude, longitude) = Self.settle(
+      (latitude, longitude) = Self.setLocation(
         &place, distance: distance, bearing: random.between(0, 16))
     case .aftershock(let main):
       region = main.place.region
       place = main.place
       place.trailingSpace = false
       let away = 1.5 + random.exponential() * 3
-      (latitude, longitude) = Self.settle(
+      (latitude, longitude) = Self.setLocation(
         &place, distance: abs(Double(main.place.distance) + random.normal() * away),
         bearing: Double(main.place.direction) + random.normal() * 0.4)
     }
@@ -101,7 +100,7 @@ struct EventGenerator: Sendable {
     var value = floor + random.exponential() / log(10)
     if value > largest { value = floor + random.unit() * (largest - floor) * 0.5 }
     value = value.rounded(to: site.magnitudeScale)
-    // Hawaii sends what were single-precision numbers: 1.70000005.
+    // Hawaii's feed has values that were single-precision numbers: 1.70000005.
     if site.network == .hv, random.chance(0.3) {
       value = Double(Float(value)).rounded(to: 1e8)
     }
@@ -118,10 +117,10 @@ struct EventGenerator: Sendable {
     return (random.exponential() * site.depth - (random.chance(0.15) ? 2 : 0)).rounded(to: scale)
   }
 
-  /// How well it was measured.
+  /// The uncertainties of the measurement.
   func measure(_ event: inout SimulatedEvent, magnitude: Double, random: inout SeededGenerator) {
     event.rms = random.chance(0.001) ? nil : random.between(0.01, 1.1).rounded(to: 100)
-    // Alaska never says; the rest nearly always.
+    // Alaska never reports it; the others nearly always do.
     let silent = event.id.network == .ak ? !random.chance(0.25) : random.chance(0.02)
     event.stations = silent ? nil : max(3, Int(random.exponential() * 15 + magnitude * 8))
     event.dmin =
@@ -131,7 +130,7 @@ struct EventGenerator: Sendable {
       ? nil : random.between(20, 300).rounded(to: random.chance(0.7) ? 1 : 10)
   }
 
-  /// What people felt and what was computed from it.
+  /// Reports of people, and values computed from them.
   func report(_ event: inout SimulatedEvent, magnitude: Double, random: inout SeededGenerator) {
     let heard = event.id.network == .us ? 0.05 : 0.22
     if magnitude >= 1, random.chance(min(0.95, (magnitude - 0.95) * heard)) {
@@ -148,9 +147,9 @@ struct EventGenerator: Sendable {
     event.tsunami = magnitude >= 6 && random.chance(0.6)
   }
 
-  /// Sets distance and direction of a place from a bearing in sixteenths of a turn, and gives the
-  /// point itself: degrees north and degrees east.
-  static func settle(
+  /// Sets distance and direction of a place from a bearing in sixteenths of a turn. Returns the point in
+  /// degrees north and degrees east.
+  static func setLocation(
     _ place: inout Place, distance: Double, bearing: Double
   ) -> (Double, Double) {
     let town = SeismicRegion.all[place.region].towns[place.town]

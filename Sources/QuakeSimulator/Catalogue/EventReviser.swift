@@ -2,10 +2,10 @@ import Glibc
 
 /// Revises one event, as networks do.
 struct EventReviser {
-  /// Where chance comes from; the caller takes it back afterwards.
+  /// The random generator, which the caller copies back afterwards.
   var random: SeededGenerator
 
-  /// Changes something of the event; answers what, in the feed's own names.
+  /// Changes some values of the event, and returns their names in the feed.
   mutating func revise(_ event: inout SimulatedEvent, now: Int64) -> [String] {
     var changed = values(of: &event)
     // `updated` is not a version: now and then it stays, rarely it goes back.
@@ -49,7 +49,7 @@ struct EventReviser {
     guard random.chance(0.6) else { return ["depth"] }
     // Rarely the first location was altogether wrong.
     let away = random.chance(0.005) ? 400 : 2.0
-    (event.latitude, event.longitude) = EventGenerator.settle(
+    (event.latitude, event.longitude) = EventGenerator.setLocation(
       &event.place, distance: abs(Double(event.place.distance) + random.normal() * away) + 0.5,
       bearing: Double(event.place.direction) + random.normal() * 0.6)
     event.latitude = event.latitude.rounded(to: 1e4)

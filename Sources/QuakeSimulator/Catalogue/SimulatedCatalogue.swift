@@ -1,14 +1,15 @@
 import Glibc
 public import QuakeModel
 
-/// A made-up earthquake catalogue that arrives, is revised, renamed and withdrawn as the real one.
+/// A simulated earthquake catalogue, whose events arrive, are revised, change their ids and are withdrawn
+/// like those of the real one.
 ///
-/// Deterministic: the same seed, the same number of events, and the same instants passed to `init`
-/// and `step` give the same bytes. Not a model of seismology: what it imitates are the habits of the
-/// feed (magnitudes after Gutenberg and Richter, swarms, missing values, late arrivals, revisions
-/// that leave `updated` alone, ids that change).
+/// Deterministic: the same seed, the same number of events, and the same instants passed to `init` and `step`
+/// give the same bytes. It is not a model of seismology; it imitates the properties of the feed (magnitudes
+/// after Gutenberg and Richter, swarms, missing values, late arrivals, revisions that leave `updated` alone,
+/// ids that change).
 public struct SimulatedCatalogue: Sendable {
-  /// How many events of each kind of change there have been.
+  /// The number of changes of each kind.
   public private(set) var counts: [SimulatedChange.Kind: Int] = [:]
   /// The number of calls of `step`.
   public private(set) var steps = 0
@@ -19,9 +20,9 @@ public struct SimulatedCatalogue: Sendable {
   private(set) var removed: [SimulatedEvent] = []
   private var random: SeededGenerator
   private var generator: EventGenerator
-  /// Recent strong events, which have aftershocks.
+  /// Recent strong events, which cause aftershocks.
   private var mainShocks: [SimulatedEvent] = []
-  /// More are not kept: the oldest leave, so that a demonstration left running stays in memory.
+  /// The most events; the oldest are removed, so that a long simulation does not exhaust memory.
   private let limit: Int
 
   private static let minute: Int64 = 60_000
@@ -49,7 +50,7 @@ public struct SimulatedCatalogue: Sendable {
       var event = generator.event(
         swarm.map { .aftershock(of: $0) } ?? .anywhere, time: time, appeared: appeared,
         random: &random)
-      // By now most have been looked at again.
+      // By now most events have been reviewed.
       if random.chance(0.6) {
         let later = Double(end - appeared) * random.unit() * random.unit()
         event.updated = appeared + Int64(later)
@@ -131,7 +132,7 @@ public struct SimulatedCatalogue: Sendable {
 
   private mutating func remove() -> SimulatedChange {
     var index = chooseIndex()
-    // Mostly what no person has looked at.
+    // Mostly events that no person has reviewed.
     var attempts = 0
     while events[index].status == .reviewed, attempts < 8 {
       index = chooseIndex()
@@ -165,7 +166,7 @@ public struct SimulatedCatalogue: Sendable {
     return SimulatedChange(kind: .revision, id: event.id.text, changed: changed)
   }
 
-  /// Half of all changes befall recent events, half any.
+  /// Half of all changes are to recent events, half to any.
   private mutating func chooseIndex() -> Int {
     guard random.chance(0.5) else { return random.below(events.count) }
     let recent = random.unit()
@@ -197,7 +198,7 @@ public struct SimulatedCatalogue: Sendable {
     return event
   }
 
-  /// Aftershocks get rarer as time passes (Omori); nil where the time would not have come yet.
+  /// The time of an aftershock after Omori's law; nil if it is in the future.
   private mutating func aftershockTime(of main: SimulatedEvent, before end: Int64) -> Int64? {
     let days = 0.02 * (exp(random.unit() * log(1 + span / Double(Self.day) / 0.02)) - 1)
     let time = main.time + Int64(days * Double(Self.day))

@@ -2,7 +2,7 @@ import QuakeModel
 
 /// Writes single events as a GeoJSON feature, or as a row of CSV or FDSN text.
 struct FeatureEncoder {
-  /// What goes wrong with the text on request.
+  /// A requested fault of the text.
   enum Distortion {
     /// Nothing.
     case none
@@ -288,8 +288,8 @@ struct FeatureEncoder {
     }
   }
 
-  /// horizontalError, depthError, magError, magNst: only CSV has them; nobody stores them, so they
-  /// follow from the number of stations.
+  /// horizontalError, depthError, magError, magNst: only CSV has them. No event stores them, so they are
+  /// derived from the number of stations.
   private func appendErrors(_ event: SimulatedEvent, to output: inout [UInt8]) {
     let stations = event.stations.map(Double.init)
     output.append(number: stations.map { (12 / $0).rounded(to: 100) })

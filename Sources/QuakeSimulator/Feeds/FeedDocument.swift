@@ -1,12 +1,12 @@
 import QuakeModel
 
-/// Puts events together to a whole document.
+/// Builds a whole document from events.
 struct FeedDocument {
-  /// What stands in the metadata.
+  /// The metadata of a document.
   struct Metadata {
     /// When the document was made: milliseconds since 1970.
     var generated: Int64
-    /// Where it is to be had.
+    /// Its URL.
     var url: String
     var title: String
     /// In answers to queries: how many events at most, or nil.
@@ -52,7 +52,7 @@ struct FeedDocument {
     var output: [UInt8] = []
     output.reserveCapacity(900 * (events.count + 1))
     Self.appendHead(metadata, count: events.count, to: &output)
-    // No event whose text could be spoilt: the byte goes where a feature would.
+    // Without an event, the faulty byte is inserted where a feature would be.
     if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
     var bounds = Bounds()
     for (index, event) in events.enumerated() {

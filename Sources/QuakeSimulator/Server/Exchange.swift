@@ -30,12 +30,12 @@ struct Request: Sendable {
 
 /// An answer, before it becomes one of libmicrohttpd's.
 struct Answer: Sendable {
-  /// How the body goes out.
+  /// How the body is sent.
   enum Delivery: Sendable, Equatable {
     case whole
-    /// So many bytes of it, then the connection is closed.
+    /// The first bytes of it, then the connection is closed.
     case closed(after: Int)
-    /// So many bytes of it, then nothing.
+    /// The first bytes of it, then nothing.
     case stalled(after: Int)
   }
 

@@ -1,4 +1,4 @@
-/// Spoils answers.
+/// Makes answers faulty.
 enum FaultyAnswer {
   /// The answer that `fault` makes of a good one; the faults of contents (stale, half, ...) are made
   /// where the document is, and pass through.

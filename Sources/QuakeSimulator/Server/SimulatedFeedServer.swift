@@ -11,7 +11,7 @@ public final class SimulatedFeedServer: Sendable {
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 
-  /// Makes the catalogue and starts to serve it.
+  /// Creates the catalogue and starts to serve it.
   public init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
     try options.validate()
     let socket = try LoopbackSocket(port: options.port)
@@ -25,8 +25,8 @@ public final class SimulatedFeedServer: Sendable {
     let started = quake_mhd_start_on_socket(
       flags, socket.descriptor, { handleRequest($0, $1, $2, $3, $4, $5, $6, $7) },
       Unmanaged.passUnretained(context).toOpaque())
-    // libmicrohttpd owns the socket from here on; whether it closes it when it cannot start is not
-    // documented, and closing twice could hit another file: one may leak then.
+    // From here on libmicrohttpd owns the socket. It is not documented whether it closes the socket if it
+    // cannot start. Closing it twice could close another file, so the socket may leak in that case.
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
     guard started != nil else {
       throw SimulatorError(
@@ -53,8 +53,8 @@ public final class SimulatedFeedServer: Sendable {
 
   /// Closes all connections and ends the thread; does nothing the second time.
   ///
-  /// Returns when the thread has ended, after at most the answer in hand. Not to be called from
-  /// that thread.
+  /// Returns when the thread has ended, after at most the answer in progress. Do not call it from that
+  /// thread.
   public func stop() {
     let running = daemon.withLock { daemon -> UInt? in
       defer { daemon = nil }

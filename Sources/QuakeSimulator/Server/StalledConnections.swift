@@ -2,10 +2,10 @@ import CMicrohttpd
 import Glibc
 import Synchronization
 
-/// The connections that were left hanging on purpose.
+/// The connections that a fault has suspended on purpose.
 ///
-/// libmicrohttpd does not watch a suspended connection, so that nobody would notice when its client
-/// leaves, and it may not stop while there is one. Both are seen to here.
+/// libmicrohttpd does not watch a suspended connection, so it does not notice when the client closes it, and
+/// it must not be stopped while there is one. This type handles both.
 final class StalledConnections: Sendable {
   private struct State: Sendable {
     var isStopping = false
@@ -16,7 +16,7 @@ final class StalledConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many connections hang at present.
+  /// The number of suspended connections.
   var count: Int { state.withLock { $0.suspended.count } }
 
   /// Suspends a connection, from within its content reader; false when the server is stopping and
@@ -30,7 +30,7 @@ final class StalledConnections: Sendable {
     }
   }
 
-  /// Lets go of the connections whose clients have left.
+  /// Resumes the connections whose clients have closed them.
   func releaseDeparted() {
     state.withLock { state in
       state.suspended.removeAll { address in
@@ -45,7 +45,7 @@ final class StalledConnections: Sendable {
     }
   }
 
-  /// Lets go of all connections; from now on none is suspended.
+  /// Resumes all connections. From now on none is suspended.
   func releaseAll() {
     state.withLock { state in
       state.isStopping = true

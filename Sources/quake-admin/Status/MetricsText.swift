@@ -7,7 +7,7 @@ struct MetricsText {
     let labels: [(name: String, value: String)]
     let value: Double
 
-    /// A value; nil where there is none to give.
+    /// A sample; nil if there is no value.
     init?(_ value: Double?, _ labels: KeyValuePairs<String, String> = [:]) {
       guard let value else { return nil }
       self.value = value
@@ -17,7 +17,7 @@ struct MetricsText {
 
   private(set) var text = ""
 
-  /// Adds a metric that can go up and down, unless it has no value at all.
+  /// Adds a gauge, unless it has no samples.
   mutating func gauge(_ name: String, _ help: String, _ samples: [Sample?]) {
     let samples = samples.compactMap { $0 }
     guard !samples.isEmpty else { return }
@@ -38,7 +38,8 @@ struct MetricsText {
       case "\\": escaped += "\\\\"
       case "\n": escaped += "\\n"
       case "\"" where quoted: escaped += "\\\""
-      // Names that differ only in these stay apart, as two series of one name would be an error.
+      // Hidden characters are escaped, not replaced: names that differ only in them stay distinct, and two
+      // series of one name would be an error.
       case _ where PrintableText.isHidden(scalar):
         escaped += "\\\\u{" + String(scalar.value, radix: 16) + "}"
       default: escaped.unicodeScalars.append(scalar)

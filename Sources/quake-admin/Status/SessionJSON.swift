@@ -2,7 +2,7 @@ import QuakeModel
 import QuakeWorker
 
 extension LockWait {
-  /// As a member of the status: what a role may not see is null.
+  /// Writes the session as a member of the status. Members that the role may not see are null.
   func write(to json: inout JSONWriter) {
     json.object { json in
       json.key("waiter")

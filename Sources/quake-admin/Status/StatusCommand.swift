@@ -4,47 +4,47 @@ import QuakeModel
 import QuakeTool
 import QuakeWorker
 
-/// `quake-admin status`: how the feeds, the workers, the watchers and the database are.
+/// `quake-admin status`: reports the health of feeds, workers, watchers and the database.
 struct StatusCommand {
   static let table = Command(
-    "status", purpose: "say how the feeds, the workers, the watchers and the database are",
+    "status", purpose: "report the health of feeds, workers, watchers and the database",
     discussion: """
-      Looks only: it starts no server and changes nothing. The exit status is for monitoring; what is \
-      wrong is told on standard error, too.
+      This command only reads: it starts no server and changes nothing. The exit status is for \
+      monitoring; problems are also reported on standard error.
 
-      On a hot standby it cannot be seen which worker polls a feed, so that is not judged there.
+      A hot standby does not know which worker polls a feed, so a missing worker is not reported there.
       """,
     options: [
       .flag("json", help: "one JSON object"),
       .flag(
         "prometheus",
-        help: "Prometheus' text format, as node_exporter's textfile collector reads it"),
+        help: "Prometheus text format, for node_exporter's textfile collector"),
       .value(
         "output", "FILE", completion: .files,
-        help: "write to this file instead; it is replaced as a whole"),
+        help: "write to this file, which is replaced atomically"),
       .value(
-        "feed", "NAME", repeatable: true, default: "all that were ever polled",
-        help: "feed to look at"),
+        "feed", "NAME", repeatable: true, default: "all that were polled at least once",
+        help: "feed to report"),
       .value(
         "max-lag", "DURATION", default: "three times its interval, at least 1m",
-        help: "how long a feed may be without success"),
+        help: "longest time since the last successful poll of a feed"),
       .value(
         "max-watcher-lag", "DURATION", default: "1h",
-        help: "how far a watcher with a name may be behind"),
+        help: "longest time that a named watcher may be behind"),
       .value(
         "max-lock-wait", "DURATION", default: "3s",
-        help: "how long a session may wait for a lock"),
+        help: "longest time that a session may wait for a lock"),
       .value(
         "max-queue", "SHARE", default: "0.25",
-        help: "how full the server's notification queue may be"),
+        help: "largest part of the server's notification queue that may be in use"),
     ],
     examples: [
-      .init("quake-admin status", "how things are"),
+      .init("quake-admin status", "the state of everything"),
       .init("quake-admin status --quiet --max-lag 10m >/dev/null || alert", "for monitoring"),
     ],
     environment: DatabaseAccess.environment,
     exitStatuses: [
-      .init(.ok, "all is well"),
+      .init(.ok, "no problems"),
       .init(
         .failed,
         """
@@ -52,7 +52,7 @@ struct StatusCommand {
         waits for a lock; the notification queue fills up
         """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
-      .init(.notAllowed, "the role may not read what is asked for"),
+      .init(.notAllowed, "the role may not read the status"),
       .init(.schema, "the schema is missing, older, newer or modified"),
     ])
 
@@ -88,7 +88,8 @@ struct StatusCommand {
       let connection = try access.connectAsItIs()
       connection.answerTimeout = .seconds(30)
       report = try connection.transaction(readOnly: true) {
-        // Sizes, too, are had under the lock of each table. Long enough for the wait to be looked at.
+        // Reading a table's size needs a lock on it. The timeout is long enough for LockWaits to report the
+        // wait.
         try connection.execute("select set_config('lock_timeout', '5s', true)")
         return try StatusReport(
           connection, access: access, feeds: feeds, limits: limits,
@@ -98,9 +99,9 @@ struct StatusCommand {
       if format == .prometheus { try write(StatusMetrics.blocked) }
       throw StoreError(
         .locked, "could not read the status: another session holds a lock, or waits for one",
-        detail: error.message + ".", hint: "Who is in the way stands above.")
+        detail: error.message + ".", hint: "The messages above name the session.")
     } catch {
-      // Whoever reads the file must not take the last one for the present.
+      // A reader of the file must not take the last status for the present one.
       if format == .prometheus, Failure(error)?.status == .unavailable {
         try write(StatusMetrics.unreachable)
       }

@@ -4,33 +4,32 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// How bad things may be before `quake-admin status` says so.
+/// The limits beyond which `quake-admin status` reports a problem.
 struct StatusLimits {
-  /// How long a feed may be without success; nil: it depends on how often it is polled.
+  /// The longest time since the last successful poll of a feed; nil: a multiple of its interval.
   let feedLag: Duration?
-  /// How far a watcher may be behind.
+  /// The longest time that a named watcher may be behind.
   let watcherLag: Duration
-  /// How long a session may wait for a lock.
+  /// The longest time that a session may wait for a lock.
   let lockWait: Duration
-  /// How full the notification queue may be, 0 to 1.
+  /// The largest used share of the notification queue, 0 to 1.
   let queueShare: Double
 
-  /// Something that somebody should look after.
+  /// A problem that needs a person's attention.
   struct Problem: Equatable {
     let message: String
     var detail: String?
     var hint: String?
   }
 
-  /// The limit for a feed: three polls, but never less than a minute; ten minutes where it is not
-  /// known how often it is polled.
+  /// The limit for a feed: three intervals, at least one minute; ten minutes if its interval is unknown.
   func limit(for feed: StoreStatus.Feed) -> Duration {
     if let feedLag { return feedLag }
     guard let interval = feed.interval, interval < 1e9 else { return .seconds(600) }
     return max(.seconds(60), Duration(lag: interval * 3))
   }
 
-  /// What is wrong, the schema apart.
+  /// All problems except those of the schema.
   func problems(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []
@@ -41,8 +40,8 @@ struct StatusLimits {
           Problem(
             message: "no worker polls feed \(feed.name)",
             hint: """
-              Start "quake-ingest run". A feed that is no longer wanted is forgotten with "delete \
-              from quake.feed".
+              Start "quake-ingest run". To forget a feed that is no longer polled, delete its row from \
+              quake.feed.
               """))
       }
       if let late = lateness(of: feed, in: store) { problems.append(late) }
@@ -51,8 +50,8 @@ struct StatusLimits {
       if watcher.isExpired {
         problems.append(
           Problem(
-            message: "watcher \(watcher.name) has expired: the history it needs was let go",
-            hint: "It has to begin again; \"quake-admin watchers --remove\" forgets it."))
+            message: "watcher \(watcher.name) has expired: the history after its cursor was purged",
+            hint: "It must start anew; \"quake-admin watchers --remove\" removes it."))
       } else if watcher.secondsBehind > watcherLag.inSeconds {
         let behind = Readable.duration(Duration(lag: watcher.secondsBehind))
         problems.append(
@@ -61,7 +60,7 @@ struct StatusLimits {
               watcher \(watcher.name) is \(behind) and \
               \(Readable.count(Int(watcher.transactionsBehind))) transactions behind
               """,
-            hint: "One that will not come back holds the history: see \"quake-admin watchers\"."))
+            hint: "A watcher that no longer runs prevents purges: see \"quake-admin watchers\"."))
       }
     }
     problems += store.lockWaits.map(Self.problem)
@@ -82,11 +81,11 @@ struct StatusLimits {
     return Problem(
       message: "the server's notification queue is \(percent) % full",
       detail: suspects.isEmpty
-        ? "No session is seen that stays in a transaction or does not read."
-        : "Most likely held by \(suspects.joined(separator: "; ")).",
+        ? "No session that stays in a transaction or does not read is visible to this role."
+        : "Most likely pinned by \(suspects.joined(separator: "; ")).",
       hint: """
-        When it is full, commits fail that send a notification. A listener that stays in a \
-        transaction, or does not read, holds it; pg_terminate_backend() ends its session.
+        When the queue is full, commits that send a notification fail. A listener that stays in a \
+        transaction, or does not read, pins the queue; pg_terminate_backend() ends its session.
         """)
   }
 
@@ -94,14 +93,14 @@ struct StatusLimits {
     let words: String
     if let lag = store.lag(of: feed) {
       guard lag > limit(for: feed) else { return nil }
-      words = "has not been polled with success for \(Readable.duration(lag))"
+      words = "has not been polled successfully for \(Readable.duration(lag))"
     } else {
-      words = "has never been polled with success"
+      words = "has never been polled successfully"
     }
     let failures = feed.failures > 0 ? " (\(feed.failures) failures in a row)" : ""
     return Problem(
       message: "feed \(feed.name) \(words)\(failures)",
       detail: feed.error,
-      hint: "It may take \(Readable.duration(limit(for: feed))); --max-lag sets another limit.")
+      hint: "The limit is \(Readable.duration(limit(for: feed))); --max-lag sets another.")
   }
 }

@@ -9,14 +9,14 @@ import SystemClock
 struct StatusMetrics {
   private var metrics = MetricsText()
 
-  /// What is said of a database that cannot be reached.
+  /// The metrics for a database that cannot be reached.
   static var unreachable: String {
     var metrics = MetricsText()
     up(false, &metrics)
     return metrics.text
   }
 
-  /// What is said of a database of which nothing more can be read, because a session holds a lock.
+  /// The metrics for a database whose status cannot be read because a session holds a lock.
   static var blocked: String {
     var metrics = MetricsText()
     up(true, &metrics)
@@ -24,14 +24,14 @@ struct StatusMetrics {
     return metrics.text
   }
 
-  private static let problemsHelp = "How many problems quake-admin status sees."
+  private static let problemsHelp = "Number of problems that quake-admin status reports."
 
   var text: String { metrics.text }
 
   init(_ report: StatusReport, problems: Int) {
     Self.up(true, &metrics)
     metrics.gauge(
-      "quake_database_info", "What the database is.",
+      "quake_database_info", "Address and version of the database.",
       [
         .init(
           1,
@@ -44,10 +44,10 @@ struct StatusMetrics {
       "quake_database_standby", "Whether the database is a hot standby.",
       [.init(report.isStandby ? 1 : 0)])
     metrics.gauge(
-      "quake_schema_version", "How many migrations have been applied.",
+      "quake_schema_version", "Number of the newest applied migration.",
       [.init(report.schemaVersion.map(Double.init))])
     metrics.gauge(
-      "quake_schema_pending_migrations", "How many migrations this program has besides.",
+      "quake_schema_pending_migrations", "Migrations of this program that are not applied.",
       [.init(report.schemaFault == nil ? Double(report.pending.count) : nil)])
     guard let store = report.store else { return }
     metrics.gauge(
@@ -81,7 +81,7 @@ struct StatusMetrics {
     each("next_poll_timestamp_seconds", "When the next attempt is due.") {
       Self.seconds($0.nextDue)
     }
-    each("generated_timestamp_seconds", "When the last snapshot taken was generated.") {
+    each("generated_timestamp_seconds", "When the last imported snapshot was generated.") {
       Self.seconds($0.generated)
     }
     each("interval_seconds", "Time between two polls.") { $0.interval }
@@ -93,33 +93,34 @@ struct StatusMetrics {
   private mutating func describeHistory(_ store: StoreStatus) {
     if let last = store.lastImport {
       metrics.gauge(
-        "quake_last_import_timestamp_seconds", "When the newest import was done.",
+        "quake_last_import_timestamp_seconds", "When the newest import finished.",
         [.init(Self.seconds(last.finishedAt))])
       let counts = [
         ("inserted", last.inserted), ("updated", last.updated), ("unchanged", last.unchanged),
         ("rejected", last.rejected),
       ]
       metrics.gauge(
-        "quake_last_import_records", "Records of the newest import, by what became of them.",
+        "quake_last_import_records", "Records of the newest import, by result.",
         counts.map { .init(Double($0.1), ["outcome": $0.0]) })
     }
     metrics.gauge(
-      "quake_quarantined_imports", "Snapshots that were set aside and wait for a decision.",
+      "quake_quarantined_imports", "Quarantined snapshots, neither applied nor discarded.",
       [.init(Double(store.quarantined))])
     metrics.gauge(
       "quake_newest_token", "Number of the newest token.",
       [.init(store.newest.map { Double($0.token.number) })])
     metrics.gauge(
-      "quake_newest_token_timestamp_seconds", "When the newest token was given.",
+      "quake_newest_token_timestamp_seconds", "When the newest token was assigned.",
       [.init(Self.seconds(store.newest?.at))])
     metrics.gauge(
-      "quake_notification_queue_usage_ratio", "How full the server's notification queue is.",
+      "quake_notification_queue_usage_ratio",
+      "Used part of the server's notification queue, 0 to 1.",
       [.init(store.notificationQueueUsage)])
     metrics.gauge(
-      "quake_lock_waits", "Sessions that have waited for a lock for longer than they should.",
+      "quake_lock_waits", "Sessions that have waited for a lock longer than the limit.",
       [.init(Double(store.lockWaits.count))])
     metrics.gauge(
-      "quake_lock_wait_longest_seconds", "How long the longest of them has waited.",
+      "quake_lock_wait_longest_seconds", "The longest of these waits.",
       [.init(store.lockWaits.compactMap(\.seconds).max() ?? 0)])
   }
 
@@ -131,14 +132,14 @@ struct StatusMetrics {
         "quake_watcher_" + name, help,
         store.watchers.map { .init(value($0), ["watcher": $0.name]) })
     }
-    each("behind_transactions", "Transactions that the watcher has not handed over.") {
+    each("behind_transactions", "Transactions that the watcher has not delivered.") {
       Double($0.transactionsBehind)
     }
-    each("behind_seconds", "How long the oldest of them has been waiting.") { $0.secondsBehind }
-    each("expired", "Whether the history that the watcher needs was let go.") {
+    each("behind_seconds", "Age of the oldest of them.") { $0.secondsBehind }
+    each("expired", "Whether the history after the watcher's cursor was purged.") {
       $0.isExpired ? 1 : 0
     }
-    each("last_seen_timestamp_seconds", "When the watcher's process was last heard of.") {
+    each("last_seen_timestamp_seconds", "When the watcher's process last showed that it runs.") {
       Self.seconds($0.seenAt)
     }
   }

@@ -5,30 +5,30 @@ import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
-/// What `quake-admin status` has found out.
+/// The state of a database, as `quake-admin status` reports it.
 struct StatusReport {
   /// Database and host.
   let address: String
-  /// Folder of the embedded server; nil: the database is another.
+  /// Folder of the embedded server; nil if the database is not embedded.
   let embedded: String?
-  /// Such as 15.18.
+  /// The server's version, such as 15.18.
   let serverVersion: String
   /// Whether it is a hot standby.
   let isStandby: Bool
-  /// How many migrations have been applied; nil: it is not known, see `schemaFault`.
+  /// Number of applied migrations; nil if unknown, see `schemaFault`.
   let schemaVersion: Int?
-  /// The migrations that have not been.
+  /// The migrations that are not applied.
   let pending: [String]
-  /// Why the schema is none of this program's.
+  /// Why this program cannot use the schema; nil if it can.
   let schemaFault: StoreError?
-  /// Nil if the schema is not the one this program was built for.
+  /// The state of the store; nil if the schema is not the one of this program.
   let store: StoreStatus?
 
-  /// Asks a database how it is.
+  /// Queries the state of a database.
   ///
   /// - Parameters:
-  ///   - feeds: The feeds to look at; none: all of them.
-  ///   - limits: What is looked at more closely.
+  ///   - feeds: The feeds to report; empty for all.
+  ///   - limits: The limits beyond which lock waits and the notification queue are examined.
   init(
     _ connection: Connection, access: DatabaseAccess, feeds: [String], limits: StatusLimits,
     program: String
@@ -59,12 +59,12 @@ struct StatusReport {
 }
 
 extension StoreStatus {
-  /// How long ago a moment was, by the server's clock.
+  /// The time since `moment`, by the server's clock.
   func age(of moment: Timestamp) -> Duration {
     let (age, overflow) = time.microseconds.subtractingReportingOverflow(moment.microseconds)
     return .microseconds(overflow ? (moment > time ? .min : .max) : age)
   }
 
-  /// How long ago a feed was last polled with success; nil: never.
+  /// The time since the last successful poll of a feed; nil if there was none.
   func lag(of feed: Feed) -> Duration? { feed.succeededAt.map { age(of: $0) } }
 }

@@ -36,7 +36,8 @@ struct StatusText {
     table.add(["last import", store.lastImport.map { imported($0, store) } ?? "none"])
     if store.quarantined > 0 {
       table.add([
-        "set aside", "\(Readable.count(Int(store.quarantined))) snapshots; see quake-admin imports",
+        "quarantined",
+        "\(Readable.count(Int(store.quarantined))) snapshots; see quake-admin imports",
       ])
     }
     if store.feeds.isEmpty { table.add(["feeds", "none polled yet"]) }
@@ -79,7 +80,7 @@ struct StatusText {
   }
 
   private func holder(of feed: StoreStatus.Feed) -> String {
-    guard feed.isHeld else { return report.isStandby ? "not known here" : "nobody" }
+    guard feed.isHeld else { return report.isStandby ? "not known here" : "no worker" }
     var words = [feed.holderApplication ?? "somebody"]
     if let pid = feed.holderPID { words.append("session \(pid)") }
     if let address = feed.holderAddress { words.append("from \(address)") }
@@ -134,7 +135,7 @@ struct StatusText {
     return rest > .zero ? "in \(Readable.duration(rest))" : "now"
   }
 
-  /// Nobody reads microseconds.
+  /// The moment in whole seconds: microseconds would only clutter the table.
   private static func second(_ moment: Timestamp) -> String {
     let whole = moment.microseconds - moment.microseconds % 1_000_000
     return "\(Timestamp(microseconds: whole))"

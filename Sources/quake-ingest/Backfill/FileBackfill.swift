@@ -74,7 +74,7 @@ struct FileBackfill {
     options.context = "backfill \(backfill.id)"
     let report = try Importer(connection: connection, options: options).run(
       from: &feed.source,
-      beforeCommit: { try known.settle(file, of: backfill, with: $0) })
+      beforeCommit: { try known.markStored(file, of: backfill, with: $0) })
     didStore()
     if let reject = report.firstReject {
       diagnostics.warning(

@@ -198,7 +198,7 @@ final class ServiceBackfill {
         if let count = window.count, report.seen < count - max(10, count / 10) {
           throw ShortAnswer(seen: report.seen, count: count)
         }
-        try self.windows.settle(
+        try self.windows.complete(
           window, of: self.backfill, with: report, limit: self.manners.limit)
       })
     succeeded()

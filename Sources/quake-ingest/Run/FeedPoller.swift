@@ -6,24 +6,25 @@ import QuakeModel
 import QuakeTool
 import QuakeWorker
 
-/// One poll of a feed: ask, import, and record what came of it for all workers and for those who asked.
+/// One poll of a feed: fetches and imports a snapshot, and records the result for all workers and for the
+/// requests of a refresh.
 struct FeedPoller {
   let settings: ImportSettings
   let judging: JudgingOptions
   let service: ServiceManager
   let diagnostics: Diagnostics
-  /// Called now and then while records come in.
+  /// Called at intervals while records are decoded.
   let progress: () -> Void
 
-  /// What came of a poll that the server has answered.
+  /// The result of a poll that the server has answered.
   struct Outcome {
     /// The schedule after it.
     var schedule: FeedSchedule
-    /// The pause until the next, as it is recorded.
+    /// The pause until the next poll, as it is recorded.
     var pause: FeedSchedule.Pause
-    /// Whether the answer was any good.
+    /// `ok`, or the status of the failure.
     var status = ExitStatus.ok
-    /// What is to be asked for of events that the feed lacks.
+    /// The events that the feed lacks, to be queried one by one; nil: none.
     var check: WithdrawalCheck?
   }
 
@@ -32,11 +33,11 @@ struct FeedPoller {
     FeedValidators(etag: state.etag, lastModified: state.lastModified)
   }
 
-  /// Takes in what a poll has brought. What is recorded of a snapshot is committed together with it.
+  /// Imports the result of a poll. The state of the feed is committed together with the snapshot.
   ///
   /// - Parameters:
-  ///   - state: What the database knew of the feed when the poll began.
-  ///   - download: What came, if the feed is at a URL.
+  ///   - state: The state of the feed when the poll began.
+  ///   - download: The download, if the feed is at a URL; else nil.
   func take(
     _ feed: PolledFeed, _ state: FeedState, _ download: FeedDownload?, over connection: Connection
   ) throws -> Outcome {
@@ -51,7 +52,7 @@ struct FeedPoller {
       feed.reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(download)
     let outcome = try snapshot.run(feed.reference, over: way, options: options) {
       report, response in
-      // A server whose snapshot is bad is well; its next one is asked for at the usual time.
+      // A bad snapshot is no failure of the server, so the next poll is at the usual time.
       let next = schedule.succeeded(freshFor: response?.maxAge)
       pause = next
       try record(feed, state, response?.validators, of: report, next, connection)
@@ -60,7 +61,7 @@ struct FeedPoller {
     case .notModified(let response):
       diagnostics.verbose("\(feed.name): not modified", fields: ["feed": .text(feed.name)])
       let pause = schedule.succeeded(freshFor: response.maxAge)
-      // What an answer without contents leaves out still holds.
+      // An answer "not modified" may omit validators; those known before remain valid.
       let kept = FeedValidators(
         etag: response.etag ?? state.etag,
         lastModified: response.validators.lastModified ?? state.lastModified)
@@ -118,7 +119,7 @@ struct FeedPoller {
       over: connection)
   }
 
-  /// Records that a poll failed, which nothing else has.
+  /// Records a failed poll that no import has recorded.
   func recordFailure(
     _ failure: Failure, of feed: PolledFeed, _ state: FeedState, _ pause: FeedSchedule.Pause,
     over connection: Connection
@@ -142,7 +143,7 @@ struct FeedPoller {
       over: connection)
   }
 
-  /// Answers those who have asked for a poll of a feed whose server wants to be left alone.
+  /// Answers refresh requests for a feed whose server has set a Retry-After that has not passed.
   func refuse(_ feed: PolledFeed, _ state: FeedState, over connection: Connection) throws {
     let error =
       "the feed's server asked to be left alone for another "

@@ -1,10 +1,10 @@
 import QuakeFeed
 import QuakeWorker
 
-/// A poll of a feed that is under way: the server has been asked, and its answer is coming in.
+/// A poll in progress: the request is sent, and the answer is being downloaded.
 struct FeedPolling {
   let download: FeedDownload
-  /// What the database knew of the feed when the server was asked. It is true to the end: who holds the
-  /// feed's lock is the only one to change it.
+  /// The state of the feed when the request was sent. It stays valid, because only the holder of the feed's
+  /// lock changes it.
   let state: FeedState
 }

@@ -4,15 +4,15 @@ import QuakeHistory
 import QuakeTool
 import SystemClock
 
-/// Lets go of history that is older than a worker is told to keep, when nothing else is to be done.
+/// Purges the history that is older than `--keep-history`, while the worker is idle.
 struct HistoryPurger {
   private let age: Duration
   private let diagnostics: Diagnostics
   private let pause: Duration
   private var interval: PeriodicTimer
 
-  /// - Parameter age: How much history is kept. It is looked after at every hundredth part of that, but
-  ///   no more often than each second and no less often than each hour.
+  /// - Parameter age: The age of the history that is kept. A purge runs each hundredth part of it, but at
+  ///   most each second and at least each hour.
   init(keeping age: Duration, diagnostics: Diagnostics) {
     self.age = age
     self.diagnostics = diagnostics
@@ -20,12 +20,13 @@ struct HistoryPurger {
     interval = PeriodicTimer(pause, first: .zero)
   }
 
-  /// How long until there is something to do.
+  /// The time until the next purge.
   var remaining: Duration { interval.remaining }
 
-  /// Removes what is too old; stops when `shouldStop` says so, and goes on the next time.
+  /// Purges until it is done or `shouldStop` returns true. The next purge continues.
   ///
-  /// - Throws: `PostgresError` if the connection is lost, or the worker was told to stop; other failures are only told of.
+  /// - Throws: `PostgresError` if the connection is lost, or the worker was asked to stop. Other failures are
+  ///   only logged.
   mutating func purge(over connection: Connection, shouldStop: () -> Bool) throws {
     guard interval.fireIfDue() else { return }
     do {
@@ -34,8 +35,8 @@ struct HistoryPurger {
       throw error
     } catch {
       diagnostics.warning(
-        "could not let go of old history: \(Failure(error)?.message ?? "\(error)")",
-        hint: "It is tried again later.")
+        "could not purge old history: \(Failure(error)?.message ?? "\(error)")",
+        hint: "The worker tries again later.")
     }
   }
 
@@ -46,7 +47,7 @@ struct HistoryPurger {
     guard outcome.versions + outcome.transactions > 0 else { return }
     diagnostics.note(
       """
-      let go of \(Readable.count(Int(outcome.versions))) versions and \
+      purged \(Readable.count(Int(outcome.versions))) versions and \
       \(Readable.count(Int(outcome.transactions))) transactions of the history; the oldest valid \
       token is \(outcome.floor)
       """,

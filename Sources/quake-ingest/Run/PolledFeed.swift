@@ -3,24 +3,24 @@ import QuakeFeed
 import QuakeWorker
 import SystemClock
 
-/// A feed that a worker polls, or stands by for.
+/// A feed that a worker polls, or for which it is the standby.
 struct PolledFeed {
   let name: String
   let reference: FeedReference
   var schedule: FeedSchedule
-  /// Whether this worker polls it; otherwise another does, or nobody yet.
+  /// Whether this worker holds the feed's lock and polls it.
   var isHeld = false
-  /// The poll that is under way; nil: none is.
+  /// The poll in progress, if any.
   var polling: FeedPolling?
-  /// What its last snapshot makes us ask about single events; nil: nothing, or no more.
+  /// The events that its last snapshot lacks, to be queried one by one; nil if there are none left.
   var check: WithdrawalCheck?
-  /// When it is due, on the monotonic clock.
+  /// When the next poll is due, on the monotonic clock.
   private(set) var due = Duration.zero
-  /// Until when its server wants to be left alone.
+  /// When the time that its server set with Retry-After ends, on the monotonic clock.
   private var retryAt = Duration.zero
-  /// When it was last polled; nil: never.
+  /// When it was last polled, on the monotonic clock; nil: never.
   private var polledAt: Duration?
-  /// Whether somebody waits for a poll out of turn.
+  /// Whether a refresh request waits for a poll.
   private(set) var isWanted = false
 
   init(name: String, reference: FeedReference, every: Duration) {
@@ -29,10 +29,10 @@ struct PolledFeed {
     schedule = FeedSchedule(every: every)
   }
 
-  /// The address, as it is shown.
+  /// The address, as messages show it.
   var url: String { reference.description }
 
-  /// Takes over what the database knows, from whoever polled it before.
+  /// Takes over the state that the database has of the feed, from the worker that polled it before.
   mutating func take(_ state: FeedState) {
     let now = MonotonicClock.now()
     schedule = FeedSchedule(every: schedule.every, failures: state.failures)
@@ -43,21 +43,21 @@ struct PolledFeed {
     isWanted = false
   }
 
-  /// Makes it due as soon as it may be polled out of turn.
+  /// Makes it due as soon as a refresh may poll it.
   mutating func want() { isWanted = true }
 
-  /// When there is something to do: a poll, or a request to be answered.
+  /// When the next poll, or the answer to a request, is due, on the monotonic clock.
   ///
-  /// - Parameter interval: The least time between two polls out of turn.
+  /// - Parameter interval: The least time between a poll and a refresh.
   func next(refreshInterval interval: Duration) -> Duration {
     guard isWanted else { return due }
     return min(due, polledAt.map { $0 + interval } ?? .zero)
   }
 
-  /// Whether its server has to be left alone even by those who ask out of turn.
+  /// Whether a Retry-After of its server forbids even a refresh.
   var mustWait: Bool { retryAt > MonotonicClock.now() }
 
-  /// Gives up what is under way: somebody else may poll it by now.
+  /// Cancels the poll in progress, because another worker may poll the feed by now.
   mutating func release(_ downloads: FeedDownloads) {
     if let polling { downloads.cancel(polling.download) }
     check?.cancel(downloads)
@@ -66,10 +66,10 @@ struct PolledFeed {
     isHeld = false
   }
 
-  /// Nobody waits any more.
+  /// Notes that the refresh requests have been answered.
   mutating func answered() { isWanted = false }
 
-  /// After a poll, whatever came of it.
+  /// Sets the time of the next poll after a poll that succeeded or failed.
   mutating func polled(_ schedule: FeedSchedule, pause: FeedSchedule.Pause) {
     let now = MonotonicClock.now()
     self.schedule = schedule

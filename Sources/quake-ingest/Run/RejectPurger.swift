@@ -4,7 +4,7 @@ import QuakeImport
 import QuakeTool
 import SystemClock
 
-/// Deletes the rejects of old imports, when nothing else is to be done.
+/// Deletes the rejects of old imports, while the worker is idle.
 struct RejectPurger {
   private let age: Duration
   private let diagnostics: Diagnostics
@@ -12,8 +12,8 @@ struct RejectPurger {
   private var interval: PeriodicTimer
   private var isForbidden = false
 
-  /// - Parameter age: For how long rejects are kept. They are looked after at every hundredth part of that,
-  ///   but no more often than each second and no less often than each hour.
+  /// - Parameter age: How long rejects are kept. Old ones are deleted each hundredth part of it, but at most
+  ///   each second and at least each hour.
   init(keeping age: Duration, diagnostics: Diagnostics) {
     self.age = age
     self.diagnostics = diagnostics
@@ -21,12 +21,12 @@ struct RejectPurger {
     interval = PeriodicTimer(pause, first: .zero)
   }
 
-  /// How long until there is something to do.
+  /// The time until the next deletion.
   var remaining: Duration { isForbidden ? .seconds(3600) : interval.remaining }
 
-  /// Deletes what is too old; stops when `shouldStop` says so, and goes on the next time.
+  /// Deletes old rejects until it is done or `shouldStop` returns true. The next call continues.
   ///
-  /// - Throws: `PostgresError` if the connection is lost; other failures are only told of.
+  /// - Throws: `PostgresError` if the connection is lost. Other failures are only logged.
   mutating func purge(
     over connection: Connection, shouldStop: () -> Bool
   ) throws(PostgresError) {
@@ -44,7 +44,7 @@ struct RejectPurger {
         "could not delete old rejects: \(error.message)",
         hint: isForbidden
           ? "Grant delete on quake.import_reject to the role of the worker."
-          : "It is tried again later.")
+          : "The worker tries again later.")
     }
   }
 }

@@ -4,18 +4,18 @@ import QuakeSchema
 import QuakeSimulator
 import QuakeTool
 
-/// `quake-ingest run`: its options, and what they mean.
+/// `quake-ingest run`: reads its options and starts the worker.
 struct RunCommand {
   static let table = Command(
-    "run", purpose: "poll feeds and import each snapshot, for as long as it is let",
+    "run", purpose: "poll feeds and import each snapshot until stopped",
     discussion: """
-      Asks no more often than a server's Cache-Control, Expires and Retry-After allow, and only for \
-      what has changed. A bad feed or a lost database is told of and tried again. SIGTERM or SIGINT \
-      finish the import in hand.
+      The worker respects a server's Cache-Control, Expires and Retry-After, and downloads a feed only \
+      if it has changed. After a bad feed or a lost connection to the database it reports the error \
+      and tries again. SIGTERM and SIGINT let it finish the import in progress.
 
-      Any number of workers may run on one database, as one role: each feed is polled by one of them, \
-      and by another within seconds when that one is gone. When a feed is due is kept in the database, \
-      over restarts too. "quake-admin refresh" has feeds polled at once.
+      Several workers may run on one database, as the same role. One of them polls each feed; if it \
+      ends, another takes over within seconds. The database stores when a feed is due, so a restart \
+      does not change the schedule. "quake-admin refresh" makes the workers poll at once.
       """,
     options: [
       .value(
@@ -23,31 +23,31 @@ struct RunCommand {
         default: "all_hour@60s all_day@5m all_month@1h",
         completion: .files,
         help: """
-          feed to poll, and how often: USGS's name for it, such as all_hour or 2.5_week, a URL, a \
-          file, or simulated, which needs no network; ${NAME}, ${file:PATH} and ${credential:NAME} \
-          stand for secrets in a URL
+          feed to poll, and its interval: the name of a USGS feed, such as all_hour or 2.5_week, a URL, \
+          a file, or simulated, which needs no network; ${NAME}, ${file:PATH} and \
+          ${credential:NAME} insert secrets into a URL
           """),
       .value(
         "every", "DURATION",
         help:
-          "time between two polls of feeds that are named without one; default 60s, for simulated 2s"
+          "interval of feeds that --feed names without one; default 60s, for simulated 2s"
       ),
       .flag("once", help: "poll each feed once and end"),
       .value(
         "keep-history", "AGE", default: "all of it",
-        help: "let go of history that is older, such as 90d; see quake-admin history purge"),
+        help: "purge history that is older, such as 90d; see quake-admin history purge"),
       .value(
         "refresh-interval", "DURATION", default: "10s",
-        help: "the least time between a poll and one that somebody asks for"),
+        help: "least time between a poll and a requested one"),
       .value(
         "takeover-after", "DURATION", default: "30s",
         help: """
-          how long another worker may show no life before its feeds are taken from it; to be the same \
-          for all workers of a database
+          time without a sign of life after which a standby takes over the feeds of a worker; must be \
+          the same for all workers of a database
           """),
       .value(
         "keep-rejects", "AGE", default: "30d",
-        help: "delete records that could not be taken, with their reasons, when they are older"),
+        help: "delete rejected records, with their reasons, when they are older"),
       .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
       IngestConfiguration.option,
     ] + IngestCommand.importOptions(of: "run") + JudgingOptions.options + [
@@ -56,29 +56,29 @@ struct RunCommand {
     examples: [
       .init(
         "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),
-      .init("quake-ingest run --feed simulated", "try it out without a network"),
+      .init("quake-ingest run --feed simulated", "try it without a network"),
     ],
     environment: DatabaseAccess.environment + IngestConfiguration.environment + service,
     exitStatuses: Tool.exitStatuses)
 
   private static let service: [Command.Variable] = [
-    .init("NOTIFY_SOCKET, WATCHDOG_USEC, ...", "systemd's, which is told how the worker fares")
+    .init("NOTIFY_SOCKET, WATCHDOG_USEC, ...", "set by systemd; the worker reports its state to it")
   ]
 
-  /// The name of the feed that is made up in this very process.
+  /// The name of the feed that this process simulates.
   static let simulated = "simulated"
 
-  /// What is polled if nothing is named. Events come late and are revised for weeks: an hour's feed
-  /// alone would miss them.
+  /// The feeds that are polled by default. Events appear late and are revised for weeks, so the feed of the
+  /// past hour alone would miss changes.
   private static let standardFeeds = ["all_hour@60s", "all_day@5m", "all_month@1h"]
 
   /// A feed as an option names it.
   private struct NamedFeed {
-    /// As it is written.
+    /// The option's value as written.
     let text: String
-    /// What it means.
+    /// The feed that the value names, with its secrets.
     let feed: SecretText
-    /// How often it is to be polled; nil: it does not say.
+    /// The interval; nil if the value has none.
     let every: Duration?
   }
 
@@ -122,17 +122,17 @@ struct RunCommand {
     if every != nil, named.isEmpty {
       throw arguments.usageError("option --every is for feeds that --feed names")
     }
-    // Without the value, which may hold a password.
+    // The message omits the value, which may hold a password.
     if feeds.contains(where: { $0.every.map { $0 < Self.shortestPause } == true }) {
       throw arguments.usageError(
-        "what follows the @ in option --feed must be at least \(Self.shortestPause.text)")
+        "the interval after the @ in option --feed must be at least \(Self.shortestPause.text)")
     }
     database = try DatabaseAccess(arguments, diagnostics)
   }
 
   func run() throws -> ExitStatus {
     Signals.install()
-    // A name that is wrong will not get right by waiting.
+    // Fail fast on a wrong name of a feed.
     var simulator: SimulatedFeedServer?
     defer { simulator?.stop() }
     var polled: [PolledFeed] = []
@@ -153,7 +153,8 @@ struct RunCommand {
       }
     }
     try refuseNamesakes(polled)
-    // So will a wrong address of the database not; one that was there once is waited for.
+    // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
+    // it.
     let connection = try IngestCommand.connect(to: database, migrates: migrates)
     if importing.isDryRun {
       try Migrator.checkSchema(of: connection)
@@ -175,7 +176,7 @@ struct RunCommand {
     return status
   }
 
-  /// What a feed's name means. An error says where the name stands, if that is in a file.
+  /// Resolves a feed's name. An error states file and line if a configuration file holds the name.
   private func reference(to feed: NamedFeed) throws(FeedError) -> FeedReference {
     do throws(FeedError) {
       let reference = try FeedReference(feed.feed.text, secrets: feed.feed.secrets)
@@ -184,7 +185,8 @@ struct RunCommand {
       {
         throw FeedError(
           .invalidReference, "cannot poll file \"\(path)\"",
-          detail: "It is a named pipe, a socket or a device, which could keep its reader waiting.",
+          detail:
+            "It is a named pipe, a socket or a device, and reading it could block the worker.",
           hint: "\"quake-ingest import\" reads such files.")
       }
       return reference
@@ -196,7 +198,7 @@ struct RunCommand {
     }
   }
 
-  /// The state of a feed is kept under its name.
+  /// Throws if two feeds share a name, under which the database stores a feed's state.
   private func refuseNamesakes(_ feeds: [PolledFeed]) throws {
     var names: Set<String> = []
     for feed in feeds where !names.insert(feed.name).inserted {

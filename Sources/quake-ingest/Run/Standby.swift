@@ -4,51 +4,52 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// The part of a worker that stands by for feeds which others poll: it takes over those whose worker is
-/// gone, and ends the connection of one that has stopped, which would keep its feeds for ever.
+/// The standby part of a worker. It takes over feeds whose worker has ended. It also ends the connection of a
+/// worker that has stopped working, which would otherwise hold its feeds for ever.
 struct Standby {
   private let limit: Duration
   private let diagnostics: Diagnostics
   private var attempt = PeriodicTimer(Self.pause, first: .zero)
   private var inspection: PeriodicTimer
-  /// Feeds that it has been said of that others poll them.
-  private var said: Set<String> = []
+  /// The feeds of which a message has reported that another worker polls them.
+  private var reported: Set<String> = []
   private var hasSaidHidden = false
   private var hasSaidForbidden = false
 
-  /// How often the locks are tried for.
+  /// The time between two attempts to take the locks.
   private static let pause = Duration.seconds(1)
 
-  /// - Parameter limit: How long another worker may show no life.
+  /// - Parameter limit: The longest time without a sign of life of another worker.
   init(takeoverAfter limit: Duration, diagnostics: Diagnostics) {
     self.limit = limit
     self.diagnostics = diagnostics
     inspection = PeriodicTimer(min(limit / 4, .seconds(5)))
   }
 
-  /// How long until there is something to do.
+  /// The time until the next attempt.
   var remaining: Duration { attempt.remaining }
 
-  /// To be called when the worker has lost what it held: there is something to do at once.
+  /// Makes the next attempt due at once. The worker calls it after it has lost its locks.
   mutating func reset() {
     attempt = PeriodicTimer(Self.pause, first: .zero)
-    said = []
+    reported = []
   }
 
-  /// Takes what can be had of `feeds`, none of which this worker holds.
+  /// Takes the free locks of `feeds`, none of which this worker holds, and ends stalled workers.
   mutating func take(_ feeds: [String], over connection: Connection) throws -> [String] {
     guard !feeds.isEmpty, attempt.fireIfDue() else { return [] }
     var taken = try takeLocks(feeds, over: connection)
     let others = feeds.filter { !taken.contains($0) }
     if !others.isEmpty, inspection.fireIfDue(), try endStalled(others, over: connection) {
-      // Their locks are free as soon as the server has ended them: the next attempt will have them.
+      // The locks are free as soon as the server has ended the connections; otherwise the next attempt gets
+      // them.
       taken += try takeLocks(others, over: connection)
     }
     tell(taken: taken, of: feeds)
     return taken
   }
 
-  /// Takes what can be had of `feeds` now, and tells whose locks did not count.
+  /// Takes the free locks of `feeds`, and reports sessions that held a lock without being a worker.
   func takeLocks(_ feeds: [String], over connection: Connection) throws -> [String] {
     try FeedLock.take(feeds, over: connection).map { taken in
       if let foreign = taken.displaced { tell(foreign, taken.feed) }
@@ -62,21 +63,21 @@ struct Standby {
       ?? "a prepared transaction"
     diagnostics.warning(
       "the lock of feed \(feed) was held by \(session), which may not poll it; took another lock",
-      hint: "Look at what that session does, and end it if it should not be there.")
+      hint: "Find out what that session does, and end it if it is not wanted.")
   }
 
   private mutating func tell(taken: [String], of feeds: [String]) {
-    let overtaken = taken.filter { said.contains($0) }
-    let first = taken.filter { !said.contains($0) }
-    let others = feeds.filter { !taken.contains($0) && !said.contains($0) }
+    let overtaken = taken.filter { reported.contains($0) }
+    let first = taken.filter { !reported.contains($0) }
+    let others = feeds.filter { !taken.contains($0) && !reported.contains($0) }
     if !first.isEmpty { diagnostics.note("polling \(first.joined(separator: ", "))") }
     if !overtaken.isEmpty { diagnostics.note("took over \(overtaken.joined(separator: ", "))") }
     if !others.isEmpty {
       diagnostics.note(
         "standing by for \(others.joined(separator: ", ")), which another worker polls")
     }
-    said.formUnion(others)
-    said.subtract(taken)
+    reported.formUnion(others)
+    reported.subtract(taken)
   }
 
   /// - Returns: Whether a connection was ended.
@@ -89,7 +90,7 @@ struct Standby {
         if !hasSaidHidden {
           hasSaidHidden = true
           diagnostics.warning(
-            "cannot see whether the worker that polls \(holder.feed) is alive: it is another role's",
+            "cannot see whether the worker that polls \(holder.feed) is alive: it runs as another role",
             hint: "Run all workers as the same role, or grant pg_monitor to this one.")
         }
       case .stalled where hasEnded.contains(holder.processID): break
@@ -100,7 +101,7 @@ struct Standby {
           diagnostics.warning(
             """
             ended the connection of the worker that polled \(holder.feed) (server process \
-            \(holder.processID)): it had shown no life for \(Readable.duration(limit))
+            \(holder.processID)): it had shown no sign of life for \(Readable.duration(limit))
             """)
         } catch {
           guard error.sqlState == SQLState.insufficientPrivilege else { throw error }
@@ -109,7 +110,7 @@ struct Standby {
             diagnostics.warning(
               """
               may not end the connection of the worker that polls \(holder.feed) (server process \
-              \(holder.processID)), which shows no life
+              \(holder.processID)), which shows no sign of life
               """,
               detail: error.message, hint: "Run all workers as the same role.")
           }

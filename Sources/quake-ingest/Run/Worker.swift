@@ -6,12 +6,11 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// Polls the feeds that it holds, each when it is due or asked for, and stands by for those that other
-/// workers hold. Nothing a feed or the database does ends it.
+/// Polls the feeds that it holds, each when it is due or when a refresh is requested, and is the standby for
+/// the others. Failures of a feed or of the database never end it.
 ///
-/// All is done on one thread. The downloads run beside each other, into files, whenever the thread has
-/// nothing else to do; one that is complete is imported over the one connection, whose session holds the
-/// feed's lock, and the others wait for that.
+/// A worker has one thread and one connection, whose session holds the locks of the feeds. Downloads run
+/// concurrently, into files, while the thread waits. Completed downloads are imported one after the other.
 final class Worker {
   private let database: DatabaseAccess
   private var connection: Connection?
@@ -25,12 +24,12 @@ final class Worker {
   private var rejects: RejectPurger?
   private let downloads: FeedDownloads
   private var standby: Standby
-  /// When it is time to show life, which looking for requests does.
+  /// When the next sign of life is due. The query for refresh requests is one.
   private var lifeSign: PeriodicTimer
-  /// Whether the bell for requests has rung.
-  private var hasRung = true
+  /// Whether a notification of a refresh request may have arrived since the last query for requests.
+  private var mayHaveRequests = true
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
-  /// Whether each feed is polled once, and not again.
+  /// Whether each feed is polled only once.
   private var pollsOnce = false
   private lazy var poller = FeedPoller(
     settings: importing, judging: judging, service: service, diagnostics: diagnostics,
@@ -39,7 +38,7 @@ final class Worker {
       downloads.advance()
     })
 
-  /// - Parameter connection: One that is ready for a worker.
+  /// - Parameter connection: A connection that `prepareForWorker` has prepared.
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
     settings: WorkerSettings, importing: ImportSettings, judging: JudgingOptions,
@@ -62,10 +61,10 @@ final class Worker {
     lifeSign = PeriodicTimer(settings.lifeSign)
   }
 
-  /// Polls until it is told to stop.
+  /// Polls until a signal asks it to stop.
   ///
-  /// - Throws: `StoreError` or `UnfitConnection` if the database comes back with a schema that this
-  ///   program does not know, or as one that it cannot work with: waiting will not help.
+  /// - Throws: `StoreError` or `UnfitConnection` if, after a reconnection, the schema is not the one of this
+  ///   program or the connection does not suit a worker: waiting would not help.
   func run() throws -> ExitStatus {
     while !Signals.stopRequested {
       service.alive()
@@ -85,7 +84,7 @@ final class Worker {
             try take(ready, over: connection)
           }
         } else {
-          try rest(until: nextFeed().map { time(of: $0) }, over: connection)
+          try purgeOrWait(until: nextFeed().map { time(of: $0) }, over: connection)
         }
       } catch let error as PostgresError where error.kind == .interrupted {
         leave(error)
@@ -96,7 +95,7 @@ final class Worker {
     return .ok
   }
 
-  /// Polls each feed once; the status of the first that failed.
+  /// Polls each feed once. Returns the status of the first failure.
   func pollOnce() -> ExitStatus {
     pollsOnce = true
     guard let connection else { return .unavailable }
@@ -132,13 +131,13 @@ final class Worker {
   private func refuse(_ feed: PolledFeed) -> ExitStatus {
     diagnostics.error(
       "feed \"\(feed.name)\" is polled by another worker",
-      hint: "\"quake-admin refresh \(feed.name)\" has that worker poll it now.",
+      hint: "\"quake-admin refresh \(feed.name)\" makes that worker poll it now.",
       fields: ["feed": .text(feed.name)])
     return .tryLater
   }
 
-  /// Told to stop while another session held a lock: the poll counts for nothing, and is made again by
-  /// whoever polls the feed next.
+  /// Reports that the worker was asked to stop while another session held a lock. The poll is rolled back,
+  /// and the next worker of the feed repeats it.
   private func leave(_ error: PostgresError) {
     diagnostics.warning(error.message, detail: error.detail)
   }
@@ -150,7 +149,7 @@ final class Worker {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
       if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
       connection = regained
-      hasRung = true
+      mayHaveRequests = true
       diagnostics.note("connected to the database again")
     } catch let error as StoreError {
       throw error
@@ -162,14 +161,16 @@ final class Worker {
     }
   }
 
-  /// With the connection go the locks. Whether the connection was lost or only refused something, the
-  /// way out is the same: another one, after a while.
+  /// Discards the connection, and with it the locks. Whether the connection was lost or the server refused a
+  /// statement, the worker connects again after a pause.
   private func lose(_ error: any Error) {
     let problem = Failure(error)?.message ?? "\(error)"
     let isLoss = (error as? PostgresError)?.isConnectionLoss == true
-    let message = isLoss ? "lost the database: \(problem)" : "could not go on: \(problem)"
+    let message = isLoss ? "lost the database: \(problem)" : "could not continue: \(problem)"
     diagnostics.warning(
-      message, hint: "It goes on when the database is back; what is stored already stays as it is."
+      message,
+      hint:
+        "The worker continues when the database is available again; nothing that is stored is lost."
     )
     service.status(message)
     connection = nil
@@ -178,23 +179,24 @@ final class Worker {
     _ = service.wait(timeout: backoff.next())
   }
 
-  /// A server process that waits for its client for long is taken for one whose client has stopped. So
-  /// while something else is waited for the connection is used now and then.
+  /// Executes an empty statement as a sign of life. Standbys consider a worker stalled if its server process
+  /// has been idle for too long, so a worker that waits for something else calls this at intervals.
   private func showLife() {
     service.alive()
     guard let connection, connection.isIdle, lifeSign.fireIfDue() else { return }
-    // If it is lost, whoever uses it next is told.
+    // If the connection is lost, its next use reports that.
     _ = try? connection.execute("select")
   }
 
-  // MARK: - What there is to do
+  // MARK: - Choosing the next task
 
   private func takeFeeds(over connection: Connection) throws {
     let wanted = feeds.filter { !$0.isHeld }.map(\.name)
     try hold(importing.isDryRun ? wanted : standby.take(wanted, over: connection), over: connection)
   }
 
-  /// A worker that has just ended may still hold a lock for a moment: that is waited for.
+  /// Takes the locks of the feeds for a single poll. Waits briefly, because a worker that has just ended may
+  /// still hold a lock.
   private func takeFeedsOnce(over connection: Connection) throws {
     let deadline = MonotonicClock.now() + .seconds(3)
     while true {
@@ -210,17 +212,17 @@ final class Worker {
   private func hold(_ taken: [String], over connection: Connection) throws {
     guard !taken.isEmpty else { return }
     for index in feeds.indices where taken.contains(feeds[index].name) {
-      // What the last one knew: its validators, its failures, and when the next poll is due.
+      // The state that the last worker stored: validators, failures, and when the next poll is due.
       feeds[index].take(
         importing.isDryRun ? FeedState() : try state(of: feeds[index], over: connection))
     }
-    hasRung = true
+    mayHaveRequests = true
   }
 
   private func takeRequests(over connection: Connection) throws {
-    guard !importing.isDryRun, lifeSign.fireIfDue() || hasRung else { return }
-    hasRung = false
-    // What is asked for during a poll is looked for again after it.
+    guard !importing.isDryRun, lifeSign.fireIfDue() || mayHaveRequests else { return }
+    mayHaveRequests = false
+    // Requests that arrive during a poll are queried again after it.
     let held = feeds.filter { $0.isHeld && $0.polling == nil }.map(\.name)
     let wanted = try RefreshQueue.take(for: held, over: connection)
     for index in feeds.indices where wanted.contains(feeds[index].name) { feeds[index].want() }
@@ -235,8 +237,8 @@ final class Worker {
       .min { time(of: $0) < time(of: $1) }
   }
 
-  /// The feed with which something can be done now. Downloads are begun first: that takes no time, and they
-  /// run while others are imported. Among those that are to be imported the one counts that was due first.
+  /// The feed to work on now, if any. Downloads start first, because that takes no time and they run during
+  /// imports. Of the completed downloads, the one that was due first is imported first.
   private func nextReady() -> Int? {
     let now = MonotonicClock.now()
     func order(_ index: Int) -> Duration {
@@ -249,16 +251,15 @@ final class Worker {
     }.min { order($0) < order($1) }
   }
 
-  /// Of the feeds whose download is done, the one that was due first.
+  /// Of the feeds whose download is complete, the one that was due first.
   private func nextDownloaded() -> Int? {
     feeds.indices.filter { feeds[$0].polling?.download.isFinished == true }
       .min { feeds[$0].due < feeds[$1].due }
   }
 
-  /// Waits for the next feed's time, a download, a request, a lock or a signal. The history and the rejects
-  /// are looked after first, but feeds count for more: what is not done when the next is due is done after
-  /// it.
-  private func rest(until due: Duration?, over connection: Connection) throws {
+  /// Purges history and rejects until a feed is due; then waits for the next due time, a download, a request,
+  /// a lock or a signal. A purge that is not finished when a feed is due continues after it.
+  private func purgeOrWait(until due: Duration?, over connection: Connection) throws {
     let shouldStop = { [unowned self] in
       service.alive()
       downloads.advance()
@@ -273,26 +274,27 @@ final class Worker {
     if let history { pauses.append(history.remaining) }
     if let rejects { pauses.append(rejects.remaining) }
     if let tick = service.remaining { pauses.append(tick) }
-    // What arrived with the answer to a statement is here already, and does not wake.
+    // Notifications that arrived with the answer to a statement are already read, so poll(2) would not return
+    // for them.
     guard try connection.takeNotifications().isEmpty else {
-      hasRung = true
+      mayHaveRequests = true
       return
     }
     let pause = pauses.min() ?? .zero
     if downloads.isEmpty {
       let deadline = Deadline(after: pause)
       switch connection.wait(until: deadline, wake: Signals.wakeDescriptor) {
-      case .ready: hasRung = try !connection.takeNotifications().isEmpty || hasRung
+      case .ready: mayHaveRequests = try !connection.takeNotifications().isEmpty || mayHaveRequests
       case .woken: Signals.drainWake()
       case .timedOut: break
       }
     } else if nextDownloaded() == nil {
       wait(for: pause, over: connection)
-      hasRung = try !connection.takeNotifications().isEmpty || hasRung
+      mayHaveRequests = try !connection.takeNotifications().isEmpty || mayHaveRequests
     }
   }
 
-  /// Waits for what servers send, for the database or for a signal.
+  /// Waits for data from feed servers, for the database or for a signal.
   private func wait(for pause: Duration, over connection: Connection) {
     downloads.wait(
       milliseconds: Int(pause.pollTimeout),
@@ -316,10 +318,9 @@ final class Worker {
     feeds[index].answered()
   }
 
-  /// Begins to poll a feed that this worker holds: what is at a URL is asked for, what is in a file is
-  /// imported.
+  /// Begins to poll a feed that this worker holds: starts the download of a URL, or imports a file.
   ///
-  /// - Returns: The result; nil: it is to come.
+  /// - Returns: The result; nil if a download has begun.
   private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus? {
     let state = try state(of: feeds[index], over: connection)
     if feeds[index].isWanted {
@@ -337,20 +338,20 @@ final class Worker {
     }
   }
 
-  /// Takes in what a download has brought.
+  /// Imports a completed download.
   @discardableResult
   private func take(_ index: Int, over connection: Connection) throws -> ExitStatus {
     guard let polling = feeds[index].polling else { return .ok }
     feeds[index].polling = nil
-    // Who has asked since it began needs another poll.
-    hasRung = true
+    // A request that arrived after the poll began needs another poll.
+    mayHaveRequests = true
     return try take(index, polling.state, polling.download, over: connection)
   }
 
-  /// Takes in what a poll has brought.
+  /// Imports the result of a poll.
   ///
-  /// - Throws: `PostgresError` if the connection is lost. The feed is not to blame; it is polled as soon
-  ///   as the database is back, by whoever holds it then.
+  /// - Throws: `PostgresError` if the connection is lost. That is no failure of the feed: the worker that
+  ///   holds it after the database is available again polls it at once.
   private func take(
     _ index: Int, _ state: FeedState, _ download: FeedDownload?, over connection: Connection
   ) throws -> ExitStatus {
@@ -367,7 +368,7 @@ final class Worker {
     }
   }
 
-  /// Goes on with what is asked about single events.
+  /// Continues to query single events that a snapshot lacks.
   private func check(over connection: Connection) throws {
     for index in feeds.indices {
       guard let check = feeds[index].check else { continue }
@@ -378,12 +379,12 @@ final class Worker {
         feeds[index].check = nil
         diagnostics.warning(
           "could not withdraw events that \(feeds[index].name) lacks: \(error.message)",
-          hint: "It is tried again after a later poll.")
+          hint: "The worker tries again after a later poll.")
       }
     }
   }
 
-  /// What a feed's failure leaves to do: look at what it gave, and wait.
+  /// The hint after a feed's failure: the failure's own, and the time of the next attempt.
   private func hint(after failure: Failure, _ pause: Duration) -> String {
     var hints: [String] = []
     if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
@@ -395,7 +396,7 @@ final class Worker {
     _ index: Int, _ state: FeedState, _ error: any Error, over connection: Connection
   ) throws -> ExitStatus {
     let failure = Failure(error) ?? Failure(.failed, "\(error)")
-    guard failure.status != .ok else { return .ok }  // told to stop while waiting for an answer
+    guard failure.status != .ok else { return .ok }  // asked to stop while waiting for an answer
     var schedule = feeds[index].schedule
     let pause = schedule.failed(retryAfter: (error as? FeedError)?.retryAfter)
     let message = "could not import \(feeds[index].name): \(failure.message)"

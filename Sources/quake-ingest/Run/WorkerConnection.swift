@@ -7,7 +7,7 @@ import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
-/// A connection over which no worker can work, however long it waits.
+/// The error of a connection that can never serve a worker, such as one to a hot standby.
 struct UnfitConnection: ExplainedError {
   let message: String
   let hint: String?
@@ -15,8 +15,8 @@ struct UnfitConnection: ExplainedError {
 }
 
 extension DatabaseAccess {
-  /// Makes a connection ready for a worker that holds locks and is waited for by others: the schema is
-  /// right, the session its own, the feeds known, and the bell for requests heard.
+  /// Prepares a connection for a worker: checks the schema and that the connection is direct, registers the
+  /// feeds, and listens for refresh requests.
   func prepareForWorker(
     _ connection: Connection, feeds: [PolledFeed], _ diagnostics: Diagnostics
   ) throws {
@@ -28,15 +28,14 @@ extension DatabaseAccess {
     case .direct: break
     case .standby:
       throw UnfitConnection(
-        message: "the database is a hot standby: nothing can be imported there",
+        message: "cannot import into a hot standby",
         hint:
           "Name the primary; target_session_attrs=read-write in a URL with several hosts finds it."
       )
     case .pooled:
       throw UnfitConnection(
         message: """
-          behind a pooler that lends sessions for a transaction a worker cannot hold the locks of its \
-          feeds
+          cannot hold the locks of feeds over a pooler in transaction mode
           """,
         hint: "Connect to the server itself, or to a pool in session mode.")
     }
@@ -46,12 +45,13 @@ extension DatabaseAccess {
     for other in try FeedState.polledElsewhere(addresses, over: connection) {
       diagnostics.warning(
         "feed \"\(other.name)\" is polled by another worker at another address: \(FeedURL(other.url))",
-        hint: "The two count as one feed; this worker stands by for it.")
+        hint: "Both count as one feed; this worker is its standby.")
     }
     try RefreshQueue.listen(over: connection)
   }
-  /// Has the server find out within a statement, too, that a worker was killed, and free what it held.
-  /// Servers before version 14, and those on some systems, cannot: they find out at its end.
+  /// Makes the server check during a statement whether the worker still exists, so that the locks of a killed
+  /// worker are freed at once. Servers before version 14, and those on some systems, check only at the end of
+  /// the statement.
   private func watchOverClient(_ connection: Connection) throws(PostgresError) {
     do throws(PostgresError) {
       try connection.execute("set client_connection_check_interval = '1s'")

@@ -1,12 +1,12 @@
 import CommandLine
 
-/// How a worker works, apart from how it imports.
+/// The settings of a worker, except those of its imports.
 struct WorkerSettings {
-  /// The least time between a poll and one out of turn.
+  /// The least time between a poll and a refresh.
   let refreshInterval: Duration
-  /// How long another worker may show no life before its feeds are taken from it.
+  /// The time without a sign of life after which a standby takes over the feeds of a worker.
   let takeoverAfter: Duration
-  /// For how long the rejects of an import are kept.
+  /// How long the rejects of an import are kept.
   let keptRejects: Duration
 
   init(_ arguments: ParsedArguments) throws {
@@ -17,6 +17,6 @@ struct WorkerSettings {
       try arguments.duration("keep-rejects", in: .seconds(1)...) ?? .seconds(30 * 86_400)
   }
 
-  /// How often this worker shows that it is alive.
+  /// The time between two signs of life of this worker.
   var lifeSign: Duration { min(takeoverAfter / 4, .seconds(5)) }
 }

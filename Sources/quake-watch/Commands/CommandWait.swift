@@ -17,7 +17,7 @@ final class CommandWait {
   func wait(for children: [RunningChild], until isOver: () -> Bool) {
     for child in children { child.advance() }
     if isOver() { return }
-    let mustLook = children.contains { !$0.tellsOfItsEnd }
+    let mustLook = children.contains { !$0.reportsEnd }
     timer.wait { limit in
       var waiting = children.flatMap(\.descriptors)
       var timeout = limit?.pollTimeout ?? -1
