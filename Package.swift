@@ -102,8 +102,8 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Postgres", "QuakeHistory", "QuakeImport", "QuakeModel", "QuakeSchema",
-        "QuakeWorker",
+        "EmbeddedPostgres", "ExplainedErrors", "Postgres", "QuakeHistory", "QuakeImport",
+        "QuakeLive", "QuakeModel", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: strict),
     // The roles of a database, and what each may do.
     .target(name: "QuakeRoles", dependencies: ["Postgres"], swiftSettings: strict),
@@ -210,9 +210,8 @@ let package = Package(
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
-        "QuakeLive", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeModel", "Postgres",
-        "ChildProcesses", "SystemClock", "TestSupport",
-        "live-probe",
+        "QuakeStore", "QuakeLive", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeModel",
+        "Postgres", "ChildProcesses", "SystemClock", "TestSupport", "live-probe",
       ],
       swiftSettings: strict),
     .testTarget(
