@@ -1,7 +1,7 @@
 import QuakeStore
 
 /// Keeps a copy of the events up to date, from a saved cursor. If the history does not reach back to
-/// the cursor, or is another one, the copy is replaced by the present events.
+/// the cursor, or is another one, replaces the copy by the present events.
 func mirror(
   _ database: QuakeDatabase, from saved: HistoryCursor?,
   replaceAll: ([QuakeRecord], HistoryCursor) async throws -> Void,
