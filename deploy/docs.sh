@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-swift build --product QuakeStore
-swift build --product QuakeFeed
+swift build --target QuakeStore
+swift build --target QuakeFeed
 products=$(swift build --show-bin-path)
 tools=$(dirname "$(readlink -f "$(command -v swift)")")
 target=$("$tools/swiftc" -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)
