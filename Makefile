@@ -87,6 +87,10 @@ lint: ## check the style of the sources and the English of the documents
 	deploy/check-english.pl
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
+.PHONY: docs
+docs: setup ## compile the DocC documentation of the library, and check its links
+	@deploy/docs.sh
+
 .PHONY: format
 format: ## format the sources
 	swift format --in-place --parallel --recursive $(SOURCES)

@@ -102,8 +102,8 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Postgres", "QuakeHistory", "QuakeImport", "QuakeModel", "QuakeSchema",
-        "QuakeWorker",
+        "EmbeddedPostgres", "ExplainedErrors", "Postgres", "QuakeHistory", "QuakeImport",
+        "QuakeLive", "QuakeModel", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: strict),
     // The roles of a database and their privileges.
     .target(
@@ -211,9 +211,8 @@ let package = Package(
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
-        "QuakeLive", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeModel", "Postgres",
-        "ChildProcesses", "SystemClock", "TestSupport",
-        "live-probe",
+        "QuakeStore", "QuakeLive", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeModel",
+        "Postgres", "ChildProcesses", "SystemClock", "TestSupport", "live-probe",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,8 +1,10 @@
 // The store under one name, for other programs: `import QuakeStore` brings in what follows.
 @_exported public import EmbeddedPostgres
+@_exported public import ExplainedErrors
 @_exported public import Postgres
 @_exported public import QuakeHistory
 @_exported public import QuakeImport
+@_exported public import QuakeLive
 @_exported public import QuakeModel
 @_exported public import QuakeSchema
 @_exported public import QuakeWorker

@@ -1,0 +1,179 @@
+import Foundation
+import QuakeStore
+import TestSupport
+import Testing
+
+/// The articles of the DocC catalogue and docs/library.md: their code is that of the files beside this one.
+@Suite("The code of the articles")
+struct ArticleTests {
+  private struct Enough: Error {}
+
+  private static let bulletin = """
+    b1 2024-01-31T12:00:00Z 6.5
+    b2 2024-01-31T13:00:00Z 5.5
+    b3 yesterday 4
+    """
+
+  private let database: LiveDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try LiveDatabase()
+    connection = try database.test.connect()
+  }
+
+  // MARK: - Texts
+
+  @Test("is compiled here")
+  func text() throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let compiled = try Self.files(in: folder, ending: "swift")
+    let package = folder.appendingPathComponent("../../..")
+    let catalogue = package.appendingPathComponent("Sources/QuakeStore/QuakeStore.docc")
+    let documents =
+      try Self.files(in: catalogue, ending: "md") + [
+        String(contentsOf: package.appendingPathComponent("docs/library.md"), encoding: .utf8)
+      ]
+    let blocks = documents.flatMap { document in
+      document.components(separatedBy: "```swift\n").dropFirst().map {
+        $0.components(separatedBy: "```")[0]
+      }
+    }
+    #expect(blocks.count > 15)
+    for block in blocks {
+      #expect(compiled.contains { $0.contains(block) }, "no file here has \(block)")
+    }
+  }
+
+  private static func files(in folder: URL, ending: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .filter { $0.pathExtension == ending }.map { try String(contentsOf: $0, encoding: .utf8) }
+  }
+
+  // MARK: - Getting started
+
+  @Test("opens databases")
+  func opening() async throws {
+    try await openDatabase(database.test.conninfo).check()
+    let home = TestServer.shared.server.options.home
+    try await openPrivateDatabase(in: home).check()
+  }
+
+  @Test("reads and changes events")
+  func events() async throws {
+    try connection.insertQuakes("small", magnitude: 5)
+    try connection.insertQuakes("large", magnitude: 7)
+    try setPlace(of: "large1", to: "Chile", over: connection)
+    #expect(try await strongEvents(in: database.live) == ["7.0 Chile"])
+    #expect(
+      try await authors(in: database.live, after: .beginning) == [
+        "unknown: 1", "unknown: 1", "ann: 1",
+      ])
+  }
+
+  // MARK: - Following changes
+
+  @Test("follows changes and shows a list")
+  func following() async throws {
+    try connection.insertQuakes("small", magnitude: 5)
+    try connection.insertQuakes("large", magnitude: 7)
+    var codes: [String?] = []
+    await #expect(throws: Enough.self) {
+      try await follow(database.live, after: HistoryCursor(token: .beginning)) { change in
+        codes.append(change.code)
+        throw Enough()
+      }
+    }
+    #expect(codes == ["large1"])
+    try connection.run("update quake.quake set place = code")
+    var drawn: [[String]] = []
+    await #expect(throws: Enough.self) {
+      try await show(database.live) { rows in
+        drawn.append(rows)
+        guard drawn.count < 2 else { throw Enough() }
+        try connection.run("update quake.quake set magnitude = 8 where code = 'small1'")
+      }
+    }
+    #expect(drawn == [["large1", "small1"], ["small1", "large1"]])
+  }
+
+  @Test("leaves out the changes of one author")
+  func others() async throws {
+    let live = database.live
+    let following = Task {
+      var codes: [String?] = []
+      await #expect(throws: Enough.self) {
+        try await followOthers(live) { changes in
+          codes += changes.map(\.code)
+          throw Enough()
+        }
+      }
+      return codes
+    }
+    // What is committed from here on is after its first request.
+    #expect(try connection.eventually(LiveDatabase.idle(after: "select t.token, v.id")))
+    try connection.execute("set quake.author = 'map'")
+    try connection.insertQuakes("own")
+    try connection.execute("set quake.author = 'ann'")
+    try connection.insertQuakes("other")
+    #expect(await following.value == ["other1"])
+  }
+
+  // MARK: - Tokens and cursors
+
+  @Test("mirrors the events, and begins anew where the history is another one")
+  func mirroring() async throws {
+    #expect(throws: StoreError.self) { try cursor(from: "somewhere") }
+    try connection.insertQuakes("a", 2)
+    for saved in [nil, try cursor(from: "1.00000000"), try cursor(from: "0")] {
+      var copy: [String] = []
+      var place: HistoryCursor?
+      await #expect(throws: Enough.self) {
+        try await mirror(database.live, from: saved) { quakes, cursor in
+          copy = quakes.compactMap { $0.text(.code) }
+          place = cursor
+          try connection.execute("delete from quake.quake where code = 'a1'")
+          try connection.insertQuakes("b")
+        } apply: { change, cursor in
+          if change.op == .insert { copy.append(change.code ?? "") }
+          if change.op == .delete { copy.removeAll { $0 == change.code } }
+          place = cursor
+          if copy == ["a2", "b1"] { throw Enough() }
+        }
+      }
+      #expect(copy == ["a2", "b1"])
+      #expect(place != nil)
+      if saved == nil {
+        try connection.execute("delete from quake.quake")
+        try connection.insertQuakes("a", 2)
+      }
+    }
+  }
+
+  // MARK: - Imports
+
+  @Test("imports a bulletin, from a thread and from a task")
+  func importing() async throws {
+    let report = try importBulletin(Self.bulletin, over: connection)
+    #expect(report.inserted == 2)
+    #expect(report.rejected == 1)
+    #expect(report.firstReject?.place == "line 3")
+    let settings = ConnectionSettings(database.test.conninfo, applicationName: "tests")
+    #expect(try await importBulletin("b4 2024-01-31T14:00:00Z 7", into: settings) == 1)
+  }
+
+  // MARK: - Coming from Core Data
+
+  @Test("updates, deletes, purges and sorts as Core Data's requests do")
+  func requests() async throws {
+    try connection.insertQuakes("a", 3)
+    let time = try #require(Timestamp(iso8601: "2024-01-31T12:00:02Z"))
+    #expect(try validateAll(after: time, over: connection) == 2)
+    try connection.run(
+      "update quake.quake set depth = substr(code, 2)::int, source = 'x' where code <> 'a1'")
+    #expect(try deepest(1, over: connection) == ["a3"])
+    #expect(try deleteAll(ofSource: "x", over: connection) == 2)
+    let newest = try await database.live.latestToken()
+    #expect(try purgeHistory(before: newest, over: connection) > 0)
+  }
+}

@@ -1,0 +1,30 @@
+import QuakeStore
+
+/// What `NSBatchUpdateRequest` does: one statement, whose changes the history records.
+func validateAll(after time: Timestamp, over connection: Connection) throws -> Int {
+  try connection.execute(
+    "update quake.quake set validated = true where time >= $1", [.text("\(time)")]
+  ).affectedRows
+}
+
+/// What `NSBatchDeleteRequest` does. The history keeps each deleted event.
+func deleteAll(ofSource source: String, over connection: Connection) throws -> Int {
+  try connection.execute(
+    "delete from quake.quake where source = $1", [.text(source)]
+  ).affectedRows
+}
+
+/// What `deleteHistory(before:)` does.
+func purgeHistory(before token: ChangeToken, over connection: Connection) throws -> Int64 {
+  try Retention(connection: connection).purge(before: .token(token)).versions
+}
+
+/// What a fetch request does with sort descriptors and a limit that no call of the library has.
+func deepest(_ limit: Int, over connection: Connection) throws -> [String] {
+  let rows = try connection.execute(
+    """
+    select code from quake.current_quake where depth is not null
+     order by depth desc, code limit $1
+    """, [.integer(Int64(limit))])
+  return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+}

@@ -1,0 +1,43 @@
+import QuakeStore
+
+/// A bulletin: a line for each event, with code, origin time and magnitude.
+struct Bulletin: ImportSource {
+  let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
+  let format = "bulletin"
+  let generated: Timestamp? = nil
+  private(set) var bytesRead: Int64 = 0
+  private var lines: ArraySlice<Substring>
+  private var number = 0
+
+  init(_ text: String) {
+    lines = text.split(separator: "\n")[...]
+  }
+
+  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+    guard let line = lines.popFirst() else { return nil }
+    number += 1
+    bytesRead += Int64(line.utf8.count + 1)
+    let fields = line.split(separator: " ").map(String.init)
+    guard fields.count == 3, let time = Timestamp(iso8601: fields[1]),
+      let magnitude = Double(fields[2])
+    else {
+      return .reject(
+        ImportReject(
+          place: "line \(number)", reason: "expected code, time, magnitude", raw: String(line)))
+    }
+    record.removeAll()
+    record.set(.code, fields[0])
+    record.set(.source, "bulletin")
+    record.set(.time, time)
+    record.set(.magnitude, magnitude)
+    return .record
+  }
+}
+
+/// Imports a bulletin in one transaction.
+func importBulletin(_ text: String, over connection: Connection) throws -> ImportReport {
+  var source = Bulletin(text)
+  let options = ImportOptions(
+    source: "bulletin.txt", feed: "bulletin", program: "map 1.0", author: "map")
+  return try Importer(connection: connection, options: options).run(from: &source)
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Compiles the DocC catalogues of the library products into .build/docs. A warning, such as a link to an unknown
+# symbol, is an error. The tools of the toolchain suffice; the package manager's plugin for DocC is not needed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+swift build --target QuakeStore
+swift build --target QuakeFeed
+products=$(swift build --show-bin-path)
+tools=$(dirname "$(readlink -f "$(command -v swift)")")
+target=$("$tools/swiftc" -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | head -n 1)
+
+if [[ ! -x $tools/docc ]]; then
+  echo "docs: there is no docc beside $tools/swift" >&2
+  exit 1
+fi
+
+# Where the compiler finds the modules of the C libraries.
+clang=()
+for flag in $(pkg-config --cflags libpq); do clang+=(-Xcc "$flag"); done
+for map in Sources/*/module.modulemap "$products"/C*.build/module.modulemap; do
+  [[ -e $map ]] && clang+=(-Xcc "-fmodule-map-file=$map")
+done
+
+# The umbrella's documentation has the symbols of the modules that it exports.
+exported=$(sed -n 's/^@_exported public import //p' Sources/QuakeStore/QuakeStore.swift | paste -sd,)
+
+status=0
+for module in QuakeModel QuakeFeed QuakeStore; do
+  graphs=.build/docs/$module-symbols
+  rm -rf "$graphs"
+  mkdir -p "$graphs"
+  "$tools/swift-symbolgraph-extract" -module-name "$module" -I "$products/Modules" -target "$target" \
+    -minimum-access-level public -experimental-allowed-reexported-modules="$exported" \
+    -output-dir "$graphs" "${clang[@]}"
+  "$tools/docc" convert "Sources/$module/$module.docc" --additional-symbol-graph-dir "$graphs" \
+    --fallback-display-name "$module" --fallback-bundle-identifier "quake.$module" \
+    --output-dir ".build/docs/$module.doccarchive" >"$graphs.log" 2>&1 || status=1
+  # A comment need not describe the parameters that speak for themselves.
+  if grep -E '^(warning|error):' "$graphs.log" | grep -v 'is missing documentation$' >/dev/null; then
+    awk '/^(warning|error):/ {shown = !/is missing documentation$/} shown' "$graphs.log" >&2
+    status=1
+  fi
+done
+deploy/check-english.pl Sources/*/*.docc || status=1
+[[ $status -eq 0 ]] || exit 1
+echo "docs: .build/docs/QuakeStore.doccarchive, QuakeFeed.doccarchive, QuakeModel.doccarchive"
