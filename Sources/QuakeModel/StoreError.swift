@@ -1,23 +1,22 @@
 public import ExplainedErrors
 
-/// Why the store cannot do what it was asked, apart from what PostgreSQL itself says
-/// (`PostgresError`).
+/// An error of the store, other than those that PostgreSQL reports (`PostgresError`).
 public struct StoreError: ExplainedError, Sendable {
   /// What kind of failure it is.
   public enum Kind: Sendable, Equatable {
     /// The schema is missing, newer than this program, or was modified.
     case schema
-    /// The input cannot be taken.
+    /// The input cannot be imported.
     case badData
-    /// A token is not one of this history, or no longer; see `TokenProblem`.
+    /// A token is not valid in this history, or no longer; see `TokenProblem`.
     case token(TokenProblem)
-    /// No worker knows a feed of that name.
+    /// There is no feed of that name.
     case unknownFeed
-    /// Another process has taken this one's place.
+    /// Another process has taken over from this one.
     case replaced
-    /// Another process is at the same work.
+    /// Another process is doing the same work.
     case locked
-    /// Something that must not be possible: a fault of the program or of the database.
+    /// An impossible state: a fault of the program or of the database.
     case inconsistent
   }
 

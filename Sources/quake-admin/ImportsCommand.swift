@@ -14,7 +14,7 @@ enum ImportsCommand {
     discussion: """
       Without an action, this command lists imports. "apply" imports a quarantined snapshot despite \
       its faults; it does not change events that a newer snapshot has changed since. "discard" \
-      deletes the body of the snapshot. "body" prints the body as it was received.
+      marks it as discarded and deletes its body. "body" prints the body as it was received.
       """,
     options: [
       .flag(

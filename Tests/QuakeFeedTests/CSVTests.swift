@@ -78,7 +78,7 @@ import Testing
     ("us1,0x1,2,2020-01-01,x,us", "is not a number"),
     ("us1, 1,2,2020-01-01,x,us", "is not a number"),
     ("us1,1e999,2,2020-01-01,x,us", "latitude"),
-    ("us1,1,2,2020-01-01,\"x\"y,us", "goes on after its closing quote"),
+    ("us1,1,2,2020-01-01,\"x\"y,us", "continues after its closing quote"),
     ("us1,1,2,2020-01-01,\0,us", "contains the character NUL"),
   ])
   func badRowsAreRejected(row: String, reason: String) throws {

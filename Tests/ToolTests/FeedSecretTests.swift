@@ -145,7 +145,7 @@ import Testing
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(server.requests.last?.target == expected)
         // What only names a secret is no reason to warn.
-        #expect(!outcome.errors.contains("others can read it"), "\(outcome.errors)")
+        #expect(!outcome.errors.contains("other users can read it"), "\(outcome.errors)")
         try expectNoSecret(outcome)
         #expect(
           try database.value("select source from quake.import order by id desc limit 1")

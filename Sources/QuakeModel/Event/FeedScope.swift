@@ -1,15 +1,14 @@
-/// Which events a snapshot should hold: what makes it possible to say that one is missing.
+/// The events that a snapshot should contain, from which missing ones are determined.
 public struct FeedScope: Sendable, Hashable {
-  /// The feed's name, such as `all_day`, under whatever address or in whatever file it comes.
+  /// The feed's name, such as `all_day`, independent of its URL or file.
   public var name: String
   /// The catalogue whose events it holds, as in `QuakeRecord`'s `source`.
   public var source: String
   /// How far back it reaches, in seconds.
   public var window: Int64
-  /// The magnitude that an event must have; nil: any, or none at all.
+  /// The least magnitude of its events; nil for all events, also those without a magnitude.
   public var minimumMagnitude: Double?
-  /// Whether it leaves out events by something that is not a matter of magnitude and time: then none
-  /// can be said to be missing.
+  /// Whether it selects events by other criteria than magnitude and time. Then no event counts as missing.
   public var isSelective: Bool
 
   /// A scope of the given parts.
@@ -24,10 +23,10 @@ public struct FeedScope: Sendable, Hashable {
     self.isSelective = isSelective
   }
 
-  /// Whether it holds every event there is.
+  /// Whether it contains all events of its window.
   public var isWhole: Bool { minimumMagnitude == nil && !isSelective }
 
-  /// How far from the ends of the window an event must be, in seconds, to be expected: clocks, caches
-  /// and the time between the making of a snapshot and its fetching blur them.
+  /// The least distance in seconds of an expected event from the ends of the window, which clocks, caches and
+  /// the age of a snapshot make inexact.
   public var margin: Int64 { max(300, window / 48) }
 }

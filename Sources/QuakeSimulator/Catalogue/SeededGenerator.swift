@@ -2,8 +2,8 @@ import Glibc
 
 /// A small pseudo-random number generator (SplitMix64) with the distributions the catalogue needs.
 ///
-/// The standard library's `random(using:)` may draw differently from one release to the next; what
-/// is here does not, so a seed names the same catalogue for ever.
+/// The standard library's `random(using:)` may change between releases. This generator does not, so a seed
+/// always gives the same catalogue.
 struct SeededGenerator: Sendable {
   private var state: UInt64
 

@@ -1,10 +1,10 @@
-/// A network that contributes events; its letters begin the ids of what it reports.
+/// A network that contributes events. The ids of its events begin with its letters.
 enum SeismicNetwork: String, CaseIterable, Sendable {
   case us, ak, nc, ci, nn, tx, hv, av, ok, pr, mb, uw, uu, nm
 
   /// The network's own name for its event number `serial`, in the style of that network.
   ///
-  /// Unique within the network. Texas and Oklahoma use one style, as they do in life, where their
+  /// It is unique within the network. Texas and Oklahoma use the same style, as the real networks do, whose
   /// codes collide.
   func code(serial: Int, year: Int) -> String {
     switch self {
@@ -46,7 +46,7 @@ enum SeismicNetwork: String, CaseIterable, Sendable {
   }
 }
 
-/// What names an event: network and that network's code, which together are the feature's `id`.
+/// The identity of an event: the network and its code, which together are the feature's `id`.
 struct EventIdentifier: Hashable, Sendable {
   var network: SeismicNetwork
   var code: String

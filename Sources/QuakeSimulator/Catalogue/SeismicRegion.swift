@@ -1,6 +1,6 @@
 /// A place that events are named after.
 struct Town: Sendable {
-  /// As it stands in `place`, after "12 km NE of ".
+  /// The name in `place`, after "12 km NE of ".
   var name: String
   /// Degrees north.
   var latitude: Double
@@ -14,16 +14,16 @@ struct Town: Sendable {
   }
 }
 
-/// Where one network finds its events and what they look like.
+/// The region of one network, and the properties of its events.
 struct SeismicRegion: Sendable {
   var network: SeismicNetwork
   /// Share of all events, in thousandths.
   var weight: Int
-  /// The magnitude from which most events are found; smaller ones are seen now and then.
+  /// The magnitude of completeness; the network detects only some of the smaller events.
   var completeness: Double
-  /// 10 where the network gives one decimal of the magnitude, 100 where it gives two.
+  /// 10 if the network reports one decimal of the magnitude, 100 if it reports two.
   var magnitudeScale: Double
-  /// The methods by which it measures magnitudes; the first for small events.
+  /// Its magnitude types; the first one is for small events.
   var magnitudeTypes: [String]
   /// The usual depth, km.
   var depth: Double

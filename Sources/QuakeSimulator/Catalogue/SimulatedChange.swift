@@ -1,6 +1,6 @@
-/// What one step did to a catalogue.
+/// The change that one step made to a catalogue.
 public struct SimulatedChange: Sendable, Equatable {
-  /// The ways in which a real catalogue moves.
+  /// The kinds of changes in a real catalogue.
   public enum Kind: String, CaseIterable, Sendable {
     /// A new event, at most an hour old.
     case arrival
@@ -10,18 +10,18 @@ public struct SimulatedChange: Sendable, Equatable {
     case revision
     /// Another network's id became the preferred one.
     case identifierSwitch = "switch"
-    /// An event vanished.
+    /// An event was removed.
     case removal
-    /// An event that had vanished came back.
+    /// A removed event returned.
     case reappearance
   }
 
-  /// What happened.
+  /// The kind of the change.
   public var kind: Kind
   /// The event's id after the change (of a removed one: its last).
   public var id: String
   /// The id before an `identifierSwitch`; nil otherwise.
   public var previousID: String?
-  /// What was revised, in the feed's own names; empty unless it is a `revision`.
+  /// The feed's names of the revised values; empty unless it is a `revision`.
   public var changed: [String] = []
 }

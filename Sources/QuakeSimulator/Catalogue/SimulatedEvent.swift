@@ -6,7 +6,7 @@ enum EventKind: String, Sendable {
   case explosion
   case otherEvent = "other event"
 
-  /// What the title puts after the magnitude; nothing for an earthquake.
+  /// The word after the magnitude in the title; empty for an earthquake.
   var titleWords: String? {
     switch self {
     case .earthquake: nil
@@ -18,7 +18,7 @@ enum EventKind: String, Sendable {
   }
 }
 
-/// Whether a person has looked at an event.
+/// Whether a person has reviewed an event.
 enum ReviewStatus: String, Sendable {
   case automatic, reviewed
 }
@@ -28,7 +28,7 @@ enum AlertLevel: String, Sendable {
   case green, yellow, orange, red
 }
 
-/// Where an event is, in words: so far from a town, in one of 16 directions.
+/// The place of an event: its distance from a town, and one of 16 directions.
 struct Place: Hashable, Sendable {
   /// km.
   var distance: Int
@@ -38,7 +38,7 @@ struct Place: Hashable, Sendable {
   var region: Int
   /// Index in the region's towns.
   var town: Int
-  /// The real feeds have a few with a space at the end.
+  /// Real feeds contain some places with a space at the end.
   var trailingSpace = false
 
   static let directions: [StaticString] = [
@@ -51,13 +51,13 @@ struct Place: Hashable, Sendable {
 struct SimulatedEvent: Sendable, Equatable {
   /// The preferred id.
   var id: EventIdentifier
-  /// The ids of the same event at other networks and its ids of earlier, without the preferred one.
+  /// The ids of the same event at other networks and its earlier ids, without the preferred one.
   var otherIDs: [EventIdentifier] = []
   /// Milliseconds since 1970.
   var time: Int64
   /// Milliseconds since 1970.
   var updated: Int64
-  /// When the catalogue first held it: milliseconds since 1970.
+  /// When it appeared in the catalogue: milliseconds since 1970.
   var appeared: Int64
   var magnitude: Double?
   var magnitudeType: String?

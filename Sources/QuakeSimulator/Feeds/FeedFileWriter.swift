@@ -3,22 +3,22 @@ public import QuakeModel
 
 /// Writes a catalogue of any size to a file descriptor, event by event, in bounded memory.
 ///
-/// The events reach back from an instant, the latest first, as many a day as there really are
-/// (11,000 in 30 days): a million span seven and a half years. The same seed, count and instant give
-/// the same bytes, and the same events with other contents where some of them are revised.
+/// The events reach back from an instant, the latest first, at the rate of the real feed (11,000 in 30 days):
+/// a million span seven and a half years. The same seed, count and instant give the same bytes. With
+/// revisions, they give the same events, some of them with other contents.
 public struct FeedFileWriter: Sendable {
-  /// What the events are made from.
+  /// The seed of the events.
   public var seed: UInt64
-  /// How many: 0 or more.
+  /// The number of events, 0 or more.
   public var events: Int
   /// The instant before which they happen.
   public var now: Timestamp
   /// GeoJSON, CSV or FDSN text.
   public var format: FeedFormat
-  /// How many of the events, chosen by the seed, have been revised: at most all. The others are as they
-  /// are without; the snapshot is of a minute later.
+  /// The number of events, chosen by the seed, that are revised: at most all. The others are unchanged, and
+  /// the snapshot is one minute later.
   public var revised = 0
-  /// Ids are numbered after this: catalogues of different events begin far enough from each other.
+  /// The number before the first id. Catalogues of different events must use distant numbers.
   public var serial = 0
 
   /// Begins the addresses in `url` and `detail`.
@@ -34,22 +34,22 @@ public struct FeedFileWriter: Sendable {
     self.format = format
   }
 
-  /// The same with the system's clock.
+  /// A writer of events before the present time.
   public init(seed: UInt64, events: Int, format: FeedFormat = .geojson) {
     self.init(seed: seed, events: events, now: .now(), format: format)
   }
 
-  /// Writes everything to an open descriptor, which stays open; answers the number of bytes.
+  /// Writes everything to an open descriptor, which stays open. Returns the number of bytes.
   ///
-  /// `progress` is told the number of events written so far, every few hundred; where it answers
-  /// false the writing ends with an incomplete document.
+  /// It calls `progress` with the number of events written so far, every few hundred. If `progress` returns
+  /// false, writing stops with an incomplete document.
   @discardableResult
   public func write(
     to descriptor: Int32, progress: (Int) -> Bool = { _ in true }
   ) throws(SimulatorError) -> Int {
     var random = SeededGenerator(seed: seed)
     var generator = EventGenerator(year: now.calendarYear, serial: serial)
-    // Chance of its own, so that revisions leave the other events as they are.
+    // A generator of its own, so that revisions do not change the other events.
     var reviser = EventReviser(random: SeededGenerator(seed: ~seed))
     var revisionsLeft = revised
     var encoder = FeatureEncoder(linkBase: Self.linkBase)

@@ -1,6 +1,6 @@
 /// One of the twenty summary feeds: a magnitude and a window.
 public struct SummaryFeed: Sendable, Hashable {
-  /// What an event must reach to be in the feed.
+  /// The least magnitude or significance of the feed's events.
   public enum Threshold: String, CaseIterable, Sendable {
     /// A significance of 600.
     case significant
@@ -10,7 +10,7 @@ public struct SummaryFeed: Sendable, Hashable {
     case magnitude2_5 = "2.5"
     /// Magnitude 0.95.
     case magnitude1_0 = "1.0"
-    /// Nothing: events without a magnitude are in it too.
+    /// No threshold: events without a magnitude are included.
     case all
   }
 
@@ -35,7 +35,7 @@ public struct SummaryFeed: Sendable, Hashable {
     }
   }
 
-  /// What an event must reach.
+  /// The threshold.
   public var threshold: Threshold
   /// How far back it reaches.
   public var window: Window

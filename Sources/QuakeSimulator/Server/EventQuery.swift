@@ -1,8 +1,8 @@
 import QuakeModel
 
-/// A query of the FDSN event service, of which this is the small part that a feed reader needs.
+/// A query of the FDSN event service, limited to the parameters that a feed reader needs.
 struct EventQuery: Sendable {
-  /// The trouble with a query, as the service words it.
+  /// The error of a query, in the words of the service.
   struct Refusal: Error {
     var reason: String
   }
@@ -21,7 +21,7 @@ struct EventQuery: Sendable {
   /// The number of the first event to give, from 1.
   var offset = 1
   var earliestFirst = false
-  /// What the answer has when nothing matches: 204 or 404.
+  /// The status if no event matches: 204 or 404.
   var statusWithoutData: UInt32 = 204
 
   /// Reads a query; without a start it begins 30 days before `now` (milliseconds).

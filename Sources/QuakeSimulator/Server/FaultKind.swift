@@ -1,12 +1,12 @@
-/// A bad day of the feed.
+/// A kind of fault of the feed.
 public enum FaultKind: String, CaseIterable, Sendable {
-  /// A body made 20 hours ago, with what was known then.
+  /// A body generated 20 hours ago.
   case stale
   /// Status 200 and a body of no bytes.
   case empty
   /// A well-formed body without an event.
   case noEvents = "no-events"
-  /// A body cut in the middle, with the length of what is sent: nothing in HTTP tells.
+  /// A body cut in the middle, with a matching Content-Length, so that HTTP does not reveal it.
   case truncated
   /// A connection closed before all of the announced length was sent.
   case short
@@ -31,11 +31,11 @@ public enum FaultKind: String, CaseIterable, Sendable {
   case half
 }
 
-/// A fault that comes again and again.
+/// A recurring fault.
 public struct ScheduledFault: Sendable, Equatable {
-  /// What goes wrong.
+  /// The kind of fault.
   public var kind: FaultKind
-  /// Every how many answers it does: 1 (always) or more.
+  /// The number of answers for each faulty one: 1 (always) or more.
   public var every: Int
 
   /// `kind` goes wrong at each answer whose number is a multiple of `every` (1 or more).

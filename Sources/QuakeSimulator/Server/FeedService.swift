@@ -1,9 +1,9 @@
 import QuakeModel
 import Synchronization
 
-/// Answers requests; knows the paths and the headers, but no sockets.
+/// Answers requests. It handles paths and headers, but not sockets.
 ///
-/// Used from the server's thread and from that of the caller; all that changes is behind one lock.
+/// It is used from the server's thread and from the caller's. One lock guards its state.
 final class FeedService: Sendable {
   /// `http://127.0.0.1:PORT`, which begins every address in a document.
   let baseURL: String
@@ -127,7 +127,7 @@ final class FeedService: Sendable {
       title: feed.title)
   }
 
-  /// A document is served again while it is young, as a CDN does, and while nothing has happened.
+  /// A document is cached while it is fresh, like by a CDN, and while the catalogue has not changed.
   private func isFresh(
     _ cached: SimulatorState.Cached, now: Int64, _ state: SimulatorState
   ) -> Bool {
@@ -158,7 +158,7 @@ final class FeedService: Sendable {
   }
 
   private func isUnchanged(_ cached: SimulatorState.Cached, _ request: Request) -> Bool {
-    // A tag, where there is one, decides alone: dates are too coarse.
+    // If there is an ETag, only it counts, because dates are too coarse.
     if let tags = request.ifNoneMatch {
       return tags.split(separator: ",").contains { tag in
         let tag = tag.drop { $0 == " " }
