@@ -37,7 +37,7 @@ public struct BackfillFiles {
   }
 
   /// Marks a file as stored, within the transaction of the import that stores its events.
-  public func settle(
+  public func markStored(
     _ file: File, of backfill: Backfill, with report: ImportReport
   ) throws(PostgresError) {
     try backfill.add(report, over: connection)

@@ -96,7 +96,7 @@ public struct BackfillWindows {
   /// transaction of the import that stores its events.
   ///
   /// - Throws: `StoreError` of kind `badData` if it would have to be cut and cannot be.
-  public func settle(
+  public func finish(
     _ window: BackfillWindow, of backfill: Backfill, with report: ImportReport, limit: Int64
   ) throws {
     try backfill.add(report, over: connection)

@@ -8,7 +8,7 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// Imports the files of a folder, each once, in one transaction with the mark that it is stored.
+/// Imports the files of a folder, each once, in one transaction that also marks the file as stored.
 struct FileBackfill {
   let path: String
   let backfill: Backfill
@@ -17,9 +17,9 @@ struct FileBackfill {
   let output: BackfillOutput
   let diagnostics: Diagnostics
 
-  /// Imports what is not stored yet; ends early when a stop is requested.
+  /// Imports the files that are not stored yet; ends early when a stop is requested.
   ///
-  /// - Returns: The status of the first file that could not be imported; the others are.
+  /// - Returns: The exit status of the first file that could not be imported; the others are imported.
   func run() throws -> ExitStatus {
     defer { output.stop() }
     let known = BackfillFiles(over: connection)
@@ -74,7 +74,7 @@ struct FileBackfill {
     options.context = "backfill \(backfill.id)"
     let report = try Importer(connection: connection, options: options).run(
       from: &feed.source,
-      beforeCommit: { try known.settle(file, of: backfill, with: $0) })
+      beforeCommit: { try known.markStored(file, of: backfill, with: $0) })
     didStore()
     if let reject = report.firstReject {
       diagnostics.warning(
