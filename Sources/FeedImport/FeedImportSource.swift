@@ -2,21 +2,20 @@ public import QuakeFeed
 public import QuakeImport
 public import QuakeModel
 
-/// The records of a feed as an import wants them: the one place where the feed library and the store
-/// meet.
+/// The records of a feed as the source of an import: the one place where feeds and imports meet.
 public struct FeedImportSource: ImportSource {
   private let reader: FeedReader?
   private let spool: BodySpool?
 
   /// - Parameters:
-  ///   - reader: nil for an answer without a body (HTTP status 204), which has no events.
-  ///   - spool: what the reader reads through, if the body may have to be kept.
+  ///   - reader: Reads the feed; nil for an answer without a body (HTTP status 204), which has no events.
+  ///   - spool: Keeps the body while the reader reads it; nil: the body is not kept.
   public init(_ reader: FeedReader?, spool: BodySpool? = nil) {
     self.reader = reader
     self.spool = spool
   }
 
-  /// Reads the next record, or says why one is rejected.
+  /// Reads the next record, or returns a reject.
   public func next(into record: inout QuakeRecord) throws -> ImportItem? {
     switch try reader?.next(into: &record) {
     case nil: nil
@@ -29,20 +28,20 @@ public struct FeedImportSource: ImportSource {
     }
   }
 
-  /// The columns that the feed carries.
+  /// The columns that the feed's format has.
   public var columns: [QuakeColumn] { reader?.columns ?? QuakeColumn.feed }
-  /// The feed's format, `none` where there is no body.
+  /// The feed's format; `none` if there is no body.
   public var format: String { reader?.format.rawValue ?? "none" }
-  /// When the feed says it was generated.
+  /// When the feed was generated, if it has stated that so far.
   public var generated: Timestamp? { reader?.metadata.generated }
-  /// Of the formats only JSON says it, be it at the end.
+  /// Only JSON formats can state it, even at the end.
   public var mayTellGenerated: Bool {
     reader.map { $0.format != .usgsCSV && $0.format != .fdsnText } ?? false
   }
   /// Bytes read so far, after decompression.
   public var bytesRead: Int64 { Int64(reader?.bytesRead ?? 0) }
 
-  /// The body as a gzip file, in parts; nothing if none was kept.
+  /// Calls `part` with the parts of the body as a gzip file; never if it was not kept.
   public func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {
     try spool?.withCompressedParts(part)
   }

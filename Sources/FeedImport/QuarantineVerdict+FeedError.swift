@@ -2,13 +2,13 @@ public import QuakeFeed
 public import QuakeModel
 
 extension QuarantineVerdict {
-  /// What an error that a feed's body caused says of the snapshot; nil for one that is not the body's.
+  /// The verdict on a snapshot whose body caused the error; nil if another cause is possible.
   public init?(_ error: FeedError) {
     let reason: QuarantineReason
     switch error.code {
     case .truncated, .truncatedGzip, .truncatedTransfer: reason = .truncated
     case .emptyBody: reason = .empty
-    // It would not fit there either.
+    // It would not fit into the quarantine either.
     case .bodyTooLarge: return nil
     default:
       guard error.kind == .badData else { return nil }

@@ -8,18 +8,18 @@ public struct QuarantinedFeed {
   private let quarantine: Quarantine
   private let id: Int64
 
-  /// The body that is kept of import `id`.
+  /// The stored body of import `id`.
   public init(import id: Int64, over connection: Connection) {
     quarantine = Quarantine(connection: connection)
     self.id = id
   }
 
-  /// The body's bytes, decompressed; nil if none is kept.
+  /// The body's bytes, decompressed; nil if none is stored.
   ///
-  /// - Parameter folder: Where they lie while they are read.
+  /// - Parameter folder: The folder of the temporary file that they are read from.
   public func open(in folder: String) throws -> (any ByteSource)? {
     let file = try UnnamedFile.create(in: folder)
-    // From here on the source closes it.
+    // From here on the source closes the file.
     let source = FileDescriptorSource(
       descriptor: file, closes: true, name: "the body of import \(id)")
     let isKept = try quarantine.withBody(of: id) { try UnnamedFile.write($0, to: file) }

@@ -2,7 +2,7 @@ internal import Postgres
 internal import QuakeModel
 
 extension CopyValues {
-  /// Appends the values that a record has in the columns, null where it has none.
+  /// Appends the values of a record in these columns, null where it has none.
   mutating func append(_ record: QuakeRecord, _ columns: [QuakeColumn]) {
     for column in columns { append(record, column) }
   }

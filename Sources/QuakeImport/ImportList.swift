@@ -1,7 +1,7 @@
 public import Postgres
 public import QuakeModel
 
-/// The imports that the store knows of.
+/// The imports in `quake.import`.
 public enum ImportList {
   /// One import, as `quake.import` has it.
   public struct Entry: Sendable {
@@ -9,7 +9,7 @@ public enum ImportList {
     public let id: Int64
     /// The feed's name.
     public let feed: String
-    /// Where it was read, without a password.
+    /// Where the import read, without a password.
     public let source: String
     /// The body's format.
     public let format: String
@@ -17,21 +17,21 @@ public enum ImportList {
     public let generated: Timestamp?
     /// When the import began.
     public let startedAt: Timestamp
-    /// Counts, as in `ImportReport`; its `quarantine` says why it was set aside.
+    /// The counts; `quarantine` says why the snapshot is in quarantine.
     public let report: ImportReport
-    /// What was decided on a snapshot that was set aside: `applied`, `discarded`; nil: nothing yet.
+    /// The decision on a snapshot in quarantine: `applied`, `discarded`; nil: none yet.
     public let decision: String?
     /// The import that applied it.
     public let appliedBy: Int64?
-    /// Bytes of the body that is kept, compressed; 0: none.
+    /// The size of the stored body, compressed; 0: none is stored.
     public let keptBytes: Int64
   }
 
   /// Lists imports, the newest first.
   ///
   /// - Parameters:
-  ///   - quarantined: Only those that were set aside, and on which nothing was decided.
-  ///   - limit: At most so many.
+  ///   - quarantined: Whether to list only those in quarantine without a decision.
+  ///   - limit: The most imports to list.
   public static func read(
     quarantined: Bool = false, limit: Int64, over connection: Connection
   ) throws -> [Entry] {

@@ -1,20 +1,23 @@
 public import QuakeModel
 
-/// What happens to an event that the store already has, with other contents.
+/// The rule for an event that the store already has, with other contents.
 public enum MergePolicy: String, CaseIterable, Sendable {
-  /// The incoming one wins, unless the stored one is of a newer snapshot.
+  /// The incoming contents replace those stored, unless these are of a newer snapshot.
   case incoming
-  /// The incoming one wins, however old it is.
+  /// The incoming contents replace those stored, however old they are.
   case always
-  /// The stored one stays.
+  /// The stored contents stay.
   case store
-  /// The import fails, and nothing of it stays.
+  /// The import fails and is rolled back.
   case error
+
+  /// Whether incoming contents may replace stored ones.
+  var overwrites: Bool { self == .incoming || self == .always }
 }
 
-/// How an import is done, and what its row in `quake.import` says of it.
+/// The options of an import, and what its row in `quake.import` says about its source.
 public struct ImportOptions: Sendable {
-  /// The URL (without a password), path or `-` that is read.
+  /// The URL (without a password), path or `-` that the import reads.
   public var source: String
   /// Short name of the feed.
   public var feed: String
@@ -33,21 +36,16 @@ public struct ImportOptions: Sendable {
   /// When the snapshot was generated, if it does not say so itself; nil: unknown. A snapshot of unknown
   /// age overwrites any other, and any other overwrites it.
   public var generated: Timestamp?
-  /// Commit after each so many records; nil: all or nothing.
+  /// Commit after each this number of records; nil: the import is one transaction.
   public var commitEvery: Int?
-  /// What happens to events that the store already has.
+  /// The rule for events that the store already has.
   public var policy = MergePolicy.incoming
-  /// What a snapshot of the feed should hold; nil: nobody knows.
+  /// Which events a snapshot of the feed should hold; nil: unknown.
   public var scope: FeedScope?
-  /// How bad a snapshot may be and still be applied; a worse one goes into quarantine. Nil: whatever
-  /// it is like, it is applied. An import that commits in batches is never judged: that takes all of it.
+  /// How bad a snapshot may be and still be applied; a worse one goes into quarantine. Nil: the snapshot
+  /// is not judged. An import that commits in batches is never judged: the judge needs all records.
   public var limits: SnapshotLimits?
-  /// Whether a feed (the first 20,000 records of a longer source) is written in the order of its codes even
-  /// where it could be brought in portion by portion, beside events that are there already. That takes
-  /// longer; but two imports of the same events at the same time wait for each other then, where otherwise
-  /// one of them can end in a deadlock. If this is false, `OrderNeeded` may be thrown.
-  public var isOrdered = true
-  /// Do everything, then roll it back.
+  /// Whether the import is rolled back at its end.
   public var dryRun = false
 
   /// Options for an import of `source`.

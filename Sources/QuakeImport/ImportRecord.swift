@@ -2,15 +2,15 @@ internal import Postgres
 internal import QuakeModel
 internal import SystemClock
 
-/// The row in `quake.import` that tells of an import.
+/// The row of an import in `quake.import`.
 struct ImportRecord {
   let options: ImportOptions
   let format: String
   let startedAt: Timestamp
-  /// What the snapshot should hold; nil: nobody knows.
+  /// Which events the snapshot should hold; nil: unknown.
   let scope: SnapshotScope?
 
-  /// Writes what has been done by now; sets the report's id.
+  /// Writes the counts so far; sets the report's id.
   func write(
     _ total: inout ImportReport, complete: Bool, over connection: Connection
   ) throws(PostgresError) {
@@ -35,7 +35,7 @@ struct ImportRecord {
       ])
   }
 
-  /// Adds what one of several transactions has done to what others have; in the transaction itself.
+  /// Adds the counts of one of several transactions, in that transaction.
   func add(
     _ part: ImportReport, to id: Int64, over connection: Connection
   ) throws(PostgresError) {
@@ -54,7 +54,8 @@ struct ImportRecord {
       ])
   }
 
-  /// The feed may reach further back than it must, but not further than its window.
+  /// The origin time back to which the snapshot reaches: it may reach further than its scope, but not
+  /// further than its window.
   private func reach(
     of coverage: SnapshotScope?, over connection: Connection
   ) throws(PostgresError) -> String? {

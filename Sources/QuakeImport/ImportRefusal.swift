@@ -1,7 +1,7 @@
 public import ExplainedErrors
 public import QuakeModel
 
-/// An import that was refused because of what its source holds. Nothing of it was stored.
+/// An import that was refused because of the contents of its source. Nothing of it was stored.
 public struct ImportRefusal: ExplainedError, Sendable {
   /// What was wrong with the source: a few words, lower case, no full stop.
   public let message: String
@@ -11,10 +11,10 @@ public struct ImportRefusal: ExplainedError, Sendable {
   public let hint: String?
   /// The source cannot be used.
   public var category: ErrorCategory { .badData }
-  /// What was counted, if the source had been read whole.
+  /// The counts, if the source was read to its end.
   public let report: ImportReport?
 
-  /// A refusal of the given parts.
+  /// A refusal with this message, and more about it.
   public init(
     _ message: String, detail: String? = "Nothing was imported.", hint: String? = nil,
     report: ImportReport? = nil
@@ -23,5 +23,22 @@ public struct ImportRefusal: ExplainedError, Sendable {
     self.detail = detail
     self.hint = hint
     self.report = report
+  }
+}
+
+extension ImportRefusal {
+  /// Refuses a source that was read to its end and has nothing but rejects.
+  static func throwIfAllRejected(_ report: ImportReport) throws {
+    guard report.seen > 0, report.rejected == report.seen, let first = report.firstReject
+    else { return }
+    var report = report
+    report.id = nil
+    report.isComplete = false
+    throw ImportRefusal(
+      report.seen == 1
+        ? "the only record was rejected: \(first.place): \(first.reason)"
+        : "all \(report.seen) records were rejected, the first: \(first.place): \(first.reason)",
+      hint: "Check that this is an earthquake feed in a form this program reads.",
+      report: report)
   }
 }

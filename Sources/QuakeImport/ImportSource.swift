@@ -1,43 +1,43 @@
 public import QuakeModel
 
-/// Where an import gets its records from: pulled one at a time, so that memory does not depend on how
-/// many there are.
+/// The source of an import's records. The import pulls one at a time, so that memory does not depend on their
+/// number.
 public protocol ImportSource {
-  /// Puts the next record into `record` and says so, or says that one was rejected; nil at the end.
+  /// Reads the next record into `record`, or returns a reject; nil at the end.
   mutating func next(into record: inout QuakeRecord) throws -> ImportItem?
 
-  /// The columns that the source can fill. The others are left as they are in the store.
+  /// The columns that the source can fill. An import does not change the others.
   var columns: [QuakeColumn] { get }
 
   /// `geojson`, `csv`, ...
   var format: String { get }
 
-  /// When the snapshot says it was generated, once that is known.
+  /// When the snapshot was generated, once the source has stated it.
   var generated: Timestamp? { get }
 
-  /// Whether `generated`, where it is not known yet, may still become so.
+  /// Whether the source may still state `generated` if it has not yet.
   var mayTellGenerated: Bool { get }
 
   /// Bytes of the body read so far, after decompression.
   var bytesRead: Int64 { get }
 
-  /// Hands over the whole body as a gzip file, in parts; nothing where it was not kept. Asked for when
-  /// the body goes into quarantine.
+  /// Calls `part` with the parts of the whole body as a gzip file; never if the body was not kept. Used to
+  /// put the body into quarantine.
   func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws
 }
 
 extension ImportSource {
-  /// It may.
+  /// A source may state it at any record.
   public var mayTellGenerated: Bool { true }
 
-  /// No body was kept.
+  /// No body is kept.
   public func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {}
 }
 
-/// What a source hands over.
+/// What a source reads.
 public enum ImportItem: Sendable {
-  /// A record that is ready to be stored.
+  /// A record that can be imported.
   case record
-  /// A record that cannot be taken.
+  /// A record that cannot be imported.
   case reject(ImportReject)
 }

@@ -33,7 +33,7 @@ struct BackfillTests {
       """)
   }
 
-  /// Imports `codes` and settles the first window with them.
+  /// Imports `codes` and finishes the next window with them.
   @discardableResult
   private func fetch(_ backfill: Backfill, _ codes: [String], limit: Int64 = 100) throws
     -> ImportReport
@@ -64,13 +64,13 @@ struct BackfillTests {
     #expect(totals.isComplete)
     #expect(totals.seen == 2 && totals.inserted == 2)
     #expect(try BackfillWindows(of: backfill, over: connection).next() == nil)
-    // The same again is another one.
+    // The same parameters again are a new backfill.
     let again = try open()
     #expect(again.id != backfill.id)
     #expect(!again.isResumed)
   }
 
-  @Test("goes on where it was stopped, unless it is to begin anew")
+  @Test("continues where it was stopped, unless it is restarted")
   func resumed() throws {
     let first = try open()
     let store = BackfillWindows(of: first, over: connection)
@@ -91,7 +91,7 @@ struct BackfillTests {
     #expect(try windows() == ["00:00:00|1 day|pending|"])
   }
 
-  @Test("of other parameters is another one")
+  @Test("with other parameters is another backfill")
   func otherParameters() throws {
     let first = try open()
     for change in [
@@ -119,7 +119,7 @@ struct BackfillTests {
     _ = try Backfill.open(different, restart: false, over: other)
   }
 
-  @Test("counts the whole span once, and windows as often as they are asked")
+  @Test("counts the whole span once, and windows each time they are counted")
   func counted() throws {
     let backfill = try open()
     let store = BackfillWindows(of: backfill, over: connection)
@@ -136,7 +136,7 @@ struct BackfillTests {
     #expect(try store.next()?.count == nil)
   }
 
-  @Test("keeps what came with a window that is cut, and asks for its halves")
+  @Test("keeps the events of a window that is cut, and fetches its halves")
   func cutOff() throws {
     let backfill = try open()
     try fetch(backfill, (0..<9).map { "e\($0)" }, limit: 10)
@@ -145,7 +145,7 @@ struct BackfillTests {
     #expect(try backfill.totals(over: connection).inserted == 9)
   }
 
-  @Test("refuses to cut a second, and then keeps nothing of it")
+  @Test("refuses to cut a window of one second, and rolls it back")
   func tooDense() throws {
     var dense = parameters
     dense.span = BackfillWindow(
@@ -182,7 +182,7 @@ struct BackfillTests {
     #expect(try database.count("quake.import") == 0)
   }
 
-  @Test("calls back once, at the end, and not in a dry run", arguments: [nil, 1, 2])
+  @Test("calls beforeCommit once, at the end, and not in a dry run", arguments: [nil, 1, 2])
   func callsBack(commitEvery: Int?) throws {
     for isDryRun in [false, true] {
       var seen: [Int64] = []

@@ -68,14 +68,14 @@ struct BackfillWindowTests {
     #expect(try window(10, count: 101).step(limit: 100, counts: false) == .cut)
   }
 
-  @Test("is believed to be whole unless the answer may have been cut off")
+  @Test("counts as whole unless the service may have cut off its answer")
   func whole() throws {
-    // The service counts: it is only at the very limit that an answer may be cut off.
+    // The service counts: only an answer at the limit may be cut off.
     #expect(try window(10, count: 99).isWhole(seen: 99, limit: 100))
     #expect(try window(10, count: 98).isWhole(seen: 99, limit: 100))
     #expect(try window(10, count: 100).isWhole(seen: 100, limit: 100))
     #expect(try !window(10, count: 99).isWhole(seen: 100, limit: 100))
-    // It does not: it may cut off short of the limit.
+    // It does not count: it may cut answers off below the limit.
     #expect(try window(10).isWhole(seen: 0, limit: 100))
     #expect(try window(10).isWhole(seen: 89, limit: 100))
     for seen: Int64 in [90, 99, 100, 101] {

@@ -5,10 +5,21 @@ import Testing
 
 @testable import QuakeImport
 
-/// What need not be looked at as a whole, is longer than a feed or committed on the way, is brought in by
-/// portions; it must come to the same as all at once.
-@Suite("A catalogue")
+/// A source that is not judged, is longer than a feed, or is committed in several transactions, is imported in
+/// batches. The result must be the same as that of a snapshot import.
+@Suite("A bulk import")
 struct BulkImportTests {
+  /// How an import must take its way.
+  private enum Reading {
+    /// The source can be opened again, which the test does not expect: then `BegunAnew` is thrown.
+    case reopenable
+    /// The source cannot be opened again.
+    case once
+  }
+
+  /// Thrown where an import begins anew.
+  private struct BegunAnew: Error {}
+
   private static let before = "2024-01-01T00:00:00Z"
   private static let now = "2024-01-02T00:00:00Z"
 
@@ -19,26 +30,25 @@ struct BulkImportTests {
     return options
   }
 
-  /// An event of more than a kilobyte: a few thousand are several portions.
+  /// An event of more than a kilobyte: a few thousand are several batches.
   private func wide(_ code: String, magnitude: Double = 5, ids: String? = nil) -> QuakeRecord {
     QuakeRecord(
       code, magnitude: magnitude, place: String(repeating: "x", count: 1_000), ids: ids)
   }
 
-  private func bring(
+  private func load(
     _ items: [FakeSource.Item], generated: String?, into connection: Connection,
-    commitEvery: Int? = nil, helpers: [Connection] = [], isOrdered: Bool = false
+    commitEvery: Int? = nil, helpers: [Connection] = [], reading: Reading = .reopenable
   ) throws -> ImportReport {
     var source = FakeSource(items, generated: generated)
-    var options = options(commitEvery: commitEvery)
-    options.isOrdered = isOrdered
+    let options = options(commitEvery: commitEvery)
     let report = try Importer(connection: connection, options: options, helpers: helpers)
-      .run(from: &source)
+      .run(from: &source, reopen: reopen(reading))
     #expect(
       report.seen
         == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
     #expect(report.isComplete)
-    // The import's row tells the same.
+    // The import's row has the same counts.
     #expect(
       try connection.table(
         """
@@ -50,7 +60,11 @@ struct BulkImportTests {
     return report
   }
 
-  /// Events, what gave way, and the other ids, as far as they do not depend on how it was done.
+  private func reopen(_ reading: Reading) -> Importer.Reopen<FakeSource>? {
+    reading == .once ? nil : { _, _, _ in throw BegunAnew() }
+  }
+
+  /// Events, superseded rows among them, aliases and rejects, as far as they do not depend on the way.
   private func contents(_ connection: Connection) throws -> [String] {
     try connection.table("select q::text from quake.quake q order by code")
       + connection.table("select id, code from quake.quake_alias order by id")
@@ -58,8 +72,8 @@ struct BulkImportTests {
         "select record, reason from quake.import_reject order by import_id, record")
   }
 
-  /// Events that are there already, and a catalogue with new ones, the same, others, the same again,
-  /// such that give way to others, and some that cannot be taken.
+  /// Stored events, and a catalogue with new, unchanged, revised and repeated events, with some that supersede
+  /// others, and with rejects.
   private func scene(
     _ seed: UInt64, newOnes: ClosedRange<Int>
   ) -> (old: [FakeSource.Item], new: [FakeSource.Item]) {
@@ -78,13 +92,13 @@ struct BulkImportTests {
         items.append(
           .record(QuakeRecord("o\(known)", magnitude: magnitude, ids: ",o\(known),")))
       case 2:
-        // From 150 on they are in the catalogue under another id.
+        // From 150 on the events are in the catalogue under another id.
         let other = Int.random(in: 150..<260, using: &random)
         let isFirst = claimed.insert(other).inserted
         let ids = isFirst ? ",o\(other),n\(number)," : ",n\(number),"
         items.append(.record(QuakeRecord("n\(number)", ids: ids)))
       case 3 where number > 0:
-        // Once more, a little or a long way on.
+        // The same code once more, soon after or much later.
         let again = Int.random(in: max(0, number - 60)..<number, using: &random)
         items.append(.record(QuakeRecord("t\(again)", magnitude: Double(number % 9), ids: nil)))
       default: items.append(.record(QuakeRecord("n\(number)", ids: ",n\(number),")))
@@ -94,22 +108,22 @@ struct BulkImportTests {
   }
 
   @Test(
-    "comes to the same by portions as all at once, over one connection or three",
+    "has the result of a snapshot import, over one connection or three",
     arguments: Seeds.first(2, of: 1...6))
-  func portions(seed: UInt64) throws {
+  func batches(seed: UInt64) throws {
     // Mostly new, or mostly known: new events are copied, others merged.
     let (old, new) = scene(seed, newOnes: 300...700)
     let whole = try TestDatabase()
     let connection = try whole.connect()
-    _ = try bring(old, generated: Self.before, into: connection)
-    let expected = try bring(new, generated: Self.now, into: connection, isOrdered: true)
+    _ = try load(old, generated: Self.before, into: connection)
+    let expected = try load(new, generated: Self.now, into: connection, reading: .once)
     let contents = try contents(connection)
     #expect(expected.superseded > 0 && expected.updated > 0 && expected.duplicate > 0)
     for (every, helpers) in [(7, 0), (90, 0), (90, 1), (23, 2)] {
       let database = try TestDatabase()
       let connection = try database.connect()
-      _ = try bring(old, generated: Self.before, into: connection)
-      let report = try bring(
+      _ = try load(old, generated: Self.before, into: connection)
+      let report = try load(
         new, generated: Self.now, into: connection, commitEvery: every,
         helpers: try (0..<helpers).map { _ in try database.connect() })
       let difference = Set(try self.contents(connection)).symmetricDifference(contents)
@@ -119,7 +133,7 @@ struct BulkImportTests {
       #expect(report.superseded == expected.superseded)
       #expect(try connection.historyFaults() == [])
       // Once more changes nothing.
-      let again = try bring(
+      let again = try load(
         new, generated: Self.now, into: connection, commitEvery: every,
         helpers: try (0..<helpers).map { _ in try database.connect() })
       #expect(again.inserted == 0)
@@ -128,11 +142,11 @@ struct BulkImportTests {
   }
 
   @Test(
-    "no longer than a feed comes to the same by portions as staged as a whole",
+    "of a source no longer than a feed has the result of a snapshot import",
     // A second seed adds newer data, a third one repeats codes: see below.
     arguments: Seeds.first(3, of: 1...6), [false, true])
   func wholeFeed(seed: UInt64, isFirst: Bool) throws {
-    // Of a kilobyte each, in any order: what is claimed, and what comes again, are in other portions.
+    // Of a kilobyte each, in any order: claimed ids and repeated codes are in other batches.
     var random = SeededGenerator(seed * 1_000)
     var (old, new) = scene(seed, newOnes: 1_500...2_500)
     for place in new.indices {
@@ -143,13 +157,13 @@ struct BulkImportTests {
             ids: record.text(.ids)))
       }
     }
-    // Some claim what comes itself.
+    // Some events claim ids that are codes of other records.
     for place in stride(from: 3, to: new.count, by: 40) {
       guard case .record(let record) = new[place], let code = record.text(.code) else { continue }
       new[place] = .record(wide(code, ids: ",\(code),n\(new.count - place),z\(place),"))
     }
     new.shuffle(using: &random)
-    // What comes again is left to the import in order, but where there was nothing before.
+    // Beside stored events a repeated code makes the import begin anew.
     let repeats = seed % 3 == 0
     if !isFirst, !repeats {
       var codes: Set<String> = []
@@ -165,26 +179,27 @@ struct BulkImportTests {
       let connection = try database.connect()
       // Into an empty store nothing is staged.
       let other = staged ? [FakeSource.Item.record(QuakeRecord("other"))] : []
-      _ = try bring(isFirst ? other : old, generated: Self.before, into: connection)
-      // Something newer that says nothing of what is missing.
+      _ = try load(isFirst ? other : old, generated: Self.before, into: connection)
+      // A newer snapshot without a scope, which does not tell which events are missing.
       if !isFirst, seed % 2 == 0 {
-        _ = try bring(
+        _ = try load(
           [.record(QuakeRecord("other", ids: ",other,n7,o160,"))],
           generated: "2024-01-03T00:00:00Z", into: connection)
       }
       if !isFirst, repeats, !staged {
         let before = try contents(connection)
-        #expect(throws: OrderNeeded.self) {
-          try bring(new, generated: Self.now, into: connection)
+        #expect(throws: BegunAnew.self) {
+          try load(new, generated: Self.now, into: connection)
         }
         #expect(try contents(connection) == before)
         return
       }
-      let report = try bring(
-        new, generated: Self.now, into: connection, isOrdered: staged)
-      // Once more, where all is there.
-      let again = try bring(
-        new, generated: Self.now, into: connection, isOrdered: staged || isFirst)
+      let report = try load(
+        new, generated: Self.now, into: connection, reading: staged ? .once : .reopenable)
+      // Once more, where everything is stored.
+      let again = try load(
+        new, generated: Self.now, into: connection,
+        reading: staged || isFirst ? .once : .reopenable)
       ends.append(try contents(connection).filter { !$0.contains("other") })
       reports.append([
         report.seen, report.inserted, report.updated, report.rejected, report.duplicate,
@@ -198,11 +213,11 @@ struct BulkImportTests {
     #expect(reports[0] == reports[1])
   }
 
-  @Test("with an event that is missing from a feed and cannot be taken is staged as a whole")
+  @Test("begins anew as a snapshot import if it rejects an event that is counted as missing")
   func rejectedIsNotMissing() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    _ = try bring(
+    _ = try load(
       [.record(QuakeRecord("c1")), .record(QuakeRecord("c2"))], generated: Self.before,
       into: connection)
     try connection.run(
@@ -212,25 +227,37 @@ struct BulkImportTests {
       """)
     let reject = ImportReject(place: "record 1", reason: "It is odd.", raw: "", code: "c1")
     let items = [FakeSource.Item.reject(reject), .record(QuakeRecord("c3"))]
-    #expect(throws: OrderNeeded.self) {
-      try bring(items, generated: Self.now, into: connection)
+    #expect(throws: BegunAnew.self) {
+      try load(items, generated: Self.now, into: connection)
     }
-    let report = try bring(items, generated: Self.now, into: connection, isOrdered: true)
+    var source = FakeSource(items, generated: Self.now)
+    var reasons: [String] = []
+    let report = try Importer(connection: connection, options: options()).run(
+      from: &source,
+      reopen: { reason, source, options in
+        reasons.append(reason)
+        source = FakeSource(items, generated: Self.now)
+        options.etag = "second"
+      })
+    #expect(reasons == ["it rejects events that were counted as missing"])
+    // The row is that of the second reading alone.
+    #expect(
+      try connection.table("select seen, etag from quake.import order by id")
+        == ["2|", "2|second"])
     #expect(report.inserted == 1 && report.rejected == 1)
     #expect(try connection.ask("select count(*) from quake.absence") == "0")
   }
 
   @Test(
-    "of nothing but what cannot be taken leaves nothing, and says so", arguments: [false, true])
-  func refused(isOrdered: Bool) throws {
+    "of nothing but rejects is refused and rolled back", arguments: [false, true])
+  func refused(isReopenable: Bool) throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    _ = try bring([.record(QuakeRecord("c1"))], generated: Self.before, into: connection)
+    _ = try load([.record(QuakeRecord("c1"))], generated: Self.before, into: connection)
     var source = FakeSource([.reject(.numbered(1)), .reject(.numbered(2))], generated: Self.now)
-    var options = options()
-    options.isOrdered = isOrdered
     let error = #expect(throws: ImportRefusal.self) {
-      try Importer(connection: connection, options: options).run(from: &source)
+      try Importer(connection: connection, options: options())
+        .run(from: &source, reopen: reopen(isReopenable ? .reopenable : .once))
     }
     let report = try #require(error?.report)
     #expect(report.seen == 2 && report.rejected == 2)
@@ -238,22 +265,22 @@ struct BulkImportTests {
     #expect(try connection.ask("select count(*) from quake.import") == "1")
   }
 
-  @Test("holds no more of what cannot be taken in memory than of what can")
-  func portionOfRejects() throws {
+  @Test("holds no more rejects in memory than records")
+  func batchOfRejects() throws {
     let reject = ImportReject(
       place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
     var source = FakeSource(Array(repeating: .reject(reject), count: 100))
-    let portion = RecordBatch(columns: source.columns, capacity: 200_000)
+    let batch = RecordBatch(columns: source.columns, capacity: 200_000)
     var record = QuakeRecord()
     let first = try source.next(into: &record)
     var budget = RejectBudget(after: ImportReport())
-    let next = try portion.fill(
+    let next = try batch.fill(
       from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000,
       budget: &budget)
-    #expect(next != nil && portion.seen < 21 && portion.seen > 10)
+    #expect(next != nil && batch.seen < 21 && batch.seen > 10)
   }
 
-  @Test("of more events than a feed has is one transaction, and the same again writes nothing")
+  @Test("of a source longer than a feed is one transaction, and the same again writes nothing")
   func long() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
@@ -263,12 +290,12 @@ struct BulkImportTests {
         ids: number % 9 == 0 ? ",c\(number * 7919 % 26_000),x\(number)," : nil)
     }
     let items = records.map { FakeSource.Item.record($0) }
-    // The last of a code counts, also where the first was brought in long before.
+    // The last record of a code wins, even if the first was written long before.
     let last = QuakeRecord("c0", magnitude: 9, ids: ",c0,x0,")
-    let report = try bring(
+    let report = try load(
       items + [.reject(.numbered(1)), .record(last)], generated: Self.now, into: connection)
     #expect(report.inserted == 26_000 && report.rejected == 1)
-    // What comes again after more records than a feed has is not known as a duplicate.
+    // A code that occurs again after more records than a feed has is not known as a duplicate.
     #expect(report.updated == 1 && report.duplicate == 0)
     #expect(
       try connection.table(
@@ -278,13 +305,13 @@ struct BulkImportTests {
     #expect(try connection.ask("select count(*) from quake.quake_alias") == "\(26_000 / 9 + 1)")
     #expect(try connection.historyFaults() == [])
     let token = try connection.latestToken()
-    let again = try bring(
+    let again = try load(
       items.dropFirst() + [.record(last)], generated: Self.now, into: connection)
     #expect(again.unchanged + again.duplicate == 26_000)
     #expect(try connection.latestToken() == token)
     // And with a few that differ.
     let changed = (0..<100).map { QuakeRecord("c\($0 * 260)", magnitude: 6) }
-    let third = try bring(
+    let third = try load(
       records.dropFirst(100).map { .record($0) } + changed.map { .record($0) },
       generated: "2024-01-03T00:00:00Z", into: connection)
     #expect(third.inserted == 0 && third.updated >= 100)
@@ -293,18 +320,18 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("does for an event that is stored as it comes again whatever else there is to do")
+  @Test("restores and frees events that are stored with the same contents")
   func storedButNotDone() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let records = (0..<60).map { QuakeRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
     // c30 belongs to c0.
     let first = [QuakeRecord("c0", magnitude: 0, ids: ",c0,c30,")] + records[1...]
-    _ = try bring(
+    _ = try load(
       first.filter { $0.text(.code) != "c30" }.map { .record($0) } + [
         .record(QuakeRecord("c30", magnitude: 0, ids: ",c30,"))
       ], generated: "2023-01-01T00:00:00Z", into: connection)
-    _ = try bring([.record(first[0])], generated: Self.before, into: connection)
+    _ = try load([.record(first[0])], generated: Self.before, into: connection)
     for statement in [
       """
       insert into quake.absence (code, feed, snapshots, since, withdrawn_at) values
@@ -324,7 +351,7 @@ struct BulkImportTests {
          where superseded_by is not null or withdrawn_at is not null order by code
         """) == ["c30", "c32"])
     // The first ten are staged, in any case.
-    let report = try bring(
+    let report = try load(
       records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 10)
     #expect(report.updated == 2 && report.unchanged == 58 && report.inserted == 0)
     #expect(report.restored == 2)
@@ -342,13 +369,13 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("into an empty store takes an event that comes after a claim of its id for one of its own")
+  @Test("into an empty store keeps an event apart that occurs after a claim of its id")
   func claimedBefore() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     var records = (0..<3_000).map { wide("c\($0)") }
     records[0] = wide("c0", ids: ",c0,c2500,x1,")
-    let report = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
+    let report = try load(records.map { .record($0) }, generated: Self.now, into: connection)
     #expect(report.inserted == 3_000 && report.superseded == 0)
     #expect(try connection.table("select id, code from quake.quake_alias") == ["x1|c0"])
     #expect(
@@ -356,19 +383,19 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("into an empty store keeps events of their own, whoever claims them and when")
-  func claimerGivesWay() throws {
+  @Test("into an empty store keeps events apart that other events claim, before them or after")
+  func ownRecordsWin() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    // More than a feed has, so that what is claimed is settled on the way.
+    // More than a feed has, so that claims are resolved before the end.
     var records = (0..<20_000).map { QuakeRecord("a\($0)") } + (0..<3_000).map { wide("c\($0)") }
-    // c0 claims c1200, which then comes itself; c2500 claims c0, and c2990, in a portion with something
-    // that is there already, both and c2980.
+    // c0 claims c1200, which occurs later; c2500 claims c0; and c2990, in a batch with an event that is
+    // stored already, claims both and c2980.
     records[20_000] = wide("c0", ids: ",c0,c1200,x,")
     records[22_500] = wide("c2500", ids: ",c2500,c0,y,")
     records[22_990] = wide("c2990", ids: ",c2990,c1200,c0,c2980,z,")
     records.append(wide("c5", magnitude: 7))
-    let report = try bring(records.map { .record($0) }, generated: Self.now, into: connection)
+    let report = try load(records.map { .record($0) }, generated: Self.now, into: connection)
     #expect(report.inserted == 23_000 && report.updated == 1 && report.superseded == 0)
     #expect(
       try connection.ask("select count(*) from quake.quake where superseded_by is not null") == "0")
@@ -378,11 +405,11 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("that only adds leaves what it brings to whom that is known to belong")
+  @Test("that only adds events inserts the alias of a stored event as superseded")
   func addedBelongs() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    _ = try bring(
+    _ = try load(
       [.record(QuakeRecord("y", ids: ",y,x,"))], generated: Self.now, into: connection)
     var source = FakeSource([.record(QuakeRecord("x", ids: ",x,"))], generated: Self.before)
     var options = options()
@@ -394,16 +421,16 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("takes the last of a code also where that is what was stored before")
+  @Test("takes the last record of a code, even if its contents were stored before")
   func backAgain() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     var records = (0..<6_000).map { wide("c\($0)") }
-    _ = try bring(records.map { .record($0) }, generated: Self.before, into: connection)
+    _ = try load(records.map { .record($0) }, generated: Self.before, into: connection)
     let revised = wide("c4500", magnitude: 6)
     records.insert(revised, at: 3_200)
     records.append(wide("c4600", magnitude: 6))
-    let report = try bring(
+    let report = try load(
       records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 3_001)
     #expect(report.updated == 3 && report.unchanged == 5_999)
     #expect(
@@ -411,12 +438,12 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("tells the duplicates of a feed into an empty store, wherever they are")
+  @Test("into an empty store counts the duplicates of a feed, wherever they are")
   func duplicates() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let records = (0..<2_000).map { wide("c\($0)") }
-    let report = try bring(
+    let report = try load(
       (records + [QuakeRecord("c1999", magnitude: 8), QuakeRecord("c3", magnitude: 9)])
         .map { .record($0) }, generated: Self.now, into: connection)
     #expect(report.inserted == 2_000 && report.duplicate == 2)
@@ -427,7 +454,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("that breaks off leaves nothing, and with commits on the way what was committed")
+  @Test("that fails is rolled back, or keeps what was committed before")
   func broken() throws {
     struct Broken: Error {}
     let database = try TestDatabase()
@@ -437,14 +464,14 @@ struct BulkImportTests {
         .action { throw Broken() }
       ]
     #expect(throws: Broken.self) {
-      try bring(items, generated: Self.now, into: connection)
+      try load(items, generated: Self.now, into: connection)
     }
     #expect(connection.isIdle)
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
     #expect(try connection.ask("select count(*) from quake.import") == "0")
     let helper = try database.connect()
     #expect(throws: Broken.self) {
-      try bring(
+      try load(
         items, generated: Self.now, into: connection, commitEvery: 1_000, helpers: [helper])
     }
     #expect(connection.isIdle && helper.isIdle)
@@ -454,15 +481,15 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("of which somebody else brings in the same events at the same time is merged with theirs")
+  @Test("merges events that another session inserts at the same time")
   func concurrent() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let other = try database.connect()
     let items = (0..<300).map { FakeSource.Item.record(QuakeRecord("c\($0)")) }
-    let report = try bring(
+    let report = try load(
       items[..<100] + [
-        // Nothing that the import knows of: it expects new events.
+        // The import does not know of it, and expects new events.
         .action {
           try other.run("insert into quake.quake (code, time, magnitude) values ('c150', now(), 1)")
         }

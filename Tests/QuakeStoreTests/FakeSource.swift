@@ -7,7 +7,7 @@ struct FakeSource: ImportSource {
   enum Item {
     case record(QuakeRecord)
     case reject(ImportReject)
-    /// Runs when its turn comes; may throw.
+    /// Code that runs when this item is read; may throw.
     case action(() throws -> Void)
   }
 
@@ -16,6 +16,7 @@ struct FakeSource: ImportSource {
   var columns: [QuakeColumn] = QuakeColumn.feed
   let format = "fake"
   var generated: Timestamp?
+  var mayTellGenerated = true
   var bytesRead: Int64 { Int64(position) * 100 }
 
   init(_ items: [Item], generated: String? = nil, columns: [QuakeColumn] = QuakeColumn.feed) {

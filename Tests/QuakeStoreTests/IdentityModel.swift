@@ -1,8 +1,8 @@
 import QuakeModel
 import TestSupport
 
-/// Snapshots of a few earthquakes whose ids change, part and come together again, and what a store must
-/// say after each.
+/// Random snapshots of a few earthquakes whose ids change, split and join again, and the state of a store that
+/// must follow from each.
 struct IdentityModel {
   /// One event of a snapshot.
   struct Feature {
@@ -13,7 +13,7 @@ struct IdentityModel {
 
   private static let networks = ["ak", "ci", "nc", "us"]
   private static let earthquakes = 6
-  /// There in each, so that none is empty.
+  /// An event of every snapshot, so that none is empty.
   static let constant = Feature(code: "xx", ids: ["xx"], magnitude: 1)
 
   /// Random snapshots, one after the other.
@@ -44,7 +44,7 @@ struct IdentityModel {
           groups[earthquake] = parts
         }
         for group in groups[earthquake] where !chance(vanishing) {
-          // Now and then an id is not told, or one is told that is an event of its own.
+          // Sometimes an id is left out, or the id of another event is claimed.
           var told = group.prefix(1) + group.dropFirst().filter { _ in !chance(15) }
           if chance(10), let other = ids.randomElement(using: &generator), !told.contains(other) {
             told.append(other)
@@ -66,10 +66,10 @@ struct IdentityModel {
   }
 
   private var rows: [String: Row] = [:]
-  /// The event that each id belonged to by the newest word.
+  /// The event that each id belongs to, by the newest snapshot that mentions it.
   private var owners: [String: String] = [:]
 
-  /// Takes in the next snapshot, of number `number`.
+  /// Applies the next snapshot, number `number`.
   mutating func apply(_ features: [Feature], _ number: Int) {
     let own = Set(features.map(\.code))
     var claimed: [String: String] = [:]
@@ -87,15 +87,15 @@ struct IdentityModel {
     }
   }
 
-  /// The event that stands for an id's earthquake.
+  /// The preferred event of an id's earthquake.
   private func present(_ id: String) -> String {
     var id = id
     while let owner = owners[id], owner != id { id = owner }
     return id
   }
 
-  /// The rows, as code|magnitude|superseded_by|number of the snapshot that withdrew it, the last of those
-  /// that stand for themselves only.
+  /// The rows, as code|magnitude|superseded_by|number of the snapshot that withdrew it, the last for preferred
+  /// rows only.
   func state(withdrawals: Bool) -> [String] {
     rows.map { code, row in
       let successor = present(code)
@@ -105,7 +105,7 @@ struct IdentityModel {
     }.sorted()
   }
 
-  /// Where each id leads that is not its own event's.
+  /// The event that each alias leads to.
   func aliases() -> [String] {
     owners.keys.filter { present($0) != $0 }.map { "\($0)|\(present($0))" }.sorted()
   }

@@ -5,9 +5,12 @@ import Testing
 
 @testable import QuakeImport
 
-/// Random snapshots against a model of what they mean.
-@Suite("Identities and absences follow the newest word of each id")
+/// Random snapshots, compared with a model of their meaning.
+@Suite("The newest snapshot that mentions an id decides identities and absences")
 struct IdentityModelTests {
+  /// Thrown where an import begins anew.
+  private struct BegunAnew: Error {}
+
   private static let rounds = 25
   private static let snapshots = 10
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
@@ -20,12 +23,11 @@ struct IdentityModelTests {
     connection = try database.connect()
   }
 
-  /// - Parameter number: Which snapshot it is; nil: nobody knows.
+  /// - Parameter number: The number of the snapshot; nil: its age is unknown.
   private func apply(
     _ features: [IdentityModel.Feature], _ number: Int?, scope: Bool
   ) throws {
     var options = ImportOptions(source: "-", feed: "all_day", program: "tests 1", author: "a")
-    options.isOrdered = scope
     if scope {
       options.scope = FeedScope(name: "all_day", source: "usgs", window: 86_400)
       var limits = SnapshotLimits()
@@ -42,7 +44,9 @@ struct IdentityModelTests {
     }
     let generated = number.map { Self.noon.advanced(bySeconds: Int64($0) * 60) }
     var source = FakeSource(records, generated: generated?.description)
-    let report = try Importer(connection: connection, options: options).run(from: &source)
+    // Without a scope in batches, which must be enough.
+    let report = try Importer(connection: connection, options: options)
+      .run(from: &source, reopen: scope ? nil : { _, _, _ in throw BegunAnew() })
     #expect(report.quarantine == nil)
   }
 
@@ -61,7 +65,7 @@ struct IdentityModelTests {
     try connection.table("select id, code from quake.quake_alias").sorted()
   }
 
-  /// Events that no row stands for.
+  /// Events that lead to no preferred row.
   private func lost() throws -> [String] {
     try connection.table(
       """
@@ -75,7 +79,8 @@ struct IdentityModelTests {
       "truncate quake.quake, quake.quake_alias, quake.absence, quake.import cascade")
   }
 
-  @Test("in the order in which they were generated", arguments: Seeds.first(1, of: 1...3))
+  @Test(
+    "if they are imported in the order in which they were generated", arguments: Seeds.first(1, of: 1...3))
   func inOrder(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {
@@ -95,15 +100,15 @@ struct IdentityModelTests {
     }
   }
 
-  /// The rows without the contents of those that have given way.
+  /// The rows, without the contents of superseded ones.
   private func withoutPast(_ rows: [String]) -> [String] {
     rows.map { row in
       let fields = row.split(separator: "|")
-      return fields[2] == "-" ? row : "\(fields[0]) gave way to \(fields[2])"
+      return fields[2] == "-" ? row : "\(fields[0]) is superseded by \(fields[2])"
     }
   }
 
-  @Test("and in any other order", arguments: Seeds.first(1, of: 4...6))
+  @Test("if they are imported in any other order", arguments: Seeds.first(1, of: 4...6))
   func inAnyOrder(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {
@@ -119,7 +124,7 @@ struct IdentityModelTests {
         try #require(try lost() == [], "seed \(seed), round \(round), \(order), after \(number)")
       }
       let place = Comment("seed \(seed), round \(round), \(order)")
-      // What had given way keeps some contents that it had, but none says of when.
+      // A superseded row keeps contents that it had, but it does not matter of when.
       try #require(
         try withoutPast(state(withdrawals: true)) == withoutPast(model.state(withdrawals: true)),
         place)
@@ -128,7 +133,8 @@ struct IdentityModelTests {
     }
   }
 
-  @Test("and none is lost where the age of some is not known", arguments: Seeds.first(1, of: 7...8))
+  @Test(
+    "and no event is lost if the age of some snapshots is unknown", arguments: Seeds.first(1, of: 7...8))
   func ofUnknownAge(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {

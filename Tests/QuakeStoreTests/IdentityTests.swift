@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuakeImport
 
-/// One row for each earthquake, although its preferred id changes.
+/// Each earthquake has one preferred row, although its preferred id changes.
 @Suite("The identity of an earthquake")
 struct IdentityTests {
   private let database: TestDatabase
@@ -37,7 +37,7 @@ struct IdentityTests {
     try ids.flatMap { try connection.table("select code from quake.find('\($0)')") }
   }
 
-  @Test("goes over to the new id, in the transaction that brings it, and is told once")
+  @Test("follows the new preferred id, in the transaction that imports it, and changes once")
   func change() throws {
     _ = try apply(QuakeRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
     let report = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 2)
@@ -51,12 +51,12 @@ struct IdentityTests {
         select t.token, v.op, v.code, v.changed from quake.quake_version v
           join quake.change_transaction t using (transaction_id) where t.token = 2 order by v.id
         """) == ["2|insert|us1|", "2|update|ak1|{superseded_by}"])
-    // The same again says nothing.
+    // The same snapshot again writes nothing.
     let again = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 3)
     #expect(again.token == nil && again.superseded == 0 && again.unchanged == 1)
   }
 
-  @Test("goes back, and on to a third")
+  @Test("follows its preferred id back, and to a third one")
   func backAndForth() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
     _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
@@ -81,12 +81,12 @@ struct IdentityTests {
     #expect(report.restored == 1)
     #expect(try rows() == ["a|-", "b|-"])
     #expect(try found("a", "b") == ["a", "b"])
-    // A snapshot that has both as events of their own splits them, too, whatever its ids say.
+    // A snapshot that has records of both splits them, too, whatever ids they have.
     _ = try apply(QuakeRecord("a", ids: ",a,b,"), QuakeRecord("b", ids: ",b,"), hour: 4)
     #expect(try rows() == ["a|-", "b|-"])
   }
 
-  @Test("does not depend on the order in which snapshots come")
+  @Test("does not depend on the order in which snapshots are imported")
   func order() throws {
     func columns() throws -> [String] {
       try connection.table(
@@ -106,33 +106,33 @@ struct IdentityTests {
     #expect(try columns() == right)
   }
 
-  @Test("is not guessed where a file has no ids")
+  @Test("is not guessed for a file without ids")
   func withoutIds() throws {
     let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
     _ = try apply(QuakeRecord("a"), hour: 1, columns: columns)
     _ = try apply(QuakeRecord("b"), hour: 2, columns: columns)
     #expect(try rows() == ["a|-", "b|-"])
-    // But what ids have told once is known: a file of unknown age does not show the quake twice.
+    // But aliases stay known: a file of unknown age does not lead to a second preferred row.
     _ = try apply(QuakeRecord("d", ids: ",d,c,"), hour: 3)
     let report = try apply(QuakeRecord("c"), hour: nil, columns: columns)
     #expect(report.superseded == 1)
     #expect(try rows() == ["a|-", "b|-", "c|d", "d|-"])
   }
 
-  @Test("is undone by a split also where it came of a file of unknown age")
+  @Test("is undone by a split, even if a file of unknown age stated it")
   func ofUnknownAge() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
     _ = try apply(QuakeRecord("b", ids: ",b,a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
-    // An old file does not show the earthquake twice.
+    // An old file does not lead to a second preferred row.
     _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
     _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
     #expect(try rows() == ["a|-", "b|-"])
   }
 
-  @Test("is known where new events come in great numbers")
-  func portions() throws {
+  @Test("is resolved for many new events at once")
+  func manyNewEvents() throws {
     _ = try apply(QuakeRecord("b", ids: ",b,new1,"), hour: 2)
     func catalogue(_ hour: Int) throws {
       var records = (2...20_500).map { QuakeRecord("new\($0)", ids: ",new\($0),") }
@@ -150,7 +150,7 @@ struct IdentityTests {
         == ["b"])
   }
 
-  @Test("ends where somebody has made a circle by hand")
+  @Test("is resolved even if a person has made a circle of successors")
   func circle() throws {
     try connection.execute(
       """
@@ -173,7 +173,7 @@ struct IdentityTests {
     }
     #expect(try apply(1, 1).inserted == 1)
     #expect(try apply(1, 3).unchanged == 1)
-    // In between it was something else; that is past.
+    // Other contents in between do not matter.
     let late = try apply(2, 2)
     #expect(late.updated == 0 && late.stale == 1)
     #expect(try connection.table("select magnitude from quake.quake") == ["1"])

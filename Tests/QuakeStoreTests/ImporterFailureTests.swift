@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuakeImport
 
-@Suite("An import that does not go well")
+@Suite("An import that fails or is disturbed")
 struct ImporterFailureTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -32,7 +32,7 @@ struct ImporterFailureTests {
       """) == "t"
   }
 
-  @Test("because its source fails leaves nothing, and the connection usable")
+  @Test("because its source fails is rolled back, and its connection stays usable")
   func throwingSource() throws {
     for before in [0, 1, 5_000] {
       var source = FakeSource(
@@ -47,7 +47,7 @@ struct ImporterFailureTests {
       try Importer(connection: connection, options: options()).run(from: &source).inserted == 1)
   }
 
-  @Test("because the database refuses a value leaves nothing")
+  @Test("because the database refuses a value is rolled back")
   func refused() throws {
     var source = FakeSource([QuakeRecord("a"), QuakeRecord("b", magnitude: 99)])
     let error = try #require(throws: PostgresError.self) {
@@ -57,7 +57,7 @@ struct ImporterFailureTests {
     #expect(try nothing(connection))
   }
 
-  @Test("because its connection is killed leaves nothing")
+  @Test("because its connection is killed is rolled back")
   func killed() throws {
     let observer = try database.connect()
     let pid = Int64(connection.serverProcessID)
@@ -76,7 +76,7 @@ struct ImporterFailureTests {
     #expect(try nothing(observer))
   }
 
-  @Test("in batches keeps the batches done, and does the rest the next time")
+  @Test("in batches keeps those that were committed, and can be repeated for the rest")
   func interrupted() throws {
     let records = (0..<25).map { QuakeRecord("b\($0)") }
     var broken = FakeSource(
@@ -84,7 +84,7 @@ struct ImporterFailureTests {
     #expect(throws: Interruption.self) {
       try Importer(connection: connection, options: options(commitEvery: 5)).run(from: &broken)
     }
-    // Of the fourth batch two records had come.
+    // Two records of the fourth batch had been read.
     #expect(try connection.ask("select count(*) from quake.quake") == "15")
     let token = try connection.latestToken()
     #expect(
@@ -100,7 +100,7 @@ struct ImporterFailureTests {
       try connection.table(
         "select inserted, complete, token, bytes from quake.import order by id offset 1")
         == ["10|t|\(try #require(report.token).number)|2500"])
-    // Only the batches that changed something were numbered, each with the import it belongs to.
+    // Only batches that changed something have a token, and refer to their import.
     #expect(
       try connection.table(
         """
@@ -110,7 +110,7 @@ struct ImporterFailureTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("in batches can be told to stop between two of them")
+  @Test("in batches can be stopped between two of them")
   func stopped() throws {
     var source = FakeSource((0..<25).map { QuakeRecord("s\($0)") })
     var asked = 0
@@ -126,7 +126,7 @@ struct ImporterFailureTests {
       try connection.table("select seen, inserted, complete from quake.import") == ["20|20|f"])
   }
 
-  @Test("because another one brings the same events waits, and neither fails nor repeats them")
+  @Test("by another import of the same events waits, and neither fails nor inserts them twice")
   func simultaneous() throws {
     let database = database
     let inserted = Tally()
@@ -135,7 +135,7 @@ struct ImporterFailureTests {
       try BackgroundThread.run(4) { thread in
         let connection = try database.connect()
         var records = (0..<2_000).map { QuakeRecord("x\($0)", magnitude: Double(round)) }
-        // In orders that are each other's opposite.
+        // In opposite orders.
         if thread % 2 == 1 { records.reverse() }
         var source = FakeSource(records)
         let report = try Importer(
@@ -154,7 +154,7 @@ struct ImporterFailureTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("because a newer one came between its comparison and its write leaves the newer row")
+  @Test("by a newer one between its comparison and its write keeps the newer row")
   func overtaken() throws {
     let other = try database.connect()
     try other.run("begin")

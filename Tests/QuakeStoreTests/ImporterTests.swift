@@ -50,9 +50,9 @@ struct ImporterTests {
     try connection.table("select code, magnitude from quake.quake order by code")
   }
 
-  // MARK: - What it does
+  // MARK: - Results
 
-  @Test("takes no snapshot for one of the future, which would hold back all that follow")
+  @Test("dates a snapshot of the future to the present, so that later ones are not ignored")
   func future() throws {
     let report = try load(FakeSource([QuakeRecord("a")], generated: "2100-01-01T00:00:00Z"))
     let generated = try #require(report.generated)
@@ -62,7 +62,7 @@ struct ImporterTests {
     #expect(next.updated == 1)
   }
 
-  @Test("that must not meet other contents says how many it met, quickly")
+  @Test("that must not find other contents says quickly how many it found")
   func manyConflicts() throws {
     let codes = (0..<20_000).map { "e\($0)" }
     try load(FakeSource(codes.map { QuakeRecord($0) }))
@@ -75,7 +75,7 @@ struct ImporterTests {
     #expect(error.message.contains("\"e0\""))
   }
 
-  @Test("inserts what is new, updates what differs, leaves the rest, and counts")
+  @Test("inserts new events, updates different ones, does not write the others, and counts")
   func counting() throws {
     let first = try load(
       FakeSource([QuakeRecord("a"), QuakeRecord("b"), QuakeRecord("c")]))
@@ -101,7 +101,7 @@ struct ImporterTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("of an empty feed is one, too")
+  @Test("of an empty feed is recorded, too")
   func empty() throws {
     let report = try load(FakeSource([QuakeRecord]()))
     #expect(counts(report) == [0, 0, 0, 0, 0, 0, 0])
@@ -109,7 +109,7 @@ struct ImporterTests {
     #expect(try connection.historyLines() == [])
   }
 
-  @Test("writes every column as it came, and none where there is none")
+  @Test("writes every column with its exact value, or null")
   func everyColumn() throws {
     var record = QuakeRecord("us1")
     for column in QuakeColumn.feed where !record.has(column) {
@@ -152,7 +152,7 @@ struct ImporterTests {
       try connection.run("select pg_stat_clear_snapshot()")
       return try connection.table(statistics)
     }
-    // A row that is locked, too, is written: that shows in its xmax.
+    // Even locking a row writes it, which shows in its xmax.
     let places = "select sum(hashtext(ctid::text || xmin || xmax)) from quake.quake"
     let before = (try counters(), try connection.ask(places))
     #expect(before.0.contains { $0.hasPrefix("quake|3000|0|0|") })
@@ -169,7 +169,7 @@ struct ImporterTests {
         == ["3000|t", "3000|t"])
   }
 
-  @Test("takes the last of the records of one code, however far apart")
+  @Test("takes the last record of a code, however far apart they are")
   func duplicates() throws {
     var records = [QuakeRecord("twice", magnitude: 1)]
     records += (0..<10_500).map { QuakeRecord("d\($0)") }
@@ -184,7 +184,7 @@ struct ImporterTests {
 
   // MARK: - Rejects
 
-  @Test("keeps what it could not take, as it came")
+  @Test("keeps rejects with their text")
   func rejects() throws {
     let report = try load(
       FakeSource([.reject(.numbered(1)), .record(QuakeRecord("a")), .reject(.numbered(3))]))
@@ -202,7 +202,7 @@ struct ImporterTests {
     "keeps a limited number of what it could not take, and counts the rest",
     arguments: [nil, 500], [false, true])
   func manyRejects(commitEvery: Int?, areLong: Bool) throws {
-    // Too many, or too long together.
+    // Too many rejects, or too many bytes of them.
     let raw = String(repeating: "x", count: areLong ? 60_000 : 10)
     let rejects = (1...1500).map { number in
       FakeSource.Item.reject(ImportReject(place: "line \(number)", reason: "no", raw: raw))
@@ -234,17 +234,17 @@ struct ImporterTests {
     let store = RejectStore(connection: connection)
     #expect(try store.purge(olderThan: .seconds(3 * 86_400)) == 0)
     #expect(try connection.ask("select count(*) from quake.import_reject") == "2000")
-    var portions = 0
+    var batches = 0
     let deleted = try store.purge(olderThan: .seconds(86_400)) {
-      portions += 1
+      batches += 1
       return false
     }
-    #expect(deleted == 1000 && portions == 1)
+    #expect(deleted == 1000 && batches == 1)
     #expect(try connection.ask("select count(distinct import_id) from quake.import_reject") == "1")
     #expect(try connection.ask("select count(*) from quake.import where rejected = 1200") == "2")
   }
 
-  @Test("of nothing but rejects fails and leaves nothing")
+  @Test("of nothing but rejects is refused and rolled back")
   func nothingUsable() throws {
     for commitEvery in [nil, 1, 2] {
       let error = try #require(throws: ImportRefusal.self) {
@@ -262,7 +262,7 @@ struct ImporterTests {
     #expect(try connection.ask("select count(*) from quake.import_reject") == "0")
   }
 
-  @Test("in batches goes on over a batch of nothing but rejects")
+  @Test("in batches continues after a batch of nothing but rejects")
   func batchOfRejects() throws {
     let report = try load(
       FakeSource([
@@ -280,7 +280,7 @@ struct ImporterTests {
 
   // MARK: - Age and policy
 
-  @Test("of an older snapshot leaves newer rows as they are, and says how many")
+  @Test("of an older snapshot does not change newer rows, and counts them")
   func stale() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
     try load(FakeSource([QuakeRecord("b", magnitude: 1)], generated: "2024-01-01T00:00:00Z"))
@@ -292,15 +292,15 @@ struct ImporterTests {
         ], generated: "2024-01-01T12:00:00Z"))
     #expect(counts(report) == [3, 1, 1, 1, 0, 0, 1])
     #expect(try magnitudes() == ["a|1", "b|9", "c|9"])
-    // The same again: still stale, still not an update.
+    // The same again: the event is stale, and is not updated.
     let again = try load(
       FakeSource([QuakeRecord("a", magnitude: 9)], generated: "2024-01-01T12:00:00Z"))
     #expect(counts(again) == [1, 0, 0, 1, 0, 0, 1])
-    // Equally old is not older.
+    // A snapshot of the same age is not older.
     let equal = try load(
       FakeSource([QuakeRecord("a", magnitude: 8)], generated: "2024-01-02T00:00:00Z"))
     #expect(counts(equal) == [1, 0, 1, 0, 0, 0, 0])
-    // What is old but the same is not stale.
+    // An older event with the same contents is not stale.
     let same = try load(
       FakeSource([QuakeRecord("a", magnitude: 8)], generated: "2023-01-01T00:00:00Z"))
     #expect(counts(same) == [1, 0, 0, 1, 0, 0, 0])
@@ -320,7 +320,7 @@ struct ImporterTests {
     #expect(try magnitudes() == ["a|3"])
   }
 
-  @Test("takes the age it was given where the source does not know it")
+  @Test("uses the age in its options if the source does not state one")
   func givenAge() throws {
     try load(FakeSource([QuakeRecord("a")])) { $0.generated = .earliest }
     try load(FakeSource([QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")) {
@@ -331,7 +331,7 @@ struct ImporterTests {
         == ["0001-01-01 00:00:00", "2024-01-01 00:00:00"])
   }
 
-  @Test("by the policy: the incoming one however old, the stored one, or an error")
+  @Test("follows its policy: incoming contents of any age, stored contents, or an error")
   func policies() throws {
     try load(
       FakeSource(
@@ -369,7 +369,7 @@ struct ImporterTests {
 
   // MARK: - Merging
 
-  @Test("leaves the columns alone that its feed does not have")
+  @Test("does not change columns that its feed does not have")
   func subset() throws {
     var full = QuakeRecord("a", magnitude: 1, place: "here")
     full.set(.felt, integer: 7)
@@ -384,13 +384,13 @@ struct ImporterTests {
       try connection.table(
         "select code, magnitude, place, felt, title from quake.quake order by 1")
         == ["a|2||7|title", "b|5|||"])
-    // What differs in other columns only is no difference.
+    // A difference in other columns only does not count.
     #expect(
       try load(FakeSource([.record(QuakeRecord("a", magnitude: 2))], columns: columns)).unchanged
         == 1)
   }
 
-  @Test("never overwrites our own state")
+  @Test("never overwrites the columns that no feed has")
   func ownState() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
     try connection.run(
@@ -411,7 +411,7 @@ struct ImporterTests {
     }
   }
 
-  @Test("remembers the other ids of an event")
+  @Test("stores the other ids of an event as aliases")
   func aliases() throws {
     try load(
       FakeSource([
@@ -421,7 +421,7 @@ struct ImporterTests {
     #expect(
       try connection.table("select id, code from quake.quake_alias order by 1")
         == ["ak8|us1", "ci9|us1", "nn7|us4"])
-    // The preferred id changes: the event is another row, and the old ids lead to it.
+    // The preferred id changes: the event has a new row, and the old ids lead to it.
     try load(FakeSource([QuakeRecord("ci9", ids: ",ci9,us1,ak8,")]))
     #expect(
       try connection.table("select id, code from quake.quake_alias order by 1")
@@ -430,9 +430,9 @@ struct ImporterTests {
     #expect(try connection.table("select code from quake.find('nn7')") == ["us4"])
   }
 
-  // MARK: - The record of it
+  // MARK: - The row in quake.import
 
-  @Test("is described by its row, and its changes name it")
+  @Test("has a row with its properties, to which its changes refer")
   func importRow() throws {
     let report = try load(
       FakeSource([QuakeRecord("a"), QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")
@@ -461,7 +461,7 @@ struct ImporterTests {
       try connection.table(
         "select author, context, import_id, inserted from quake.change_transaction")
         == ["importer|all_hour|\(try #require(report.id))|2"])
-    // Settings of the import must not stick to the connection.
+    // The settings of an import must not outlast it.
     try connection.insertQuakes("later")
     #expect(
       try connection.table(
@@ -469,13 +469,13 @@ struct ImporterTests {
         == ["t|t"])
   }
 
-  @Test("has the context that it is given")
+  @Test("has the context of its options")
   func context() throws {
     try load(FakeSource([QuakeRecord("a")])) { $0.context = "backfill" }
     #expect(try connection.ask("select context from quake.change_transaction") == "backfill")
   }
 
-  @Test("tells how far it is")
+  @Test("reports its progress")
   func progress() throws {
     var source = FakeSource((0..<2_500).map { QuakeRecord("p\($0)") })
     var reported: [Int64] = []
@@ -484,7 +484,7 @@ struct ImporterTests {
     #expect(reported == [1_000, 2_000, 2_500])
   }
 
-  @Test("that is only tried leaves nothing")
+  @Test("that is a dry run is rolled back")
   func dryRun() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
     let token = try connection.latestToken()

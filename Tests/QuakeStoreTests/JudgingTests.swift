@@ -34,7 +34,7 @@ struct JudgingTests {
 
   private var lacking10: [QuakeRecord] { events((1...60).filter { $0 != 10 }) }
 
-  /// The events of numbers, as a snapshot generated so many minutes after noon.
+  /// Imports events as a snapshot generated `minutes` after noon.
   @discardableResult
   private func apply(
     _ events: [QuakeRecord], at minutes: Int64, rejects: [ImportReject] = [],
@@ -61,7 +61,7 @@ struct JudgingTests {
       "select code from quake.quake where withdrawn_at is not null order by code")
   }
 
-  /// What must not change when a snapshot is set aside.
+  /// The tables that must not change when a snapshot goes into quarantine.
   private func state() throws -> [String] {
     try connection.table("select q::text from quake.quake q order by code")
       + connection.table("select count(*) from quake.quake_version")
@@ -86,22 +86,22 @@ struct JudgingTests {
 
   // MARK: - Good ones
 
-  @Test("and applied, whatever a normal day brings")
+  @Test("and applied, with all changes of a normal day")
   func normal() throws {
     try apply(events(1...60), at: 0)
-    // Three new, two revised, one gone, one reviewed with an older time of update.
+    // Three new events, two revised, one missing, one reviewed with an older time of update.
     let next =
       events(4...60) + [Self.event(2, magnitude: 3, revised: 5), Self.event(-1), Self.event(0)]
       + [Self.event(3, magnitude: 2, revised: -1)]
     let report = try apply(next, at: 20)
     #expect(report.quarantine == nil)
     #expect(report.inserted == 2 && report.updated == 2 && report.withdrawn == 0)
-    // Nothing new, and the newest event taken back: that alone is no sign of age.
+    // Nothing is new, and the newest event is missing: that alone does not show a stale snapshot.
     let without = next.filter { $0.text(.code) != "us-1" }
     #expect(try apply(without, at: 60).quarantine == nil)
   }
 
-  @Test("but not against what is outside its window, or of another catalogue")
+  @Test("but not by events outside its window, or of another catalogue")
   func outside() throws {
     var foreign = Self.event(5)
     foreign.set(.code, "emsc:5")
@@ -115,12 +115,12 @@ struct JudgingTests {
 
   // MARK: - Bad ones
 
-  @Test("and set aside if it is empty")
+  @Test("and put into quarantine if it is empty")
   func empty() throws {
     try expectSetAside(.empty) { try apply([], at: 0) }
     try apply(events(1...60), at: 0)
     try expectSetAside(.empty) { try apply([], at: 5) }
-    // A feed of great earthquakes may well be; not if the store knows of many.
+    // A feed of great earthquakes may be empty, unless the store knows many.
     let great = FeedScope(
       name: "4.5_day", source: "usgs", window: 86_400, minimumMagnitude: 4.45)
     #expect(try apply([], at: 6, scope: great).quarantine == nil)
@@ -128,7 +128,7 @@ struct JudgingTests {
     try expectSetAside(.empty) { try apply([], at: 8, scope: great) }
   }
 
-  @Test("and set aside if it lacks too many of the events that it should hold")
+  @Test("and put into quarantine if it lacks too many of the expected events")
   func massLoss() throws {
     try apply(events(1...60), at: 0)
     try expectSetAside(.massLoss) {
@@ -139,7 +139,7 @@ struct JudgingTests {
         == nil)
   }
 
-  @Test("and one of great loss that is applied by hand sets what the next should hold")
+  @Test("and a person who applies one that lacks events changes what is expected of the next")
   func massLossByHand() throws {
     try apply(events(1...60), at: 0)
     let half = events((1...60).filter { $0 % 2 == 0 })
@@ -156,14 +156,14 @@ struct JudgingTests {
       })
     #expect(try withdrawn().isEmpty)
     #expect(try apply(half, at: 7).quarantine == nil)
-    // But no more than that.
+    // But not more events than that.
     try expectSetAside(.massLoss) {
       try apply(events((1...60).filter { $0 % 4 == 0 }), at: 8)
     }
     #expect(try apply(half, at: 9).withdrawn == 29)
   }
 
-  @Test("and applied if it says that it is newer and only lacks a handful, though it be the newest")
+  @Test("and applied if it states a newer time and lacks only a few events, even the newest ones")
   func fewTakenBack() throws {
     try apply(events(4...60), at: 0)
     // The three that were updated last.
@@ -171,19 +171,19 @@ struct JudgingTests {
       #expect(try apply(events(7...60), at: minutes).quarantine == nil)
     }
     #expect(try withdrawn() == ["us4", "us5", "us6"])
-    // With something in an older form it is stale all the same.
+    // With older contents of one event it is stale.
     try apply(events(10...60) + [7, 8, 9].map { Self.event($0, revised: 200) }, at: 11)
     try expectSetAside(.stale) { try apply(events(7...60), at: 12) }
   }
 
-  @Test("and set aside if it is stale: generated before, or of contents that are older")
+  @Test("and put into quarantine if it is stale: generated earlier, or with older contents")
   func stale() throws {
     try apply(events(1...60), at: 0)
     try expectSetAside(.stale) { try apply(events(1...60), at: -1) }
     try apply(events(-5...60), at: 55)
-    // As of an hour ago, with the time of now.
+    // The contents of an hour ago, with the present time.
     try expectSetAside(.stale) { try apply(events(1...60), at: 60) }
-    // Where each event is judged by itself an older one is welcome.
+    // If older snapshots are not refused, it is merged.
     #expect(try apply(events(1...60), at: -1) { $0.refusesOlder = false }.quarantine == nil)
     // The newest event is hours old.
     try expectSetAside(.stale) {
@@ -191,7 +191,7 @@ struct JudgingTests {
     }
   }
 
-  @Test("and set aside if its times make no sense; a few such events are rejected")
+  @Test("and put into quarantine if its times make no sense; a few such events are rejected")
   func times() throws {
     try apply(events(1...60), at: 0)
     let unset = (1...7).map { number in
@@ -213,7 +213,7 @@ struct JudgingTests {
       return event
     }
     try expectSetAside(.implausibleTimes) { try apply(events(8...60) + future, at: 5) }
-    // Two are within the limit: they are not taken, and not missed.
+    // Two are within the limit: they are rejected, and not counted as missing.
     for minutes in [6, 7, 8, 9] as [Int64] {
       let report = try apply(
         events((1...60).filter { $0 != 6 && $0 != 7 }) + [unset[5]], at: minutes,
@@ -228,7 +228,7 @@ struct JudgingTests {
         == ["2023", "2023"])
   }
 
-  @Test("and set aside if none of its events can be taken")
+  @Test("and put into quarantine if all of its events are rejected")
   func damaged() throws {
     try expectSetAside(.damaged) {
       try apply([], at: 0, rejects: (1...3).map(ImportReject.numbered))
@@ -237,13 +237,13 @@ struct JudgingTests {
 
   // MARK: - Withdrawal
 
-  @Test("and what good ones lack again and again is withdrawn, until it is there again")
+  @Test("and an event that several good ones lack is withdrawn until it is present again")
   func withdrawal() throws {
     try apply(events(1...60), at: 0)
     for minutes in [1, 2] as [Int64] {
       #expect(try apply(lacking10, at: minutes).withdrawn == 0)
     }
-    // The very same snapshot once more, an older one, and a bad one do not count.
+    // The same snapshot again, an older one, and a bad one do not count.
     #expect(try apply(lacking10, at: 2).withdrawn == 0)
     #expect(try apply(lacking10, at: 1) { $0.refusesOlder = false }.withdrawn == 0)
     #expect(try apply([], at: 3).quarantine != nil)
@@ -255,21 +255,21 @@ struct JudgingTests {
       try connection.table(
         "select op, changed from quake.quake_version where code = 'us10' order by id")
         == ["insert|", "update|{withdrawn_at}"])
-    // An older snapshot that has it does not bring it back; a newer one does.
+    // An older snapshot that has the event does not restore it; a newer one does.
     #expect(try apply(events(1...60), at: 0) { $0.refusesOlder = false }.restored == 0)
     #expect(try withdrawn() == ["us10"])
     let back = try apply(lacking10 + [Self.event(10, magnitude: 2)], at: 5)
     #expect(back.restored == 1 && back.updated == 1)
     #expect(try withdrawn().isEmpty)
     #expect(try connection.table("select count(*) from quake.absence") == ["0"])
-    // The same, without anything else that has changed.
+    // The same, while nothing else has changed.
     for minutes in [6, 7, 8] as [Int64] { try apply(lacking10, at: minutes) }
     #expect(try withdrawn() == ["us10"])
     let same = try apply(lacking10 + [Self.event(10, magnitude: 2)], at: 9)
     #expect(same.restored == 1 && same.updated == 0)
   }
 
-  @Test("and presence in between begins the count again")
+  @Test("and an event that is present in between is counted from the start")
   func interruptedAbsence() throws {
     try apply(events(1...60), at: 0)
     for minutes in 1...12 as ClosedRange<Int64> {
@@ -284,7 +284,7 @@ struct JudgingTests {
         == ["us10|all_day|1"])
   }
 
-  @Test("and what somebody has set by hand stays")
+  @Test("and a withdrawal that a person has set stays")
   func byHand() throws {
     try apply(events(1...60), at: 0)
     try connection.execute("update quake.quake set withdrawn_at = now() where code = 'us1'")
@@ -297,7 +297,7 @@ struct JudgingTests {
 
   // MARK: - Quarantine
 
-  @Test("and the same bad answer of a server is kept once")
+  @Test("and the same bad answer of a server is stored once")
   func repeated() throws {
     var options = ImportOptions(
       source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")

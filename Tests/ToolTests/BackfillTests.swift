@@ -221,7 +221,7 @@ import Testing
     let outcome = try Tools.run(
       "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--attempts", "2"]))
     #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("gave up on the events from "))
+    #expect(outcome.errors.contains("stopped at the events from "))
     #expect(outcome.errors.contains("after 2 failures in a row"))
     #expect(outcome.errors.contains("HTTP status 503"))
     #expect(outcome.errors.contains("Next attempt in "))
@@ -229,7 +229,7 @@ import Testing
     #expect(try database.column("select state from quake.backfill_window") == ["pending"])
   }
 
-  /// Bodies that are well formed and lack events, or hold them at a time nobody asked for.
+  /// Bodies that are well formed and lack events, or hold them at a time outside the window.
   @Test(arguments: ["half", "no-events", "garbage-times", "html", "truncated", "empty"])
   func damagedAnswersAreNotTakenForTheWhole(fault: String) throws {
     let service = try SimulatedService(["--events", "2000", "--fault", "\(fault):2"])

@@ -287,14 +287,14 @@ import Testing
     #expect(try Self.counts(#require(report([file]).first)) == [5, 3, 0, 2, 0, 0])
   }
 
-  /// Somebody else writes the same events in another order: the import that ends in a deadlock is done
-  /// once more, in order.
+  /// Another session writes the same events in another order: the import that ends in a deadlock begins anew as
+  /// a snapshot import.
   @Test func aDeadlockIsNotTheEnd() throws {
     _ = try report([try folder.write("first", Feeds.collection([Feeds.feature("first")]))])
-    // More than a portion.
+    // More than a batch.
     let file = try folder.write("a.geojson", Feeds.collection(count: 8_000))
     let other = try database.connect(applicationName: "other")
-    // So that it is the import that gives way.
+    // So that the server ends the import's transaction and not this one.
     try other.run("set deadlock_timeout = '5min'")
     try other.begin()
     try other.run("insert into quake.quake (code, time, magnitude) values ('us8000', now(), 1)")
@@ -310,7 +310,7 @@ import Testing
     #expect(Self.counts(line) == [8_000, 7_998, 2, 0, 0, 0])
     #expect(outcome.lines.count == 1)
     #expect(try database.count("quake.import") == 2)
-    // What came of the first attempt was taken back.
+    // The first attempt was rolled back.
     #expect(
       try database.column(
         "select inserted || '|' || updated from quake.change_transaction order by token")

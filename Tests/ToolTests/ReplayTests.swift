@@ -177,7 +177,7 @@ struct ReplayTests {
     let before = try stored()
     let applied = try admin("apply", "1")
     #expect(applied.status == 0 && applied.text.contains("applied import 1 as import 25"))
-    // It brought what nobody else had, and took nothing back.
+    // It inserted events that no other snapshot had, and changed no other event.
     let after = try stored()
     #expect(after.count > before.count)
     #expect(before.allSatisfy { after[$0.key] == $0.value })

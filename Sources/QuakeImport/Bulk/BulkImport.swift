@@ -2,142 +2,129 @@ internal import Postgres
 internal import QuakeModel
 internal import SystemClock
 
-/// Brings in a source that need not be looked at as a whole, or what follows its first records: portion
-/// by portion, over one connection or several, while the next portion is being decoded.
+/// Imports a source, or the part of it that follows its first records, batch by batch, over one connection
+/// or several, while the next batch is being decoded.
 ///
-/// Over one connection that is part of the transaction that is open there. Over several, and wherever
-/// there are commits on the way, each has transactions of its own. Two that are open at the same time
-/// never hold the same id, so that they neither wait for each other nor overwrite what comes later.
+/// An import that commits once writes in the transaction that is open. An import that commits more than
+/// once has transactions of its own, one at a time on each connection. Two open transactions never hold
+/// the same id. So they do not wait for each other, and the last record of a code wins.
 final class BulkImport {
-  /// A connection, and what has been done in its open transaction.
-  private final class Lane {
-    let lane: ImportThread
-    let work: BulkWriter
+  /// A connection with its thread, and what has been done in its open transaction.
+  private final class WriterThread {
+    let thread: ImportThread
+    let writer: BulkWriter
     var isOpen = false
     var report = ImportReport()
     var keys: Set<UInt64> = []
-    /// The portion that is under way.
-    var portion: RecordBatch?
-    /// Whether the transaction ends with it.
+    /// The batch that the thread is writing.
+    var batch: RecordBatch?
+    /// Whether the transaction ends with that batch.
     var ends = false
 
-    init(_ connection: Connection, _ work: BulkWriter) {
-      lane = ImportThread(connection)
-      self.work = work
+    init(_ connection: Connection, _ writer: BulkWriter) {
+      thread = ImportThread(connection)
+      self.writer = writer
     }
   }
 
-  /// So many records a transaction holds at most where there are several: their ids are remembered.
-  private static let mostInParallel: Int64 = 65_536
-  /// So much memory all portions together take at most: one for each connection, and the one that is being
-  /// filled. What a COPY costs besides its rows is a fifth of the time with half a megabyte.
+  /// The most memory of all batches together: one for each connection, and the one that is being filled.
+  /// With half a megabyte, the fixed costs of a COPY are a fifth of its time.
   private static let mostBytes = 6 * 1024 * 1024
-  /// A portion has an eighth of what was read before it, and at least this: where a source is short, its
-  /// last portion is not to keep the server busy for long after all is decoded.
-  private static let leastPortionBytes = 768 * 1024
+  /// The size of a batch is an eighth of what was read before it, but at least this. So the last batch of
+  /// a short source does not keep the server busy for long after everything has been decoded.
+  private static let leastBatchBytes = 768 * 1024
 
-  private let lanes: [Lane]
+  private let threads: [WriterThread]
   private let columns: [QuakeColumn]
   private let record: ImportRecord
-  /// Commit after so many records; nil: the transaction is the caller's.
-  private let commitEvery: Int64?
-  /// What is known of the ids of a source that is brought in by portions from its beginning, for as many
-  /// records as a feed has.
+  private let start: BulkStart
+  private let commits: ImportPlan.Commits
+  /// The ids of a source that is imported in batches from its first record, until it is longer than a feed.
   private var ids: IDClaimTracker?
   private var repeated: Int64 = 0
-  private let storeWasEmpty: Bool
   private var total: ImportReport
   private var spare: [RecordBatch] = []
-  private let mostPortionBytes: Int
-  /// What all portions had together so far.
+  private let mostBatchBytes: Int
+  /// The size of all batches so far.
   private var bytes = 0
 
   /// - Parameters:
-  ///   - connections: The first is the one that the first records were brought in over.
-  ///   - total: What has been done so far, with the import's id; nothing if it is to bring in all of the
-  ///     source, in one transaction.
-  ///   - storeWasEmpty: Whether there were no events before.
+  ///   - connections: Connections to write over. The first has written the first records, if there were
+  ///     any before.
+  ///   - total: What has been done so far, with the number of the import.
   init(
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
-    record: ImportRecord, total: ImportReport, storeWasEmpty: Bool
+    record: ImportRecord, total: ImportReport, start: BulkStart, commits: ImportPlan.Commits
   ) throws {
-    ids = total.seen == 0 ? IDClaimTracker() : nil
-    self.storeWasEmpty = storeWasEmpty
     self.columns = columns
     self.record = record
     self.total = total
-    let most = connections.count > 1 ? Self.mostInParallel : .max
-    commitEvery = options.dryRun ? nil : options.commitEvery.map { min(Int64($0), most) }
+    self.start = start
+    self.commits = commits
+    if case .afterSnapshot = start { ids = nil } else { ids = IDClaimTracker() }
     var isLate = true
     if let generated = total.generated {
       let state = try connections[0].execute(
         ImportStatements.state, [.text(generated.description)])
       isLate = state.bool(0, 0) ?? true
     }
-    let settlesAtEnd = storeWasEmpty && commitEvery == nil
-    mostPortionBytes = Self.mostBytes / (connections.count + 1)
-    lanes = connections.map { connection in
-      Lane(
+    let copying = BulkWriter.Copying(start: start, first: total, isLate: isLate)
+    mostBatchBytes = Self.mostBytes / (connections.count + 1)
+    threads = connections.map { connection in
+      WriterThread(
         connection,
         BulkWriter(
-          connection: connection, options: options, columns: columns, total: total,
-          mayCopy: !isLate, expectsNew: storeWasEmpty || Self.isNew(total),
-          mayNeedOrder: total.seen == 0 && !storeWasEmpty,
-          settlesAtEnd: settlesAtEnd))
+          connection: connection, options: options, columns: columns, total: total, start: start,
+          copying: copying))
     }
   }
 
-  /// Whether the first records were all new.
-  private static func isNew(_ first: ImportReport) -> Bool {
-    first.seen > 0 && first.inserted == first.seen - first.rejected - first.duplicate
-  }
-
   deinit {
-    for lane in lanes { lane.lane.close() }
+    for thread in threads { thread.thread.close() }
   }
 
-  /// Brings in the rest of the source, or what comes before it is told to stop. Returns the counts of the
-  /// whole import; `isComplete` says whether that is all.
+  /// Imports the rest of the source, or the part before `shouldStop` ends the import. Returns the counts of
+  /// the whole import; `isComplete` tells which.
   func run(
-    from source: inout some ImportSource, lookahead: ImportItem, record: inout QuakeRecord,
+    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
     shouldStop: () -> Bool, progress: (Int64) -> Void
   ) throws -> ImportReport {
-    var item: ImportItem? = lookahead
+    var item = lookahead
     var read = total.seen
     var turn = 0
     var rejects = RejectBudget(after: total)
     do {
-      while item != nil, commitEvery == nil || !shouldStop() {
-        let lane = lanes[turn % lanes.count]
+      while item != nil, commits == .onceAtTheEnd || !shouldStop() {
+        let thread = threads[turn % threads.count]
         turn += 1
-        let portion =
-          spare.popLast() ?? RecordBatch(columns: columns, capacity: mostPortionBytes)
+        let batch =
+          spare.popLast() ?? RecordBatch(columns: columns, capacity: mostBatchBytes)
         let begun = MonotonicClock.now()
-        item = try portion.fill(
-          from: &source, lookahead: item, record: &record, limit: room(on: lane),
-          bytes: min(max(bytes / 8, Self.leastPortionBytes), mostPortionBytes),
+        item = try batch.fill(
+          from: &source, lookahead: item, record: &record, limit: recordsLeft(on: thread),
+          bytes: min(max(bytes / 8, Self.leastBatchBytes), mostBatchBytes),
           budget: &rejects)
-        bytes += portion.bytes
+        bytes += batch.bytes
         total.receiveDuration += MonotonicClock.now() - begun
         total.bytes = source.bytesRead
-        let claims = try takeNote(of: portion, isLast: item == nil)
-        try finish(lane)
-        for other in lanes where other !== lane && !other.keys.isDisjoint(with: portion.keys) {
+        let claims = try collectClaims(of: batch, isLast: item == nil)
+        try waitForBatch(of: thread)
+        for other in threads where other !== thread && !other.keys.isDisjoint(with: batch.keys) {
           try commit(other)
         }
-        start(portion, claims, on: lane, first: read + 1)
-        read += portion.seen
+        write(batch, claims, on: thread, first: read + 1)
+        read += batch.seen
         progress(read)
       }
-      for lane in lanes { try commit(lane) }
+      for thread in threads { try commit(thread) }
     } catch {
-      for lane in lanes { abandon(lane) }
+      for thread in threads { rollBack(thread) }
       throw error
     }
     total.isComplete = item == nil
     rejects.note(in: &total)
     guard repeated > 0 else { return total }
-    // They were counted as what became of them.
+    // They were counted as inserted, updated or unchanged.
     total.duplicate += repeated
     let others = total.seen - total.rejected - total.duplicate - total.inserted
     total.updated = min(total.updated, others)
@@ -145,15 +132,15 @@ final class BulkImport {
     return total
   }
 
-  /// Holds back what the portion's events claim until it is known which of the ids are events of their
-  /// own: to the end of the source, or for as long as a feed is. Returns what has been held back, then.
-  private func takeNote(of portion: RecordBatch, isLast: Bool) throws -> [IDClaim] {
+  /// Holds back the batch's claims of ids until it is known which of the ids are events of their own: to
+  /// the end of the source, or until it is longer than a feed. Then returns all of them.
+  private func collectClaims(of batch: RecordBatch, isLast: Bool) throws -> [IDClaim] {
     guard ids != nil else { return [] }
-    ids?.add(portion)
+    ids?.add(batch)
     guard let known = ids else { return [] }
-    // The first would be written although the last counts.
-    if known.repeated > 0, !storeWasEmpty {
-      throw OrderNeeded(reason: "an event is in it more than once")
+    // The first record of the code has been written, or will be, although the last one wins.
+    if known.repeated > 0, start == .besideStoredEvents {
+      throw WholeSourceNeeded(reason: "an event is in it more than once")
     }
     guard isLast || known.isFull else { return [] }
     ids = nil
@@ -161,86 +148,87 @@ final class BulkImport {
     return known.claims
   }
 
-  /// How many records the lane's open transaction still takes, or the next one.
-  private func room(on lane: Lane) -> Int64 {
-    guard let commitEvery else { return .max }
-    let left = commitEvery - lane.report.seen - (lane.portion?.seen ?? 0)
-    return left > 0 ? left : commitEvery
+  /// How many more records the thread's open transaction may have, or the next one.
+  private func recordsLeft(on thread: WriterThread) -> Int64 {
+    guard case .afterEach(let records) = commits else { return .max }
+    let left = records - thread.report.seen - (thread.batch?.seen ?? 0)
+    return left > 0 ? left : records
   }
 
-  /// - Parameter claims: Ids that events of this portion and of earlier ones claim.
-  private func start(
-    _ portion: RecordBatch, _ claims: [IDClaim], on lane: Lane, first: Int64
+  /// - Parameter claims: Claims of ids by events of this batch and of earlier ones.
+  private func write(
+    _ batch: RecordBatch, _ claims: [IDClaim], on thread: WriterThread, first: Int64
   ) {
-    let begins = !lane.isOpen
-    let commits = commitEvery != nil
-    let before = lane.report
-    lane.isOpen = true
-    lane.portion = portion
-    lane.ends = commitEvery.map { before.seen + portion.seen >= $0 } ?? false
-    if lanes.count > 1 { lane.keys.formUnion(portion.keys) }
-    let ends = lane.ends
-    // Not `self`: the thread must not be the last to let go of what waits for its end.
-    let (work, connection, record) = (lane.work, lane.lane.connection, record)
-    lane.lane.start {
+    let begins = !thread.isOpen
+    let commits = commits
+    let before = thread.report
+    thread.isOpen = true
+    thread.batch = batch
+    if case .afterEach(let records) = commits { thread.ends = before.seen + batch.seen >= records }
+    if threads.count > 1 { thread.keys.formUnion(batch.keys) }
+    let ends = thread.ends
+    // Not `self`: if the thread held the last reference, `deinit` would have the thread wait for itself.
+    let (writer, connection, record) = (thread.writer, thread.thread.connection, record)
+    thread.thread.start {
       if begins {
-        if commits { try connection.begin() }
-        try work.prepareTransaction()
+        if commits != .onceAtTheEnd { try connection.begin() }
+        try writer.prepareTransaction()
       }
-      var report = try work.bringIn(portion, first: first)
-      if !claims.isEmpty { report.add(try work.settle(claims)) }
-      if ends { report = try Self.end(before, report, record, work, connection) }
+      var report = try writer.write(batch, first: first)
+      if !claims.isEmpty { report.add(try writer.resolve(claims)) }
+      if ends { report = try Self.end(before, report, record, writer, connection) }
       return report
     }
   }
 
-  /// Ends a transaction of the import's own, in which `before` and `latest` were done; gives `latest`
-  /// with what was still to be merged.
+  /// Commits a transaction of the import's own, in which `before` and `latest` were done. Returns `latest`
+  /// with the records that had still to be merged.
   private static func end(
-    _ before: ImportReport, _ latest: ImportReport, _ record: ImportRecord, _ work: BulkWriter,
+    _ before: ImportReport, _ latest: ImportReport, _ record: ImportRecord, _ writer: BulkWriter,
     _ connection: Connection
   ) throws -> ImportReport {
     var latest = latest
-    latest.add(try work.finish())
+    latest.add(try writer.finish())
     var all = before
     all.add(latest)
-    try record.add(all, to: work.importID, over: connection)
+    try record.add(all, to: writer.importID, over: connection)
     try connection.commit()
     return latest
   }
 
-  /// Waits for the work under way, and takes what it has to tell.
-  private func finish(_ lane: Lane) throws {
-    guard let portion = lane.portion else { return }
-    if let report = try lane.lane.finish() { lane.report.add(report) }
-    lane.portion = nil
-    portion.removeAll()
-    spare.append(portion)
-    if lane.ends { close(lane) }
+  /// Waits until the thread has written its batch, and adds up the counts.
+  private func waitForBatch(of thread: WriterThread) throws {
+    guard let batch = thread.batch else { return }
+    if let report = try thread.thread.finish() { thread.report.add(report) }
+    thread.batch = nil
+    batch.removeAll()
+    spare.append(batch)
+    if thread.ends { close(thread) }
   }
 
-  private func close(_ lane: Lane) {
-    total.add(lane.report)
-    lane.report = ImportReport()
-    lane.keys.removeAll(keepingCapacity: true)
-    lane.isOpen = false
-    lane.ends = false
+  private func close(_ thread: WriterThread) {
+    total.add(thread.report)
+    thread.report = ImportReport()
+    thread.keys.removeAll(keepingCapacity: true)
+    thread.isOpen = false
+    thread.ends = false
   }
 
-  /// Ends the lane's transaction; one that is the caller's stays open.
-  private func commit(_ lane: Lane) throws {
-    try finish(lane)
-    guard lane.isOpen else { return }
-    let rest =
-      commitEvery == nil
-      ? try lane.work.finish()
-      : try Self.end(lane.report, ImportReport(), record, lane.work, lane.lane.connection)
-    lane.report.add(rest)
-    close(lane)
+  /// Ends the thread's transaction. A transaction of the caller stays open.
+  private func commit(_ thread: WriterThread) throws {
+    try waitForBatch(of: thread)
+    guard thread.isOpen else { return }
+    let latest =
+      commits == .onceAtTheEnd
+      ? try thread.writer.finish()
+      : try Self.end(
+        thread.report, ImportReport(), record, thread.writer, thread.thread.connection)
+    thread.report.add(latest)
+    close(thread)
   }
 
-  private func abandon(_ lane: Lane) {
-    _ = try? lane.lane.finish()
-    if commitEvery != nil, lane.isOpen { _ = try? lane.lane.connection.rollback() }
+  private func rollBack(_ thread: WriterThread) {
+    _ = try? thread.thread.finish()
+    if commits != .onceAtTheEnd, thread.isOpen { _ = try? thread.thread.connection.rollback() }
   }
 }

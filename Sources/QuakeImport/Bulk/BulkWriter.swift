@@ -2,50 +2,74 @@ internal import Postgres
 internal import QuakeModel
 internal import SystemClock
 
-/// Brings portions of a long source into the store over one connection, in the transaction that is open
-/// there.
+/// Writes batches of records over one connection, in the transaction that is open there.
 ///
-/// New events are copied straight into the table. Those that are stored with the same contents are found
-/// out and left alone. Others are staged, several portions together, and then merged like a feed;
-/// `finish` merges the rest, before the transaction ends.
+/// New events are copied straight into the table. Events that are stored with the same contents are found
+/// by a lookup and skipped. All others are staged, those of several batches together, and then merged like
+/// a snapshot; `finish` merges the last of them before the transaction ends.
 final class BulkWriter {
-  /// So many records are merged together, or a portion: enough for planning and truncating to cost little,
-  /// and few enough for sorting them in memory.
+  /// When the events of a batch are copied straight into the table.
+  enum Copying: Equatable {
+    /// Never. A newer snapshot has been applied that should have held these events. If it did not, they
+    /// are missing, which only a merge finds out.
+    case never
+    /// Without looking them up: the events before were new.
+    case withoutLookup
+    /// If a lookup has found none of them.
+    case afterLookup
+
+    /// - Parameters:
+    ///   - first: The report of the records before the first batch.
+    ///   - isLate: Whether a newer snapshot has been applied, or the age of this one is unknown.
+    init(start: BulkStart, first: ImportReport, isLate: Bool) {
+      let wereNew =
+        first.seen > 0 && first.inserted == first.seen - first.rejected - first.duplicate
+      if isLate {
+        self = .never
+      } else {
+        self = start == .inEmptyStore || wereNew ? .withoutLookup : .afterLookup
+      }
+    }
+
+    /// The same after events that were new, or were not.
+    func after(newEvents: Bool) -> Copying {
+      if self == .never { return .never }
+      return newEvents ? .withoutLookup : .afterLookup
+    }
+  }
+
+  /// The most records that are merged together: enough to make planning and truncating cheap, and few
+  /// enough to sort in memory.
   private static let mostStaged = 8_192
-  /// So many events are looked up together: what is stored of them is held in memory meanwhile.
+  /// The number of events of one lookup, whose stored contents are held in memory.
   private static let lookedUpTogether = 256
 
   private let connection: Connection
   private let options: ImportOptions
   private let columns: [QuakeColumn]
   private let storedStatement: SQL
-  /// When the snapshot was generated; nil: nobody knows.
+  /// When the snapshot was generated; nil: unknown.
   private let generated: Timestamp?
-  /// The import's row.
+  /// The number of the import's row.
   let importID: Int64
-  /// Whether the next events are likely to be new, as the last ones were.
-  private var expectsNew: Bool
-  /// Whether events may be copied straight into the table. What is late may not: newer snapshots that
-  /// should have held an event may have done without it.
-  private let mayCopy: Bool
-  /// Whether the import can be done otherwise, where portions do not do.
-  private let mayNeedOrder: Bool
-  /// Whether ids that events claim are noted as theirs whatever is known of them, and those that are events
-  /// of their own are looked for later, for many portions together: before a merge, and at the end of the
-  /// transaction. Where there was nothing before, these are few, and each has its own record to count.
-  private let settlesAtEnd: Bool
-  /// Whether events have been copied, or claims noted, since that was done.
-  private var isUnsettled = false
-  /// Whether nothing came but new events.
+  private let start: BulkStart
+  private var copying: Copying
+  /// Whether events have been copied, or claims added, since the ids of copied events were resolved.
+  ///
+  /// In an empty store all claims are added as aliases at once. Which of the ids are events of their own is
+  /// found out for many batches together: before a merge, and at the end of the transaction. These are few,
+  /// and the record of such an event decides.
+  private var hasUnresolvedCopies = false
+  /// Whether all events so far were new and copied.
   private var hasOnlyCopied = true
   private var staged = 0
-  /// The ids that what is staged, or claimed, is about.
+  /// Hashes of the ids of staged records, and of pending claims.
   private var pendingKeys: Set<UInt64> = []
   private var pendingClaims: [IDClaim] = []
 
   init(
     connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
-    mayCopy: Bool, expectsNew: Bool, mayNeedOrder: Bool, settlesAtEnd: Bool
+    start: BulkStart, copying: Copying
   ) {
     self.connection = connection
     self.options = options
@@ -53,16 +77,14 @@ final class BulkWriter {
     storedStatement = ImportStatements.stored(columns)
     generated = total.generated
     importID = total.id ?? 0
-    self.mayCopy = mayCopy
-    self.expectsNew = expectsNew
-    self.mayNeedOrder = mayNeedOrder
-    self.settlesAtEnd = settlesAtEnd
+    self.start = start
+    self.copying = copying
   }
 
-  /// What holds for a transaction that brings in portions.
+  /// Sets what a transaction of batches needs.
   func prepareTransaction() throws(PostgresError) {
-    try ImportStatements.forgetStaging(over: connection)
-    // Sorts, and the rows that the history's triggers are given, stay in memory.
+    try ImportStatements.dropStaging(over: connection)
+    // Sorts, and the transition tables of the history's triggers, stay in memory.
     try connection.execute(
       """
       select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true),
@@ -74,33 +96,33 @@ final class BulkWriter {
       ])
   }
 
-  /// Brings a portion in, or stages it.
+  /// Writes a batch, or stages it.
   ///
-  /// - Parameter first: Number of the portion's first record in the source, from 1.
-  func bringIn(_ portion: RecordBatch, first: Int64) throws -> ImportReport {
+  /// - Parameter first: Number of the batch's first record in the source, from 1.
+  func write(_ batch: RecordBatch, first: Int64) throws -> ImportReport {
     let begun = MonotonicClock.now()
     var report = ImportReport()
-    report.seen = portion.seen
-    report.rejected = Int64(portion.rejects.count)
-    report.duplicate = portion.duplicates
-    report.firstReject = portion.rejects.first { $0.isKept }?.reject
-    try keep(portion.rejects, first: first)
-    try lookForMissing(portion.rejects)
-    if portion.count > 0 {
-      if expectsNew, try copy(portion) {
-        report.inserted = Int64(portion.count)
+    report.seen = batch.seen
+    report.rejected = Int64(batch.rejects.count)
+    report.duplicate = batch.duplicates
+    report.firstReject = batch.rejects.first { $0.isKept }?.reject
+    try store(batch.rejects, first: first)
+    try lookForMissing(batch.rejects)
+    if batch.count > 0 {
+      if copying == .withoutLookup, try copy(batch) {
+        report.inserted = Int64(batch.count)
       } else {
-        // Of one code the last counts: that it comes in a later merge makes sure of it. Nor is an id that
-        // one event claims another's own within one merge.
-        if !pendingKeys.isDisjoint(with: portion.keys) { report.add(try mergeStaged()) }
-        let found = try leaveOutStored(of: portion)
-        if isFull(with: portion) { report.add(try mergeStaged()) }
-        if found == 0, try copy(portion) {
-          report.inserted += Int64(portion.count)
+        // The last record of a code wins, so a repeated code waits for the next merge. So does an event
+        // whose id another event claims.
+        if !pendingKeys.isDisjoint(with: batch.keys) { report.add(try mergeStaged()) }
+        let found = try skipStored(of: batch)
+        if isFull(with: batch) { report.add(try mergeStaged()) }
+        if found == 0, try copy(batch) {
+          report.inserted += Int64(batch.count)
         } else {
           hasOnlyCopied = false
-          report.unchanged += Int64(portion.count - portion.different)
-          try stage(portion)
+          report.unchanged += Int64(batch.count - batch.different)
+          try stage(batch)
         }
       }
     }
@@ -108,12 +130,12 @@ final class BulkWriter {
     return report
   }
 
-  /// Settles who stands for whom where events that have been brought in claim ids that are none of their
-  /// source's own events.
-  func settle(_ claims: [IDClaim]) throws -> ImportReport {
+  /// Resolves claims of ids that no record of the source has as its code. The events that claim them have
+  /// been written.
+  func resolve(_ claims: [IDClaim]) throws -> ImportReport {
     let begun = MonotonicClock.now()
     var report = ImportReport()
-    if try !settlesAtEnd && (!hasOnlyCopied || isAnyKnown(claims, codes: [])) {
+    if try start != .inEmptyStore && (!hasOnlyCopied || isAnyKnown(claims, codes: [])) {
       pendingClaims += claims
       report = try mergeStaged()
     } else {
@@ -123,22 +145,22 @@ final class BulkWriter {
     return report
   }
 
-  private func isFull(with portion: RecordBatch) -> Bool {
-    max(staged, pendingClaims.count) + portion.different > Self.mostStaged
+  private func isFull(with batch: RecordBatch) -> Bool {
+    max(staged, pendingClaims.count) + batch.different > Self.mostStaged
   }
 
-  /// Merges what is staged; the report counts what became of it.
+  /// Merges the staged records; the report has their counts.
   private func mergeStaged() throws -> ImportReport {
     var report = ImportReport()
     guard staged > 0 || !pendingClaims.isEmpty else { return report }
-    // What was copied is to stand by itself before anything that came later leads on from it.
-    try settleCopied(&report)
+    // The aliases of copied events are resolved before later records are merged.
+    try resolveCopied(&report)
     if try staged > 0 || merge.hasNewClaims() {
       if staged == 0 { try emptyStaging() }
       report.seen = Int64(staged)
       try merge.merge(&report)
     }
-    if staged > 0 { expectsNew = report.inserted == report.seen }
+    if staged > 0 { copying = copying.after(newEvents: report.inserted == report.seen) }
     // They were counted as seen when they were staged.
     report.seen = 0
     staged = 0
@@ -147,17 +169,17 @@ final class BulkWriter {
     return report
   }
 
-  /// What is left to be done at the end of a transaction; the report counts it.
+  /// Does the rest of the work at the end of a transaction; the report has its counts.
   func finish() throws -> ImportReport {
     var report = try mergeStaged()
-    try settleCopied(&report)
+    try resolveCopied(&report)
     return report
   }
 
-  private func settleCopied(_ report: inout ImportReport) throws {
-    guard settlesAtEnd, isUnsettled else { return }
-    try merge.settleCopied(&report)
-    isUnsettled = false
+  private func resolveCopied(_ report: inout ImportReport) throws {
+    guard start == .inEmptyStore, hasUnresolvedCopies else { return }
+    try merge.resolveCopied(&report)
+    hasUnresolvedCopies = false
   }
 
   private var merge: ImportMerge {
@@ -168,18 +190,19 @@ final class BulkWriter {
 
   // MARK: - New events
 
-  /// Copies the events into the table itself: without staging, joining and looking for conflicts this
-  /// takes half the time. False, and nothing done, if one of them is there already, or anything is known
-  /// of one of their ids, or they might come before something that is still to be merged.
-  private func copy(_ portion: RecordBatch) throws -> Bool {
-    guard mayCopy, staged == 0, pendingClaims.isEmpty else { return false }
-    let claims = portion.claims
-    expectsNew = false
-    guard try settlesAtEnd || !isAnyKnown(claims, codes: portion.eventCodes) else { return false }
-    try connection.execute("savepoint quake_portion")
+  /// Copies the events straight into the table. Without staging, joining and looking for conflicts this
+  /// takes half the time. Returns false, and does nothing, if an event is stored already, if any of the
+  /// ids is known, or if staged records have to be merged first.
+  private func copy(_ batch: RecordBatch) throws -> Bool {
+    guard copying != .never, staged == 0, pendingClaims.isEmpty else { return false }
+    let claims = batch.claims
+    copying = .afterLookup
+    guard try start == .inEmptyStore || !isAnyKnown(claims, codes: batch.eventCodes)
+    else { return false }
+    try connection.execute("savepoint quake_batch")
     do {
       try connection.copyIn(copyStatement) { writer in
-        try portion.forEachRow { values in
+        try batch.forEachRow { values in
           try writer.beginRow(columnCount: columns.count + 1)
           try writer.values(values)
           if let generated {
@@ -190,18 +213,18 @@ final class BulkWriter {
         }
       }
     } catch let error as PostgresError where isConflict(error) {
-      try connection.execute("rollback to savepoint quake_portion")
-      try connection.execute("release savepoint quake_portion")
+      try connection.execute("rollback to savepoint quake_batch")
+      try connection.execute("release savepoint quake_batch")
       return false
     }
-    try connection.execute("release savepoint quake_portion")
+    try connection.execute("release savepoint quake_batch")
     try addAliases(claims)
-    expectsNew = true
-    isUnsettled = true
+    copying = .withoutLookup
+    hasUnresolvedCopies = true
     return true
   }
 
-  /// Whether anything is known of ids that are claimed, or any of the codes as another event's id.
+  /// Whether any of the claimed ids is known, or any of the codes is known as another event's id.
   private func isAnyKnown(_ claims: [IDClaim], codes: [String]) throws -> Bool {
     guard !claims.isEmpty || !codes.isEmpty else { return false }
     let ids = claims.map(\.id)
@@ -212,7 +235,7 @@ final class BulkWriter {
 
   private func addAliases(_ claims: [IDClaim]) throws {
     guard !claims.isEmpty else { return }
-    isUnsettled = true
+    hasUnresolvedCopies = true
     try connection.executePrepared(
       ImportStatements.addAliases,
       [
@@ -228,45 +251,46 @@ final class BulkWriter {
         """)
   }
 
-  /// An event that is there, or that somebody else is just bringing in.
+  /// Whether an event is stored already, or another session is inserting it. A deadlock beside stored events
+  /// ends the transaction: the import begins anew.
   private func isConflict(_ error: PostgresError) -> Bool {
     error.sqlState == SQLState.uniqueViolation
-      || error.sqlState == SQLState.deadlockDetected && !mayNeedOrder
+      || error.sqlState == SQLState.deadlockDetected && start != .besideStoredEvents
   }
 
-  // MARK: - Others
+  // MARK: - Stored events
 
-  /// Finds out which events are stored as they come again. That spares staging and merging them, which
-  /// together cost three times as much. What nobody knows the age of is compared with all else that is
-  /// said in the same source, and so has to be staged.
+  /// Finds out which records have the same contents as the stored event, and skips them. That saves staging
+  /// and merging them, which together cost three times as much. A snapshot of unknown age is not looked
+  /// up: its records are compared with each other, and so have to be staged.
   ///
-  /// - Returns: How many of the events are stored, if anybody knows: whatever their contents.
-  private func leaveOutStored(of portion: RecordBatch) throws -> Int? {
+  /// - Returns: How many of the events are stored, with any contents; nil if they were not looked up.
+  private func skipStored(of batch: RecordBatch) throws -> Int? {
     guard generated != nil else { return nil }
     var found = 0
-    for start in stride(from: 0, to: portion.count, by: Self.lookedUpTogether) {
-      let places = start..<min(start + Self.lookedUpTogether, portion.count)
+    for start in stride(from: 0, to: batch.count, by: Self.lookedUpTogether) {
+      let places = start..<min(start + Self.lookedUpTogether, batch.count)
       let stored = try connection.executePrepared(
-        storedStatement, [.array(portion.eventCodes(places))], format: .binary)
+        storedStatement, [.array(batch.eventCodes(places))], format: .binary)
       found += stored.rowCount
       for row in 0..<stored.rowCount where stored.binaryBool(row, 1) == true {
-        portion.leaveOut(ifIn: stored, row: row, code: 0, from: 2)
+        batch.skip(ifIn: stored, row: row, code: 0, from: 2)
       }
     }
     return found
   }
 
-  private func stage(_ portion: RecordBatch) throws {
-    pendingKeys.formUnion(portion.pendingKeys)
-    if settlesAtEnd {
-      try addAliases(portion.claims)
+  private func stage(_ batch: RecordBatch) throws {
+    pendingKeys.formUnion(batch.pendingKeys)
+    if start == .inEmptyStore {
+      try addAliases(batch.claims)
     } else {
-      pendingClaims += portion.claims
+      pendingClaims += batch.claims
     }
-    guard portion.different > 0 else { return }
+    guard batch.different > 0 else { return }
     if staged == 0 { try emptyStaging() }
     try connection.copyIn(ImportStatements.copyRecords(columns)) { writer in
-      try portion.forEachRow { values in
+      try batch.forEachRow { values in
         staged += 1
         try writer.beginRow(columnCount: columns.count + 1)
         try writer.int8(Int64(staged))
@@ -280,20 +304,22 @@ final class BulkWriter {
     try connection.execute("truncate pg_temp.quake_staging")
   }
 
-  /// What is rejected is not missing from its feed: where it is believed to be, it has to be staged with
-  /// all the rest.
+  // MARK: - Rejects
+
+  /// A rejected record shows that its event is not missing from the feed. If the event is counted as
+  /// missing, the whole source has to be staged to correct that.
   private func lookForMissing(
     _ rejects: [(record: Int64, reject: ImportReject, isKept: Bool)]
   ) throws {
     let codes = rejects.compactMap(\.reject.code)
-    guard mayNeedOrder, !codes.isEmpty else { return }
+    guard start == .besideStoredEvents, !codes.isEmpty else { return }
     let isMissing = try connection.execute(ImportStatements.isAnyMissing, [.array(codes)])
     guard isMissing.bool(0, 0) == false else {
-      throw OrderNeeded(reason: "it has events that were missing, and cannot be taken")
+      throw WholeSourceNeeded(reason: "it rejects events that were counted as missing")
     }
   }
 
-  private func keep(
+  private func store(
     _ rejects: [(record: Int64, reject: ImportReject, isKept: Bool)], first: Int64
   ) throws {
     guard rejects.contains(where: \.isKept) else { return }

@@ -1,29 +1,29 @@
 internal import QuakeModel
 
-/// What the ids of a source's records tell while they are read, so that the database need not be asked,
-/// and those in one portion are settled as if all had been looked at together.
+/// Tracks the codes and the claimed ids of a source while it is read. So the database need not be asked
+/// about them, and claims are resolved as if all records had been read at once.
 struct IDClaimTracker {
-  /// Of longer sources not all is remembered.
+  /// The most ids that are kept in memory.
   private static let most = 65_536
 
   /// Hashes of the codes.
   private var codes: Set<UInt64> = []
   private var claimed: [IDClaim] = []
-  /// Whether all records have been looked at.
+  /// Whether the ids of all records are in memory.
   private var isComplete = true
-  /// Records whose code had come before: in the source, or in an earlier portion.
+  /// The number of records whose code occurred before: in the source, or in an earlier batch.
   private(set) var repeated: Int64 = 0
 
-  /// Whether a code may have come more than once.
+  /// Whether a code may have occurred more than once.
   var mayHaveDuplicates: Bool { !isComplete || repeated > 0 }
 
-  /// Whether it holds as much as a feed has.
-  var isFull: Bool { codes.count >= Importer.longestFeed || claimed.count >= Self.most }
+  /// Whether it holds the ids of a feed of the greatest length.
+  var isFull: Bool { codes.count >= ImportPlan.longestFeed || claimed.count >= Self.most }
 
-  /// The ids that events claim and no record has as its code.
+  /// Claims of ids that no record has as its code.
   var claims: [IDClaim] { claimed.filter { !codes.contains($0.id.idKey) } }
 
-  /// Takes note of a record.
+  /// Adds the ids of a record.
   mutating func add(_ record: QuakeRecord) {
     guard isComplete else { return }
     guard codes.count < Self.most, claimed.count < Self.most else {
@@ -40,12 +40,12 @@ struct IDClaimTracker {
     }
   }
 
-  /// Takes note of a portion, and takes its claims over.
-  mutating func add(_ portion: RecordBatch) {
-    let again = Set(portion.codeKeys.filter { !codes.insert($0).inserted })
+  /// Adds the ids of a batch, and removes its claims from the batch.
+  mutating func add(_ batch: RecordBatch) {
+    let again = Set(batch.codeKeys.filter { !codes.insert($0).inserted })
     repeated += Int64(again.count)
-    // Of the records of one code the last counts, also for what it claims.
+    // The last record of a code wins, also with its claims.
     if !again.isEmpty { claimed.removeAll { again.contains($0.code.idKey) } }
-    claimed += portion.takeClaims()
+    claimed += batch.takeClaims()
   }
 }

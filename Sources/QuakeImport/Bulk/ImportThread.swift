@@ -5,11 +5,12 @@ internal import QuakeModel
 /// A connection with a thread of its own, which does one piece of work at a time while its owner does
 /// something else.
 ///
-/// Not with tasks: the tools stay free of Swift's concurrency runtime, and libpq blocks.
+/// It is a thread and not a task because libpq blocks, and because the tools do not link Swift's concurrency
+/// runtime.
 ///
-/// `@unchecked Sendable`: `work`, `outcome` and `isOver` are only touched with the mutex held. What the
-/// work uses (the connection, a portion) is used by the thread from `start` to `finish` alone, and by the
-/// owner's thread at other times; the mutex orders the two.
+/// `@unchecked Sendable`: `work`, `outcome` and `isOver` are only read and written with the mutex held. The
+/// objects that the work uses (the connection, a batch) are used by the thread alone from `start` to
+/// `finish`, and by the owner's thread at other times; the mutex orders the two.
 final class ImportThread: @unchecked Sendable {
   let connection: Connection
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -44,16 +45,16 @@ final class ImportThread: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Has the thread do `body`; the piece of work before must be finished.
+  /// Runs `body` on the thread. The work before must be finished.
   func start(_ body: @escaping () throws -> ImportReport) {
     pthread_mutex_lock(mutex)
-    precondition(work == nil && outcome == nil, "a lane does one thing at a time")
+    precondition(work == nil && outcome == nil, "an import thread does one piece of work at a time")
     work = body
     pthread_cond_broadcast(changed)
     pthread_mutex_unlock(mutex)
   }
 
-  /// Waits until the work under way is done, if there is any; gives what it gave, or throws what it threw.
+  /// Waits until the work is done, if there is any. Returns its result, or throws its error.
   func finish() throws -> ImportReport? {
     pthread_mutex_lock(mutex)
     while work != nil { pthread_cond_wait(changed, mutex) }
@@ -63,7 +64,7 @@ final class ImportThread: @unchecked Sendable {
     return try result?.get()
   }
 
-  /// Ends the thread, after the work under way. To be called once, before the lane is let go.
+  /// Ends the thread after the present work. To be called once, before the object is released.
   func close() {
     _ = try? finish()
     pthread_mutex_lock(mutex)

@@ -2,58 +2,58 @@ internal import Glibc
 internal import Postgres
 internal import QuakeModel
 
-/// Some thousand records of a long source, made ready for COPY in memory: of each code there is one,
-/// the last, and they are in the order of their codes.
+/// Some thousand records of a source, encoded for COPY in memory: the last record of each code, in the order
+/// of the codes.
 ///
-/// It has one owner at a time; it is filled by one thread and handed over to another.
+/// It is used by one thread at a time: one thread fills it and hands it over to another.
 final class RecordBatch {
   /// Where a record's values and its code are.
   private struct Row {
-    /// The code's first eight bytes, which settle most comparisons.
+    /// The code's first eight bytes, which decide most comparisons.
     var prefix: UInt64
     var code: Range<Int>
     var values: Range<Int>
-    /// Whether the store has the same already.
+    /// Whether the event is stored with the same contents.
     var isStored = false
   }
 
-  /// What a record takes besides its values: its row, its code, and the hashes of its ids.
+  /// The size of a record besides its values: its row, its code, and the hashes of its ids.
   private static let bytesPerRecord = 128
 
   private let columns: [QuakeColumn]
   private var values: CopyValues
   private var codes: [UInt8] = []
   private var rows: [Row] = []
-  /// Records read, those rejected included.
+  /// The number of records read, with those rejected.
   private(set) var seen: Int64 = 0
-  /// Records whose code came again later in the portion.
+  /// The number of records whose code occurs again later in the batch.
   private(set) var duplicates: Int64 = 0
-  /// What could not be taken, with the number of the record within the portion, from 1.
+  /// The rejects, with the number of the record within the batch, from 1.
   private(set) var rejects: [(record: Int64, reject: ImportReject, isKept: Bool)] = []
   /// The ids that events have besides their code, and where the record's values begin.
   private var otherIDs: [(claim: IDClaim, record: Int)] = []
-  /// Hashes of all the ids in it: portions that share none can be brought in together, or side by side.
+  /// Hashes of all ids in it. Batches that share none can be merged together, or written at the same time.
   private(set) var keys: Set<UInt64> = []
 
   /// - Parameters:
-  ///   - columns: What the source can fill.
-  ///   - capacity: So many bytes it is made to hold.
+  ///   - columns: The columns that the source can fill.
+  ///   - capacity: Its size in bytes.
   init(columns: [QuakeColumn], capacity: Int) {
     self.columns = columns
     values = CopyValues(capacity: capacity + 64 * 1024)
   }
 
-  /// About how much memory it takes.
+  /// About the size of its contents in memory.
   var bytes: Int { values.count + rows.count * Self.bytesPerRecord + rejectedBytes }
   private var rejectedBytes = 0
 
-  /// How many records it has to bring in.
+  /// The number of records to be written.
   var count: Int { rows.count }
 
-  /// Fills an empty portion with at most `limit` records and about so many bytes: the last record may go
-  /// beyond that. Returns the first record that did not fit.
+  /// Fills an empty batch with at most `limit` records and about `mostBytes` bytes: the last record may
+  /// exceed that. Returns the first record that did not fit.
   ///
-  /// - Parameter budget: What is left of the rejects that are kept.
+  /// - Parameter budget: How many more rejects may be kept.
   func fill(
     from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
     limit: Int64, bytes mostBytes: Int, budget: inout RejectBudget
@@ -136,20 +136,20 @@ final class RecordBatch {
     one.prefix == other.prefix && codes[one.code].elementsEqual(codes[other.code])
   }
 
-  /// Hands over the values of each record that is not known to be stored, in the order of the codes.
+  /// Calls `body` with the values of each record that is not skipped, in the order of the codes.
   func forEachRow(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     for row in rows where !row.isStored { try values.withBytes(row.values, body) }
   }
 
-  /// How many records are not known to be stored.
+  /// The number of records that are not skipped.
   private(set) var different = 0
 
-  /// Leaves out the record of an event if its values are those in a row of `result`, byte for byte.
+  /// Skips the record of an event if its values are those in a row of `result`, byte for byte.
   ///
   /// - Parameters:
   ///   - code: The column with the event's code.
-  ///   - column: The first of the portion's columns.
-  func leaveOut(
+  ///   - column: The first of the batch's columns.
+  func skip(
     ifIn result: borrowing QueryResult, row: Int, code: Int, from column: Int
   ) {
     guard let place = place(of: result.bytes(row, code)) else { return }
@@ -160,8 +160,8 @@ final class RecordBatch {
     different -= 1
   }
 
-  /// The hashes of the ids that something is to be done about: the codes of records that are not known to
-  /// be stored, ids that are claimed, and who claims them.
+  /// Hashes of the ids that later batches must not share before a merge: the codes of records that are not
+  /// skipped, claimed ids, and the codes of the events that claim them.
   var pendingKeys: Set<UInt64> {
     var pending: Set<UInt64> = []
     codes.withUnsafeBytes { all in
@@ -176,25 +176,25 @@ final class RecordBatch {
     return pending
   }
 
-  /// The hashes of the codes.
+  /// Hashes of the codes.
   var codeKeys: [UInt64] {
     codes.withUnsafeBytes { all in
       rows.map { UnsafeRawBufferPointer(rebasing: all[$0.code]).idKey }
     }
   }
 
-  /// The codes, in their order.
+  /// The codes, sorted.
   var eventCodes: [String] { eventCodes(0..<rows.count) }
 
-  /// The codes at some places.
+  /// The codes at these places.
   func eventCodes(_ places: Range<Int>) -> [String] {
     rows[places].map { String(decoding: codes[$0.code], as: UTF8.self) }
   }
 
-  /// The other ids that no record of the portion has as its own code, and by which event.
+  /// Claims of ids that no record of the batch has as its code.
   var claims: [IDClaim] { otherIDs.map(\.claim).filter { !contains($0.id) } }
 
-  /// The same, for somebody else to settle.
+  /// Returns the same and removes them: the caller resolves them.
   func takeClaims() -> [IDClaim] {
     defer { otherIDs.removeAll(keepingCapacity: true) }
     return claims

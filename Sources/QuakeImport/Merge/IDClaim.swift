@@ -1,4 +1,4 @@
-/// An id that an event has besides its own code.
+/// A record's statement that an id besides its code belongs to its event.
 struct IDClaim {
   let id: String
   /// The event's own code.

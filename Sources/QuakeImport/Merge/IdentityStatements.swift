@@ -1,24 +1,24 @@
 internal import Postgres
 internal import QuakeModel
 
-/// The SQL that keeps one row for each earthquake although its preferred id changes. Run after the merge,
-/// in its transaction.
+/// The SQL that keeps one preferred row for each earthquake although its preferred id changes. Run after the
+/// merge, in its transaction.
 ///
-/// A snapshot says of each id in it whether that is an event of its own or belongs to another one; of
-/// each id the newest word counts. That of an id which is not its own event's is in `quake.quake_alias`.
-/// From these words follows which row stands for an earthquake, in whatever order they came: what gave
-/// way follows where its successor goes.
+/// A snapshot states of each id in it whether the id is an event of its own or belongs to another event.
+/// The newest snapshot that mentions an id decides what it identifies; `quake.quake_alias` has the ids that
+/// belong to another event. Together these statements determine the preferred row of an earthquake, in any
+/// order of the snapshots: a superseded row follows its successor, and the successor of that.
 ///
-/// $1 is when the snapshot was generated; null: nobody knows. What somebody has set by hand stays: a row
-/// that gave way by itself has an alias that leads to the same successor.
+/// $1 is when the snapshot was generated; null: unknown. A value of `superseded_by` that a person has set
+/// stays: a row that an import superseded has an alias with the same successor.
 struct IdentityStatements {
-  /// Settles what the arrays say that `claimed` ($2, $3) and `own` ($4) return, and counts the rows that
-  /// gave way and those that came back.
-  let settle: SQL
+  /// Resolves the arrays that `claimed` ($2, $3) and `own` ($4) return, and counts the rows that were
+  /// superseded and those that were restored.
+  let resolve: SQL
 
-  /// The ids that events of the snapshot claim without the snapshot having them itself, and by which
-  /// event, where that is news; of two that claim one the first counts. As two arrays: the planner knows
-  /// how long these are, and looks few events up through their index.
+  /// The ids that events of the snapshot claim and that are no events of the snapshot, with the events that
+  /// claim them, where the claim is new. If two events claim an id, the first gets it. The result is two
+  /// arrays: the planner knows their length, and looks few events up through the index.
   static let claimed: SQL = """
     select array_agg(c.id), array_agg(c.successor)
       from (select distinct on (i.id) i.id, s.code as successor
@@ -35,7 +35,7 @@ struct IdentityStatements {
                         where o.code = c.id and o.reject_reason is null)
     """
 
-  /// The same of ids, $1, that are known to be claimed by the events $2, and not to be staged.
+  /// The same for ids, $1, that the events $2 claim and that are known not to be staged.
   static let claimedAmong: SQL = """
     select array_agg(c.id), array_agg(c.successor)
       from (select distinct on (i.id) i.id, i.successor
@@ -47,8 +47,8 @@ struct IdentityStatements {
         or q.code is not null and q.superseded_by is null
     """
 
-  /// The events that the snapshot has as events of their own, and that are known to belong to another
-  /// one: those that have given way to it, and $1, which were not there before.
+  /// The events of the snapshot that are known as ids of another event: those that were superseded by it,
+  /// and $1, which are new.
   static let own: SQL = """
     select array_agg(a.id)
       from (select q.code from quake.quake q where q.superseded_by is not null
@@ -59,7 +59,7 @@ struct IdentityStatements {
      where s.reject_reason is null
     """
 
-  /// The same of events that were copied straight into the table, in this transaction.
+  /// The same for events that were copied straight into the table in this transaction.
   static let ownCopied: SQL = """
     select array_agg(a.id)
       from quake.quake_alias a
@@ -67,8 +67,8 @@ struct IdentityStatements {
      where q.superseded_by is null and q.as_of = $1::timestamptz
     """
 
-  /// - Parameter policy: Says whether the snapshot counts however old it is, or whether what is stored
-  ///   stays, so that only ids without a row can be given to an event.
+  /// - Parameter policy: Whether the snapshot decides however old it is; or whether stored rows stay, so
+  ///   that only ids without a row can become aliases.
   /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already.
   init(policy: MergePolicy, isLate: Bool) {
     let isNews =
@@ -76,40 +76,40 @@ struct IdentityStatements {
       ? "true"
       : """
       \(policy == .incoming ? "" : "q.code is null and a.id is null and")
-             -- Nothing newer is known of it: neither that it belongs to another event, ...
+             -- No newer snapshot states that it belongs to another event, ...
       (a.as_of is null or $1::timestamptz is null or a.as_of <= $1::timestamptz)
              and (y.as_of is null or $1::timestamptz is null or y.as_of <= $1::timestamptz)
-             -- ... nor that it is one of its own.
+             -- ... nor that it is an event of its own.
              and (h.successor is null or q.superseded_by is not null or q.as_of is null
                   or $1::timestamptz is null or q.as_of <= $1::timestamptz)
              and (h.successor is null
                   or not exists (select from quake.quake_alias n
                                   where coalesce(n.named_by, n.code) = h.id and n.as_of > $1::timestamptz))
              \(isLate ? Self.isUnconfirmed : "")
-             -- What nobody knows the age of must say something of the other event, too: an old file
-             -- would show the earthquake twice.
+             -- A snapshot of unknown age must mention the other event, too: otherwise an old file would
+             -- lead to two preferred rows of one earthquake.
              and (h.successor is not null or $1::timestamptz is not null
-                  or exists (select from heard c where c.successor = h.id)
+                  or exists (select from stated c where c.successor = h.id)
                   or exists (select from pg_temp.quake_staging s
                               where s.code = a.code and s.reject_reason is null))
       """
-    settle = SQL(
+    resolve = SQL(
       trusted: """
-        with recursive heard (id, successor) as materialized (
+        with recursive stated (id, successor) as materialized (
           select * from unnest($2::text[], $3::text[])
            union all
           select id, null from unnest($4::text[]) o (id)
-        ), said as materialized (
+        ), accepted as materialized (
           select h.id, h.successor
-            from heard h
+            from stated h
             left join quake.quake q on q.code = h.id
             left join quake.quake_alias a on a.id = h.id
-            -- The event that it belongs to, as far as is known, if that names it still.
+            -- The event that it is known to belong to, if that event's ids still have it.
             left join quake.quake y on y.code = coalesce(a.named_by, a.code)
                  and y.superseded_by is null and \(Self.names("y", "h.id"))
            where \(isNews)
         ), touched (id) as (
-          select id from said
+          select id from accepted
            union
           select id from unnest($4::text[]) o (id)
            union
@@ -117,7 +117,7 @@ struct IdentityStatements {
         ), link as materialized (
           select t.id, case when s.id is null then coalesce(a.named_by, a.code) else s.successor end as next,
                  s.id is not null as is_new
-            from touched t left join said s on s.id = t.id left join quake.quake_alias a on a.id = t.id
+            from touched t left join accepted s on s.id = t.id left join quake.quake_alias a on a.id = t.id
         ), way (id, place, seen, is_circle) as (
           select id, next, array[id], next = id from link where next is not null
            union all
@@ -128,8 +128,8 @@ struct IdentityStatements {
            cross join lateral (
              select case when l.id is null then coalesce(a.named_by, a.code) else l.next end) n (next)
            where n.next is not null and not w.is_circle
-        ), settled as materialized (
-          -- Where its way ends. Words of unknown age can lead in a circle: these do not count.
+        ), resolved as materialized (
+          -- The last successor. Snapshots of unknown age can lead to a circle, which is ignored.
           select w.id, w.place as code, nullif(l.next, w.place) as named_by, l.is_new
             from (select distinct on (id) id, place, is_circle from way
                    order by id, cardinality(seen) desc) w
@@ -138,7 +138,7 @@ struct IdentityStatements {
         ), noted as (
           insert into quake.quake_alias as a (id, code, named_by, as_of)
           select id, code, named_by, case when is_new then $1::timestamptz end
-            from settled order by id
+            from resolved order by id
           on conflict (id) do update
              set code = excluded.code, named_by = excluded.named_by,
                  as_of = case when coalesce(a.named_by, a.code) is distinct from coalesce(excluded.named_by, excluded.code)
@@ -146,17 +146,17 @@ struct IdentityStatements {
            where (a.code, a.named_by) is distinct from (excluded.code, excluded.named_by)
         ), superseded as (
           update quake.quake q set superseded_by = s.code
-            from settled s
+            from resolved s
            where q.code = s.id and q.superseded_by is distinct from s.code
              and (q.superseded_by is null
                   or exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by))
           returning q.code
         ), freed as (
-          delete from quake.quake_alias a using said s where a.id = s.id and s.successor is null
+          delete from quake.quake_alias a using accepted s where a.id = s.id and s.successor is null
         ), restored as (
           update quake.quake q
              set superseded_by = null, as_of = coalesce(greatest(q.as_of, $1::timestamptz), q.as_of)
-            from said s
+            from accepted s
            where q.code = s.id and s.successor is null
              and exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by)
           returning q.code
@@ -165,20 +165,19 @@ struct IdentityStatements {
         """)
   }
 
-  /// Whether an event's ids name another one.
+  /// Whether the ids of `event` contain `id`.
   private static func names(_ event: String, _ id: String) -> String {
     "strpos(',' || \(event).ids || ',', ',' || \(id) || ',') > 0"
   }
 
-  /// Whether no newer snapshot has confirmed what is known.
+  /// Whether no newer snapshot has confirmed the stored row.
   private static let isUnconfirmed = """
     and (y.code is null or not exists (\(ImportStatements.confirmation(of: "y"))))
            and (h.successor is null or q.superseded_by is not null
                 or not exists (\(ImportStatements.confirmation(of: "q"))))
     """
 
-  /// An event that was withdrawn and that the snapshot has is there again. A snapshot of unknown age
-  /// cannot tell.
+  /// Restores withdrawn events that the snapshot has. A snapshot of unknown age restores none.
   static let restore: SQL = """
     with back as materialized (
       select q.code from quake.quake q join pg_temp.quake_staging s on s.code = q.code

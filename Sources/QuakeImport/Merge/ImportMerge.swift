@@ -1,39 +1,39 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Brings what is staged into the store: the contents first, then which rows stand for an earthquake.
+/// Merges the staged records: first the contents, then identities, then absences.
 struct ImportMerge {
   let connection: Connection
   let options: ImportOptions
   let columns: [QuakeColumn]
-  /// When the snapshot was generated; nil: nobody knows.
+  /// When the snapshot was generated; nil: unknown.
   let generated: Timestamp?
-  /// What it should hold; nil: nobody knows.
+  /// Which events it should hold; nil: unknown.
   let scope: SnapshotScope?
-  /// The ids that staged events claim and no staged event has, where that has been found out already.
+  /// Claims of ids that are no staged events, if the caller knows them already.
   var claims: [IDClaim]?
 
-  /// Up to this many rows the planner's guess of a fresh temporary table is good enough.
+  /// Up to this number of rows the planner's estimates for a new temporary table are good enough.
   private static let analyzeFrom = 20_000
 
   private var asOf: Parameter { .text(generated?.description) }
 
-  /// Makes the staged records ready for questions: of each code there is one.
+  /// Prepares the staged records for queries: only the last record of each code stays.
   ///
-  /// - Parameter mayHaveDuplicates: Whether that is not known to be so.
+  /// - Parameter mayHaveDuplicates: False if each code is known to occur once.
   func prepare(_ batch: inout ImportReport, mayHaveDuplicates: Bool) throws {
-    // What a feed is about is in memory: a few thousand events are looked up sooner than all are read.
+    // The events of a feed are in the cache: a few thousand lookups are faster than a scan of the table.
     try connection.execute(
       "select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true)")
     if batch.seen > Self.analyzeFrom {
-      // What the questions join by; all columns would take several times as long.
+      // The columns that the queries join by; all columns would take several times as long.
       try connection.execute("analyze pg_temp.quake_staging (code, ids, reject_reason)")
     }
     guard mayHaveDuplicates else { return }
     batch.duplicate = Int64(try connection.execute(ImportStatements.removeDuplicates).affectedRows)
   }
 
-  /// Merges what is new or different.
+  /// Merges the records that are new or different.
   func merge(_ batch: inout ImportReport) throws {
     let state = try connection.execute(ImportStatements.state, [asOf])
     let isLate = state.bool(0, 0) ?? false
@@ -42,12 +42,12 @@ struct ImportMerge {
     try connection.execute(
       "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
       [.text(options.author), .text(options.context ?? options.feed)])
-    let overwrites = options.policy == .incoming || options.policy == .always
+    let overwrites = options.policy.overwrites
     if overwrites, state.bool(0, 1) == true {
       batch.restored += try count(IdentityStatements.restore)
     }
     let counts = try connection.execute(statements.merge, [asOf])
-    let brought = counts.text(0, 2)
+    let inserted = counts.text(0, 2)
     batch.inserted = counts.integer(0, 0) ?? 0
     batch.updated = counts.integer(0, 1) ?? 0
     batch.unchanged =
@@ -55,16 +55,16 @@ struct ImportMerge {
     if options.policy == .incoming, try hasNewer() {
       batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
     }
-    // An event that is known to belong to another one has given way to it, or has just come.
+    // An event that is known as an id of another one is superseded, or has just been inserted.
     var own = counts.text(0, 3)
     if overwrites, state.bool(0, 2) == true {
       own = try connection.execute(IdentityStatements.own, [.text(own)]).text(0, 0)
     }
-    try settleIdentities(&batch, isLate: isLate, own: own)
-    if overwrites { try settleAbsences(&batch, brought: brought) }
+    try resolveIdentities(&batch, isLate: isLate, own: own)
+    if overwrites { try countAbsences(&batch, inserted: inserted) }
   }
 
-  /// Whether anything that is claimed is not known yet.
+  /// Whether any claim is new.
   func hasNewClaims() throws -> Bool {
     try readClaims()?.isNull(0, 0) == false
   }
@@ -81,20 +81,20 @@ struct ImportMerge {
       hint: "Choose another merge policy to overwrite or to keep them.")
   }
 
-  /// Which rows stand for an earthquake now.
+  /// Updates aliases and superseded rows.
   ///
-  /// - Parameter own: The events of the snapshot that are known to belong to another one.
-  private func settleIdentities(
+  /// - Parameter own: The events of the snapshot that are known as ids of another event.
+  private func resolveIdentities(
     _ batch: inout ImportReport, isLate: Bool, own: String?
   ) throws {
     let claimed = try readClaims()
-    try settle(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
+    try resolve(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
   }
 
-  /// Does so for events that were copied straight into the table: other ids of theirs were looked at
-  /// then.
-  func settleCopied(_ batch: inout ImportReport) throws {
-    // Few ids are looked up in a large table that nothing is known about yet.
+  /// Does the same for events that were copied straight into the table, whose claims have been added as
+  /// aliases.
+  func resolveCopied(_ batch: inout ImportReport) throws {
+    // There are few ids, and the planner has no statistics of the large table yet.
     try connection.execute(
       "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
     )
@@ -102,26 +102,26 @@ struct ImportMerge {
     try connection.execute(
       "select set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true)"
     )
-    try settle(nil, by: nil, own: own, isLate: false, &batch)
+    try resolve(nil, by: nil, own: own, isLate: false, &batch)
   }
 
   /// - Parameters:
-  ///   - ids: Ids that are claimed, as an array in text.
-  ///   - successors: By which events.
-  ///   - own: Events that the snapshot has as events of their own.
-  private func settle(
+  ///   - ids: Claimed ids, as the text of an array.
+  ///   - successors: The events that claim them.
+  ///   - own: The events of the snapshot that are known as ids of another event.
+  private func resolve(
     _ ids: String?, by successors: String?, own: String?, isLate: Bool, _ batch: inout ImportReport
   ) throws {
     guard ids != nil || own != nil else { return }
     let statements = IdentityStatements(policy: options.policy, isLate: isLate)
     try connection.execute(ImportStatements.createStaging)
     let counts = try connection.execute(
-      statements.settle, [asOf, .text(ids), .text(successors), .text(own)])
+      statements.resolve, [asOf, .text(ids), .text(successors), .text(own)])
     batch.superseded += counts.integer(0, 0) ?? 0
     batch.restored += counts.integer(0, 1) ?? 0
   }
 
-  /// The ids that are claimed, and by which events, where that is news.
+  /// The claimed ids and the events that claim them, where the claim is new.
   private func readClaims() throws -> QueryResult? {
     guard columns.contains(.ids) else { return nil }
     guard let claims else { return try connection.execute(IdentityStatements.claimed) }
@@ -130,19 +130,20 @@ struct ImportMerge {
       IdentityStatements.claimedAmong, [.array(claims.map(\.id)), .array(claims.map(\.code))])
   }
 
-  /// Which events are missing.
+  /// Counts the events that are missing, and withdraws or restores events accordingly.
   ///
-  /// - Parameter brought: The events that a late snapshot has brought; nil: none, or it is not late.
-  private func settleAbsences(_ batch: inout ImportReport, brought: String?) throws {
+  /// - Parameter inserted: The events that a late snapshot has inserted; nil: none, or it is not late.
+  private func countAbsences(_ batch: inout ImportReport, inserted: String?) throws {
     guard generated != nil else { return }
     let limits = options.limits
-    let often = limits?.onlyCountsAbsences == false ? limits?.withdrawnAfter : nil
+    let limit = limits?.onlyCountsAbsences == false ? limits?.withdrawnAfter : nil
     var touched = [try connection.execute(AbsenceStatements.clear, [asOf]).text(0, 0)]
-    if let brought {
+    if let inserted {
       touched.append(
-        try connection.execute(AbsenceStatements.bringLate, [asOf, .text(brought)]).text(0, 0))
+        try connection.execute(AbsenceStatements.countForInserted, [asOf, .text(inserted)])
+          .text(0, 0))
     }
-    // What is longer may have been cut off.
+    // The service may have cut a longer snapshot off.
     let scope = batch.seen < SnapshotScope.longest ? self.scope : nil
     if let scope {
       let parameters = scope.parameters + [.text(scope.scope.name)]
@@ -150,18 +151,18 @@ struct ImportMerge {
         touched.append(
           try connection.execute(AbsenceStatements.countLate, parameters).text(0, 0))
       } else {
-        let every = parameters + [.integer(often.map { Int64($0) })]
+        let every = parameters + [.integer(limit.map { Int64($0) })]
         if try connection.execute(AbsenceStatements.count, every).integer(0, 0) ?? 0 > 0 {
           batch.withdrawn =
             try connection.execute(AbsenceStatements.withdraw, every).integer(0, 0) ?? 0
         }
       }
     }
-    guard let often else { return }
+    guard let limit else { return }
     for case .some(let codes) in touched {
       let counts = try connection.execute(
         AbsenceStatements.review,
-        [asOf, .text(codes), .text(scope?.scope.name), .integer(Int64(often))])
+        [asOf, .text(codes), .text(scope?.scope.name), .integer(Int64(limit))])
       batch.withdrawn += counts.integer(0, 0) ?? 0
       batch.restored += counts.integer(0, 1) ?? 0
     }

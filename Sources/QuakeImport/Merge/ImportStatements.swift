@@ -16,14 +16,15 @@ struct ImportStatements {
       ) on commit delete rows
       """)
 
-  /// Behind a pooler somebody may have had the session before, and left a table of this name, with
-  /// triggers of his own. To be called at the start of a transaction.
-  static func forgetStaging(over connection: Connection) throws(PostgresError) {
+  /// Drops the staging table of the session. Behind a pooler another program may have used the session
+  /// before, and may have left a table of this name with its own triggers. To be called at the start of a
+  /// transaction.
+  static func dropStaging(over connection: Connection) throws(PostgresError) {
     guard !connection.hasNewSession else { return }
     try connection.execute("drop table if exists pg_temp.quake_staging")
   }
 
-  /// Into the columns that a source can fill, and those of a reject.
+  /// Copies into the columns that a source can fill, and those of a reject.
   static func copy(_ columns: [QuakeColumn]) -> SQL {
     let names = columns.map(\.name).joined(separator: ", ")
     return SQL(
@@ -34,7 +35,7 @@ struct ImportStatements {
         """)
   }
 
-  /// Into the columns that a source can fill, of records that have been made ready.
+  /// Copies records of a batch into the columns that a source can fill.
   static func copyRecords(_ columns: [QuakeColumn]) -> SQL {
     SQL(
       trusted: """
@@ -43,24 +44,24 @@ struct ImportStatements {
         """)
   }
 
-  /// Whether nothing is known of any event.
+  /// Whether the store has neither events nor aliases.
   static let isStoreEmpty: SQL = """
     select not exists (select from quake.quake) and not exists (select from quake.quake_alias)
     """
 
-  /// Whether any of the ids $1 is known as another id of an event, or any of $2 is an event's own.
+  /// Whether any of the ids $1 is an alias of an event, or any of $2 is an event's code.
   static let isAnyKnown: SQL = """
     select exists (select from quake.quake_alias where id = any($1::text[]))
         or exists (select from quake.quake where code = any($2::text[]))
     """
 
-  /// Whether any of the events $1 has been missing from a feed.
+  /// Whether any of the events $1 is counted as missing from a feed.
   static let isAnyMissing: SQL = """
     select exists (select from quake.absence where code = any($1::text[]))
     """
 
-  /// What is stored of the events $1: the code, whether nothing but the contents can have to be changed
-  /// when the event comes again, and the contents.
+  /// The stored rows of the events $1: the code, whether an import of the event could change nothing but its
+  /// contents, and the contents.
   static func stored(_ columns: [QuakeColumn]) -> SQL {
     SQL(
       trusted: """
@@ -72,8 +73,8 @@ struct ImportStatements {
         """)
   }
 
-  /// The other ids, $1, of events that were not there before, $2; of two that claim one the first counts.
-  /// $3: when the snapshot was generated.
+  /// Adds the ids $1 as aliases of the events $2, which are new. If two events claim an id, the first gets
+  /// it. $3: when the snapshot was generated.
   static let addAliases: SQL = """
     insert into quake.quake_alias (id, code, as_of)
     select distinct on (i.id) i.id, i.code, $3::timestamptz
@@ -82,8 +83,8 @@ struct ImportStatements {
     on conflict (id) do nothing
     """
 
-  /// Of the records of one code the last counts. The join is there so that a feed without any, which
-  /// is the rule, costs no more than the grouping.
+  /// Deletes all records of a code but the last. With the join, a feed without duplicates, which is the rule,
+  /// costs no more than the grouping.
   static let removeDuplicates: SQL = """
     delete from pg_temp.quake_staging s
      using (select code, max(record) as last from pg_temp.quake_staging
@@ -91,10 +92,9 @@ struct ImportStatements {
      where s.code = d.code and s.record < d.last and s.reject_reason is null
     """
 
-  /// - Parameter columns: What the source can fill; `code` is among them.
-  /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. Then an event
-  ///   that this one held is as that one said, also where it said nothing new and so left no trace in
-  ///   the row.
+  /// - Parameter columns: The columns that the source can fill; `code` is among them.
+  /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. An event that it
+  ///   held is not overwritten then, not even if it confirmed the stored contents and so wrote nothing.
   init(columns: [QuakeColumn], policy: MergePolicy, isLate: Bool) {
     let all = columns.map(\.name)
     let rest = columns.filter { $0 != .code }.map(\.name)
@@ -110,20 +110,20 @@ struct ImportStatements {
       \(isLate ? "and not exists (\(Self.confirmation(of: "o")))" : "")
       """
 
-    // In the order of the codes, so that two imports of the same events wait for each other instead of
-    // ending in a deadlock.
+    // Written in the order of the codes, so that two imports of the same events wait for each other
+    // instead of ending in a deadlock.
     //
     // Two guards against writing what is unchanged. The join: "on conflict do update ... where" alone
     // locks each unchanged row, which writes it (96 MB of WAL for 200,000 rows; with the join none).
-    // The condition on the conflict: for a writer that came between the join and the insert.
-    let taken: String
+    // The condition on the conflict: for a session that writes between the join and the insert.
+    let isWritten: String
     let onConflict: String
     switch policy {
     case .store, .error:
-      taken = "o.code is null"
+      isWritten = "o.code is null"
       onConflict = "do nothing"
     case .incoming, .always:
-      taken = "o.code is null or (\(differs) and \(fresh))"
+      isWritten = "o.code is null or (\(differs) and \(fresh))"
       onConflict = """
         do update set \(rest.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")), as_of = excluded.as_of
           where (\(list(rest, "q."))) is distinct from (\(list(rest, "excluded.")))
@@ -137,7 +137,7 @@ struct ImportStatements {
           insert into quake.quake as q (\(list(all)), as_of)
           select \(list(all, "s.")), $1::timestamptz
             from pg_temp.quake_staging s left join quake.quake o on o.code = s.code
-           where s.reject_reason is null and (\(taken))
+           where s.reject_reason is null and (\(isWritten))
            order by s.code collate "C"
           on conflict (code) \(onConflict)
           returning q.xmax = 0 as inserted, q.code
@@ -152,13 +152,13 @@ struct ImportStatements {
         from pg_temp.quake_staging s join quake.quake o on o.code = s.code
        where s.reject_reason is null and \(differs)
       """
-    // After the merge, what still differs is what was held back for being older than the row.
+    // After the merge, only records that are older than the row still differ.
     countStale = SQL(trusted: "select count(*) \(conflicting)")
     firstConflict = SQL(trusted: "select min(s.code), count(*) \(conflicting)")
   }
 
-  /// Whether any snapshot that was generated after $1 has been applied and is known to have held what it
-  /// should; whether any event has been withdrawn; and whether any has given way to another one.
+  /// Whether any snapshot that was generated after $1 has been applied, of a feed whose scope is known;
+  /// whether any event is withdrawn; whether any is superseded.
   static let state: SQL = """
     select exists (select from quake.import
                     where generated > $1::timestamptz and covers_to is not null and quarantined_at is null),
@@ -171,12 +171,12 @@ struct ImportStatements {
     select exists (select from quake.import where generated > $1::timestamptz)
     """
 
-  /// The newer snapshots that had the event of row `row` as it is there.
+  /// The newer snapshots that confirmed the event as it is in the row `row`.
   static func confirmation(of row: String) -> String {
     """
     select from quake.import i
      where i.generated > $1::timestamptz and i.covers_to is not null and i.quarantined_at is null
-       -- Well within its window or not: it was there already, and has not left it.
+       -- The event is in its window, or was and has not left it since.
        and i.generated < \(row).time + interval '32 days' and \(row).time >= i.reaches_from
        and (i.minimum_magnitude is null or \(row).magnitude >= i.minimum_magnitude)
        and \(row).source = 'usgs'

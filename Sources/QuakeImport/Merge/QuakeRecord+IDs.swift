@@ -1,7 +1,7 @@
 internal import QuakeModel
 
 extension QuakeRecord {
-  /// Hands over each id that the event has besides its code.
+  /// Calls `body` with each id of the event besides its code.
   func forEachOtherID(_ body: (UnsafeRawBufferPointer) -> Void) {
     withUTF8(.code) { code in
       guard let code else { return }
@@ -17,8 +17,8 @@ extension QuakeRecord {
 }
 
 extension UnsafeRawBufferPointer {
-  /// A hash of the bytes, by which ids are remembered. That two ids have the same is so unlikely that it
-  /// may cost something, but must do no harm.
+  /// A hash of an id. Two ids hardly ever have the same one; if they do, the import may be slower, but must be
+  /// correct.
   var idKey: UInt64 {
     var hasher = Hasher()
     hasher.combine(bytes: self)
@@ -27,7 +27,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension String {
-  /// That of its UTF-8.
+  /// The hash of its UTF-8.
   var idKey: UInt64 {
     var copy = self
     return copy.withUTF8 { UnsafeRawBufferPointer($0).idKey }

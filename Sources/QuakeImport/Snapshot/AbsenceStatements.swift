@@ -1,11 +1,11 @@
 internal import Postgres
 
-/// The SQL that counts from how many good snapshots an event was missing that they should have held,
-/// and withdraws it after so many. Run after the merge, in its transaction.
+/// The SQL that counts how many good snapshots lacked an event that they should have held, and withdraws the
+/// event after a number of them. Run after the merge, in its transaction.
 ///
-/// An event's row in `quake.absence` stays until the event is there again, also when it is withdrawn: the
-/// snapshots since then that should have held it are in `quake.import`. So one that comes late finds its
-/// place among them.
+/// An event's row in `quake.absence` stays until the event is present again, also when it is withdrawn. The
+/// later snapshots that should have held the event are in `quake.import`, so that a late snapshot can be
+/// counted among them.
 enum AbsenceStatements {
   /// Snapshots, as `i`, that should have held the event of the row `q`.
   private static let covering = """
@@ -14,8 +14,8 @@ enum AbsenceStatements {
       and (i.minimum_magnitude is null or q.magnitude >= i.minimum_magnitude) and q.source = 'usgs'
     """
 
-  /// What is there is not missing, but from newer snapshots. $1: when the snapshot was generated. Returns
-  /// the events that are missing from newer ones, as an array.
+  /// Clears the absences of events that the snapshot has; newer snapshots may still lack them. $1: when the
+  /// snapshot was generated. Returns the events that newer ones lack, as an array.
   static let clear = SQL(
     trusted: """
       with there as materialized (
@@ -24,8 +24,8 @@ enum AbsenceStatements {
           join pg_temp.quake_staging s on s.code = a.code
           left join quake.quake q on q.code = a.code
          where a.since <= $1::timestamptz
-           -- What is rejected is not missing, but it is not back either; and the word of an event's own
-           -- page stands against what is older.
+           -- A rejected record ends an absence, but does not restore a withdrawn event. Nor does a snapshot
+           -- that is older than the event's own page, which said that it was deleted.
            and (a.withdrawn_at is null
                 or s.reject_reason is null
                    and (q.status is distinct from 'deleted' or a.withdrawn_at <= $1::timestamptz))
@@ -49,8 +49,7 @@ enum AbsenceStatements {
       select array_agg(code) from shortened
       """)
 
-  /// Counts the snapshot, the newest of the feed $6. Returns how many events were missing from $7 of them
-  /// or more.
+  /// Counts the snapshot, the newest of the feed $6. Returns how many events $7 snapshots or more lack.
   static let count = SQL(
     trusted: """
       with \(SnapshotScope.expected), counted as (
@@ -59,14 +58,14 @@ enum AbsenceStatements {
         on conflict (code, feed) do update set snapshots = a.snapshots + 1
         returning snapshots
       ), forgotten as (
-        -- No window reaches so far back.
+        -- Longer ago than any window reaches.
         delete from quake.absence a
          where a.since < $5::timestamptz - interval '40 days' and a.withdrawn_at is null
       )
       select count(*) filter (where snapshots >= $7) from counted
       """)
 
-  /// Withdraws what was missing from $7 snapshots or more. The other parameters are those of `count`.
+  /// Withdraws the events that $7 snapshots or more lack. The other parameters are those of `count`.
   static let withdraw = SQL(
     trusted: """
       with \(SnapshotScope.expected), gone as materialized (
@@ -84,17 +83,17 @@ enum AbsenceStatements {
       select count(*) from withdrawn
       """)
 
-  /// Whether a snapshot of the feed $2 that was not generated before has been applied. Also when it is
-  /// the very one that was applied last: that counts once.
+  /// Whether a snapshot of the feed $2 has been applied that was generated later, or at the same time: a
+  /// snapshot that is imported twice counts once.
   static let isLate: SQL = """
     select exists (select from quake.import
                     where generated >= $1::timestamptz and scope = $2 and covers_to is not null
                       and quarantined_at is null)
     """
 
-  /// Events ($2) that a late snapshot has brought were missing from all the newer ones. Returns them
-  /// again, if there are such.
-  static let bringLate = SQL(
+  /// Counts the newer snapshots for events ($2) that a late snapshot has inserted: all newer ones lack them.
+  /// Returns the events that were counted, as an array.
+  static let countForInserted = SQL(
     trusted: """
       with missed as (
         insert into quake.absence (code, feed, snapshots, since)
@@ -109,8 +108,8 @@ enum AbsenceStatements {
       select array_agg(distinct code) from missed
       """)
 
-  /// Counts a snapshot of the feed $6 that comes late, for the events that no snapshot between it and the
-  /// first that is known to lack them has had. Returns them as an array.
+  /// Counts a late snapshot of the feed $6, for events that no snapshot had between it and the first one that
+  /// is known to lack them. Returns these events as an array.
   static let countLate = SQL(
     trusted: """
       with \(SnapshotScope.claimed), unstaged as materialized (
@@ -119,7 +118,7 @@ enum AbsenceStatements {
          where q.source = $1 and q.time >= $2::timestamptz and q.time <= $3::timestamptz
            and ($4::double precision is null or q.magnitude >= $4)
            and q.as_of <= $5::timestamptz and q.superseded_by is null
-           -- By its hash, however few the planner believes there are.
+           -- Written so that the planner hashes the subquery, even if it expects few rows.
            and q.code not in (select s.code from pg_temp.quake_staging s where s.code is not null)
       ), missing as materialized (
         select q.*, a.since
@@ -151,8 +150,8 @@ enum AbsenceStatements {
       select array_agg(code) from counted
       """)
 
-  /// Withdraws events ($2), and takes them back, as the counts have come to be. $1: when the snapshot was
-  /// generated; $3: the feed whose absences it counts for; null: none; $4: how often is often enough.
+  /// Withdraws and restores events ($2) according to their counts. $1: when the snapshot was generated; $3:
+  /// the feed whose absences it counts for; null: none; $4: the count from which on an event is withdrawn.
   static let review = SQL(
     trusted: """
       with due as materialized (
@@ -173,7 +172,7 @@ enum AbsenceStatements {
           from quake.quake q left join first f on f.code = q.code
          where q.code = any ($2::text[]) and q.superseded_by is null
            and q.withdrawn_at is distinct from f.at
-           -- Not what somebody has set by hand, nor what was deleted by the word of its own page.
+           -- Not if a person has withdrawn the event, or if its own page said that it was deleted.
            and (q.withdrawn_at is null
                 or q.status is distinct from 'deleted'
                    and exists (select from quake.absence a

@@ -1,7 +1,6 @@
 public import Postgres
 
-/// Events that were missing from enough good snapshots to be withdrawn, where somebody is to be asked
-/// first.
+/// Events that enough good snapshots lack for them to be withdrawn, if each event's own page is asked first.
 public struct Absences {
   /// An event that is missing.
   public struct Event: Sendable {
@@ -13,13 +12,13 @@ public struct Absences {
 
   private let connection: Connection
 
-  /// Those of the store that `connection` leads to.
+  /// The absences in the database of `connection`.
   public init(connection: Connection) {
     self.connection = connection
   }
 
-  /// The events that a feed lacked in so many good snapshots, one after the other, but for those that
-  /// could not be told of minutes ago.
+  /// The events that a feed lacked in at least `times` good snapshots, one after the other, without those
+  /// that were postponed minutes ago.
   public func missing(
     from feed: String, times: Int, limit: Int64
   ) throws(PostgresError) -> [Event] {
@@ -34,7 +33,7 @@ public struct Absences {
     return (0..<rows.rowCount).map { Event(code: rows.text($0, 0) ?? "", detail: rows.text($0, 1)) }
   }
 
-  /// Withdraws an event that its catalogue says it has deleted.
+  /// Withdraws an event that was deleted from its catalogue.
   ///
   /// - Parameters:
   ///   - author: Author of the change in the history.
@@ -44,7 +43,7 @@ public struct Absences {
       try connection.execute(
         "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
         [.text(author), .text(context)])
-      // As the import does it, so that an import can take it back.
+      // The same as an import does, so that an import can restore the event.
       try connection.execute(
         """
         with withdrawn as (
@@ -58,13 +57,13 @@ public struct Absences {
     }
   }
 
-  /// An event of which its page did not tell: others come first now.
+  /// Postpones an event whose page did not answer: others come first.
   public func postpone(_ event: Event) throws {
     try connection.execute(
       "update quake.absence set asked_at = clock_timestamp() where code = $1", [.text(event.code)])
   }
 
-  /// An event that is there after all: its absence begins to count anew.
+  /// Deletes the absence of an event that exists after all, so that counting begins anew.
   public func forget(_ event: Event) throws {
     try connection.execute("delete from quake.absence where code = $1", [.text(event.code)])
   }

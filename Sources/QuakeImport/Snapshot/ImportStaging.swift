@@ -8,9 +8,9 @@ struct ImportStaging {
   /// The most records of one batch.
   let limit: Int64
 
-  /// Copies records: all, or as many as one batch takes. The first batch takes more if it has to, until
-  /// there is a record that can be used: whether there is any decides on the whole import. Returns the
-  /// first record that did not fit; `ids` is told of all that did.
+  /// Copies at most `limit` records, or more if all of these are rejects: then up to the first usable
+  /// record, because an import without any is refused. Returns the first record that was not copied; the
+  /// ids of the others are added to `ids`.
   func stage(
     from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
     before: ImportReport, batch: inout ImportReport, ids: inout IDClaimTracker,
@@ -46,7 +46,7 @@ struct ImportStaging {
     return item
   }
 
-  /// - Parameter isKept: Whether more is to be kept of it than that it was there.
+  /// - Parameter isKept: Whether the reject is kept with its text, or only counted.
   private func write(
     _ reject: ImportReject, isKept: Bool, to writer: inout CopyWriter
   ) throws {

@@ -2,19 +2,19 @@ public import Postgres
 public import QuakeModel
 internal import SystemClock
 
-/// Snapshots that were set aside, with their bodies, for somebody to look at.
+/// The quarantine: bad snapshots with their bodies, until a person applies or discards them.
 public struct Quarantine {
   private let connection: Connection
 
-  /// The quarantine of the store that `connection` leads to.
+  /// The quarantine in the database of `connection`.
   public init(connection: Connection) {
     self.connection = connection
   }
 
-  /// Sets a snapshot aside that could not be read, and so was never staged. If it is the one that was
-  /// set aside last of its feed, by its ETag, it is not kept again.
+  /// Puts a snapshot into quarantine that could not be read, and so was never staged. If the same answer of
+  /// the server is the feed's latest import, it is not stored again.
   ///
-  /// - Returns: What `quake.import` says of it.
+  /// - Returns: Its row in `quake.import`.
   public func setAside(
     _ verdict: QuarantineVerdict, options: ImportOptions, source: some ImportSource
   ) throws -> ImportReport {
@@ -29,11 +29,11 @@ public struct Quarantine {
     return report
   }
 
-  /// Sets a snapshot aside within the caller's transaction.
+  /// Puts a snapshot into quarantine, within the caller's transaction.
   func setAside(
     _ report: inout ImportReport, _ record: ImportRecord, source: some ImportSource
   ) throws {
-    // A bad body may be served for hours.
+    // A server may serve the same bad body for hours.
     if let known = try same(as: report, record.options) {
       report.id = known
       return
@@ -42,7 +42,7 @@ public struct Quarantine {
     if let id = report.id { try keepBody(of: source, import: id) }
   }
 
-  /// The feed's latest import, if it is of the very same answer of the server.
+  /// The feed's latest import, if it is of the same answer of the server.
   private func same(as report: ImportReport, _ options: ImportOptions) throws -> Int64? {
     try connection.execute(
       """
@@ -73,8 +73,8 @@ public struct Quarantine {
     }
   }
 
-  /// Lets go of the bodies that have been in quarantine for longer than `age`; the rows that tell of
-  /// them stay. Returns how many.
+  /// Deletes the bodies that have been in quarantine for longer than `age`; their rows in `quake.import`
+  /// stay. Returns the number of bodies.
   @discardableResult
   public func purge(olderThan age: Duration) throws -> Int64 {
     try connection.execute(
@@ -92,7 +92,7 @@ public struct Quarantine {
 }
 
 extension Quarantine {
-  /// Hands over the body that is kept of an import, a gzip file in parts. Returns whether there is one.
+  /// Calls `part` with the parts of an import's body, a gzip file. Returns whether a body is stored.
   public func withBody(
     of id: Int64, _ part: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Bool {
@@ -108,8 +108,8 @@ extension Quarantine {
     return parts > 0
   }
 
-  /// Writes down what was decided on a snapshot, and lets go of its body. Within the transaction of the
-  /// import that applied it, if one did.
+  /// Stores the decision on a snapshot, and deletes its body. Called within the transaction of the import
+  /// that applied it, if one did.
   ///
   /// - Parameter appliedBy: The import that applied it; nil: it was discarded.
   /// - Throws: `StoreError` of kind `badData` if it is not in quarantine, or no longer.

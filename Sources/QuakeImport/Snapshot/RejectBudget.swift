@@ -1,17 +1,17 @@
 internal import QuakeModel
 
-/// How many rejects of one import are kept in `quake.import_reject`: a feed of nothing else must not fill
-/// the database. All are counted in `quake.import`.
+/// The limit on the rejects of one import that are kept in `quake.import_reject`, so that a bad feed does not
+/// fill the database. `quake.import` counts all of them.
 public struct RejectBudget: Sendable {
   /// The most that are kept.
   public static let mostKept: Int64 = 1000
-  /// The most bytes that they may have together: places, reasons, and records as they came.
+  /// The most bytes of all of them: places, reasons, and the text of the records.
   public static let mostBytes: Int64 = 4 << 20
 
   private var count: Int64
   private var bytes: Int64
 
-  /// What is left after those that the report says are kept.
+  /// The budget that the kept rejects of a report leave.
   init(after report: ImportReport) {
     count = report.rejectsKept
     bytes = report.rejectBytesKept
@@ -27,7 +27,7 @@ public struct RejectBudget: Sendable {
     return true
   }
 
-  /// Says in a report how many are kept.
+  /// Sets in a report how many are kept.
   func note(in report: inout ImportReport) {
     report.rejectsKept = count
     report.rejectBytesKept = bytes

@@ -2,29 +2,29 @@ public import Postgres
 internal import QuakeModel
 internal import SystemClock
 
-/// The records that imports could not take: `quake.import_reject`.
+/// The rejects of imports: `quake.import_reject`.
 public struct RejectStore {
   private let connection: Connection
 
-  /// Rows that one statement deletes.
-  private static let portion: Int64 = 1000
+  /// The number of rows that one statement deletes.
+  private static let batchSize: Int64 = 1000
 
-  /// Those of the store that `connection` leads to.
+  /// The rejects in the database of `connection`.
   public init(connection: Connection) {
     self.connection = connection
   }
 
-  /// Deletes the rejects of imports that began longer than `age` ago, in portions that each take a fraction
-  /// of a second; the rows of the imports stay, with their counts. Returns how many.
+  /// Deletes the rejects of imports that began longer than `age` ago, in batches that each take a fraction
+  /// of a second; the rows of the imports stay, with their counts. Returns the number of rejects.
   ///
-  /// - Parameter shouldStop: Asked after each portion. What is left then, the next purge deletes.
+  /// - Parameter shouldStop: Asked after each batch. The next purge deletes the rest.
   public func purge(
     olderThan age: Duration, shouldStop: () -> Bool = { false }
   ) throws(PostgresError) -> Int64 {
     var deleted: Int64 = 0
     repeat {
-      // The oldest import has the lowest number, and if it is not old enough, none is: that is one look
-      // into an index.
+      // The oldest import has the lowest number. If it is not old enough, no other is, and one index lookup
+      // shows that.
       let result = try connection.executePrepared(
         """
         with oldest as materialized (
@@ -40,7 +40,7 @@ public struct RejectStore {
           returning r.record
         )
         select count(*) from deleted
-        """, [.double(age.inSeconds), .integer(Self.portion)])
+        """, [.double(age.inSeconds), .integer(Self.batchSize)])
       let count = result.integer(0, 0) ?? 0
       guard count > 0 else { return deleted }
       deleted += count
@@ -48,7 +48,7 @@ public struct RejectStore {
     return deleted
   }
 
-  /// Keeps those that are staged and are to be kept, up to the limits of an import.
+  /// Stores the staged rejects, up to the limits of an import.
   static func store(
     _ report: inout ImportReport, over connection: Connection
   ) throws(PostgresError) {

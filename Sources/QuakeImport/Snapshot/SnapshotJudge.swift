@@ -1,42 +1,40 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Judges a snapshot that has been staged, before anything of it touches the store: real feeds have
-/// bad days.
+/// Judges a staged snapshot before it is merged: servers sometimes publish damaged, incomplete or old ones.
 struct SnapshotJudge {
   let limits: SnapshotLimits
   let feed: String
-  /// What the snapshot should hold; nil: nobody knows.
+  /// Which events the snapshot should hold; nil: unknown.
   let scope: FeedScope?
-  /// When it was generated; nil: nobody knows.
+  /// When it was generated; nil: unknown.
   let generated: Timestamp?
-  /// Whether the snapshot itself says so.
-  let saysWhen: Bool
-  /// Why the first record that could not be taken could not; nil: all could.
+  /// Whether the snapshot itself states that.
+  let statesAge: Bool
+  /// Why the first reject was rejected; nil: there is none.
   let firstReject: String?
   let connection: Connection
 
-  /// What the staged records are like among themselves.
+  /// The staged records by themselves.
   private struct Contents {
     var usable: Int64 = 0
     var rejected: Int64 = 0
     var rejectedForTime: Int64 = 0
     var implausible: Int64 = 0
-    /// The newest time of all, of origin or of update; nil where there is none.
+    /// The newest origin time or time of update; nil: there is none.
     var newest: Timestamp?
     var newestUpdate: Timestamp?
 
     var seen: Int64 { usable + rejected }
   }
 
-  /// What they are like against the store.
+  /// The staged records compared with the store.
   private struct Comparison {
     var expected: Int64 = 0
     var missing: Int64 = 0
-    /// Of the missing, those that were updated after all that the snapshot has: a stale one cannot
-    /// know them.
+    /// The missing events that were updated after all events of the snapshot: a stale one cannot have them.
     var later: Int64 = 0
-    /// Events that are newer in the store than in the snapshot, and the other way round.
+    /// Events that are older in the snapshot than in the store, and those that are newer.
     var older: Int64 = 0
     var newer: Int64 = 0
     /// Events that the store does not have.
@@ -44,14 +42,14 @@ struct SnapshotJudge {
     var newestUpdate: Timestamp?
   }
 
-  /// No catalogue that a feed is made of reaches so far back, but a clock that was never set says 1970.
+  /// No feed has events of 1970, but a clock that was never set is there.
   private static let unsetClock = "1971-01-01T00:00:00Z"
 
-  /// So many events of one snapshot may be taken back before the next.
+  /// The most events of a snapshot that a catalogue may plausibly remove before the next one.
   private static let handful: Int64 = 3
 
-  /// What is wrong with the snapshot; nil: it can be applied. Then single events with implausible times
-  /// have been turned into rejects, so many.
+  /// Returns why the snapshot is bad; nil: it can be applied. Then single events with implausible times have
+  /// been made rejects, and `rejected` is their number.
   func judge() throws -> (verdict: QuarantineVerdict?, rejected: Int64) {
     let contents = try readContents()
     let compared = try compare(contents.newestUpdate)
@@ -66,7 +64,7 @@ struct SnapshotJudge {
     _ contents: Contents, _ compared: Comparison?
   ) -> QuarantineVerdict? {
     guard contents.seen == 0, let scope else { return nil }
-    // Somewhere there is an earthquake every few minutes.
+    // Somewhere on Earth there is an earthquake every few minutes.
     if scope.isWhole, scope.window >= 86_400 {
       return QuarantineVerdict(
         .empty, "It has no events, which a feed of a day or more always has.")
@@ -79,7 +77,7 @@ struct SnapshotJudge {
   private func judgeTimes(_ contents: Contents) -> QuarantineVerdict? {
     let wrong = contents.rejectedForTime + contents.implausible
     let share = contents.seen > 0 ? Double(wrong) / Double(contents.seen) : 0
-    // One of three may be an accident; most of them is not.
+    // Fewer than three may be an accident, unless that is most of the snapshot.
     if share > 0.5 || share > limits.implausibleTimes && wrong >= 3 {
       return QuarantineVerdict(
         .implausibleTimes,
@@ -108,12 +106,12 @@ struct SnapshotJudge {
     guard let compared, let known = compared.newestUpdate, let brought = contents.newestUpdate,
       brought < known
     else { return nil }
-    // One event may be taken back, or its time of update, and nothing else happen.
+    // A catalogue may remove one event, or its last update, while nothing else changes.
     let behind = compared.older + compared.later
     guard behind >= 3, behind > 2 * (compared.newer + compared.unknown) else { return nil }
-    // Or a few may be: a snapshot that says it is newer, and has nothing that is older, overwrites
-    // nothing.
-    if saysWhen, compared.older == 0, compared.later <= Self.handful,
+    // It may remove a few: a snapshot that states a newer time, and has no event with older contents,
+    // overwrites nothing.
+    if statesAge, compared.older == 0, compared.later <= Self.handful,
       try newestApplied().map({ $0 < generated }) ?? true
     {
       return nil
@@ -135,19 +133,19 @@ struct SnapshotJudge {
       "It lacks \(compared.missing) of the \(compared.expected) events that it should hold.")
   }
 
-  // MARK: - Questions
+  // MARK: - Queries
 
-  /// True of a staged record whose times cannot be. $1: when it was generated.
+  /// Whether the times of a staged record are impossible. $1: when the snapshot was generated.
   private static let implausible = """
     (time < '\(unsetClock)' or updated < '\(unsetClock)'
      or time > $1::timestamptz + interval '1 hour' or updated > $1::timestamptz + interval '1 day')
     """
 
-  /// A snapshot that does not say when it was generated was, at the latest, just now.
+  /// When the snapshot was generated; the present if it does not state that.
   private var latest: Parameter { .text((generated ?? .now()).description) }
 
   private func readContents() throws -> Contents {
-    // Only feeds are known to have no events of before: other files may well be of 1906.
+    // Only feeds are known to have recent events: other files may have events of 1906.
     let implausible = scope == nil ? "false" : Self.implausible
     let row = try connection.execute(
       SQL(
@@ -172,7 +170,7 @@ struct SnapshotJudge {
       SQL(
         trusted: """
           with \(SnapshotScope.expected), missed as (
-            -- What a snapshot lacked that somebody has applied by hand is expected no longer.
+            -- Events that a snapshot lacked which a person has applied are no longer expected.
             select * from expected e
              where there
                 or not exists (select from quake.absence a

@@ -1,25 +1,26 @@
 /// How bad a snapshot may be and still be applied.
 public struct SnapshotLimits: Sendable {
-  /// The share of a snapshot's events whose times may be implausible, 0 to 1; these events are rejected
-  /// one by one.
+  /// The greatest share of a snapshot's events with implausible times, 0 to 1. Up to it, only these events
+  /// are rejected.
   public var implausibleTimes = 0.1
-  /// The share of the events that a snapshot should hold which may be missing, 0 to 1.
+  /// The greatest share of the expected events that may be missing, 0 to 1.
   public var missing = 0.3
-  /// From so many expected events on that share means something.
+  /// The smallest number of expected events for which `missing` is judged.
   public var fewestExpected: Int64 = 10
-  /// Whether a snapshot that was generated before the feed's newest one is refused. Otherwise what it
-  /// says counts where nothing newer is known.
+  /// Whether a snapshot that was generated before the feed's newest one is refused. Otherwise it is merged
+  /// where nothing newer is known.
   public var refusesOlder = true
-  /// How old the newest event of a feed of all events may be when it is generated; nil: as old as it
-  /// likes, as long as the store has no newer one.
+  /// How old the newest event of a feed of all events may be when the snapshot is generated; nil: not
+  /// limited, as long as the store has no newer one.
   public var longestSilence: Duration?
-  /// Absent from so many good snapshots, one after the other, an event is withdrawn; nil: never.
+  /// The number of good snapshots, one after the other, which must lack an event for it to be withdrawn; nil:
+  /// no event is withdrawn.
   public var withdrawnAfter: Int? = 3
-  /// Whether absences are only counted, because somebody is asked before an event is withdrawn (see
-  /// `Absences`).
+  /// Whether absences are only counted, because an event's own page is asked before the event is withdrawn
+  /// (see `Absences`).
   public var onlyCountsAbsences = false
 
-  /// How long the bodies of snapshots that were set aside are kept.
+  /// How long the bodies of snapshots in quarantine are kept.
   public var keptFor: Duration = .seconds(30 * 86_400)
 
   /// The defaults.

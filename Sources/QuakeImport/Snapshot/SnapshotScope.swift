@@ -1,36 +1,38 @@
 internal import Postgres
 internal import QuakeModel
 
-/// What a snapshot of a known feed should hold, as SQL that is put before other queries.
+/// Which events a snapshot of a known feed should hold, as common table expressions of other queries.
 ///
-/// Staged are all the records of the snapshot; those rejected are there too, where their code could be
-/// read: what is rejected is not missing.
+/// All records of the snapshot are staged. Rejects are too, if their code could be read: a rejected event is
+/// not missing.
 struct SnapshotScope {
   let scope: FeedScope
   /// When the snapshot was generated.
   let generated: Timestamp
 
-  /// Nil if nobody knows what the snapshot should hold.
+  /// Nil if it is unknown which events the snapshot should hold.
   init?(_ scope: FeedScope?, generated: Timestamp?) {
     guard let scope, !scope.isSelective, let generated else { return nil }
     self.scope = scope
     self.generated = generated
   }
 
-  /// Events by magnitude: a revision within a step of the last digit must not make one missing.
+  /// Added to the feed's threshold: an event whose magnitude is revised by one step of the last digit must not
+  /// become missing.
   static let magnitudeMargin = 0.1
-  /// The services cut off at this many, so that a snapshot as long as this may lack anything.
-  static let longest: Int64 = 20_000
+  /// The event services end a feed after this number of events, so that a snapshot of this length may lack
+  /// any event.
+  static let longest = ImportPlan.longestFeed
 
-  /// First origin time at which every event should be there.
+  /// The first origin time from which on the snapshot should hold every event.
   var from: Timestamp { generated.advanced(bySeconds: scope.margin - scope.window) }
-  /// Last origin time at which it should.
+  /// The last such origin time.
   var to: Timestamp { generated.advanced(bySeconds: -scope.margin) }
-  /// First origin time that is within its window.
+  /// The first origin time in its window.
   var windowStart: Timestamp { generated.advanced(bySeconds: -scope.window) }
   var minimumMagnitude: Double? { scope.minimumMagnitude.map { $0 + Self.magnitudeMargin } }
 
-  /// `claimed`: the ids that the snapshot names, though not all are events of its own.
+  /// `claimed`: all ids of events in the snapshot whose `ids` have more than the code.
   static let claimed = """
     claimed as materialized (
       select i.id
@@ -40,9 +42,9 @@ struct SnapshotScope {
     )
     """
 
-  /// `expected`: the stored events that the snapshot should hold, and whether it does (`there`, with
-  /// the time of update that it gives). What a newer snapshot has written cannot be expected of it.
-  /// Parameters $1 to $5 are its own.
+  /// `expected`: the stored events that the snapshot should hold, and whether it does (`there`, with its time
+  /// of update in the snapshot). An event that a newer snapshot has written is not expected. It uses the
+  /// parameters $1 to $5.
   static let expected = """
     \(claimed), expected as materialized (
       select q.code, q.updated, s.updated as staged_updated,
@@ -65,7 +67,7 @@ struct SnapshotScope {
 }
 
 extension Timestamp {
-  /// The instant so many seconds later, or earlier.
+  /// The instant `seconds` later; earlier, if that is negative.
   func advanced(bySeconds seconds: Int64) -> Timestamp {
     Timestamp(microseconds: microseconds + seconds * 1_000_000)
   }

@@ -1,4 +1,4 @@
-public import SystemClock
+internal import SystemClock
 
 /// An instant: microseconds since 1970-01-01T00:00:00Z, PostgreSQL's own resolution.
 public struct Timestamp: Hashable, Comparable, Sendable {

@@ -6,7 +6,7 @@ import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
-/// `quake-ingest backfill`: the past, from an event service or from files.
+/// `quake-ingest backfill`: imports past events from an event service or from files.
 struct BackfillCommand {
   static let table = Command(
     "backfill", purpose: "fetch the past from an event service, or from a folder of files",
@@ -36,7 +36,7 @@ struct BackfillCommand {
         help: "requests a second at most; a window takes the service longer to answer than that"),
       .value(
         "attempts", "N", default: "10",
-        help: "give up after so many failures in a row of one window"),
+        help: "stop after N failures in a row of one window"),
       .flag("restart", help: "begin anew instead of going on with what was not finished"),
       .flag(
         "json", help: "one JSON object for each window or file, and one for the whole, as output"),
@@ -53,11 +53,11 @@ struct BackfillCommand {
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
-  /// What `import` and `run` have, too. A window is one transaction, and is not tried out.
+  /// Options that `import` and `run` have, too. A window is one transaction, and there is no dry run.
   private static let usable = [
     "author", "merge", "timeout", "download-timeout", "allow-any-redirect", "strict",
   ]
-  /// What only a service can be asked for.
+  /// Options for an event service.
   private static let serviceOptions = [
     "from", "to", "min-magnitude", "url", "limit", "rate", "attempts",
   ]
@@ -161,7 +161,7 @@ struct BackfillCommand {
     return status
   }
 
-  /// Asks a service that nobody knows of what kind it is, unless that was done before.
+  /// Asks an unknown service of what kind it is, unless an earlier run has done so.
   private func resolve(_ fetch: Fetch, over connection: Connection) throws -> Fetch {
     guard !fetch.service.isCentreKnown, let span = fetch.parameters.span else { return fetch }
     var fetch = fetch

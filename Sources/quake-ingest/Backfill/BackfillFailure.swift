@@ -1,7 +1,7 @@
 import ExplainedErrors
 import QuakeFeed
 
-/// Why a backfill ended before its time.
+/// Why a backfill failed.
 struct BackfillFailure: ExplainedError {
   let category: ErrorCategory
   let message: String
@@ -17,7 +17,7 @@ struct BackfillFailure: ExplainedError {
 }
 
 extension FeedError {
-  /// Whether the same request may well be answered another time.
+  /// Whether the same request may succeed later.
   var mayPass: Bool {
     switch code {
     case .network, .timeout, .truncatedTransfer, .truncated, .truncatedGzip, .corruptGzip,
@@ -32,6 +32,6 @@ extension FeedError {
     }
   }
 
-  /// Whether a service refuses a query, of which one reason is that too many events match.
+  /// Whether a service refuses a query; one possible reason is that too many events match.
   var isRefusal: Bool { code == .httpStatus && (status == 400 || status == 413) }
 }

@@ -4,7 +4,7 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// What a backfill tells: how far it is, what each part of it did, and at the end the whole.
+/// The output of a backfill: its progress, the counts of each part, and the totals at the end.
 final class BackfillOutput {
   private let diagnostics: Diagnostics
   private let writesJSON: Bool
@@ -12,7 +12,7 @@ final class BackfillOutput {
   private let bar: ProgressBar
   private let begun = MonotonicClock.now()
   private let isTerminal: Bool
-  /// Records that came before this process, and in all.
+  /// Records that were imported before this process began, and in all.
   private var before: Int64 = 0
   private var records: Int64 = 0
   private var expected: Int64?
@@ -39,12 +39,12 @@ final class BackfillOutput {
     bar.update(done: Int(done))
   }
 
-  /// Sets how far the part in hand is.
+  /// Sets how far the current part is.
   func update(part: Int64) {
     bar.update(done: Int(records &+ part))
   }
 
-  /// Tells of a part that is done: in JSON on standard output, in words where there is no bar.
+  /// Reports a finished part: as JSON on standard output, and as a message if there is no progress bar.
   func part(
     _ name: String, _ report: ImportReport, elapsed: Duration, members: (inout JSONWriter) -> Void
   ) throws {
@@ -64,7 +64,7 @@ final class BackfillOutput {
     try write(json)
   }
 
-  /// Tells of the whole.
+  /// Reports the totals.
   func end(
     _ backfill: Backfill, _ report: ImportReport, members: (inout JSONWriter) -> Void = { _ in }
   ) throws {
@@ -97,7 +97,7 @@ final class BackfillOutput {
     try write(json)
   }
 
-  /// Takes the bar away, for an error.
+  /// Removes the progress bar, before an error message.
   func stop() { bar.finish() }
 
   private func write(_ json: JSONWriter) throws {

@@ -8,7 +8,7 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// Imports the files of a folder, each once, in one transaction with the mark that it is stored.
+/// Imports the files of a folder, each once, in one transaction that also marks the file as stored.
 struct FileBackfill {
   let path: String
   let backfill: Backfill
@@ -17,9 +17,9 @@ struct FileBackfill {
   let output: BackfillOutput
   let diagnostics: Diagnostics
 
-  /// Imports what is not stored yet; ends early when a stop is requested.
+  /// Imports the files that are not stored yet; ends early when a stop is requested.
   ///
-  /// - Returns: The status of the first file that could not be imported; the others are.
+  /// - Returns: The exit status of the first file that could not be imported; the others are imported.
   func run() throws -> ExitStatus {
     defer { output.stop() }
     let known = BackfillFiles(over: connection)

@@ -1,7 +1,7 @@
 import CommandLine
 import SystemClock
 
-/// Keeps requests apart, so that a service is not asked more often than it is told.
+/// Throttles the requests to an event service.
 struct RequestPacer {
   private let interval: Duration
   private var due: Duration = .zero
@@ -17,7 +17,7 @@ struct RequestPacer {
     due = MonotonicClock.now() + interval
   }
 
-  /// Waits for so long, or until a stop is requested.
+  /// Waits for `duration`, or until a stop is requested.
   static func pause(_ duration: Duration) {
     pause(until: MonotonicClock.now() + duration)
   }

@@ -8,16 +8,16 @@ import QuakeModel
 import QuakeWorker
 import SystemClock
 
-/// Fetches the past from an event service, window by window, each in one transaction with the mark
-/// that it is done.
+/// Fetches past events from an event service, window by window, each in one transaction that also marks the
+/// window as done.
 final class ServiceBackfill {
-  /// How the service is asked.
+  /// Limits on the requests to the service.
   struct Manners {
     /// Events the service gives in one answer.
     var limit: Int64
     /// Requests a second at most.
     var rate: Double
-    /// Failures in a row after which a window is given up.
+    /// The number of failures of a window in a row after which the backfill stops.
     var attempts: Int
   }
 
@@ -39,11 +39,11 @@ final class ServiceBackfill {
   private var pacer: RequestPacer
   private var backoff = Backoff(first: .milliseconds(500), longest: .seconds(300))
   private var failures = 0
-  /// Whether the service can be asked how many events there are.
+  /// Whether the service answers how many events match.
   private var counts = true
-  /// Whether it has answered a query: then a refusal means that too many events match.
+  /// Whether it has answered a query. Then a refusal means that too many events match.
   private var answers = false
-  /// Whether it can be told how many events to give at most.
+  /// Whether it accepts a limit on the number of events.
   private var takesLimit = true
 
   init(
@@ -62,7 +62,7 @@ final class ServiceBackfill {
     pacer = RequestPacer(rate: manners.rate)
   }
 
-  /// Fetches what is not done yet; ends early when a stop is requested.
+  /// Fetches the windows that are not done yet; ends early when a stop is requested.
   func run() throws {
     defer { output.stop() }
     let before = try windows.progress()
@@ -114,7 +114,7 @@ final class ServiceBackfill {
     } catch let error as ImportRefusal where error.report != nil {
       try failed(window, error.message)
     } catch let error as PostgresError where error.sqlState == SQLState.deadlockDetected {
-      // Somebody else was writing the same events.
+      // A deadlock: another session was writing the same events.
       try failed(window, error.message)
     }
   }
@@ -126,11 +126,11 @@ final class ServiceBackfill {
     guard failures < manners.attempts else {
       throw BackfillFailure(
         .unavailable,
-        "gave up on the events from \(window.name) after \(failures) failures in a row",
+        "stopped at the events from \(window.name) after \(failures) failures in a row",
         detail: detail,
-        hint: "What is stored stays. Run the same command again later to go on from here.")
+        hint: "Stored events stay. Run the same command again later to continue from here.")
     }
-    // No mistake in one header should end the work.
+    // A wrong header must not stop the backfill for long.
     let pause = max(backoff.next(), .seconds(min(retryAfter ?? 0, 86_400)))
     diagnostics.warning(
       "could not fetch the events from \(window.name)", detail: detail,
@@ -138,7 +138,8 @@ final class ServiceBackfill {
     RequestPacer.pause(pause)
   }
 
-  /// The work has gone on. That a window was counted is not enough: its events may still fail to come.
+  /// Resets the failures after a window was stored or cut. A count is not enough: fetching its events may
+  /// still fail.
   private func succeeded() {
     failures = 0
     backoff.reset()
@@ -194,7 +195,7 @@ final class ServiceBackfill {
     let report = try Importer(connection: connection, options: options).run(
       from: &source, progress: { self.output.update(part: $0) },
       beforeCommit: { report in
-        // Events come and go while one asks, but few.
+        // Between the two requests, only few events are added or removed.
         if let count = window.count, report.seen < count - max(10, count / 10) {
           throw ShortAnswer(seen: report.seen, count: count)
         }
@@ -205,7 +206,7 @@ final class ServiceBackfill {
     try tell(window, report, elapsed: MonotonicClock.now() - begun)
   }
 
-  /// The answer to a query; nil if the service refuses it, and another is to be asked.
+  /// The answer to a query; nil if the service refuses it, so that other queries have to follow.
   private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> OpenFeed? {
     do {
       let outcome = try OpenFeed.open(
@@ -222,9 +223,9 @@ final class ServiceBackfill {
     service.queryURL(query(window), limit: takesLimit ? manners.limit : nil)
   }
 
-  /// A refusal of the first query may have any reason. So a window of one second is asked for, which
-  /// holds few events: if that is refused, too, it is the query itself that is not liked. Then it is
-  /// tried without the limit, which not every service takes.
+  /// Finds out why the service refuses a query. The first refusal may have any reason, so this asks for a
+  /// window of one second, which holds few events. If the service refuses that, too, the number of events is
+  /// not the reason, and the query is repeated without the limit, which not every service accepts.
   private func refused(_ window: BackfillWindow, _ error: FeedError) throws {
     if !answers, try !isAnswered(window.firstSecond) {
       guard takesLimit else { throw error }
@@ -276,8 +277,8 @@ final class ServiceBackfill {
     }
   }
 
-  /// How many events there are in all, if they come as thick in the rest as in what is done: a poor
-  /// guess, but a service that does not count leaves no other.
+  /// The number of events in all, if the rest of the span has as many a second as the finished windows. This
+  /// is a rough estimate, for services that do not count.
   private func estimate(_ progress: BackfillWindows.Progress) -> Int64? {
     guard let span = backfill.parameters.span, progress.secondsDone > 0 else { return nil }
     return Int64(Double(progress.records) / Double(progress.secondsDone) * Double(span.seconds))

@@ -4,19 +4,19 @@ import QuakeFeed
 import QuakeModel
 import QuakeWorker
 
-/// Finds out whether an event service whose host nobody knows is of USGS's kind: a mirror, a proxy, the
-/// simulator. What it answers tells: GeoJSON that says of itself what USGS's does. Its codes are USGS's
-/// then, as they are in the feeds; any other service is asked for text, whose codes get a prefix.
+/// Finds out whether an event service on an unknown host is a mirror or proxy of USGS's, or the simulator. It
+/// is if it answers with GeoJSON that has the metadata of USGS's. Then its codes are USGS's, as in the feeds.
+/// Any other service is asked for text, and its codes get a prefix.
 struct ServiceProbe {
   let fetcher: FeedFetcher
-  /// Failures in a row after which it is given up.
+  /// The number of failures in a row after which the probe fails.
   let attempts: Int
   let diagnostics: Diagnostics
 
-  /// So often a page that is no feed may come before it is taken for the answer.
+  /// The number of answers in a row without a feed after which the service is not of USGS's kind.
   private static let oddities = 3
 
-  /// Whether `service` answers as USGS's does; false where it has no event to show.
+  /// Whether `service` answers as USGS's does; false if it has no event to show.
   func isOfUSGS(
     _ service: EventService, span: BackfillWindow, minimumMagnitude: Double?
   ) throws(FeedError) -> Bool {
@@ -30,7 +30,7 @@ struct ServiceProbe {
         return try answer(url)
       } catch {
         guard error.mayPass, error.status != 501 else {
-          // A refusal is an answer. Other failures would come again with the events.
+          // A refusal is an answer. Any other failure would occur again when the events are fetched.
           if error.code == .httpStatus || error.kind == .badData || error.kind == .usage {
             return false
           }
@@ -60,7 +60,7 @@ struct ServiceProbe {
 }
 
 extension FeedError {
-  /// Whether it is the transfer that went wrong.
+  /// Whether the transfer failed, and not the contents.
   fileprivate var isCut: Bool {
     [.truncatedTransfer, .truncated, .truncatedGzip, .corruptGzip].contains(code)
   }

@@ -2,14 +2,14 @@ import QuakeImport
 import QuakeModel
 import QuakeWorker
 
-/// The records of a service's answer, without those that were not asked for: an event of another time
-/// shows that the answer is damaged, as when all times became 1970.
+/// The records of a service's answer, of which those outside the window are rejected: an event of another
+/// time shows that the answer is damaged, for example if all times have become 1970.
 struct WindowSource<Base: ImportSource>: ImportSource {
   private var base: Base
   private let window: BackfillWindow
   private var number = 0
 
-  /// How far outside an event may be, microseconds: services round.
+  /// How far outside an event may be, in microseconds: services round times.
   private static var tolerance: Int64 { 1_000_000 }
 
   init(_ base: Base, window: BackfillWindow) {
@@ -28,7 +28,7 @@ struct WindowSource<Base: ImportSource>: ImportSource {
     return .reject(
       ImportReject(
         place: "record \(number)",
-        reason: "The time \(time) is not within what was asked for.", raw: code))
+        reason: "The time \(time) is not within the requested window.", raw: code))
   }
 
   var columns: [QuakeColumn] { base.columns }

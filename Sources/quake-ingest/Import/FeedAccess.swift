@@ -1,10 +1,10 @@
 import QuakeFeed
 
-/// How a feed's bytes are had.
+/// How a command reads a feed's bytes.
 enum FeedAccess {
-  /// They are read as they come, for as long as that takes.
+  /// It reads them as they arrive, however long that takes.
   case stream(FeedFetcher)
-  /// Nobody may be kept waiting: a URL has been downloaded already, and a file is a regular one.
+  /// It does not wait: a URL has been downloaded already, and a file is a regular file.
   case ready(FeedDownload?)
 
   var isReady: Bool {

@@ -3,8 +3,8 @@ import QuakeFeed
 import QuakeTool
 import SystemClock
 
-/// Fetches feeds over HTTP so that a stop ends the wait for an answer at once. A body that has begun is the
-/// work in hand, and may come to its end if that does not take long.
+/// Fetches feeds over HTTP. A request to stop ends the wait for an answer at once. A body that has begun to
+/// arrive is work in progress, and may be finished if that does not take long.
 final class FeedFetcher {
   private final class Progress {
     var hasAnswer = false
@@ -18,7 +18,7 @@ final class FeedFetcher {
   private let progress = Progress()
   private let client: FeedClient
 
-  /// A fetcher that keeps to what the settings say.
+  /// A fetcher with these settings.
   init(_ settings: ImportSettings) {
     let progress = progress
     var options = settings.clientOptions
@@ -33,7 +33,7 @@ final class FeedFetcher {
     client = FeedClient(options: options)
   }
 
-  /// Asks for a feed; returns when the answer begins.
+  /// Requests a feed; returns when the answer begins.
   func open(url: FeedURL) throws(FeedError) -> FeedResponse {
     progress.hasAnswer = false
     let response = try client.open(url: url)

@@ -15,7 +15,7 @@ enum FeedFolder {
   }
 
   /// The file itself, or the files in and below the folder whose names end like those of feeds (plain
-  /// or gzip), by path. Hidden ones are passed over, and symbolic links to folders are not followed.
+  /// or gzip), sorted by path. Hidden files are skipped, and symbolic links to folders are not followed.
   static func files(_ path: String) throws(FeedError) -> [BackfillFiles.File] {
     var status = stat()
     guard stat(path, &status) == 0 else { throw unreadable(path) }
@@ -37,7 +37,7 @@ enum FeedFolder {
       guard !name.hasPrefix(".") else { continue }
       let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
       var status = stat()
-      guard lstat(path, &status) == 0 else { continue }  // gone since
+      guard lstat(path, &status) == 0 else { continue }  // deleted in the meantime
       if status.st_mode & S_IFMT == S_IFDIR {
         try collect(path, into: &found)
       } else if isFeed(name), stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG {

@@ -29,7 +29,7 @@ struct ImportCommand {
       .value(
         "jobs", "N", default: "1",
         help:
-          "with --commit-every: work over so many connections at a time, 1 to 16; for catalogues of more than 20,000 events"
+          "with --commit-every: work over N connections at a time, 1 to 16; for catalogues of more than 20,000 events"
       ),
     ] + IngestCommand.importOptions(of: "import"),
     positionals: [
@@ -72,7 +72,7 @@ struct ImportCommand {
 
   func run() throws -> ExitStatus {
     Signals.install()
-    // A source that is not there should not cost a connection, nor a name that is wrong an import.
+    // A missing source needs no connection, and a wrong name fails before any source is imported.
     let references = sources.map { source in
       Result { try FeedReference(source.text, secrets: source.secrets) }
     }
@@ -91,7 +91,7 @@ struct ImportCommand {
         try importOne(try reference.get(), connection, helpers, fetcher, output)
       } catch let error as FeedError where error.kind == .interrupted {
         diagnostics.error(
-          error.message, hint: "Import it again; what is stored already stays as it is.")
+          error.message, hint: "Import it again; events that are stored already do not change.")
         return .failed
       } catch let error as FeedError where references.count > 1 {
         guard let failure = Failure(error) else { throw error }
@@ -112,60 +112,68 @@ struct ImportCommand {
     if status == .ok { status = failure.status }
   }
 
-  /// Imports a source; what can be read again is brought in the fast way first.
   private func importOne(
     _ reference: FeedReference, _ connection: Connection, _ helpers: [Connection],
-    _ fetcher: FeedFetcher, _ output: StandardOutput
-  ) throws {
-    let isOrdered = !Self.canBeReadAgain(reference)
-    do {
-      try importOne(reference, isOrdered: isOrdered, connection, helpers, fetcher, output)
-    } catch let error as OrderNeeded {
-      diagnostics.verbose("\(reference): \(error.reason); importing it once more")
-      try importOne(reference, isOrdered: true, connection, helpers, fetcher, output)
-    }
-  }
-
-  private func importOne(
-    _ reference: FeedReference, isOrdered: Bool, _ connection: Connection, _ helpers: [Connection],
     _ fetcher: FeedFetcher, _ output: StandardOutput
   ) throws {
     let begun = MonotonicClock.now()
     if case .file(let path) = reference.location, FileSource.kind(of: path) == .pipe {
       diagnostics.note("reading the named pipe \"\(path)\"; waiting for somebody to write to it")
     }
-    guard
-      case .opened(var feed) = try OpenFeed.open(
-        reference, over: .stream(fetcher), strict: options.isStrict, centre: options.centre)
-    else { return }
-    var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
-    feed.describe(in: &importOptions)
-    importOptions.scope = reference.scope
-    importOptions.isOrdered = isOrdered
+    guard let feed = try open(reference, fetcher) else { return }
+    var source = feed.source
+    var importOptions = describe(feed, reference)
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
-    let importer = Importer(connection: connection, options: importOptions, helpers: helpers)
+    let reopen: Importer.Reopen<FeedImportSource> = { reason, source, newOptions in
+      diagnostics.verbose("\(reference): \(reason); importing it once more")
+      guard let feed = try open(reference, fetcher) else {
+        throw FeedError(
+          .httpStatus, "could not fetch \(reference) again",
+          detail:
+            "The server answered that it has not changed, although the request had no condition.")
+      }
+      source = feed.source
+      newOptions = describe(feed, reference)
+      importOptions = newOptions
+    }
     let report: ImportReport
     var refusal: ImportRefusal?
     do {
-      report = try importer.run(from: &feed.source, shouldStop: { Signals.stopRequested }) {
-        bar.update(done: Int($0))
-      }
+      report = try Importer(connection: connection, options: importOptions, helpers: helpers).run(
+        from: &source, reopen: Self.canBeReadAgain(reference) ? reopen : nil,
+        shouldStop: { Signals.stopRequested }, progress: { bar.update(done: Int($0)) })
     } catch let error as ImportRefusal {
-      // A feed that was read whole has its counts, also if none of it could be taken.
+      // A feed that was read to its end has counts, even if all records were rejected.
       guard let counted = error.report else { throw error }
       report = counted
       refusal = error
     }
     bar.finish()
     let summary = ImportSummary(
-      options: importOptions, format: feed.source.format, report: report,
+      options: importOptions, format: source.format, report: report,
       elapsed: MonotonicClock.now() - begun)
     if refusal == nil, let rejects = summary.rejects {
       diagnostics.warning(rejects.message, hint: rejects.hint, fields: summary.rejectFields)
     }
-    // For people the error says it all.
+    // In text output the error says the same.
     if refusal == nil || writesJSON { try summary.print(to: output, asJSON: writesJSON) }
     if let refusal { throw refusal }
+  }
+
+  /// Opens a feed; nil if the server says that it has not changed.
+  private func open(_ reference: FeedReference, _ fetcher: FeedFetcher) throws -> OpenFeed? {
+    let outcome = try OpenFeed.open(
+      reference, over: .stream(fetcher), strict: options.isStrict, centre: options.centre)
+    guard case .opened(let feed) = outcome else { return nil }
+    return feed
+  }
+
+  /// The options of an import of this feed.
+  private func describe(_ feed: OpenFeed, _ reference: FeedReference) -> ImportOptions {
+    var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
+    feed.describe(in: &importOptions)
+    importOptions.scope = reference.scope
+    return importOptions
   }
 
   private static func canBeReadAgain(_ reference: FeedReference) -> Bool {
@@ -176,8 +184,7 @@ struct ImportCommand {
     }
   }
 
-  /// The files a pattern matches, in order; what is no pattern, or matches nothing, is left for
-  /// `FeedReference` to judge.
+  /// The files that a pattern matches, sorted. `FeedReference` judges a source that is not a pattern.
   private static func expand(_ source: String) throws -> [String] {
     guard source.contains(where: { "*?[".contains($0) }), !source.contains("://"),
       access(source, F_OK) != 0

@@ -13,9 +13,9 @@ struct ImportSettings {
   let isStrict: Bool
   let isDryRun: Bool
   let generated: Timestamp?
-  /// Whose catalogue FDSN text is of; nil: the URL tells.
+  /// The data centre of FDSN text; nil: the URL tells.
   let centre: DataCentre?
-  /// How servers are asked.
+  /// The options of HTTP requests.
   let clientOptions: FeedClient.Options
 
   init(_ arguments: ParsedArguments) throws {
@@ -59,7 +59,7 @@ struct ImportSettings {
     return options
   }
 
-  /// Those of libcurl.
+  /// The variables that libcurl reads.
   private static let proxyVariables = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
   ]

@@ -4,7 +4,7 @@ import QuakeModel
 import QuakeTool
 import SystemClock
 
-/// What an import did, for people and for machines.
+/// The results of an import, for people and for programs.
 struct ImportSummary {
   let options: ImportOptions
   let format: String
@@ -20,7 +20,7 @@ struct ImportSummary {
     return counts
   }
 
-  /// What to say of a snapshot that was set aside; nil if it was applied.
+  /// The message about a snapshot in quarantine; nil if it was applied.
   var quarantine: (message: String, detail: String, hint: String?)? {
     report.quarantine.map { verdict in
       let hint = report.id.map { id in
@@ -46,7 +46,7 @@ struct ImportSummary {
     return text
   }
 
-  /// What to say about records that were rejected; nil if none were.
+  /// The message about rejects; nil if there are none.
   var rejects: (message: String, hint: String?)? {
     guard let first = report.firstReject else { return nil }
     let what = report.rejected == 1 ? "1 record was" : "\(report.rejected) records were"
@@ -69,7 +69,7 @@ struct ImportSummary {
     try output.flush()
   }
 
-  /// For the log.
+  /// The fields of a log line.
   var fields: LogFields {
     [
       "feed": .text(options.feed), "import": report.id.map { .integer($0) },
@@ -84,7 +84,7 @@ struct ImportSummary {
     ]
   }
 
-  /// For the log, about the records that were rejected.
+  /// The fields of a log line about rejects.
   var rejectFields: LogFields {
     [
       "feed": .text(options.feed), "import": report.id.map { .integer($0) },
@@ -141,7 +141,7 @@ struct ImportSummary {
 }
 
 extension ImportReport {
-  /// Where the rejects are to be found, as far as they are kept.
+  /// Where the kept rejects are; nil if none are.
   var rejectsHint: String? {
     guard let id else { return nil }
     guard rejectsKept < rejected else {

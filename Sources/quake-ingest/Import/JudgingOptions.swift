@@ -3,7 +3,7 @@ import QuakeFeed
 import QuakeImport
 import QuakeModel
 
-/// The options that say how bad a snapshot may be.
+/// The options for judging snapshots.
 struct JudgingOptions {
   static let options: [Option] = [
     .flag("force", help: "apply every snapshot, however bad, and withdraw nothing"),
@@ -27,15 +27,15 @@ struct JudgingOptions {
       help: "keep the bodies of snapshots that were set aside for so long"),
   ]
 
-  /// For those who can ask.
+  /// For commands that can request an event's own page.
   static let confirmation = Option.flag(
     "confirm-withdrawals",
     help: "withdraw an event only if its own page says that it was deleted (HTTP status 409)")
 
-  /// Nil: nothing is judged.
+  /// Nil: snapshots are not judged.
   private let limits: SnapshotLimits?
 
-  /// After how many absences an event's page is asked; nil: it is not.
+  /// The number of absences after which an event's page is requested; nil: it is not.
   var confirmedAfter: Int? {
     limits.flatMap { $0.onlyCountsAbsences ? $0.withdrawnAfter : nil }
   }
@@ -61,7 +61,7 @@ struct JudgingOptions {
     self.limits = limits
   }
 
-  /// Completes the options of an import of a feed that should hold what `scope` says.
+  /// Completes the options of an import of a feed with this scope.
   func complete(_ options: inout ImportOptions, scope: FeedScope?) {
     options.scope = limits == nil ? nil : scope
     options.limits = scope == nil ? nil : limits

@@ -5,7 +5,7 @@ import QuakeImport
 import QuakeModel
 import QuakeTool
 
-/// A feed that has been opened, wherever it is: the records, and what the HTTP answer said.
+/// A feed that has been opened: its records, and the HTTP answer if there is one.
 struct OpenFeed {
   var source: FeedImportSource
   var response: FeedResponse?
@@ -13,17 +13,17 @@ struct OpenFeed {
   /// The result of opening a feed.
   enum Outcome {
     case opened(OpenFeed)
-    /// The version one has is still the newest.
+    /// The feed has not changed since the last request.
     case notModified(FeedResponse)
-    /// The body, which is kept, cannot be read.
+    /// The body was kept, but cannot be read.
     case unreadable(OpenFeed, FeedError)
   }
 
-  /// Opens a feed and reads as much as is needed to tell its format.
+  /// Opens a feed and reads enough of it to recognise its format.
   ///
   /// - Parameters:
-  ///   - centre: Whose catalogue it is if it is FDSN text; nil: a URL tells.
-  ///   - keepsBody: Whether the body must be there afterwards, too, also one that cannot be read.
+  ///   - centre: The data centre if the feed is FDSN text; nil: the URL tells.
+  ///   - keepsBody: Whether the body is kept, even if it cannot be read.
   static func open(
     _ reference: FeedReference, over way: FeedAccess, strict: Bool, centre: DataCentre? = nil,
     keepsBody: Bool = false
@@ -70,7 +70,7 @@ struct OpenFeed {
     }
   }
 
-  /// Completes the options of an import with what the HTTP answer said.
+  /// Completes the options of an import with the headers of the HTTP answer.
   func describe(in options: inout ImportOptions) {
     guard let response else { return }
     options.httpStatus = response.status

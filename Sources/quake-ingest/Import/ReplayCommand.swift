@@ -7,7 +7,7 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-ingest replay`: snapshots of the past, one after the other, as if they came now.
+/// `quake-ingest replay`: imports past snapshots in their order, as if they arrived now.
 struct ReplayCommand {
   static let table = Command(
     "replay", purpose: "import dated snapshots of a feed in their order",
@@ -45,7 +45,7 @@ struct ReplayCommand {
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     self.diagnostics = diagnostics
     settings = try ImportSettings(arguments)
-    // What is older than the store is what a replay may be about; each event is judged by itself.
+    // A replay may be older than the store. Then the merge decides for each event by itself.
     judging = try JudgingOptions(arguments, longestSilence: .seconds(3 * 3600), refusesOlder: false)
     directory = arguments.positional("DIRECTORY") ?? "."
     feed = arguments.string("feed")
@@ -96,7 +96,7 @@ struct ReplayCommand {
     judging.complete(
       &options, scope: FeedReference.scope(of: options.feed) ?? reference.scope)
     do {
-      let outcome = try SnapshotImport(
+      let outcome = try JudgedFeedImport(
         connection: connection, isStrict: settings.isStrict
       ).run(reference, over: .ready(nil), options: options)
       guard case .imported(let summary, _) = outcome else { return }
@@ -104,13 +104,13 @@ struct ReplayCommand {
       try summary.print(to: output, asJSON: writesJSON)
     } catch let error as FeedError where error.kind != .interrupted {
       guard let failure = Failure(error) else { throw error }
-      // A body that was set aside is dealt with.
+      // A body in quarantine is no failure of the command.
       total.failed(QuarantineVerdict(error) == nil ? failure.status : .ok)
       diagnostics.warning(failure.message, detail: failure.detail, hint: failure.hint)
     }
   }
 
-  /// What came of all the snapshots.
+  /// The results of all snapshots.
   private struct Total {
     private var report = ImportReport()
     private var applied = 0

@@ -19,7 +19,7 @@ struct SnapshotFile: Comparable {
     (left.taken, left.path) < (right.taken, right.path)
   }
 
-  /// The snapshots in a folder, in the order in which they were taken, and how many other files it has.
+  /// The snapshots in a folder, sorted by time, and the number of other files.
   static func all(in folder: String) throws(FeedError) -> (snapshots: [SnapshotFile], others: Int) {
     guard let directory = opendir(folder) else {
       throw FeedError(
@@ -43,9 +43,9 @@ struct SnapshotFile: Comparable {
     return (snapshots.sorted(), others)
   }
 
-  /// The last time that is in the text.
+  /// The last time in the text.
   private static func time(in name: Substring) -> Timestamp? {
-    // Digits that follow a date and a T make the time of day; dashes and colons may be left out.
+    // A time of day follows a date and a T; dashes and colons are optional.
     for start in name.indices.reversed() where name[start].isNumber {
       let rest = name[start...].filter { $0 != "-" && $0 != ":" }
       let digits = rest.prefix(8)

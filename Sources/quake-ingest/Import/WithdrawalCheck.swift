@@ -4,8 +4,9 @@ import QuakeFeed
 import QuakeImport
 import QuakeModel
 
-/// Asks an event's own page before it is withdrawn: only the catalogue's word that it was deleted (HTTP
-/// status 409) counts then. The pages are asked for one after the other, while the worker does other things.
+/// Requests the own page of an event before the event is withdrawn: only if the catalogue says that it was
+/// deleted (HTTP status 409) is it withdrawn. The pages are requested one after the other while the worker
+/// does other work.
 final class WithdrawalCheck {
   private let feed: String
   private let url: FeedURL?
@@ -15,12 +16,12 @@ final class WithdrawalCheck {
   private var pending: ArraySlice<Absences.Event>
   private var asked: (event: Absences.Event, page: FeedDownload)?
 
-  /// How many pages are asked for after each poll.
+  /// The number of pages that are requested after each poll.
   private static let limit: Int64 = 5
 
   /// A check of the events that a feed has lacked often enough.
   ///
-  /// - Parameter reach: How near to this machine the pages may be: it is the feed that names them.
+  /// - Parameter reach: Which addresses the pages may have: their URLs are data of the feed.
   init(
     _ feed: PolledFeed, scope: FeedScope, times: Int, reach: AddressKind, author: String,
     diagnostics: Diagnostics, over connection: Connection
@@ -35,9 +36,9 @@ final class WithdrawalCheck {
         .missing(from: scope.name, times: times, limit: Self.limit))
   }
 
-  /// Does what can be done without waiting for a page.
+  /// Does all work that does not wait for a page.
   ///
-  /// - Returns: Whether all is done.
+  /// - Returns: Whether the check is finished.
   func advance(_ downloads: FeedDownloads, over connection: Connection) throws -> Bool {
     let absences = Absences(connection: connection)
     while true {
@@ -56,14 +57,14 @@ final class WithdrawalCheck {
     }
   }
 
-  /// Ends it.
+  /// Cancels the check.
   func cancel(_ downloads: FeedDownloads) {
     if let asked { downloads.cancel(asked.page) }
     asked = nil
     pending = []
   }
 
-  /// - Returns: Whether it makes sense to ask for other pages.
+  /// - Returns: Whether other pages are likely to answer.
   private func judge(
     _ event: Absences.Event, _ page: FeedDownload, _ absences: Absences
   ) throws -> Bool {
@@ -71,7 +72,7 @@ final class WithdrawalCheck {
       _ = try page.response()
     } catch {
       guard error.status == 409 else {
-        // Whether it was deleted is not known; it is asked again later.
+        // It is unknown whether the event was deleted; its page is requested again later.
         diagnostics.verbose("could not ask for \(event.code): \(error.message)")
         let isHere = error.status.map { (400...499).contains($0) && $0 != 429 } ?? false
         guard isHere || error.code == .refusedRedirect else { return false }
@@ -86,7 +87,7 @@ final class WithdrawalCheck {
     return true
   }
 
-  /// USGS's pages lie beside its summaries. CSV files do not name them.
+  /// USGS's pages are in a folder beside its summaries. CSV files do not have their URLs.
   private func detail(of code: String) -> FeedURL? {
     guard let url, let place = url.text.firstRange(of: "/summary/") else { return nil }
     return url.leading(to: url.text[..<place.lowerBound] + "/detail/\(code).geojson")

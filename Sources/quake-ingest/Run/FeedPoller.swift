@@ -46,7 +46,7 @@ struct FeedPoller {
     var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
     options.feed = feed.name
     judging.complete(&options, scope: feed.reference.scope)
-    let snapshot = SnapshotImport(
+    let snapshot = JudgedFeedImport(
       connection: connection, isStrict: settings.isStrict, progress: progress)
     let way: FeedAccess =
       feed.reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(download)

@@ -7,26 +7,26 @@ import QuakeModel
 import QuakeTool
 import SystemClock
 
-/// Imports the present snapshot of a feed that is judged: one that is bad is set aside, with its body.
-struct SnapshotImport {
+/// Imports the present snapshot of a feed and judges it. A bad one goes into quarantine, with its body.
+struct JudgedFeedImport {
   let connection: Connection
   let isStrict: Bool
   /// Called now and then.
   var progress: () -> Void = {}
 
-  /// What became of a snapshot.
+  /// The result of an import.
   enum Outcome {
-    /// It was applied, or set aside: the report says so.
+    /// The snapshot was applied, or is in quarantine: the report says which.
     case imported(ImportSummary, response: FeedResponse?)
-    /// The version one has is still the newest.
+    /// The feed has not changed since the last request.
     case notModified(FeedResponse)
   }
 
   /// Imports the feed.
   ///
-  /// - Parameter beforeCommit: As that of `Importer`.
-  /// - Throws: `FeedError`, also after a body that could not be read was set aside; what `Importer`
-  ///   throws.
+  /// - Parameter beforeCommit: See `Importer.run`.
+  /// - Throws: `FeedError`, also if a body that cannot be read was put into quarantine; the errors of
+  ///   `Importer.run`.
   func run(
     _ reference: FeedReference, over way: FeedAccess, options: ImportOptions,
     beforeCommit: (ImportReport, FeedResponse?) throws -> Void = { _, _ in }
@@ -60,7 +60,7 @@ struct SnapshotImport {
     }
   }
 
-  /// Sets a body aside if it is to blame; the error that tells of both.
+  /// Puts a body into quarantine if the error is about its contents. Returns the error to throw.
   private func setAside(
     _ source: FeedImportSource, _ error: FeedError, _ options: ImportOptions
   ) throws -> FeedError {

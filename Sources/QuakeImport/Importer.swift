@@ -1,0 +1,177 @@
+public import Postgres
+public import QuakeModel
+internal import SystemClock
+
+/// Imports the records of a source. An event that did not change is not written.
+///
+/// There are two ways, between which an `ImportPlan` chooses. A snapshot that is judged, that shows which
+/// events are missing, or whose age is unknown is staged whole and merged (`SnapshotImport`). Any other
+/// source is imported batch by batch (`BulkImport`).
+///
+/// An import is one transaction, with its row in `quake.import`. With `commitEvery` it is several, and can
+/// be repeated safely: events that are stored already are unchanged.
+public struct Importer {
+  /// Opens a source again from its first record, in place of the one that was being read, because the
+  /// import was rolled back and begins anew.
+  ///
+  /// - Parameters:
+  ///   - reason: Why, as the end of a sentence.
+  ///   - source: The source.
+  ///   - options: The import's options, for what depends on how the source was opened.
+  public typealias Reopen<Source> = (
+    _ reason: String, _ source: inout Source, _ options: inout ImportOptions
+  ) throws -> Void
+
+  private let connection: Connection
+  private let options: ImportOptions
+  private let helpers: [Connection]
+
+  /// An importer that writes over `connection`. Nothing else may use the connection while it runs.
+  ///
+  /// - Parameter helpers: Further connections to the same database. An import that commits more than
+  ///   once writes over all of them at the same time.
+  public init(connection: Connection, options: ImportOptions, helpers: [Connection] = []) {
+    self.connection = connection
+    self.options = options
+    self.helpers = helpers
+  }
+
+  /// Imports all records of the source. If the snapshot is worse than the options allow, it goes into
+  /// quarantine instead, and the report says so.
+  ///
+  /// - Parameters:
+  ///   - source: Where the records come from.
+  ///   - reopen: Opens the source again. An import that may do so can take a faster way beside stored
+  ///     events, which only the whole source can show to be the wrong one. Nil: the source is read once.
+  ///   - shouldStop: Asked between batches of an import that commits more than once, which can end
+  ///     there; the report then says that the import is not complete.
+  ///   - progress: Called now and then with the number of records read so far.
+  ///   - beforeCommit: Called at the end of the transaction that ends the import, for what must be stored
+  ///     together with the records; an error rolls the transaction back. Not called in a dry run.
+  /// - Returns: What was done.
+  /// - Throws: `ImportRefusal` if every record is rejected, or the policy forbids what was found;
+  ///   `PostgresError`; any error of the source. The open transaction is rolled back first.
+  public func run<Source: ImportSource>(
+    from source: inout Source, reopen: Reopen<Source>? = nil,
+    shouldStop: () -> Bool = { false }, progress: (Int64) -> Void = { _ in },
+    beforeCommit: (ImportReport) throws -> Void = { _ in }
+  ) throws -> ImportReport {
+    let startedAt = Timestamp.now()
+    // After its first record a source knows its columns. A source that cannot be read never reaches the
+    // database.
+    var record = QuakeRecord()
+    let first = try source.next(into: &record)
+    let plan = try ImportPlan(
+      for: source, isEmpty: first == nil, access: reopen == nil ? .readableOnce : .reopenable,
+      options: options, connections: 1 + helpers.count,
+      isStoreEmpty: connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true)
+    var report: ImportReport
+    switch plan.way {
+    case .snapshot:
+      report = try importStaged(
+        atMost: .max, from: &source, first, &record, startedAt, plan, shouldStop, progress,
+        beforeCommit)
+    case .bulk(.afterSnapshot(let records)):
+      report = try importStaged(
+        atMost: records, from: &source, first, &record, startedAt, plan, shouldStop, progress,
+        beforeCommit)
+    case .bulk(let start):
+      let generated = SnapshotImport.age(of: source, options)
+      report = try OptimisticBulkImport(
+        connection: connection, options: options, start: start,
+        row: ImportRecord(
+          options: options, format: source.format, startedAt: startedAt,
+          scope: SnapshotScope(options.scope, generated: generated)),
+        reopen: reopen
+      ).run(
+        from: &source, first: first, record: &record, generated: generated, progress: progress,
+        beforeCommit: beforeCommit)
+    }
+    if options.dryRun {
+      report.id = nil
+      report.isComplete = true
+    } else {
+      try readToken(&report)
+    }
+    return report
+  }
+
+  /// Imports the first records like a snapshot, and what follows them in batches: in the same transaction,
+  /// or in others where the import commits more than once.
+  private func importStaged(
+    atMost limit: Int64, from source: inout some ImportSource, _ first: ImportItem?,
+    _ record: inout QuakeRecord, _ startedAt: Timestamp, _ plan: ImportPlan,
+    _ shouldStop: () -> Bool, _ progress: (Int64) -> Void,
+    _ beforeCommit: (ImportReport) throws -> Void
+  ) throws -> ImportReport {
+    let row = ImportRecord(
+      options: options, format: source.format, startedAt: startedAt, scope: nil)
+    var total = ImportReport()
+    var next: ImportItem?
+    try connection.importTransaction(dryRun: options.dryRun) {
+      next = try SnapshotImport(connection: connection, options: options, startedAt: startedAt)
+        .run(
+          atMost: limit, from: &source, lookahead: first, record: &record, &total,
+          progress: progress)
+      if plan.commits == .onceAtTheEnd, next != nil {
+        try importRest(
+          of: &source, from: next, &record, row, over: [connection], &total, plan, shouldStop,
+          progress)
+        try row.write(&total, complete: true, over: connection)
+      }
+    } beforeCommit: {
+      if total.isComplete { try beforeCommit(total) }
+    }
+    guard !total.isComplete, !options.dryRun else { return total }
+    try importRest(
+      of: &source, from: next, &record, row, over: [connection] + helpers, &total, plan, shouldStop,
+      progress)
+    try connection.transaction {
+      try row.write(&total, complete: total.isComplete, over: connection)
+      if total.isComplete { try beforeCommit(total) }
+    }
+    return total
+  }
+
+  /// Imports the records after the first ones.
+  private func importRest(
+    of source: inout some ImportSource, from next: ImportItem?, _ record: inout QuakeRecord,
+    _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
+    _ plan: ImportPlan, _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
+  ) throws {
+    total = try BulkImport(
+      connections: connections, options: options, columns: source.columns, record: row,
+      total: total, start: .afterSnapshot(records: total.seen), commits: plan.commits
+    ).run(
+      from: &source, lookahead: next, record: &record, shouldStop: shouldStop, progress: progress)
+  }
+
+  private func readToken(_ total: inout ImportReport) throws {
+    let result = try connection.execute(
+      """
+      select t.token, t.nonce from quake.import i join quake.change_transaction t using (token)
+       where i.id = $1
+      """, [.integer(total.id)])
+    if result.rowCount == 1, let number = result.integer(0, 0), let nonce = result.text(0, 1) {
+      total.token = ChangeToken(number: number, nonce: nonce)
+    }
+  }
+}
+
+extension Connection {
+  private struct DryRun: Error {}
+
+  /// Runs an import in a transaction. A dry run is rolled back, and `beforeCommit` is not called.
+  func importTransaction(
+    dryRun: Bool, _ body: () throws -> Void, beforeCommit: () throws -> Void
+  ) throws {
+    do {
+      try transaction {
+        try ImportStatements.dropStaging(over: self)
+        try body()
+        if dryRun { throw DryRun() }
+        try beforeCommit()
+      }
+    } catch is DryRun {}
+  }
+}

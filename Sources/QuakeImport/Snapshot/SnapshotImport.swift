@@ -1,0 +1,105 @@
+internal import Postgres
+internal import QuakeModel
+internal import SystemClock
+
+/// Stages the records of a source, judges them together, and merges them, in the transaction that is open.
+struct SnapshotImport {
+  let connection: Connection
+  let options: ImportOptions
+  let startedAt: Timestamp
+
+  /// When the snapshot was generated, but never in the future: a snapshot from there would be newer than
+  /// all that follow, and these would be ignored.
+  static func age(of source: some ImportSource, _ options: ImportOptions) -> Timestamp? {
+    (source.generated ?? options.generated).map { min($0, .now()) }
+  }
+
+  /// Imports records, or puts the snapshot into quarantine.
+  ///
+  /// - Parameter limit: The most records. A source that has no more of them is a snapshot; it is judged if
+  ///   the options have limits.
+  /// - Returns: The first record beyond the limit.
+  func run(
+    atMost limit: Int64, from source: inout some ImportSource, lookahead: ImportItem?,
+    record: inout QuakeRecord, _ total: inout ImportReport, progress: (Int64) -> Void
+  ) throws -> ImportItem? {
+    try connection.execute(ImportStatements.createStaging)
+    let staging = ImportStaging(connection: connection, columns: source.columns, limit: limit)
+    var batch = ImportReport()
+    var ids = IDClaimTracker()
+    let begun = MonotonicClock.now()
+    let next = try staging.stage(
+      from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
+      ids: &ids, progress: progress)
+    batch.receiveDuration = MonotonicClock.now() - begun
+    total.bytes = source.bytesRead
+    // Many sources state their age at the end.
+    total.generated = Self.age(of: source, options)
+    try mergeStaged(&batch, of: source, ids, isWhole: next == nil, total: &total)
+    total.isComplete = next == nil
+    return next
+  }
+
+  /// Judges and merges the staged records, and records what was done.
+  private func mergeStaged(
+    _ batch: inout ImportReport, of source: some ImportSource, _ ids: IDClaimTracker,
+    isWhole: Bool, total: inout ImportReport
+  ) throws {
+    let begun = MonotonicClock.now()
+    let scope = isWhole ? SnapshotScope(options.scope, generated: total.generated) : nil
+    var merge = ImportMerge(
+      connection: connection, options: options, columns: source.columns,
+      generated: total.generated, scope: scope)
+    try merge.prepare(&batch, mayHaveDuplicates: ids.mayHaveDuplicates)
+    let rejectedBefore = batch.rejected
+    if isWhole {
+      total.quarantine = try judge(total.generated, statesAge: source.generated != nil, &batch)
+    }
+    // Records that the judge rejects claim no ids, and other events may claim theirs.
+    if batch.rejected == rejectedBefore, !ids.mayHaveDuplicates { merge.claims = ids.claims }
+    if total.quarantine == nil {
+      // A part of a longer source may well have nothing but rejects.
+      if isWhole {
+        var all = total
+        all.add(batch)
+        try ImportRefusal.throwIfAllRejected(all)
+      }
+      try merge.merge(&batch)
+    } else {
+      batch.unchanged = batch.seen - batch.rejected - batch.duplicate
+    }
+    batch.mergeDuration = MonotonicClock.now() - begun
+    total.add(batch)
+    let record = ImportRecord(
+      options: options, format: source.format, startedAt: startedAt, scope: scope)
+    if total.quarantine == nil {
+      try record.write(&total, complete: isWhole, over: connection)
+      if batch.rejected > 0 { try RejectStore.store(&total, over: connection) }
+      // The history's trigger reads this at commit. It trusts the setting because this transaction has
+      // written the row.
+      try connection.execute(
+        "select set_config('quake.import', $1, true)", [.text(total.id.map { String($0) })])
+    } else {
+      try Quarantine(connection: connection).setAside(&total, record, source: source)
+    }
+    if let limits = options.limits {
+      try Quarantine(connection: connection).purge(olderThan: limits.keptFor)
+    }
+  }
+
+  private func judge(
+    _ generated: Timestamp?, statesAge: Bool, _ batch: inout ImportReport
+  ) throws -> QuarantineVerdict? {
+    guard let limits = options.limits else { return nil }
+    let judge = SnapshotJudge(
+      limits: limits, feed: options.feed, scope: options.scope, generated: generated,
+      statesAge: statesAge, firstReject: batch.firstReject?.reason, connection: connection)
+    let (verdict, rejected) = try judge.judge()
+    batch.rejected += rejected
+    if rejected > 0, batch.firstReject == nil {
+      batch.firstReject = ImportReject(
+        place: "among others", reason: "Its times make no sense.", raw: "")
+    }
+    return verdict
+  }
+}
