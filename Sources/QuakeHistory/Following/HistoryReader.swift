@@ -143,10 +143,18 @@ public struct HistoryReader {
     let page = try ask(from)
     let answerTime = MonotonicClock.now() - asked
     // What comes after a full page, or to begin with, is old for other reasons.
-    let age = isAtEnd && page.rowCount > 0 ? try HistoryRow.age(page, 0) : nil
+    let age = isAtEnd && page.rowCount > 0 ? try Self.age(page) : nil
     pace.add(answerAfter: answerTime, isEmpty: page.rowCount == 0, age: age)
     isAtEnd = page.rowCount < size.rows
     return page
+  }
+
+  /// How old the first transaction of a page was when the server read it, by the server's clock.
+  private static func age(_ page: borrowing QueryResult) throws -> Duration? {
+    guard let now = page.binaryTimestamp(0, ChangeDecoder.composites.end) else { return nil }
+    let at = try ChangeDecoder.composites.transaction(page, 0).at.microseconds
+    let (age, overflow) = now.subtractingReportingOverflow(at)
+    return overflow ? .zero : .microseconds(age)
   }
 
   private mutating func ask(_ from: Row) throws -> QueryResult {
@@ -179,8 +187,8 @@ public struct HistoryReader {
   ) throws {
     let count = page.rowCount
     if asked == .small, page.memorySize < PageSize.smallRows { size = .full }
-    if count == asked.rows, let number = page.binaryInteger(count - 1, HistoryRow.token),
-      let version = page.binaryInteger(count - 1, HistoryRow.version)
+    if count == asked.rows, let number = page.binaryInteger(count - 1, ChangeDecoder.token),
+      let version = page.binaryInteger(count - 1, ChangeDecoder.version)
     {
       let row = Row(transaction: number, version: version)
       let ticket = try connection.prefetch(
@@ -196,8 +204,8 @@ public struct HistoryReader {
   private mutating func handOver(
     _ page: borrowing QueryResult, row: Int, _ body: (Change) throws -> Void
   ) throws {
-    guard let number = page.binaryInteger(row, HistoryRow.token),
-      let version = page.binaryInteger(row, HistoryRow.version)
+    guard let number = page.binaryInteger(row, ChangeDecoder.token),
+      let version = page.binaryInteger(row, ChangeDecoder.version)
     else {
       throw StoreError(.inconsistent, "the history returned a row without a token")
     }
@@ -213,7 +221,7 @@ public struct HistoryReader {
       guard partial == nil, done > 0 ? number == token.number : number > token.number else {
         throw Self.outOfOrder(number)
       }
-      transaction = try HistoryRow.transaction(page, row)
+      transaction = try ChangeDecoder.composites.transaction(page, row)
       position = 0
     }
     guard done <= transaction.changeCount else {
@@ -223,7 +231,8 @@ public struct HistoryReader {
         hint: "Go on after its token alone, or begin again with a snapshot.")
     }
     if position >= done {
-      try body(try HistoryRow.change(page, row, of: transaction, at: position))
+      try body(
+        try ChangeDecoder.composites.change(page, row, of: transaction, at: position))
     }
     last = Row(transaction: number, version: version)
     if position + 1 == transaction.changeCount {
@@ -272,11 +281,11 @@ public struct HistoryReader {
   private static func page(of rows: Int) -> SQL {
     SQL(
       trusted: """
-        select \(HistoryRow.columns(previous: """
+        select \(ChangeDecoder.compositeList(previous: """
           (select p from quake.quake_version p
                   where v.op = 'update' and p.code = v.code and p.id < v.id
                   order by p.id desc limit 1)
-          """))
+          """)), clock_timestamp()
           from (select t as row, t.token, t.transaction_id, t.client_address
                   from quake.change_transaction t
                  where (select case when $1 - 1 < f.token then quake.history_covers($1 - 1)
