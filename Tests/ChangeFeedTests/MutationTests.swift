@@ -50,10 +50,10 @@ import Testing
     #expect(early.kinds == [.late, .wrongBell], "\(early)")
   }
 
-  @Test func aPlaceThatIsKeptBeforeTheFlushIsCaught() throws {
+  @Test func aCursorStoredBeforeTheFlushIsCaught() throws {
     let right = try CursorCheck.run(tool: nil, in: database())
     #expect(right.isEmpty, "\(right)")
-    let mutant = try ToolMutation.placeBeforeFlush.build()
+    let mutant = try ToolMutation.cursorBeforeFlush.build()
     let wrong = try CursorCheck.run(tool: mutant, in: database())
     #expect(wrong.kinds == [.wrongCursor], "\(wrong)")
   }

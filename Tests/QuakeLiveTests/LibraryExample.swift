@@ -1,14 +1,14 @@
 import QuakeLive
 import QuakeModel
 
-/// Handles each strong event's changes, from a place on; keep `change.place` with what you made of
-/// the change, and you can go on from there another time.
+/// Handles the changes of strong events after a cursor. Store `change.cursor` together with the result of
+/// the change, and the program can resume from there.
 func follow(
-  _ database: QuakeDatabase, after place: HistoryCursor, handle: (Change) async throws -> Void
+  _ database: QuakeDatabase, after cursor: HistoryCursor, handle: (Change) async throws -> Void
 ) async throws {
   var filter = QuakeFilter()
   filter.minimumMagnitude = 6
-  for try await change in database.changes(after: place, filter: filter) {
+  for try await change in database.changes(after: cursor, filter: filter) {
     try await handle(change)
   }
 }

@@ -230,12 +230,12 @@ struct RetentionTests {
     let retention = Retention(connection: try database.connect())
     var reader = try HistoryReader(connection: connection, after: .beginning)
     #expect(try !reader.readPage { _ in })
-    #expect(reader.place == HistoryCursor(token: all[0]))
+    #expect(reader.cursor == HistoryCursor(token: all[0]))
     // Exactly at its token: it goes on.
     _ = try retention.purge(before: .token(all[0]))
     var count = 0
     #expect(try !reader.readPage { _ in count += 1 })
-    #expect(count == page && reader.place == HistoryCursor(token: all[1]))
+    #expect(count == page && reader.cursor == HistoryCursor(token: all[1]))
     // What was asked for ahead may still come; what is asked for afterwards may not.
     _ = try retention.purge(before: .token(all[3]))
     let error = try #require(throws: StoreError.self) {

@@ -98,7 +98,7 @@ import Testing
     try insert("a")
     let watch = try Tools.start(
       "quake-watch", ["--database", servers.standby.conninfo, "--json", "--from-start"])
-    try watch.waitForError("a hot standby cannot ring for changes (LISTEN)")
+    try watch.waitForError("a hot standby cannot notify of changes (LISTEN)")
     #expect(try JSONLine(watch.line()).string("code") == "a")
     for code in ["b", "c"] {
       try insert(code)
@@ -145,14 +145,14 @@ import Testing
     // The primary dies, the standby takes its place.
     try servers.primary.stop(mode: .immediate)
     try servers.ask(servers.standby, "select pg_promote()")
-    try watch.waitForError("the server rings for changes again")
+    try watch.waitForError("listening for notifications again")
     try servers.ask(
       servers.standby, "insert into quake.quake (code, time) values ('f', now())")
     #expect(try JSONLine(watch.line()).string("code") == "f")
     watch.signal(SIGTERM)
     let outcome = try watch.exit()
     #expect(outcome.status == 0 && outcome.output.isEmpty)
-    #expect(outcome.errors.components(separatedBy: "a hot standby cannot ring").count == 2)
+    #expect(outcome.errors.components(separatedBy: "a hot standby cannot notify").count == 2)
   }
 
   // MARK: Slow consumers
