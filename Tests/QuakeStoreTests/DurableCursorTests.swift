@@ -34,7 +34,7 @@ struct DurableCursorTests {
     }
   }
 
-  @Test("is moved by the last that took it, and by nobody else")
+  @Test("is moved only by the process that took it last")
   func fencing() throws {
     let first = DurableCursor(name: "c")
     try first.begin(at: HistoryCursor(token: .beginning), over: connection)

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `quake-watch` where the bell cannot ring, or nobody takes what it prints.
+/// `quake-watch` where the server cannot notify it, or no process reads its output.
 @Suite struct DeliveryTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -157,7 +157,7 @@ import Testing
 
   // MARK: Slow consumers
 
-  /// Nobody reads the pipe: the server must not notice.
+  /// No process reads the pipe: the server must not notice.
   @Test func aConsumerThatDoesNotReadHoldsNothingBack() throws {
     try database.psql(
       """
@@ -166,7 +166,7 @@ import Testing
       """)
     let watch = try Tools.start(
       "quake-watch", database.option + ["--json", "--from-start", "--heartbeat", "10m"])
-    // Its pipe is full now; it takes 250 ms to see that nobody reads.
+    // Its pipe is full now; it takes 250 ms to see that no process reads it.
     let observer = try database.connect()
     let quiet = """
       exists (select from pg_stat_activity
@@ -201,7 +201,7 @@ import Testing
     for change in history {
       #expect(try JSONLine(watch.line()).change == change)
     }
-    // And the bell rings again.
+    // And it is notified again.
     try insert("after")
     #expect(try JSONLine(watch.line()).string("code") == "after")
     #expect(try observer.ask("select (\(quiet))::text") == "false")
