@@ -2,13 +2,13 @@ public import Postgres
 public import QuakeModel
 internal import SystemClock
 
-/// Lets go of old history: below a floor only the newest version of each event stays.
+/// Purges old history: below the retention floor only the newest version of each event stays.
 public struct Retention {
   private let connection: Connection
-  /// A durable cursor that is behind by more than this holds nothing back.
+  /// A durable cursor with a greater lag does not hold the purge back.
   private let holdLimit: Duration
 
-  /// How far behind a durable cursor may be and still hold the history back, unless said otherwise.
+  /// The default limit of the lag with which a durable cursor holds a purge back.
   public static let standardHoldLimit = Duration.seconds(7 * 86_400)
 
   /// A retention over `connection`.
@@ -17,29 +17,29 @@ public struct Retention {
     self.holdLimit = holdLimit
   }
 
-  /// Up to where history is to be let go.
+  /// Up to where to purge the history.
   public enum Bound: Sendable {
     /// The token that becomes the oldest valid one.
     case token(ChangeToken)
-    /// The token that was the newest so long ago.
+    /// The token that was the newest this long ago.
     case age(Duration)
-    /// The token that was the newest then.
+    /// The token that was the newest at that time.
     case time(Timestamp)
   }
 
   /// What a purge would do.
   public struct Plan: Sendable {
-    /// The oldest valid token as it is.
+    /// The oldest valid token now.
     public let oldest: ChangeToken
-    /// The token that was asked for.
+    /// The requested token.
     public let asked: ChangeToken
     /// The oldest valid token afterwards.
     public let floor: ChangeToken
-    /// Durable cursors that keep the floor from going where it was asked to.
+    /// Durable cursors that hold the floor below the requested token.
     public let pinning: [DurableCursor.Status]
-    /// Versions below the floor that would go.
+    /// Versions below the floor that a purge would remove.
     public let versions: Int64
-    /// Transactions in the history that would go with them.
+    /// Transactions that it would remove with them.
     public let transactions: Int64
   }
 
@@ -47,11 +47,11 @@ public struct Retention {
   public struct Outcome: Sendable {
     /// The oldest valid token.
     public let floor: ChangeToken
-    /// Versions that went.
+    /// Removed versions.
     public var versions: Int64 = 0
-    /// Transactions that went.
+    /// Removed transactions.
     public var transactions: Int64 = 0
-    /// Whether nothing below the floor is left to remove.
+    /// Whether everything below the floor that can be removed is removed.
     public var isFinished = false
   }
 
@@ -73,12 +73,12 @@ public struct Retention {
     }
   }
 
-  /// Raises the floor as far as the durable cursors allow, and removes what lies below it, in portions
-  /// that each take a fraction of a second and block no writer and no reader. What an earlier purge
-  /// has left is removed, too.
+  /// Raises the floor as far as the durable cursors allow, and removes the history below it, in batches that
+  /// each take a fraction of a second and block no writer and no reader. It also removes what an earlier
+  /// purge has left.
   ///
   /// - Parameters:
-  ///   - shouldStop: Asked after each portion. What is left then, the next purge removes.
+  ///   - shouldStop: Is called after each batch. The next purge removes the rest.
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
   public func purge(
     before bound: Bound, shouldStop: () -> Bool = { false }
@@ -86,11 +86,11 @@ public struct Retention {
     try raise(to: try resolve(bound))
     var outcome = Outcome(floor: try token("select quake.oldest_token()"))
     while !outcome.isFinished, !shouldStop() {
-      let portion = try connection.executePrepared(
+      let batch = try connection.executePrepared(
         "select versions, transactions, finished from quake.purge_history(2000)", format: .binary)
-      outcome.versions += portion.binaryInteger(0, 0) ?? 0
-      outcome.transactions += portion.binaryInteger(0, 1) ?? 0
-      outcome.isFinished = portion.binaryBool(0, 2) ?? true
+      outcome.versions += batch.binaryInteger(0, 0) ?? 0
+      outcome.transactions += batch.binaryInteger(0, 1) ?? 0
+      outcome.isFinished = batch.binaryBool(0, 2) ?? true
     }
     return outcome
   }
@@ -105,7 +105,7 @@ public struct Retention {
     }
   }
 
-  /// How far the floor may be raised; nil if what is asked for lies below it already.
+  /// How far the floor may be raised; nil if the requested token is below it already.
   private func purgeable(to asked: ChangeToken) throws -> ChangeToken? {
     do throws(PostgresError) {
       try connection.execute("savepoint purgeable")
@@ -145,14 +145,15 @@ public struct Retention {
     return token
   }
 
-  private func needs(_ cursor: DurableCursor.Status) -> Int64 {
-    cursor.place.changes > 0 ? cursor.place.token.number - 1 : cursor.place.token.number
+  private func needs(_ watcher: DurableCursor.Status) -> Int64 {
+    watcher.cursor.changes > 0
+      ? watcher.cursor.token.number - 1 : watcher.cursor.token.number
   }
 
   private var holdSeconds: Double { holdLimit.inSeconds }
 
-  /// Of the versions up to a floor those that a later one replaces, deletes, and all before a truncate;
-  /// and the transactions that are left without any.
+  /// Counts the versions up to a floor that a purge removes (those that a later version replaces, deletes,
+  /// and all before a truncate), and the transactions that have no other versions.
   private static let count: SQL = """
     with below as (
       select v.transaction_id, v.id, v.code, v.op, t.token

@@ -2,7 +2,7 @@ public import Postgres
 public import QuakeModel
 
 extension StoreError {
-  /// What the database says of a token (SQLSTATE QK001 to QK004); nil for any other error.
+  /// The database's error about a token (SQLSTATE QK001 to QK004); nil for any other error.
   public init?(token error: PostgresError) {
     let problem: TokenProblem
     switch error.sqlState {

@@ -11,9 +11,9 @@ public import QuakeModel
 /// for try await change in database.changes(after: token) { ... }
 /// ```
 ///
-/// It holds no connection. Each call, and each iterator of a sequence, has one of its own for as long as
-/// it needs it, with a thread of its own: what blocks never runs on the threads that Swift's tasks
-/// share. The schema is checked whenever one connects.
+/// It holds no connection. Each call, and each iterator of a sequence, has a connection and a thread of its
+/// own for as long as it needs them: blocking calls never run on the threads that Swift's tasks share. The
+/// schema is checked on each connection.
 public final class QuakeDatabase: Sendable {
   private let settings: ConnectionSettings
 
@@ -24,13 +24,12 @@ public final class QuakeDatabase: Sendable {
 
   /// The database that a URL or `keyword=value` pairs name; connects to nothing yet.
   ///
-  /// - Parameter applicationName: How the program is called in `pg_stat_activity`.
+  /// - Parameter applicationName: The program's name in `pg_stat_activity`.
   public convenience init(_ conninfo: String, applicationName: String) {
     self.init(ConnectionSettings(conninfo, applicationName: applicationName))
   }
 
-  /// Connects, to see whether it can be done and whether the schema is the one this library was built
-  /// for.
+  /// Checks that the database can be reached and that its schema is the one this library was built for.
   ///
   /// - Throws: `PostgresError`; `StoreError` of kind `schema`; `CancellationError`.
   public func check() async throws {
@@ -70,16 +69,16 @@ public final class QuakeDatabase: Sendable {
     changes(from: token.map { .after(HistoryCursor(token: $0)) } ?? .now, filter: filter)
   }
 
-  /// The changes after a place in the history, as they are committed, without an end.
+  /// The changes after a cursor, as they are committed, without an end.
   ///
   /// - Parameters:
-  ///   - place: The last change that has been dealt with (`Change.place`), or the end of a batch
-  ///     (`ChangeBatch.place`).
+  ///   - cursor: That of the last change that has been processed (`Change.cursor`), or the end of a batch
+  ///     (`ChangeBatch.cursor`).
   ///   - filter: Which changes to hand over.
   public func changes(
-    after place: HistoryCursor, filter: QuakeFilter = QuakeFilter()
+    after cursor: HistoryCursor, filter: QuakeFilter = QuakeFilter()
   ) -> QuakeChanges {
-    changes(from: .after(place), filter: filter)
+    changes(from: .after(cursor), filter: filter)
   }
 
   /// A list of the events that is kept up to date.
@@ -92,20 +91,21 @@ public final class QuakeDatabase: Sendable {
   ) -> LiveQuakes {
     LiveQuakes { [settings] wake in
       LiveSource(
-        HistoryFollower(settings, wake: wake, start: .now), order: order, filter: filter)
+        ReconnectingFollower(settings, wake: wake, start: .now), order: order, filter: filter)
     }
   }
 
-  /// What a request asks of the history.
-  public func history(_ request: HistoryQuery) -> QuakeHistory {
-    QuakeHistory(request, of: self) { [settings] wake in
-      try HistorySource(request, of: settings, wake: wake)
+  /// The answers to a query of the history.
+  public func history(_ query: HistoryQuery) -> QuakeHistory {
+    QuakeHistory(query, of: self) { [settings] wake in
+      try HistorySource(query, of: settings, wake: wake)
     }
   }
 
-  private func changes(from start: HistoryFollower.Start, filter: QuakeFilter) -> QuakeChanges {
+  private func changes(from start: ReconnectingFollower.Start, filter: QuakeFilter) -> QuakeChanges
+  {
     QuakeChanges { [settings] wake in
-      ChangeSource(HistoryFollower(settings, wake: wake, start: start), filter: filter)
+      ChangeSource(ReconnectingFollower(settings, wake: wake, start: start), filter: filter)
     }
   }
 

@@ -48,7 +48,7 @@ enum HistoryCommand {
     let output = StandardOutput()
     for watcher in plan.pinning {
       let line = """
-        watcher "\(watcher.name)" holds the history after \(watcher.place.token): it is \
+        watcher "\(watcher.name)" holds the history after \(watcher.cursor.token): it is \
         \(Readable.count(Int(watcher.transactionsBehind))) transactions and \
         \(Readable.duration(Duration(lag: watcher.secondsBehind))) behind
         """

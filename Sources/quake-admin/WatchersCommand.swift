@@ -54,7 +54,7 @@ enum WatchersCommand {
     ])
     for watcher in watchers {
       table.add([
-        watcher.name, "\(watcher.place)", "\(watcher.transactionsBehind)",
+        watcher.name, "\(watcher.cursor)", "\(watcher.transactionsBehind)",
         Readable.decimal(watcher.secondsBehind, places: 1), "\(watcher.movedAt)",
         "\(watcher.seenAt)", watcher.isExpired ? "expired" : "",
       ])
@@ -67,9 +67,9 @@ enum WatchersCommand {
       json.key("name")
       json.string(watcher.name)
       json.key("token")
-      json.string("\(watcher.place.token)")
+      json.string("\(watcher.cursor.token)")
       json.key("changes")
-      json.integer(Int(watcher.place.changes))
+      json.integer(Int(watcher.cursor.changes))
       json.key("tokens_behind")
       json.integer(Int(watcher.transactionsBehind))
       json.key("seconds_behind")

@@ -3,44 +3,44 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// Where the place that a watcher has come to is kept for the next one.
+/// Where a watcher's cursor is stored for the next one.
 enum CursorStore {
   /// Nowhere.
   case none
   /// In a file.
   case file(StateFile)
   /// In the database, under a name.
-  case cursor(DurableCursor)
+  case database(DurableCursor)
 
-  /// The place that is kept; nil if there is none yet.
+  /// The stored cursor; nil if there is none yet.
   func load(over connection: Connection) throws -> HistoryCursor? {
     switch self {
     case .none: nil
     case .file(let file): try file.load()
-    case .cursor(let cursor): try cursor.take(over: connection)
+    case .database(let durable): try durable.take(over: connection)
     }
   }
 
-  /// Keeps the place that the watcher begins at.
-  func begin(at place: HistoryCursor, over connection: Connection) throws {
-    if case .cursor(let cursor) = self {
-      try cursor.begin(at: place, over: connection)
+  /// Stores the cursor that the watcher begins at.
+  func begin(at cursor: HistoryCursor, over connection: Connection) throws {
+    if case .database(let durable) = self {
+      try durable.begin(at: cursor, over: connection)
     } else {
-      try save(place, over: connection)
+      try save(cursor, over: connection)
     }
   }
 
-  /// Keeps a place. Everything up to there must have been handed over.
-  func save(_ place: HistoryCursor, over connection: Connection) throws {
+  /// Stores a cursor. Everything up to there must have been handed over.
+  func save(_ cursor: HistoryCursor, over connection: Connection) throws {
     switch self {
     case .none: break
-    case .file(let file): try file.save(place)
-    case .cursor(let cursor): try cursor.move(to: place, over: connection)
+    case .file(let file): try file.save(cursor)
+    case .database(let durable): try durable.move(to: cursor, over: connection)
     }
   }
 
-  /// Says that the watcher is alive although there is nothing to keep.
+  /// Records that the watcher is alive although its cursor has not moved.
   func touch(over connection: Connection) throws {
-    if case .cursor(let cursor) = self { try cursor.touch(over: connection) }
+    if case .database(let durable) = self { try durable.touch(over: connection) }
   }
 }

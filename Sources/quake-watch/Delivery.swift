@@ -4,19 +4,19 @@ import QuakeModel
 import QuakeTool
 import SystemClock
 
-/// Reads the history and hands it over: what is wanted of it, how far it has come, and where that is
-/// kept.
+/// Hands the followed history over: it decides where to begin and when to end, filters the changes, and
+/// stores the cursor.
 final class Delivery {
   /// Where to begin.
   enum Start {
     case now
     case after(ChangeToken)
-    /// After what was committed by then.
+    /// After the last commit by that time.
     case since(Timestamp)
     case snapshot
   }
 
-  /// What is wanted.
+  /// Which changes to hand over.
   struct Settings {
     var start = Start.now
     var filter = QuakeFilter()
@@ -24,56 +24,56 @@ final class Delivery {
     var limit: Int64?
     /// With which transaction to end.
     var upTo: ChangeToken?
-    /// How often to say how far it has come.
+    /// How often to print a heartbeat.
     var heartbeat: Duration?
-    /// Whether a snapshot takes the place of a history that cannot be had.
+    /// Whether to begin again with a snapshot if the history is not available.
     var resetsToSnapshot = false
   }
 
   private let settings: Settings
-  private let bookmark: CursorStore
+  private let cursorStore: CursorStore
   private let handler: any ChangeHandler
+  private let follower: HistoryFollower
 
-  private var reader: HistoryReader?
-  /// The place that was last asked for.
-  private var wanted = HistoryCursor(token: .beginning)
+  /// The cursor after which the history was last requested.
+  private var requested = HistoryCursor(token: .beginning)
   private var handled: Int64 = 0
   private var hasReset = false
-  /// Whether a snapshot has begun and not come to its end.
+  /// Whether a snapshot has begun and has not been completed.
   private var isSnapshotCut = false
   private var heartbeat: PeriodicTimer?
-  private var lifeSign = PeriodicTimer(.seconds(30))
+  private var signOfLife = PeriodicTimer(.seconds(30))
 
-  init(settings: Settings, bookmark: CursorStore, handler: any ChangeHandler) {
+  init(
+    settings: Settings, cursorStore: CursorStore, handler: any ChangeHandler,
+    follower: HistoryFollower
+  ) {
+    self.follower = follower
     self.settings = settings
-    self.bookmark = bookmark
+    self.cursorStore = cursorStore
     self.handler = handler
     heartbeat = settings.heartbeat.map { PeriodicTimer($0) }
   }
 
-  /// How far it has come; nil before it has begun, or while the snapshot that it begins with is under
-  /// way.
-  var place: HistoryCursor? { reader?.place }
-
   /// Whether anything has been handed over, or could have been.
-  var hasBegun: Bool { reader != nil || isSnapshotCut }
+  var hasBegun: Bool { follower.cursor != nil || isSnapshotCut }
 
   // MARK: - Beginning
 
-  /// Begins, or goes on over another connection from where it was.
+  /// Begins, or resumes at its cursor over another connection.
   func begin(over connection: Connection) throws {
-    if let reader {
-      wanted = reader.place
-      self.reader = try HistoryReader(connection: connection, continuing: reader)
-    } else if let place = try bookmark.load(over: connection) {
-      wanted = place
-      try checkEnd(from: place, over: connection)
-      reader = try HistoryReader(connection: connection, after: place)
+    if let cursor = follower.cursor {
+      requested = cursor
+      try follower.resume()
+    } else if let cursor = try cursorStore.load(over: connection) {
+      requested = cursor
+      try checkEnd(from: cursor, over: connection)
+      try follower.begin(after: cursor)
     } else {
       try checkEnd(from: nil, over: connection)
       switch settings.start {
       case .now:
-        // "From now" is a place in the history too, and is kept as one from the beginning.
+        // "From now" is a cursor too, and is stored from the beginning.
         try begin(after: try HistoryReader.latestToken(over: connection), connection)
       case .after(let token):
         try begin(after: token, connection)
@@ -85,9 +85,9 @@ final class Delivery {
     }
   }
 
-  /// An end that is not of this history would never come. No snapshot could help there.
-  private func checkEnd(from place: HistoryCursor?, over connection: Connection) throws {
-    guard let upTo = settings.upTo, !(place.map(isEnd) ?? false) else { return }
+  /// Fails if the history cannot reach the token at which to end. A snapshot would not help.
+  private func checkEnd(from cursor: HistoryCursor?, over connection: Connection) throws {
+    guard let upTo = settings.upTo, !(cursor.map(isEnd) ?? false) else { return }
     do {
       _ = try HistoryBound.token(upTo).resolve(over: connection)
     } catch let error as StoreError {
@@ -98,13 +98,13 @@ final class Delivery {
   }
 
   private func begin(after token: ChangeToken, _ connection: Connection) throws {
-    wanted = HistoryCursor(token: token)
-    reader = try HistoryReader(connection: connection, after: token)
-    try bookmark.begin(at: wanted, over: connection)
+    requested = HistoryCursor(token: token)
+    try follower.begin(after: requested)
+    try cursorStore.begin(at: requested, over: connection)
   }
 
-  /// Whether a snapshot may take the place of what `error` says cannot be had: once, because a second
-  /// time would be the beginning of a loop.
+  /// Whether to begin again with a snapshot because of `error`: once, because a second time could be the
+  /// beginning of a loop.
   func canReset(after error: StoreError) -> Bool {
     guard settings.resetsToSnapshot, !hasReset, case .token(let problem) = error.kind else {
       return false
@@ -112,10 +112,10 @@ final class Delivery {
     return problem != .malformed
   }
 
-  /// Says that the history cannot be had, and begins again with a snapshot.
+  /// Reports that the history is not available, and begins again with a snapshot.
   func reset(after error: StoreError, over connection: Connection) throws {
     guard case .token(let problem) = error.kind else { throw error }
-    let lost = wanted.token
+    let lost = requested.token
     let token = try handOverSnapshot(over: connection) { [handler] token in
       try handler.handle(reset: problem.rawValue, after: lost, token: token)
     }
@@ -123,19 +123,19 @@ final class Delivery {
     try begin(after: token, connection)
   }
 
-  /// The snapshot that the watch begins with. One that the connection was lost in is begun again, and
-  /// what was handed over of it is to be forgotten.
+  /// Hands over the snapshot that the watch begins with. If the connection is lost meanwhile the snapshot
+  /// begins again, and the consumer is told to forget its first part.
   private func handOverFirstSnapshot(over connection: Connection) throws -> ChangeToken {
-    let isAgain = isSnapshotCut
+    let isRepeated = isSnapshotCut
     return try handOverSnapshot(over: connection) { [handler] token in
-      if isAgain {
+      if isRepeated {
         try handler.handle(reset: "interrupted", after: .beginning, token: token)
       }
     }
   }
 
-  /// To be called when nothing listens: a listener inside a transaction pins the server's notification
-  /// queue.
+  /// Call it while the follower does not listen: a listener inside a transaction pins the server's
+  /// notification queue.
   private func handOverSnapshot(
     over connection: Connection, announce: (ChangeToken) throws -> Void
   ) throws -> ChangeToken {
@@ -158,34 +158,32 @@ final class Delivery {
     return token
   }
 
-  // MARK: - Going on
+  // MARK: - Continuing
 
-  /// Reads and hands over what there is; false if that was all that is wanted.
+  /// Reads the history to its end and hands it over; false if the watch is complete.
   ///
-  /// - Throws: `HandOverStopped`, its place being kept, if who takes the changes does not go on.
+  /// - Throws: `HandOverStopped` if the handler stops; its cursor has been stored.
   func readToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
     do {
       return try handOverToEnd(over: connection, shouldStop: shouldStop)
     } catch var stop as HandOverStopped {
-      // Whatever becomes of the place, what was not handed over must not be passed over.
+      // Even if the cursor cannot be stored: the next watch must not skip changes.
       do {
-        if let place = stop.place { try bookmark.save(place, over: connection) }
+        if let cursor = stop.cursor { try cursorStore.save(cursor, over: connection) }
       } catch {
-        stop.placeError = error
+        stop.cursorError = error
       }
       throw stop
     }
   }
 
   private func handOverToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
-    guard var reader, !isEndReached else { return false }
-    defer { self.reader = reader }
+    guard var before = follower.cursor, !isEnd(before) else { return false }
     while true {
-      let before = reader.place
-      wanted = before
+      requested = before
       let isAtEnd: Bool
       do {
-        isAtEnd = try reader.readPage { change in
+        isAtEnd = try follower.readPage { change in
           if let upTo = settings.upTo, change.transaction.token.number > upTo.number {
             throw LimitReached()
           }
@@ -197,56 +195,55 @@ final class Delivery {
           handled += 1
         }
       } catch is LimitReached {
-        try handOver(reader, since: before, over: connection)
+        _ = try handOver(since: before, over: connection)
         return false
       }
-      try handOver(reader, since: before, over: connection)
-      if handler.openTransaction == nil,
-        isLimitReached || isEnd(reader.place) || shouldStop()
-      {
+      let isComplete = try handOver(since: before, over: connection)
+      if handler.openTransaction == nil, isLimitReached || isComplete || shouldStop() {
         return false
       }
       if isAtEnd { return true }
+      before = follower.cursor ?? before
     }
   }
 
   private struct LimitReached: Error {}
 
-  private var isEndReached: Bool { reader.map { isEnd($0.place) } ?? false }
-
   /// Whether the transaction to end with has been handed over whole.
-  private func isEnd(_ place: HistoryCursor) -> Bool {
+  private func isEnd(_ cursor: HistoryCursor) -> Bool {
     guard let upTo = settings.upTo else { return false }
-    return place.token.number > upTo.number || place.token == upTo && place.changes == 0
+    return cursor.token.number > upTo.number || cursor.token == upTo && cursor.changes == 0
   }
 
   private var isLimitReached: Bool { settings.limit.map { handled >= $0 } ?? false }
 
-  /// The place is kept only when what lies before it has left this process.
-  private func handOver(
-    _ reader: HistoryReader, since before: HistoryCursor, over connection: Connection
-  ) throws {
-    if reader.place.changes == 0, heartbeat?.fireIfDue() == true {
-      try handler.handle(heartbeat: reader.place.token, at: .now())
+  /// Flushes the handler. The cursor is stored only when the changes before it have left this process.
+  ///
+  /// - Returns: Whether the transaction to end with has been read whole.
+  private func handOver(since before: HistoryCursor, over connection: Connection) throws -> Bool {
+    guard let cursor = follower.cursor else { return false }
+    if cursor.changes == 0, heartbeat?.fireIfDue() == true {
+      try handler.handle(heartbeat: cursor.token, at: .now())
     }
-    guard let place = try handler.flush(at: reader.place), place != before else { return }
-    try bookmark.save(place, over: connection)
+    if let flushed = try handler.flush(at: cursor), flushed != before {
+      try cursorStore.save(flushed, over: connection)
+    }
+    return isEnd(cursor)
   }
 
-  /// How long the server should be left alone now.
-  var serverRest: Duration { reader?.rest ?? .zero }
+  /// How long until `showLife` has something to do.
+  var timeToSignOfLife: Duration {
+    min(heartbeat?.remaining ?? .seconds(30), signOfLife.remaining)
+  }
 
-  /// Whether to ask the server at intervals instead of having it ring.
-  var isServerCrowded: Bool { reader?.isCrowded ?? false }
-
-  /// How long nothing need be done if nothing is committed.
-  var rest: Duration { min(heartbeat?.remaining ?? .seconds(30), lifeSign.remaining) }
-
-  /// Does what is due although nothing was committed.
+  /// Prints a heartbeat, and tells the database that the watcher runs, if they are due although nothing
+  /// was committed.
   func showLife(over connection: Connection) throws {
-    if lifeSign.fireIfDue() { try bookmark.touch(over: connection) }
-    guard let place, place.changes == 0, heartbeat?.fireIfDue() == true else { return }
-    try handler.handle(heartbeat: place.token, at: .now())
-    _ = try handler.flush(at: place)
+    if signOfLife.fireIfDue() { try cursorStore.touch(over: connection) }
+    guard let cursor = follower.cursor, cursor.changes == 0, heartbeat?.fireIfDue() == true else {
+      return
+    }
+    try handler.handle(heartbeat: cursor.token, at: .now())
+    _ = try handler.flush(at: cursor)
   }
 }

@@ -4,7 +4,7 @@ import QuakeTool
 import QuakeWorker
 import SystemClock
 
-/// Has the workers poll their feeds, and tells what came of it while the watch goes on.
+/// Asks the workers to poll their feeds, and reports the results while the watch continues.
 final class Refresh {
   private let diagnostics: Diagnostics
   private var hasAsked = false
@@ -12,17 +12,17 @@ final class Refresh {
   private var asked = Duration.zero
   private var told: Set<String> = []
 
-  /// How long an answer is waited for.
+  /// How long to wait for the results.
   private static let timeout = Duration.seconds(60)
 
   init(diagnostics: Diagnostics) {
     self.diagnostics = diagnostics
   }
 
-  /// Whether an answer is still to come.
+  /// Whether results are still to come.
   var isPending: Bool { request != nil }
 
-  /// Asks once, when nothing that comes of it can be missed any more.
+  /// Asks once, when the follower cannot miss the changes that result.
   func ask(over connection: Connection) throws {
     guard !hasAsked else { return }
     do {
@@ -30,7 +30,7 @@ final class Refresh {
       asked = MonotonicClock.now()
       diagnostics.note("asked the workers to poll their feeds")
     } catch let error where (error as? PostgresError)?.isTransient != true {
-      // The watch is worth more than the refresh.
+      // A failed refresh must not end the watch.
       diagnostics.warning(
         "could not ask for a refresh: \(Failure(error)?.message ?? "\(error)")",
         hint: Failure(error)?.hint)
@@ -38,7 +38,7 @@ final class Refresh {
     hasAsked = true
   }
 
-  /// Tells of the feeds that have been polled since it was called last.
+  /// Reports the feeds that have been polled since the last call.
   func tell(over connection: Connection) throws {
     guard let request else { return }
     let statuses = try request.status(over: connection)

@@ -2,8 +2,8 @@ import CommandLine
 import QuakeModel
 import QuakeTool
 
-/// A file that holds how far the changes have been handed over: one line, the last token and, within
-/// a transaction, how many of its changes.
+/// A file that holds the cursor up to which changes have been handed over: one line with the last token
+/// and, within a transaction, the number of its changes.
 struct StateFile {
   private let path: String
 
@@ -11,12 +11,12 @@ struct StateFile {
     self.path = path
   }
 
-  /// Why the file cannot be used.
+  /// The file cannot be read or written.
   struct StateFileError: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// The place in the file; nil if there is no file.
+  /// The cursor in the file; nil if there is no file.
   func load() throws -> HistoryCursor? {
     let bytes: [UInt8]?
     do throws(AtomicFile.ReadingError) {
@@ -26,19 +26,19 @@ struct StateFile {
     }
     guard let bytes else { return nil }
     let text = String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
-    guard let place = HistoryCursor(text) else {
+    guard let cursor = HistoryCursor(text) else {
       throw StoreError(
         .token(.malformed), "state file \"\(path)\" does not hold a token",
         hint: "If it is the right file, remove it and begin again, with --snapshot or --after.")
     }
-    return place
+    return cursor
   }
 
-  /// Puts the place into the file. Should a power failure bring the older place back, some changes come
-  /// twice, which is allowed after a crash.
-  func save(_ place: HistoryCursor) throws {
+  /// Replaces the cursor in the file. If a power failure restores the older one, some changes are repeated,
+  /// which is allowed after a crash.
+  func save(_ cursor: HistoryCursor) throws {
     do throws(AtomicFile.SystemError) {
-      try AtomicFile(path).write(Array("\(place)\n".utf8))
+      try AtomicFile(path).write(Array("\(cursor)\n".utf8))
     } catch {
       throw StateFileError(description: "could not write state file \"\(path)\": \(error)")
     }

@@ -1,9 +1,10 @@
 import CommandLine
+import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-watch`: its options, and what they mean.
+/// `quake-watch`: its options and their meaning.
 struct WatchCommand {
   static let table = Command(
     "quake-watch",
@@ -54,7 +55,7 @@ struct WatchCommand {
 
   private let watcher: Watcher
   private let commands: (any CommandHandler)?
-  private let keepsPlace: Bool
+  private let storesCursor: Bool
   private let diagnostics: Diagnostics
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
@@ -70,23 +71,29 @@ struct WatchCommand {
       arguments.flag("json")
       ? JSONPrinter(output: output)
       : TextPrinter(output: output)
-    let delivery = Delivery(
-      settings: Delivery.Settings(
-        start: try Self.start(arguments), filter: try FilterOptions.filter(arguments),
-        limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
-        upTo: try arguments.token("up-to"),
-        heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
-        resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
-          == "snapshot"),
-      bookmark: try Self.bookmark(arguments), handler: commands ?? printer)
+    let settings = Delivery.Settings(
+      start: try Self.start(arguments), filter: try FilterOptions.filter(arguments),
+      limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
+      upTo: try arguments.token("up-to"),
+      heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
+      resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
+        == "snapshot")
+    let cursorStore = try Self.cursorStore(arguments)
+    let database = try DatabaseAccess(arguments, diagnostics)
+    let follower = HistoryFollower { () throws(PostgresError) in
+      try Connection(database.settings, wake: Signals.wakeDescriptor)
+    }
     let watcher = Watcher(
-      database: try DatabaseAccess(arguments, diagnostics), diagnostics: diagnostics,
-      delivery: delivery, follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
-    output.onStall = { [unowned watcher] in watcher.outputStalls() }
+      database: database, diagnostics: diagnostics, follower: follower,
+      delivery: Delivery(
+        settings: settings, cursorStore: cursorStore, handler: commands ?? printer,
+        follower: follower),
+      follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
+    output.onStall = { [unowned watcher] in watcher.pauseWhileOutputStalls() }
     commands?.onStall = output.onStall
     self.watcher = watcher
     self.commands = commands
-    keepsPlace = arguments.isGiven("state") || arguments.isGiven("name")
+    storesCursor = arguments.isGiven("state") || arguments.isGiven("name")
     self.diagnostics = diagnostics
   }
 
@@ -102,15 +109,15 @@ struct WatchCommand {
   }
 
   private func end(_ stop: HandOverStopped) -> ExitStatus {
-    if let error = stop.placeError {
+    if let error = stop.cursorError {
       diagnostics.warning(
-        "the place could not be kept: \(Failure(error)?.message ?? "\(error)")",
-        hint: "The next watch will hand over some changes again.")
+        "could not store the cursor: \(Failure(error)?.message ?? "\(error)")",
+        hint: "The next watch will repeat some changes.")
     }
     guard let failure = stop.failure else { return .ok }
     diagnostics.error(
       failure.message,
-      hint: keepsPlace
+      hint: storesCursor
         ? "The next watch begins with it. To pass over what fails: --exec-failure skip."
         : "Nothing keeps the place for the next watch: --state FILE or --name NAME would.")
     return .failed
@@ -123,12 +130,12 @@ struct WatchCommand {
     return try arguments.token("after").map { .after($0) } ?? .now
   }
 
-  private static func bookmark(_ arguments: ParsedArguments) throws -> CursorStore {
+  private static func cursorStore(_ arguments: ParsedArguments) throws -> CursorStore {
     if let path = arguments.string("state") { return .file(StateFile(path)) }
     guard let name = arguments.string("name") else { return .none }
     guard (1...200).contains(name.unicodeScalars.count) else {
       throw arguments.invalidValue(name, for: "name", expected: "1 to 200 characters")
     }
-    return .cursor(DurableCursor(name: name))
+    return .database(DurableCursor(name: name))
   }
 }

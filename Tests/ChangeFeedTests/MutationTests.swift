@@ -37,23 +37,23 @@ import Testing
     }
   }
 
-  @Test func aBellThatRingsTooEarlyIsCaught() throws {
-    let right = try BellCheck.run(in: database(.slowCommit))
+  @Test func aNotificationSentTooEarlyIsCaught() throws {
+    let right = try NotificationCheck.run(in: database(.slowCommit))
     #expect(right.isEmpty, "\(right)")
-    let unnumbered = try BellCheck.run(in: database(.bellBeforeNumber))
-    #expect(unnumbered.kinds == [.wrongBell], "\(unnumbered)")
+    let unnumbered = try NotificationCheck.run(in: database(.notificationBeforeNumber))
+    #expect(unnumbered.kinds == [.wrongNotification], "\(unnumbered)")
     let scratch = try database()
     try scratch.connect().run("create extension dblink schema public")
-    try SQLMutation.bellBeforeCommit(scratch.conninfo).apply(to: scratch)
+    try SQLMutation.notificationBeforeCommit(scratch.conninfo).apply(to: scratch)
     try SQLMutation.slowCommit.apply(to: scratch)
-    let early = try BellCheck.run(in: scratch)
-    #expect(early.kinds == [.late, .wrongBell], "\(early)")
+    let early = try NotificationCheck.run(in: scratch)
+    #expect(early.kinds == [.late, .wrongNotification], "\(early)")
   }
 
-  @Test func aPlaceThatIsKeptBeforeTheFlushIsCaught() throws {
+  @Test func aCursorStoredBeforeTheFlushIsCaught() throws {
     let right = try CursorCheck.run(tool: nil, in: database())
     #expect(right.isEmpty, "\(right)")
-    let mutant = try ToolMutation.placeBeforeFlush.build()
+    let mutant = try ToolMutation.cursorBeforeFlush.build()
     let wrong = try CursorCheck.run(tool: mutant, in: database())
     #expect(wrong.kinds == [.wrongCursor], "\(wrong)")
   }

@@ -46,11 +46,11 @@ import Testing
     let (imports, others) = (Self.median(alone.imports), Self.median(beside.imports))
     #expect(
       others < imports * 3 + .milliseconds(200), "imports: \(imports) alone, \(others) beside")
-    let (rings, otherRings) = (Self.median(alone.notifications), Self.median(beside.notifications))
+    let (delay, otherDelay) = (Self.median(alone.notifications), Self.median(beside.notifications))
     #expect(
-      otherRings < rings * 5 + .milliseconds(100), "bell: \(rings) alone, \(otherRings) beside")
+      otherDelay < delay * 5 + .milliseconds(100), "delay: \(delay) alone, \(otherDelay) beside")
     print(
-      "open transaction: imports \(imports) alone, \(others) beside; bell \(rings), \(otherRings)")
+      "open transaction: imports \(imports) alone, \(others) beside; delay \(delay), \(otherDelay)")
   }
 
   /// An import, and some changes until each has rung.

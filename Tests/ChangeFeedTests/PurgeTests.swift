@@ -4,7 +4,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-/// A history that is let go of while it is read.
+/// A history that is purged while it is read.
 @Suite(.serialized) struct PurgeTests {
   private static func purge(_ database: TestDatabase, before token: String) throws {
     let outcome = try Tools.run(

@@ -61,13 +61,13 @@ struct ChangesTests {
     #expect(all.map(\.label) == expected)
     for index in [0, 1, 2, 3, 600, 1_201, 1_202, 1_203] {
       let rest = expected.count - index - 1
-      let labels = try await database.live.changes(after: all[index].place)
+      let labels = try await database.live.changes(after: all[index].cursor)
         .first(rest) { $0.label }
       #expect(labels == expected.suffix(rest), "after change \(index)")
     }
     // A whole transaction's place is its token.
-    #expect(all[2].place == HistoryCursor(token: all[2].transaction.token))
-    #expect(all[1].place == HistoryCursor(token: all[1].transaction.token, changes: 2))
+    #expect(all[2].cursor == HistoryCursor(token: all[2].transaction.token))
+    #expect(all[1].cursor == HistoryCursor(token: all[1].transaction.token, changes: 2))
   }
 
   @Test("without a token begins with what comes after the first demand")
@@ -103,10 +103,10 @@ struct ChangesTests {
     let batches = database.live.changes(after: .beginning, filter: Self.magnitude(7)).batches
     let first = try #require(try await batches.first(1) { $0 }.first)
     #expect(first.changes.map(\.code) == ["large1", "large2"])
-    #expect(first.place == HistoryCursor(token: token))
+    #expect(first.cursor == HistoryCursor(token: token))
     let unfiltered = try await database.live.changes(after: .beginning).batches.first(2) { $0 }
     #expect(unfiltered.map(\.changes.count) == [500, 212])
-    #expect(unfiltered[0].place.changes == 500)
+    #expect(unfiltered[0].cursor.changes == 500)
   }
 
   @Test("goes on where it was after its connection has been taken away, again and again")

@@ -20,7 +20,7 @@ struct LiveQuakesTests {
     update?.quakes.compactMap { $0.text(.code) } ?? []
   }
 
-  /// Does `body` when the library's connection waits for the bell: the demand comes first, the change
+  /// Runs `body` when the library's connection waits for a notification: the demand comes first, the change
   /// after it.
   private static func whenWaiting(
     _ database: LiveDatabase, _ body: @escaping @Sendable (Connection) throws -> Void

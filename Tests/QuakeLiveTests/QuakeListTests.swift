@@ -31,7 +31,7 @@ struct QuakeListTests {
     _ changes: [Change], to list: inout QuakeList, filter: QuakeFilter = QuakeFilter()
   ) -> QuakeDifference {
     var net = NetChanges()
-    for change in changes { net.take(change, filter: filter, list: list) }
+    for change in changes { net.add(change, filter: filter, list: list) }
     return list.apply(net)
   }
 

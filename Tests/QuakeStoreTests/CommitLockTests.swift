@@ -68,7 +68,7 @@ struct CommitLockTests {
     try other.run("vacuum quake.commit_lock")
   }
 
-  /// The trigger as it is when the notification queue is too full, which cannot be had in a test.
+  /// The trigger as it is when the notification queue is too full, which a test cannot bring about.
   private func pretendFullQueue() throws {
     let definition = try #require(
       try connection.ask(

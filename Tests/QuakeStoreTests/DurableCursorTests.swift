@@ -34,7 +34,7 @@ struct DurableCursorTests {
     }
   }
 
-  @Test("is moved by the last that took it, and by nobody else")
+  @Test("is moved only by the process that took it last")
   func fencing() throws {
     let first = DurableCursor(name: "c")
     try first.begin(at: HistoryCursor(token: .beginning), over: connection)
@@ -79,7 +79,7 @@ struct DurableCursorTests {
     #expect(list.map(\.transactionsBehind) == [0, 2, 4, 1])
     #expect(list[0].secondsBehind == 0)
     #expect((3600..<3660).contains(list[1].secondsBehind))
-    #expect(list[1].place == HistoryCursor(token: tokens[1]))
+    #expect(list[1].cursor == HistoryCursor(token: tokens[1]))
     #expect(list.allSatisfy { !$0.isExpired })
     #expect(
       try connection.ask("select (seen_at > now() - interval '1 minute')::text from quake.watcher")

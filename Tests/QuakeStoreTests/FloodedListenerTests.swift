@@ -1,7 +1,9 @@
 import Postgres
-import QuakeHistory
+import SystemClock
 import TestSupport
 import Testing
+
+@testable import QuakeHistory
 
 @Suite("A server")
 struct FloodedListenerTests {
@@ -20,9 +22,12 @@ struct FloodedListenerTests {
     let wake = try Wake()
     var listener = try ChangeListener(connection: connection, session: .direct)
     let begun = ContinuousClock.now
-    #expect(try listener.wait(for: .milliseconds(300), wake: wake.descriptor) == .timedOut)
+    #expect(
+      try listener.wait(until: Deadline(after: .milliseconds(300)), wake: wake.descriptor)
+        == .timedOut)
     wake.trigger()
-    #expect(try listener.wait(for: .seconds(3600), wake: wake.descriptor) == .woken)
+    #expect(
+      try listener.wait(until: Deadline(after: .seconds(3600)), wake: wake.descriptor) == .woken)
     #expect(begun.duration(to: .now) < .seconds(20))
   }
 }

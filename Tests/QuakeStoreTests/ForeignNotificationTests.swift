@@ -1,11 +1,12 @@
 import Postgres
+import SystemClock
 import TestSupport
 import Testing
 
 @testable import QuakeHistory
 
 /// Any role that may connect can notify on any channel.
-@Suite("Notifications of others")
+@Suite("Notifications of other programs")
 struct ForeignNotificationTests {
   private let database: TestDatabase
   private let sender: Connection
@@ -17,7 +18,7 @@ struct ForeignNotificationTests {
     reader = try database.connect()
   }
 
-  @Test("are not kept, however many come with the answer to a statement")
+  @Test("do not fill the memory, however many come with the answer to a statement")
   func bounded() throws {
     try reader.run("listen quake_changes")
     for round in 0..<10 {
@@ -27,47 +28,47 @@ struct ForeignNotificationTests {
           from generate_series(1, 2000) i
         """)
     }
-    // 140 MB of them are on their way.
+    // The server has 140 MB of them to send.
     for _ in 0..<20 { #expect(try reader.ask("select 1") == "1") }
     #expect(try reader.takeNotifications().count == 64)
     #expect(try reader.takeNotifications().isEmpty)
   }
 
-  private func ring() throws { try sender.run("notify quake_changes") }
+  private func notify() throws { try sender.run("notify quake_changes") }
 
   /// A wait, and a read that finds nothing.
   private func roundTrip(_ listener: inout ChangeListener) throws {
-    try ring()
-    let outcome = try listener.wait(for: .seconds(20), wake: -1)
+    try notify()
+    let outcome = try listener.wait(until: Deadline(after: .seconds(20)), wake: -1)
     #expect(outcome == .ready)
     try listener.hasRead(foundChanges: false)
   }
 
-  @Test("make a listener poll when they come without end and bring nothing")
+  @Test("make a listener poll when they come without end and bring no changes")
   func flood() throws {
     var listener = try ChangeListener(connection: reader, session: .direct)
     for _ in 0..<63 { try roundTrip(&listener) }
-    #expect(listener.silence == nil && listener.isListening)
+    #expect(listener.pollingReason == nil && listener.isListening)
     try roundTrip(&listener)
-    #expect(listener.silence == .flood && !listener.isListening)
+    #expect(listener.pollingReason == .uselessNotifications && !listener.isListening)
     #expect(try listener.resume() == false)
     #expect(
       try sender.ask(
         "select count(*) from pg_stat_activity where query = 'unlisten *' and pid = \(reader.serverProcessID)"
       ) == "1")
-    // It polls: nothing comes, and the wait ends by itself.
-    try ring()
-    #expect(try listener.wait(for: .seconds(20), wake: -1) == .timedOut)
+    // It polls: no notification comes, and the wait times out.
+    try notify()
+    #expect(try listener.wait(until: Deadline(after: .seconds(20)), wake: -1) == .timedOut)
   }
 
-  @Test("do not make it poll where they mostly bring something")
+  @Test("do not make it poll when many of them bring changes")
   func useful() throws {
     var listener = try ChangeListener(connection: reader, session: .direct)
     for round in 0..<500 {
-      try ring()
-      #expect(try listener.wait(for: .seconds(20), wake: -1) == .ready)
+      try notify()
+      #expect(try listener.wait(until: Deadline(after: .seconds(20)), wake: -1) == .ready)
       try listener.hasRead(foundChanges: round % 5 == 0)
     }
-    #expect(listener.silence == nil && listener.isListening)
+    #expect(listener.pollingReason == nil && listener.isListening)
   }
 }

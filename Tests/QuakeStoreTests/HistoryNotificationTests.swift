@@ -7,7 +7,7 @@ import Testing
 @testable import QuakeHistory
 @testable import SystemClock
 
-@Suite("The bell")
+@Suite("The notification of a commit")
 struct HistoryNotificationTests {
   private let database: TestDatabase
   private let listener: Connection
@@ -20,7 +20,7 @@ struct HistoryNotificationTests {
     try listener.run("listen quake_changes")
   }
 
-  /// Everything that rings up to a notification of the test's own that ends it.
+  /// The payloads of all notifications before one that the test itself sends.
   private func payloads() throws -> [String] {
     try writer.run("select pg_notify('quake_changes', 'end')")
     var payloads: [String] = []
@@ -38,7 +38,7 @@ struct HistoryNotificationTests {
     try #require(try JSONSerialization.jsonObject(with: Data(payload.utf8)) as? NSDictionary)
   }
 
-  @Test("rings once for a transaction, with its token, author and counts")
+  @Test("is sent once for a transaction, with its token, author and counts")
   func once() throws {
     try writer.transaction {
       try writer.run("set local quake.author = 'me'")
@@ -55,7 +55,7 @@ struct HistoryNotificationTests {
       ] as NSDictionary)
   }
 
-  @Test("does not ring for what changed nothing or was rolled back")
+  @Test("is not sent for a transaction that changed nothing or was rolled back")
   func silence() throws {
     try writer.insertQuakes("a")
     #expect(try payloads().count == 1)
@@ -65,7 +65,7 @@ struct HistoryNotificationTests {
     #expect(try payloads() == [])
   }
 
-  @Test("rings for each transaction, in the order of the tokens")
+  @Test("is sent for each transaction, in the order of the tokens")
   func order() throws {
     for number in 0..<10 { try writer.insertQuakes("a\(number)") }
     let tokens = try payloads().map { try object($0)["token"] as? String }
@@ -76,7 +76,7 @@ struct HistoryNotificationTests {
   }
 
   @Test(
-    "stays within what a notification may hold, whatever the author is called",
+    "stays within the size of a notification, whatever the author's name",
     arguments: [
       String(repeating: "x", count: 1_000_000), String(repeating: "\u{1}", count: 10_000),
       String(repeating: "🌋", count: 10_000), String(repeating: "\"\\", count: 10_000),
@@ -97,35 +97,35 @@ struct HistoryNotificationTests {
         == "t")
   }
 
-  @Test("is waited for, and many rings are one")
+  @Test("ends a wait, and many count as one")
   func changeListener() throws {
     let listening = try database.connect()
     let session = try SessionKind.of(listening) { () throws(PostgresError) in
       preconditionFailure("there is no pooler that would need a second connection")
     }
     #expect(session == .direct)
-    var bell = try ChangeListener(connection: listening, session: session)
+    var changes = try ChangeListener(connection: listening, session: session)
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     defer { ends.forEach { close($0) } }
-    #expect(try bell.wait(for: .milliseconds(10), wake: ends[0]) == .timedOut)
+    #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
     try writer.run("begin")
     try writer.insertQuakes("a")
-    #expect(try bell.wait(for: .milliseconds(10), wake: ends[0]) == .timedOut)
+    #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
     try writer.run("commit")
-    #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .ready)
+    #expect(try changes.wait(until: Deadline(after: .seconds(20)), wake: ends[0]) == .ready)
     var byte: UInt8 = 1
     #expect(write(ends[1], &byte, 1) == 1)
-    #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .woken)
+    #expect(try changes.wait(until: Deadline(after: .seconds(20)), wake: ends[0]) == .woken)
     Glibc.read(ends[0], &byte, 1)
-    // Nobody is rung for who has asked not to be.
-    try bell.pause()
-    #expect(!bell.isListening)
+    // A listener that has paused is not notified.
+    try changes.pause()
+    #expect(!changes.isListening)
     try writer.insertQuakes("b")
-    #expect(try bell.wait(for: .milliseconds(10), wake: ends[0]) == .timedOut)
+    #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
     #expect(try listening.ask("select count(*) from pg_listening_channels()") == "0")
-    try bell.resume()
+    try changes.resume()
     try writer.insertQuakes("c")
-    #expect(try bell.wait(for: .seconds(20), wake: ends[0]) == .ready)
+    #expect(try changes.wait(until: Deadline(after: .seconds(20)), wake: ends[0]) == .ready)
   }
 }

@@ -2,8 +2,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Traps that were met: each made something minutes long that takes a second. The bounds leave room
-/// for a busy machine.
+/// Regressions: each made an operation of a second take minutes. The bounds are wide enough for a busy
+/// machine.
 @Suite("The history's costs")
 struct HistoryPerformanceTests {
   private let database: TestDatabase

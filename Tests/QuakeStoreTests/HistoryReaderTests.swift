@@ -187,11 +187,11 @@ struct HistoryReaderTests {
     for changes in [1, 7, HistoryReader.pageSize, HistoryReader.pageSize + 1, size - 1, size] {
       let start = HistoryCursor(token: token, changes: Int64(changes))
       var reader = try HistoryReader(connection: connection, after: start)
-      #expect(reader.place == start)
+      #expect(reader.cursor == start)
       var places: [String] = []
       while try !reader.readPage({ places.append(place($0)) }) {}
       #expect(places == Array(expected.dropFirst(changes)), "after \(start)")
-      #expect(reader.place == HistoryCursor(token: try connection.latestToken()))
+      #expect(reader.cursor == HistoryCursor(token: try connection.latestToken()))
     }
   }
 
@@ -210,7 +210,7 @@ struct HistoryReaderTests {
           places.append(place(change))
         }
       }
-      let written = try #require(HistoryCursor(reader.place.description))
+      let written = try #require(HistoryCursor(reader.cursor.description))
       var next = try HistoryReader(connection: connection, after: written)
       #expect(try next.readPage { places.append(place($0)) })
       #expect(places == expected, "after \(written)")

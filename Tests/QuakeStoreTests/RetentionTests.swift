@@ -88,19 +88,19 @@ struct RetentionTests {
       let before = try kept.map(truth)
       let plan = try retention.plan(before: .token(floor))
       #expect(plan.floor == floor && plan.oldest == old && plan.pinning.isEmpty)
-      // Small portions, so that they end everywhere.
+      // Small batches, so that they end everywhere.
       _ = try connection.ask("select quake.raise_history_floor($1, '0')", [.text("\(floor)")])
       var versions: Int64 = 0
       var transactions: Int64 = 0
       var isFinished = false
       while !isFinished {
         let size = Int.random(in: 1...7, using: &generator)
-        let portion = try connection.execute(
+        let batch = try connection.execute(
           "select versions, transactions, finished from quake.purge_history($1)",
           [.integer(Int64(size))])
-        versions += portion.integer(0, 0) ?? 0
-        transactions += portion.integer(0, 1) ?? 0
-        isFinished = portion.bool(0, 2) ?? true
+        versions += batch.integer(0, 0) ?? 0
+        transactions += batch.integer(0, 1) ?? 0
+        isFinished = batch.bool(0, 2) ?? true
         // Not even in the middle of it.
         #expect(try truth(at: kept[0]) == before[0])
       }
@@ -144,7 +144,7 @@ struct RetentionTests {
     #expect(try state(wrong(all[2])) == "QK003" && state(wrong(all[3])) == "QK003")
     #expect(try state("9.00000000") == "QK004")
     #expect(try connection.ask("select quake.oldest_token()") == "\(all[2])")
-    // Nothing of the first is left after this: then nobody can tell.
+    // After this nothing of the first is left, and the server cannot tell.
     try connection.run("delete from quake.quake where code = 'a'")
     _ = try Retention(connection: connection).purge(before: .token(connection.latestToken()))
     #expect(try state(wrong(all[0])) == "QK002")
@@ -232,12 +232,12 @@ struct RetentionTests {
     let retention = Retention(connection: try database.connect())
     var reader = try HistoryReader(connection: connection, after: .beginning)
     #expect(try !reader.readPage { _ in })
-    #expect(reader.place == HistoryCursor(token: all[0]))
+    #expect(reader.cursor == HistoryCursor(token: all[0]))
     // Exactly at its token: it goes on.
     _ = try retention.purge(before: .token(all[0]))
     var count = 0
     #expect(try !reader.readPage { _ in count += 1 })
-    #expect(count == page && reader.place == HistoryCursor(token: all[1]))
+    #expect(count == page && reader.cursor == HistoryCursor(token: all[1]))
     // What was asked for ahead may still come; what is asked for afterwards may not.
     _ = try retention.purge(before: .token(all[3]))
     let error = try #require(throws: StoreError.self) {

@@ -25,7 +25,7 @@ extension Connection {
       """)
   }
 
-  /// The newest token, of one's own last transaction if nobody else writes.
+  /// The newest token: that of the test's own last transaction, if no other session writes.
   func latestToken() throws -> ChangeToken {
     try HistoryReader.latestToken(over: self)
   }

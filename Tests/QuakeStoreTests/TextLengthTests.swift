@@ -40,7 +40,7 @@ struct TextLengthTests {
     }
   }
 
-  /// What nobody but the owner and the history's trigger write, or PostgreSQL itself keeps short.
+  /// Columns that only the owner and the history's trigger write, or that PostgreSQL itself keeps short.
   private static let unlimited = [
     "quake.code", "import.quarantine_reason", "watcher.name", "watcher.nonce",
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `quake-watch` where the bell cannot ring, or nobody takes what it prints.
+/// `quake-watch` where the server cannot notify it, or no process reads its output.
 @Suite struct DeliveryTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -98,7 +98,7 @@ import Testing
     try insert("a")
     let watch = try Tools.start(
       "quake-watch", ["--database", servers.standby.conninfo, "--json", "--from-start"])
-    try watch.waitForError("a hot standby cannot ring for changes (LISTEN)")
+    try watch.waitForError("a hot standby cannot notify of changes (LISTEN)")
     #expect(try JSONLine(watch.line()).string("code") == "a")
     for code in ["b", "c"] {
       try insert(code)
@@ -145,19 +145,19 @@ import Testing
     // The primary dies, the standby takes its place.
     try servers.primary.stop(mode: .immediate)
     try servers.ask(servers.standby, "select pg_promote()")
-    try watch.waitForError("the server rings for changes again")
+    try watch.waitForError("listening for notifications again")
     try servers.ask(
       servers.standby, "insert into quake.quake (code, time) values ('f', now())")
     #expect(try JSONLine(watch.line()).string("code") == "f")
     watch.signal(SIGTERM)
     let outcome = try watch.exit()
     #expect(outcome.status == 0 && outcome.output.isEmpty)
-    #expect(outcome.errors.components(separatedBy: "a hot standby cannot ring").count == 2)
+    #expect(outcome.errors.components(separatedBy: "a hot standby cannot notify").count == 2)
   }
 
   // MARK: Slow consumers
 
-  /// Nobody reads the pipe: the server must not notice.
+  /// No process reads the pipe: the server must not notice.
   @Test func aConsumerThatDoesNotReadHoldsNothingBack() throws {
     try database.psql(
       """
@@ -166,7 +166,7 @@ import Testing
       """)
     let watch = try Tools.start(
       "quake-watch", database.option + ["--json", "--from-start", "--heartbeat", "10m"])
-    // Its pipe is full now; it takes 250 ms to see that nobody reads.
+    // Its pipe is full now; it takes 250 ms to see that no process reads it.
     let observer = try database.connect()
     let quiet = """
       exists (select from pg_stat_activity
@@ -201,7 +201,7 @@ import Testing
     for change in history {
       #expect(try JSONLine(watch.line()).change == change)
     }
-    // And the bell rings again.
+    // And it is notified again.
     try insert("after")
     #expect(try JSONLine(watch.line()).string("code") == "after")
     #expect(try observer.ask("select (\(quiet))::text") == "false")

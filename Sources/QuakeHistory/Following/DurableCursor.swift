@@ -1,26 +1,26 @@
 public import Postgres
 public import QuakeModel
 
-/// A place in the history that the database keeps for a watcher under a name (table `watcher`). It
-/// holds a purge back, up to a limit.
+/// A cursor that the database stores for a watcher under a name (table `watcher`). It holds a purge back,
+/// up to a limit.
 ///
-/// One process at a time moves it: the last that took it. Another that still thinks it has it is told
-/// when it tries to move it.
+/// One process at a time moves it: the last that took it. A process that has lost it gets an error when it
+/// tries to move it.
 public struct DurableCursor {
   /// The watcher's name, 1 to 200 characters.
   public let name: String
   /// Tells this process from others that use the name.
   private let holder: String
 
-  /// A cursor by its name; nothing is asked yet.
+  /// A cursor by its name; runs no statement yet.
   public init(name: String) {
     self.name = name
     holder = String(UInt64.random(in: .min ... .max), radix: 16)
   }
 
-  /// Takes the cursor over, from whoever has it.
+  /// Takes the cursor over from any process that has it.
   ///
-  /// - Returns: Where it is; nil if the name is new.
+  /// - Returns: The cursor; nil if the name is new.
   public func take(over connection: Connection) throws -> HistoryCursor? {
     let row = try connection.execute(
       """
@@ -36,14 +36,14 @@ public struct DurableCursor {
     return HistoryCursor(token: token, changes: changes)
   }
 
-  /// Moves the cursor to where its watcher begins; makes it if the name is new.
+  /// Moves the cursor to where its watcher begins; creates it if the name is new.
   ///
   /// - Throws: `StoreError` of kind `replaced` if another process has taken it, `PostgresError` with
   ///   SQLSTATE 42501 if the name is another role's.
-  public func begin(at place: HistoryCursor, over connection: Connection) throws {
+  public func begin(at cursor: HistoryCursor, over connection: Connection) throws {
     let rows: Int
     do throws(PostgresError) {
-      rows = try insert(place, over: connection)
+      rows = try insert(cursor, over: connection)
     } catch {
       guard error.sqlState == SQLState.insufficientPrivilege, let role = try role(over: connection)
       else { throw error }
@@ -63,7 +63,7 @@ public struct DurableCursor {
   }
 
   private func insert(
-    _ place: HistoryCursor, over connection: Connection
+    _ cursor: HistoryCursor, over connection: Connection
   ) throws(PostgresError) -> Int {
     try connection.execute(
       """
@@ -73,16 +73,15 @@ public struct DurableCursor {
          set token = excluded.token, nonce = excluded.nonce, changes = excluded.changes,
              moved_at = now(), seen_at = now()
        where w.holder = excluded.holder
-      """, parameters(place)
+      """, parameters(cursor)
     ).affectedRows
   }
 
-  /// Moves the cursor. A crash of the server may take the last moves back: then some changes come
-  /// twice.
+  /// Moves the cursor. A crash of the server may undo the last moves: then some changes come twice.
   ///
-  /// - Throws: `StoreError` of kind `replaced` if another process has taken it, or somebody has
-  ///   removed it.
-  public func move(to place: HistoryCursor, over connection: Connection) throws {
+  /// - Throws: `StoreError` of kind `replaced` if another process has taken it, or it was
+  ///   removed.
+  public func move(to cursor: HistoryCursor, over connection: Connection) throws {
     let moved = try connection.execute(
       """
       with quickly as (select set_config('synchronous_commit', 'off', true))
@@ -90,19 +89,19 @@ public struct DurableCursor {
          set token = $3, nonce = $4, changes = $5, moved_at = now(), seen_at = now()
         from quickly
        where w.name = $1 and w.holder = $2
-      """, parameters(place))
+      """, parameters(cursor))
     try check(moved.affectedRows)
   }
 
-  private func parameters(_ place: HistoryCursor) -> [Parameter] {
-    let words = "\(place.token)".split(separator: ".")
+  private func parameters(_ cursor: HistoryCursor) -> [Parameter] {
+    let words = "\(cursor.token)".split(separator: ".")
     return [
-      .text(name), .text(holder), .integer(place.token.number),
-      .text(words.count == 2 ? String(words[1]) : nil), .integer(place.changes),
+      .text(name), .text(holder), .integer(cursor.token.number),
+      .text(words.count == 2 ? String(words[1]) : nil), .integer(cursor.changes),
     ]
   }
 
-  /// Tells that the process is alive, where there is nothing to move.
+  /// Records that the process is alive although the cursor has not moved.
   ///
   /// - Throws: `StoreError` of kind `replaced` if another process has taken the cursor.
   public func touch(over connection: Connection) throws {
@@ -123,19 +122,19 @@ public struct DurableCursor {
 }
 
 extension DurableCursor {
-  /// A cursor as it stands.
+  /// A cursor and its lag.
   public struct Status: Sendable {
     /// The watcher's name.
     public let name: String
-    /// The place it has come to.
-    public let place: HistoryCursor
-    /// Transactions that it has not handed over, or not whole.
+    /// How far its watcher has come.
+    public let cursor: HistoryCursor
+    /// Transactions that its watcher has not handed over, or not whole.
     public let transactionsBehind: Int64
     /// How long the oldest of them has been waiting, in seconds.
     public let secondsBehind: Double
     /// When it last moved.
     public let movedAt: Timestamp
-    /// When its process was last heard of.
+    /// When its process was last seen.
     public let seenAt: Timestamp
     /// Whether the history it needs has been purged.
     public let isExpired: Bool
@@ -159,14 +158,14 @@ extension DurableCursor {
         throw StoreError(.inconsistent, "the store's list of watchers has an incomplete row")
       }
       return Status(
-        name: name, place: HistoryCursor(token: token, changes: changes),
+        name: name, cursor: HistoryCursor(token: token, changes: changes),
         transactionsBehind: behind, secondsBehind: seconds,
         movedAt: Timestamp(microseconds: moved), seenAt: Timestamp(microseconds: seen),
         isExpired: isExpired)
     }
   }
 
-  /// Forgets a cursor, so that it holds nothing back.
+  /// Removes a cursor, so that it holds no purge back.
   ///
   /// - Returns: Whether there was one of that name.
   public static func remove(_ name: String, over connection: Connection) throws(PostgresError)

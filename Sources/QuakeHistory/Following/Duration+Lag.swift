@@ -1,6 +1,6 @@
 extension Duration {
-  /// A length that a database tells in seconds, as a double can hold more than a duration: never below
-  /// zero, and at most thirty years or so.
+  /// A duration from the database's seconds, limited to values from zero to about thirty years: a double can
+  /// be greater than any duration.
   public init(lag seconds: Double) {
     self = .seconds(min(max(0, seconds), 1e9))
   }

@@ -1,25 +1,25 @@
 internal import QuakeModel
 
-/// The text of `HistoryPage`'s statements. Parameters: `$1` the number after which the history must be
-/// there, or null; `$2` that of the last transaction; `$3` and `$4` transaction and version handed over
-/// last; then `$5` its position, or, by codes, `$5` the codes and `$6` for each of them, and then for
-/// truncates, the version handed over last.
+/// The text of `HistoryPage`'s statements. Parameters: `$1` the number after which the history must not be
+/// purged, or null; `$2` that of the last transaction; `$3` and `$4` the transaction and the version handed
+/// over last. In the form by transactions, `$5` is its position. In the form by codes, `$5` are the codes,
+/// and `$6` the version handed over last for each of them, followed by that for truncates.
 struct HistoryPageSQL {
   let conditions: HistoryConditions
   let isAscending: Bool
   /// Rows in a page.
   let rows: Int
-  /// Versions that are looked at for a page.
+  /// Versions that the server examines for a page.
   let scanned: Int
 
   private var direction: String { isAscending ? "asc" : "desc" }
-  /// What lies beyond is greater, or smaller.
+  /// How numbers beyond a given one compare with it.
   private var beyond: String { isAscending ? ">" : "<" }
   private static let lastVersion = Int64.max
 
   private static let transaction = """
     t.token, t.nonce, t.author, t.context, t.application_name, t.database_user, t.process_id, \
-    t.client_address, t.at, t.import_id, t.inserted, t.updated as updates, t.deleted, t.truncated
+    t.client_address, t.at, t.inserted, t.updated as updates, t.deleted, t.truncated, t.import_id
     """
 
   /// The event's version before an update, alias `p`.
@@ -30,7 +30,9 @@ struct HistoryPageSQL {
        order by p.id desc limit 1) p on true
     """
 
-  private static let output = ChangeRow.columns(transaction: "v", updated: "updates")
+  private static let output = """
+    \(ChangeDecoder.columnList(transaction: "v", updated: "updates")), \(QuakeColumn.list(of: "p"))
+    """
 
   private var transactionConditions: String {
     HistoryConditions.all(
@@ -38,8 +40,8 @@ struct HistoryPageSQL {
         + ["t.token \(beyond)= $3::bigint"] + conditions.transaction)
   }
 
-  /// Walks through the transactions. All of it is pipelined, in the order of the indexes; the last
-  /// version that a page looks at comes even if it does not pass, to say where to go on.
+  /// Walks through the transactions in the order of the indexes, without sorting. The last version that a
+  /// page examines is returned even if it does not pass, to tell where the next page begins.
   var walk: String {
     """
     select \(Self.output), v.position, v.scanned = \(scanned), v.passes
@@ -77,7 +79,7 @@ struct HistoryPageSQL {
       """
   }
 
-  /// Merges the versions of some events. Each one's are in the order of their ids.
+  /// Merges the versions of some events, which come in the order of their ids for each event.
   var merge: String {
     """
     select \(Self.output),
@@ -109,7 +111,7 @@ struct HistoryPageSQL {
     """
   }
 
-  /// Which of a transaction's versions lie between a row and the one before it.
+  /// The condition for a transaction's versions between a row and the one before it.
   private var between: String {
     isAscending
       ? """

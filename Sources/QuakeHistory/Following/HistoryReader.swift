@@ -4,42 +4,44 @@ internal import SystemClock
 
 /// Reads the history after a token, in commit order, a page at a time.
 ///
-/// Between two pages it holds no transaction and no more than its place: however large the backlog, or
+/// Between two pages it holds no transaction and nothing but its cursor: however large the backlog, or
 /// a single transaction in it, memory is bounded. Committed history does not change, so pages read by
 /// separate statements fit together.
 public struct HistoryReader {
   private let connection: Connection
-  /// The newest transaction that has been handed over whole; but that of the place it began at, if
-  /// that place lies within a transaction.
+  /// The newest transaction that has been handed over whole; or that of the cursor it began at, if
+  /// that lies within a transaction.
   private(set) var token: ChangeToken
   /// The transaction being handed over, the id of its last version handed over and that one's
   /// position.
   private var partial: (transaction: ChangeTransaction, version: Int64, position: Int64)?
   /// How many changes of `token`'s own transaction an earlier reader has handed over; 0: all.
   private var done: Int64
-  /// The row handed over last, and the one after which a page was asked for ahead.
+  /// The row handed over last.
   private var last: Row?
-  private var ahead: (row: Row, size: PageSize, ticket: Connection.AheadTicket)?
+  /// The page that is being prefetched, and the row after which it begins.
+  private var prefetch: (row: Row, size: PageSize, ticket: Connection.AheadTicket)?
   /// How many rows the next page has.
   private var size = PageSize.full
-  private var pace = PollThrottle()
-  /// Whether the page asked for last reached the end of the history.
+  /// Whether the last page reached the end of the history.
   private var isAtEnd = false
+  /// What the server took to answer for the last page; nil if that was prefetched.
+  private(set) var lastAnswer: PollThrottle.Answer?
 
   /// How far it has come: everything up to here has been handed over.
-  public var place: HistoryCursor {
+  public var cursor: HistoryCursor {
     guard let partial else { return HistoryCursor(token: token, changes: done) }
     return HistoryCursor(
       token: partial.transaction.token, changes: max(done, partial.position + 1))
   }
 
-  /// A reader that begins after `place`.
+  /// A reader that begins after `cursor`.
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
-  public init(connection: Connection, after place: HistoryCursor) throws {
+  public init(connection: Connection, after cursor: HistoryCursor) throws {
     self.connection = connection
-    token = place.token
-    done = place.changes
+    token = cursor.token
+    done = cursor.changes
     try verify()
   }
 
@@ -50,7 +52,7 @@ public struct HistoryReader {
     try self.init(connection: connection, after: HistoryCursor(token: token))
   }
 
-  /// A reader that goes on where `other` stopped, over a new connection.
+  /// A reader that continues where `other` stopped, over a new connection.
   ///
   /// - Throws: `StoreError` of kind `token` if the server's history is not the one `other` has read.
   public init(connection: Connection, continuing other: HistoryReader) throws {
@@ -99,30 +101,30 @@ public struct HistoryReader {
   /// - Parameter body: Gets each change, in commit order. When it throws, the page counts as read up
   ///   to the change before.
   /// - Returns: Whether the end of the history was reached, as it was after the call began.
-  /// - Throws: `StoreError` of kind `token` if what comes next has been purged meanwhile.
+  /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
-    let asked = ahead?.size ?? size
-    if let page = try takeAhead() {
-      try handOver(page, of: asked, body)
-      // It was asked for before the call began: more may have come since.
+    lastAnswer = nil
+    let prefetchedSize = prefetch?.size ?? size
+    if let page = try takePrefetchedPage() {
+      try handOver(page, of: prefetchedSize, body)
+      // It was read before the call began: more may have been committed since.
       return false
     }
-    let page = try askForPage()
+    let page = try queryPage()
     let size = size
     try handOver(page, of: size, body)
     return page.rowCount < size.rows
   }
 
-  /// The page that was asked for while the last one was being handed over, if it is the next one: the
-  /// last may not have been handed over to its end.
-  private mutating func takeAhead() throws -> QueryResult? {
-    defer { ahead = nil }
-    guard let ahead, ahead.row == last else { return nil }
+  /// The prefetched page, if it is the next one: the last may not have been handed over to its end.
+  private mutating func takePrefetchedPage() throws -> QueryResult? {
+    defer { prefetch = nil }
+    guard let prefetch, prefetch.row == last else { return nil }
     do throws(PostgresError) {
-      return try connection.takeAhead(ahead.ticket)
+      return try connection.takeAhead(prefetch.ticket)
     } catch {
-      // Asking ahead does not know yet whether the last transaction is done, and so asks for more of
-      // the history than may be needed.
+      // A prefetch does not know yet whether the last transaction is complete, and so requires more of
+      // the history than the next page may need.
       if StoreError(token: error) != nil { return nil }
       if error.kind == .tooLarge {
         size = .small
@@ -132,24 +134,32 @@ public struct HistoryReader {
     }
   }
 
-  private mutating func askForPage() throws -> QueryResult {
+  private mutating func queryPage() throws -> QueryResult {
     let from: Row
     if let partial {
       from = Row(transaction: partial.transaction.token.number, version: partial.version)
     } else {
       from = Row(transaction: done > 0 ? token.number : token.number + 1, version: 0)
     }
-    let asked = MonotonicClock.now()
-    let page = try ask(from)
-    let answerTime = MonotonicClock.now() - asked
-    // What comes after a full page, or to begin with, is old for other reasons.
-    let age = isAtEnd && page.rowCount > 0 ? try HistoryRow.age(page, 0) : nil
-    pace.add(answerAfter: answerTime, isEmpty: page.rowCount == 0, age: age)
+    let sent = MonotonicClock.now()
+    let page = try query(from)
+    let time = MonotonicClock.now() - sent
+    // After a full page, and in the first page, changes are old for other reasons.
+    let age = isAtEnd && page.rowCount > 0 ? try Self.age(page) : nil
+    lastAnswer = PollThrottle.Answer(time: time, isEmpty: page.rowCount == 0, age: age)
     isAtEnd = page.rowCount < size.rows
     return page
   }
 
-  private mutating func ask(_ from: Row) throws -> QueryResult {
+  /// How old the first transaction of a page was when the server read it, by the server's clock.
+  private static func age(_ page: borrowing QueryResult) throws -> Duration? {
+    guard let now = page.binaryTimestamp(0, ChangeDecoder.composites.end) else { return nil }
+    let at = try ChangeDecoder.composites.transaction(page, 0).at.microseconds
+    let (age, overflow) = now.subtractingReportingOverflow(at)
+    return overflow ? .zero : .microseconds(age)
+  }
+
+  private mutating func query(_ from: Row) throws -> QueryResult {
     while true {
       do throws(PostgresError) {
         return try connection.executePrepared(
@@ -163,29 +173,22 @@ public struct HistoryReader {
     }
   }
 
-  /// How long the server should be left alone before it is asked for what is new.
-  public var rest: Duration { pace.rest }
-
-  /// Whether the server cannot keep up with all who listen: it is better to ask it after each `rest`
-  /// than to have it ring.
-  public var isCrowded: Bool { pace.isCrowded }
-
   private static func parameters(_ from: Row) -> [Parameter] {
     [.integer(from.transaction), .integer(from.version)]
   }
 
   private mutating func handOver(
-    _ page: borrowing QueryResult, of asked: PageSize, _ body: (Change) throws -> Void
+    _ page: borrowing QueryResult, of pageSize: PageSize, _ body: (Change) throws -> Void
   ) throws {
     let count = page.rowCount
-    if asked == .small, page.memorySize < PageSize.smallRows { size = .full }
-    if count == asked.rows, let number = page.binaryInteger(count - 1, HistoryRow.token),
-      let version = page.binaryInteger(count - 1, HistoryRow.version)
+    if pageSize == .small, page.memorySize < PageSize.smallRows { size = .full }
+    if count == pageSize.rows, let number = page.binaryInteger(count - 1, ChangeDecoder.token),
+      let version = page.binaryInteger(count - 1, ChangeDecoder.version)
     {
       let row = Row(transaction: number, version: version)
       let ticket = try connection.prefetch(
         size.statement, Self.parameters(row), format: .binary, limit: PageSize.limit)
-      ahead = (row, size, ticket)
+      prefetch = (row, size, ticket)
     }
     for row in 0..<count {
       try handOver(page, row: row, body)
@@ -196,8 +199,8 @@ public struct HistoryReader {
   private mutating func handOver(
     _ page: borrowing QueryResult, row: Int, _ body: (Change) throws -> Void
   ) throws {
-    guard let number = page.binaryInteger(row, HistoryRow.token),
-      let version = page.binaryInteger(row, HistoryRow.version)
+    guard let number = page.binaryInteger(row, ChangeDecoder.token),
+      let version = page.binaryInteger(row, ChangeDecoder.version)
     else {
       throw StoreError(.inconsistent, "the history returned a row without a token")
     }
@@ -208,22 +211,23 @@ public struct HistoryReader {
       transaction = partial.transaction
       position = partial.position + 1
     } else {
-      // The rows come in order because they are read through two indexes; were they not, a reader
-      // must stop rather than hand them over.
+      // The rows come in order because the server reads them through two indexes. If they ever do not,
+      // the reader must stop rather than hand them over.
       guard partial == nil, done > 0 ? number == token.number : number > token.number else {
         throw Self.outOfOrder(number)
       }
-      transaction = try HistoryRow.transaction(page, row)
+      transaction = try ChangeDecoder.composites.transaction(page, row)
       position = 0
     }
     guard done <= transaction.changeCount else {
       throw StoreError(
         .token(.malformed),
         "transaction \(transaction.token) has \(transaction.changeCount) changes, not \(done)",
-        hint: "Go on after its token alone, or begin again with a snapshot.")
+        hint: "Continue after its token alone, or begin again with a snapshot.")
     }
     if position >= done {
-      try body(try HistoryRow.change(page, row, of: transaction, at: position))
+      try body(
+        try ChangeDecoder.composites.change(page, row, of: transaction, at: position))
     }
     last = Row(transaction: number, version: version)
     if position + 1 == transaction.changeCount {
@@ -241,8 +245,8 @@ public struct HistoryReader {
       hint: "Please report this.")
   }
 
-  /// How much a page holds: a number of rows, and a number of bytes, at which a full page is given up for
-  /// a small one. So memory does not depend on how long the texts are that somebody has stored.
+  /// How much a page holds: a number of rows. If a full page has too many bytes, a small one is read
+  /// instead, so that memory does not depend on the length of the texts in the store.
   private enum PageSize {
     /// Rows as they usually are: 500 of them have some hundred kilobytes.
     case full
@@ -252,9 +256,9 @@ public struct HistoryReader {
     var rows: Int { self == .full ? HistoryReader.pageSize : 2 }
     var statement: SQL { self == .full ? HistoryReader.page : HistoryReader.smallPage }
 
-    /// Bytes that a page may have.
+    /// The most bytes that a page may have.
     static let limit = 2 << 20
-    /// A small page with fewer bytes ends the small pages.
+    /// After a small page with fewer bytes, full pages are read again.
     static let smallRows = 64 << 10
   }
 
@@ -264,19 +268,19 @@ public struct HistoryReader {
   private static let page = page(of: pageSize)
   private static let smallPage = page(of: PageSize.small.rows)
 
-  /// One statement, one round trip. The transactions come through their primary key, each one's
-  /// versions through theirs, which is what keeps 1,000 small transactions as quick as one large one;
-  /// the limits are constants so that the planner knows. The transaction the last page ended in is
-  /// read again, hence one more of them than rows. Whether a purge has reached the place is asked in
-  /// the same statement, and so of the same snapshot; the function is called only to say that one has.
+  /// One statement, one round trip. It finds the transactions through their primary key, and the versions
+  /// of each through theirs, which makes 1,000 small transactions as quick as one large one. The limits
+  /// are constants so that the planner knows them. The transaction in which the last page ended is read
+  /// again, hence one more transaction than rows. The same statement, and so the same snapshot, tells
+  /// whether a purge has reached the cursor; the function is called only to raise the error.
   private static func page(of rows: Int) -> SQL {
     SQL(
       trusted: """
-        select \(HistoryRow.columns(previous: """
+        select \(ChangeDecoder.compositeList(previous: """
           (select p from quake.quake_version p
                   where v.op = 'update' and p.code = v.code and p.id < v.id
                   order by p.id desc limit 1)
-          """))
+          """)), clock_timestamp()
           from (select t as row, t.token, t.transaction_id, t.client_address
                   from quake.change_transaction t
                  where (select case when $1 - 1 < f.token then quake.history_covers($1 - 1)

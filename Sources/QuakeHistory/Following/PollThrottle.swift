@@ -1,74 +1,80 @@
-/// How soon a reader asks the server for what is new.
+/// Decides whether a reader listens or polls under load, and how often it polls.
 ///
-/// Where many watch, each commit wakes all of them, and all ask at once. If that is more than the
-/// server can do, everybody falls further and further behind, and the writers with them. So a reader
-/// to whom the bell mostly brings changes late gives up the bell, which costs the server as much as a
-/// page does, and asks at intervals for as long as changes keep coming. The interval grows while answers
-/// are late, and shrinks while they are not, until the bell is worth a try again.
+/// Each commit wakes all listeners, and all of them query the server at once. If that is more than the
+/// server can do, every reader falls further and further behind, and the writers with them. So a reader
+/// whose notifications mostly bring late changes stops listening, since a notification costs the server as
+/// much as a page does, and polls until no more changes come. The interval between its queries grows while
+/// answers are late, and shrinks while they are not, until the reader tries to listen again.
 ///
-/// Each decides for itself, by the age of what it gets: enough of them leave for the rest to be served
-/// in time.
+/// Each reader decides for itself, by the age of the changes that it gets: once enough of them poll, the
+/// server notifies the others in time.
 struct PollThrottle {
-  /// Whether to do without the bell.
-  private(set) var isCrowded = false
-  /// For how long to leave the server alone now.
-  private(set) var rest = Duration.zero
+  /// What the answer to a query for new changes tells of the server's load.
+  struct Answer {
+    /// How long it took. Only the difference to the quickest answer counts, which leaves out the network.
+    var time: Duration
+    /// Whether there was nothing new.
+    var isEmpty: Bool
+    /// How old the oldest change in it was, if the reader had read everything before.
+    var age: Duration?
+  }
+
+  /// Whether to poll instead of listening.
+  private(set) var isPolling = false
+  /// How long to wait before the next query.
+  private(set) var delay = Duration.zero
 
   private var quickest: Duration?
-  private var lateBells = 0
+  private var lateNotifications = 0
   private var interval = Duration.zero
   private var emptyAnswers = 0
 
-  /// More than 200 on two processors have to wait, so that these can keep the bell.
-  private static let lateBell = Duration.milliseconds(40)
-  /// A late one counts two, one in time takes one off: a moment in which the machine had something else
-  /// to do is no crowd.
-  private static let lateBellsOfCrowd = 4
+  /// With up to 200 watchers on two processors, notifications come earlier than this.
+  private static let lateNotification = Duration.milliseconds(40)
+  /// A late one counts two, one in time takes one off: a moment in which the machine was busy otherwise
+  /// is not load.
+  private static let lateNotificationsLimit = 4
   private static let firstInterval = Duration.milliseconds(150)
   private static let shortestInterval = Duration.milliseconds(20)
   private static let longestInterval = Duration.milliseconds(200)
   private static let lateAnswer = Duration.milliseconds(15)
-  private static let emptyAnswersOfQuiet = 4
+  private static let emptyAnswersLimit = 4
 
-  /// Takes in an answer.
-  ///
-  /// - Parameters:
-  ///   - time: How long it took. What counts is how much longer that is than it can be, which leaves
-  ///     out the way there and back.
-  ///   - isEmpty: Whether there was nothing new.
-  ///   - age: How old the oldest change in it was, if the reader had read all there was before.
-  mutating func add(answerAfter time: Duration, isEmpty: Bool, age: Duration?) {
-    let quickest = min(quickest ?? time, time)
+  /// Takes an answer into account.
+  mutating func add(_ answer: Answer) {
+    let quickest = min(quickest ?? answer.time, answer.time)
     self.quickest = quickest
-    if isCrowded {
-      addInCrowd(delay: time - quickest, isEmpty: isEmpty)
-    } else if let age {
-      // The bell and the question have a way to go, which no crowd is to blame for.
-      lateBells = age - quickest >= Self.lateBell ? lateBells + 2 : max(0, lateBells - 1)
-      guard lateBells >= Self.lateBellsOfCrowd else { return }
-      isCrowded = true
+    if isPolling {
+      adapt(lateness: answer.time - quickest, isEmpty: answer.isEmpty)
+    } else if let age = answer.age {
+      // The notification and the query each take a while through the network, whatever the load.
+      lateNotifications =
+        age - quickest >= Self.lateNotification
+        ? lateNotifications + 2 : max(0, lateNotifications - 1)
+      guard lateNotifications >= Self.lateNotificationsLimit else { return }
+      isPolling = true
       interval = Self.firstInterval
       emptyAnswers = 0
-      scatter()
+      chooseDelay()
     }
   }
 
-  private mutating func addInCrowd(delay: Duration, isEmpty: Bool) {
+  private mutating func adapt(lateness: Duration, isEmpty: Bool) {
     emptyAnswers = max(0, emptyAnswers + (isEmpty ? 1 : -1))
     interval =
-      delay >= Self.lateAnswer
+      lateness >= Self.lateAnswer
       ? min(interval * 5 / 4, Self.longestInterval) : interval * 49 / 50
-    if emptyAnswers == Self.emptyAnswersOfQuiet || interval < Self.shortestInterval {
-      isCrowded = false
-      lateBells = 0
-      rest = .zero
+    if emptyAnswers == Self.emptyAnswersLimit || interval < Self.shortestInterval {
+      isPolling = false
+      lateNotifications = 0
+      delay = .zero
     } else {
-      scatter()
+      chooseDelay()
     }
   }
 
-  /// What began at the same moment must not go on in step.
-  private mutating func scatter() {
-    rest = interval * Int.random(in: 85...115) / 100
+  /// Readers that began to poll at the same moment must not stay in step.
+  private mutating func chooseDelay() {
+    delay = interval * Int.random(in: 85...115) / 100
   }
 }

@@ -1,23 +1,23 @@
 public import Postgres
 public import QuakeModel
 
-/// One event: as it is, under whatever id it is known, and how it came to be so.
+/// One event, found by any of its ids: its present state and its versions.
 public struct EventHistory {
   private let connection: Connection
 
-  /// Questions over `connection`.
+  /// The history over `connection`.
   public init(connection: Connection) {
     self.connection = connection
   }
 
-  /// The event that has, or had, this id; nil if none is there.
+  /// The event that has, or had, this id; nil if there is none now.
   public func event(_ id: String) throws -> QuakeRecord? {
     let rows = try connection.execute(Self.find, [.text(id)], format: .binary)
     return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
   }
 
-  /// The code under which the history has the event that has, or had, this id, whether it is there or
-  /// not; nil if the history knows none.
+  /// The code under which the history has the event that has, or had, this id, whether or not the event
+  /// exists now; nil if the history has none.
   public func code(of id: String) throws -> String? {
     try connection.execute(
       """
@@ -31,10 +31,10 @@ public struct EventHistory {
     ).text(0, 0)
   }
 
-  /// Reads the versions of the event of a code that the history holds, the oldest first. As long as
-  /// `body` takes, the server keeps the state of the beginning.
+  /// Reads the versions of the event with a code that the history holds, the oldest first. Until `body` has
+  /// had the last, the server keeps the snapshot of the beginning.
   ///
-  /// - Parameter body: Gets each version. That of a truncate comes where it took the event away.
+  /// - Parameter body: Gets each version. A truncate that removed the event is a version, too.
   public func versions(
     of code: String, _ body: (EventVersion) throws -> Void
   ) throws {
@@ -51,25 +51,22 @@ public struct EventHistory {
   private static func version(
     _ rows: borrowing QueryResult, _ row: Int, of code: String, after last: QuakeRecord?
   ) throws -> EventVersion {
-    guard let op = rows.text(row, 15).flatMap({ ChangeOperation(rawValue: $0) }) else {
-      throw StoreError(.inconsistent, "the history holds an operation that is not known")
-    }
-    let isThere = op == .insert || op == .update
+    let version = try ChangeDecoder.columns.version(rows, row)
+    let op = version.op
     return EventVersion(
-      transaction: try ChangeRow.transaction(rows, row), position: rows.binaryInteger(row, 14),
-      op: op, code: code, changed: rows.binaryTextArray(row, 16) ?? [],
-      old: op == .insert
-        ? nil : try last ?? (op == .delete ? rows.record(row, firstColumn: 17) : nil),
-      new: isThere ? try rows.record(row, firstColumn: 17) : nil)
+      transaction: try ChangeDecoder.columns.transaction(rows, row),
+      position: rows.binaryInteger(row, ChangeDecoder.version), op: op, code: code,
+      changed: version.changed,
+      old: op == .insert ? nil : last ?? (op == .delete ? version.event : nil),
+      new: op == .insert || op == .update ? version.event : nil)
   }
 
   private static let find = SQL(
-    trusted: "select \(ChangeRow.eventColumns(of: "q")) from quake.find($1) q")
+    trusted: "select \(QuakeColumn.list(of: "q")) from quake.find($1) q")
 
   private static let versions = SQL(
     trusted: """
-      select \(ChangeRow.transactionColumns(of: "t", updated: "updated")),
-             v.position, v.op, v.changed, \(ChangeRow.eventColumns(of: "(v.event)"))
+      select \(ChangeDecoder.columnList(transaction: "t", version: "v.position", event: "(v.event)"))
         from quake.versions($1) with ordinality v
         join quake.change_transaction t on t.token = split_part(v.token, '.', 1)::bigint
        order by v.ordinality

@@ -1,13 +1,13 @@
 public import Postgres
 public import QuakeModel
 
-/// The list of events, as it is or as it was.
+/// The list of events, now or as of a point of the history.
 public enum EventList {
-  /// Events that do not stand for an earthquake now.
+  /// Events that do not represent an earthquake now.
   public struct Past: OptionSet, Sendable {
-    /// Those that another row stands for.
+    /// Those that are superseded by another row.
     public static let superseded = Past(rawValue: 1)
-    /// Those that are missing from feeds that should hold them.
+    /// Those that feeds which should hold them lack.
     public static let withdrawn = Past(rawValue: 2)
 
     /// The bits.
@@ -19,14 +19,14 @@ public enum EventList {
     }
   }
 
-  /// Counts the events that `read` would give.
+  /// Counts the events that `read` would return.
   ///
-  /// - Throws: `StoreError` of kind `token` if the place is not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if the point is not in this history, or no longer.
   public static func count(
-    asOf place: HistoryBound? = nil, filter: QuakeFilter = QuakeFilter(), with past: Past = [],
+    asOf point: HistoryBound? = nil, filter: QuakeFilter = QuakeFilter(), with past: Past = [],
     over connection: Connection
   ) throws -> Int64 {
-    let selection = try Selection(place, filter, past, connection)
+    let selection = try Selection(point, filter, past, connection)
     do {
       return try connection.execute(
         SQL(trusted: "select count(*) \(selection.text)"), selection.parameters
@@ -36,25 +36,25 @@ public enum EventList {
     }
   }
 
-  /// Reads the list, newest origin time first. It is that of one moment; as long as `body` takes, the
-  /// server keeps that.
+  /// Reads the list, newest origin time first. It is that of one moment: the server keeps its snapshot until
+  /// `body` has had the last.
   ///
   /// - Parameters:
-  ///   - place: Where in the history; nil: now.
-  ///   - filter: What of it; only the conditions on events count.
-  ///   - past: Which events are given too that do not stand for an earthquake now. Those of a code
-  ///     that the filter names always are.
-  ///   - limit: At most so many, from 1; nil: all.
+  ///   - point: The point of the history; nil: now.
+  ///   - filter: Which events; only its conditions on events count.
+  ///   - past: Which events to include that do not represent an earthquake now. Those whose code the filter
+  ///     names are always included.
+  ///   - limit: The greatest number of events, from 1; nil: all.
   ///   - body: Gets each event.
-  /// - Throws: `StoreError` of kind `token` if the place is not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if the point is not in this history, or no longer.
   public static func read(
-    asOf place: HistoryBound? = nil, filter: QuakeFilter = QuakeFilter(), with past: Past = [],
+    asOf point: HistoryBound? = nil, filter: QuakeFilter = QuakeFilter(), with past: Past = [],
     limit: Int64? = nil, over connection: Connection, _ body: (QuakeRecord) throws -> Void
   ) throws {
-    let selection = try Selection(place, filter, past, connection)
+    let selection = try Selection(point, filter, past, connection)
     let statement = SQL(
       trusted: """
-        select \(ChangeRow.eventColumns(of: "q")) \(selection.text)
+        select \(QuakeColumn.list(of: "q")) \(selection.text)
          order by q.time desc, q.code \(limit.map { "limit \($0)" } ?? "")
         """)
     do {
@@ -66,15 +66,15 @@ public enum EventList {
     }
   }
 
-  /// Where the events come from, and which they are: the end of a query.
+  /// The `from` and `where` clauses that select the events.
   private struct Selection {
     let text: String
     let parameters: [Parameter]
 
     init(
-      _ place: HistoryBound?, _ filter: QuakeFilter, _ past: Past, _ connection: Connection
+      _ point: HistoryBound?, _ filter: QuakeFilter, _ past: Past, _ connection: Connection
     ) throws {
-      let token = try place?.resolve(over: connection)
+      let token = try point?.resolve(over: connection)
       let conditions = HistoryConditions(onEventsOf: filter, firstParameter: token == nil ? 1 : 2)
       var all = conditions.event(alias: "q")
       if filter.codes == nil {

@@ -1,16 +1,16 @@
 public import Postgres
 public import QuakeModel
 
-/// A place in the history, as somebody names it who asks for a part of it.
+/// One end of a requested range of the history.
 public enum HistoryBound: Sendable {
   /// After the transaction of a token.
   case token(ChangeToken)
   /// After the transaction of this number in commit order.
   case number(Int64)
-  /// After the last transaction that was committed by then, by the server's clock.
+  /// After the last transaction committed by that time, by the server's clock.
   case time(Timestamp)
 
-  /// The token of the place.
+  /// The token of the transaction.
   ///
   /// - Throws: `StoreError` of kind `token` if it is not in this history, or no longer.
   public func resolve(over connection: Connection) throws -> ChangeToken {

@@ -3,18 +3,18 @@ internal import QuakeModel
 
 /// A `QuakeFilter` as conditions of a statement.
 ///
-/// Text is compared byte by byte there, and by canonical equivalence in Swift; the two differ for
-/// texts that are written with different characters and look the same.
+/// PostgreSQL compares texts byte by byte, and Swift by canonical equivalence. The results differ for texts
+/// that consist of different characters and look the same.
 struct HistoryConditions {
-  /// The conditions' parameters, from the number on that was given.
+  /// The conditions' parameters, from `firstParameter` on.
   private(set) var parameters: [Parameter] = []
-  /// What must hold for a transaction, alias `t`.
+  /// The conditions on a transaction, alias `t`.
   private(set) var transaction: [String] = []
-  /// What must hold for a version, alias `v`.
+  /// The conditions on a version, alias `v`.
   private(set) var version: [String] = []
-  /// What must hold for the event before or after a change, made for an alias; empty if nothing.
+  /// The conditions on the event before or after a change, for a given alias.
   private var event: [(String) -> String] = []
-  /// The columns these conditions look at.
+  /// The columns that these conditions use.
   private var columns: [QuakeColumn] = []
   /// The parameter that holds the codes, if there is a condition on them.
   private var codes: String?
@@ -37,10 +37,10 @@ struct HistoryConditions {
     add(eventConditionsOf: filter)
   }
 
-  /// What must hold for a version and what `before` joins to it, aliases `v` and `b`.
+  /// The conditions on a version and on the row that `before` joins to it, aliases `v` and `b`.
   ///
-  /// The row `b` is null where nothing was joined; comparisons with it are then neither true nor false,
-  /// which comes to the same as false. A truncate concerns every event.
+  /// If no row was joined, `b` is null and so are comparisons with it, which count as false. A truncate
+  /// concerns every event.
   var change: [String] {
     guard !event.isEmpty else { return version }
     let either = ["v", "b"].map { alias in Self.all(event.map { $0(alias) }) }
@@ -48,8 +48,8 @@ struct HistoryConditions {
     return version + ["(v.op = 'truncate' or \(either))"]
   }
 
-  /// Joins to a version, alias `v`, the one before an update, alias `b`, where the conditions can come
-  /// to something else for that one; empty if they never can.
+  /// Joins to a version, alias `v`, the one before an update, alias `b`, if the conditions may have another
+  /// result for that one; empty if they never may.
   var before: String {
     guard !event.isEmpty else { return "" }
     let names = columns.map(\.name).joined(separator: ",")
@@ -61,7 +61,7 @@ struct HistoryConditions {
       """
   }
 
-  /// What must hold for an event as it is.
+  /// The conditions on an event now.
   func event(alias: String) -> [String] {
     (codes.map { ["\(alias).code = any (\($0))"] } ?? []) + event.map { $0(alias) }
   }
@@ -76,7 +76,7 @@ struct HistoryConditions {
     return "$\(firstParameter + parameters.count - 1)::\(type)"
   }
 
-  /// Text with a NUL is in no table, and cannot be sent.
+  /// Omits texts with a NUL: no table contains them, and they cannot be sent.
   private mutating func place(_ texts: some Sequence<String>) -> String {
     place(.array(texts.filter { !$0.utf8.contains(0) }.sorted()), "text[]")
   }
@@ -93,13 +93,13 @@ struct HistoryConditions {
         "(t.author is null or t.author <> all (\(place(filter.excludedAuthors))))")
     }
     if filter.operations != nil || filter.changedColumns != nil {
-      // A transaction without any need not be looked into.
+      // A transaction without such changes need not be read.
       transaction.append(Self.counted(filter).joined(separator: " + ") + " > 0")
     }
   }
 
-  /// The columns in which a transaction, alias `t`, has the numbers of changes of those operations that
-  /// can pass a filter.
+  /// The columns with the numbers of those changes of a transaction, alias `t`, whose operations can pass a
+  /// filter.
   static func counted(_ filter: QuakeFilter) -> [String] {
     var operations = filter.operations ?? Set(ChangeOperation.allCases)
     if filter.changedColumns != nil { operations.formIntersection([.update]) }
@@ -150,8 +150,7 @@ struct HistoryConditions {
     event.append { "(\($0).longitude >= \(west) \(connective) \($0).longitude <= \(east))" }
   }
 
-  /// Operation for operation what `QuakeFilter.Circle` computes, so that the two agree to the last
-  /// bit.
+  /// Computes the same as `QuakeFilter.Circle`, operation by operation, so that both agree to the last bit.
   private mutating func add(_ circle: QuakeFilter.Circle) {
     let latitude = place(.double(circle.latitude), "float8")
     let longitude = place(.double(circle.longitude), "float8")

@@ -1,16 +1,17 @@
 public import Postgres
 public import QuakeModel
 
-/// What has changed on the whole from one place in the history to another.
+/// The net changes from one point of the history to another.
 public enum HistoryDifference {
-  /// Reads what has become of each event that is not what it was, by code. From a later place to an
-  /// earlier one it is what would undo the changes in between. As long as `body` takes, the server
-  /// keeps the state of the beginning.
+  /// Reads the difference of each event that is not the same at both points, by code. From a later point to
+  /// an earlier one, the differences would undo the changes in between. Until `body` has had the last, the
+  /// server keeps the snapshot of the beginning.
   ///
   /// - Parameters:
-  ///   - end: Where to; nil: now.
+  ///   - start: The first point.
+  ///   - end: The second point; nil: now.
   ///   - body: Gets each event's difference.
-  /// - Throws: `StoreError` of kind `token` if a place is not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if a point is not in this history, or no longer.
   public static func read(
     from start: HistoryBound, to end: HistoryBound? = nil, over connection: Connection,
     _ body: (EventDifference) throws -> Void
@@ -43,8 +44,8 @@ public enum HistoryDifference {
 
   private static let statement = SQL(
     trusted: """
-      select d.op, d.code, d.changed, \(ChangeRow.eventColumns(of: "(d.old)")),
-             \(ChangeRow.eventColumns(of: "(d.new)"))
+      select d.op, d.code, d.changed, \(QuakeColumn.list(of: "(d.old)")),
+             \(QuakeColumn.list(of: "(d.new)"))
         from quake.difference($1, $2) with ordinality d order by d.ordinality
       """)
 }

@@ -1,33 +1,33 @@
 public import Postgres
 public import QuakeModel
 
-/// What is asked of the history: which part of it, what of that, in which order.
+/// A query of the history: its range, its filter and its order.
 ///
-/// The request is a value; `count`, `codes` and `HistoryQueryReader` answer it. Only what is
-/// committed when the answer begins is part of it.
+/// The query is a value; `count`, `codes` and `HistoryQueryReader` answer it. An answer holds only changes
+/// that are committed when it begins.
 public struct HistoryQuery: Sendable {
-  /// In which order the changes come.
+  /// The order of the changes.
   public enum Order: Sendable {
     /// In commit order.
     case ascending
-    /// The newest first, within a transaction too.
+    /// The newest first, within a transaction, too.
     case descending
   }
 
-  /// Only what was committed after this; nil: from the oldest change that the history still holds.
+  /// Only changes committed after this; nil: from the oldest change that the history still holds.
   public var after: HistoryBound?
-  /// Only what was committed up to this, its own transaction included; nil: up to now.
+  /// Only changes committed up to this, its own transaction included; nil: up to now.
   public var upTo: HistoryBound?
-  /// Only this transaction; `after` and `upTo` count for nothing then.
+  /// Only this transaction; `after` and `upTo` are ignored then.
   public var transaction: ChangeToken?
-  /// Which changes; as `QuakeFilter.accepts` decides, but on the server.
+  /// Which changes; the server decides as `QuakeFilter.accepts` does.
   public var filter = QuakeFilter()
-  /// In which order.
+  /// The order.
   public var order = Order.ascending
-  /// At most so many: of the changes, or of whatever else is asked for; from 1; nil: all.
+  /// The greatest number of changes, codes or transactions in the answer, from 1; nil: all.
   public var limit: Int64?
 
-  /// A request for the whole history.
+  /// A query of the whole history.
   public init() {}
 
   /// How many changes there are.
@@ -41,10 +41,10 @@ public struct HistoryQuery: Sendable {
     return min(count, limit ?? count)
   }
 
-  /// The codes of the events that there are changes of, each once, in the order of their bytes or, if
-  /// the request is descending, the other way round. A truncate has no code.
+  /// The codes of the events with changes, each once, in the order of their bytes or, if the query is
+  /// descending, in the reverse order. A truncate has no code.
   ///
-  /// One statement finds them; its snapshot is kept until `body` has had the last.
+  /// One statement finds them; the server keeps its snapshot until `body` has had the last.
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
   public func codes(over connection: Connection, _ body: (String) throws -> Void) throws {

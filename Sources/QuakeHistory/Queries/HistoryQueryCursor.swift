@@ -1,20 +1,19 @@
-/// How far a request has been read.
+/// How far the answer to a query has been read.
 struct HistoryQueryCursor: Equatable {
-  /// The number after which the history must still be there; nil: wherever it begins now.
+  /// The number after which the history must not be purged; nil: it may begin anywhere.
   var needed: Int64?
-  /// The transaction of the change handed over last; where nothing of it has been, the one to begin
-  /// with.
+  /// The transaction of the change handed over last; before the first change, the one to begin with.
   var transaction: Int64
   /// The number of the version handed over last.
   var version: Int64
-  /// Its position; nil where nothing of the transaction has been handed over.
+  /// Its position; nil if nothing of the transaction has been handed over.
   var position: Int64?
   /// By code, the number of the version handed over last.
   var versions: [String: Int64] = [:]
-  /// That of the truncate handed over last.
+  /// The number of the version of the truncate handed over last.
   var truncate: Int64?
 
-  /// Goes on to a version of a transaction.
+  /// Moves on to a version of a transaction.
   ///
   /// - Parameters:
   ///   - position: The change's.
@@ -27,7 +26,7 @@ struct HistoryQueryCursor: Equatable {
     self.version = version
     self.position = position
     guard order == .ascending else { return }
-    // What lies before is needed no more; a transaction that is done need not be there either.
+    // The history before it may be purged now, and so may a transaction that has been handed over whole.
     needed = transaction - 1
     if position + 1 == count {
       needed = transaction

@@ -1,11 +1,10 @@
 public import Postgres
 public import QuakeModel
 
-/// Reads the changes that a request asks for, a page at a time.
+/// Reads the changes that a query selects, a page at a time.
 ///
-/// Between two pages it holds no transaction and no more than its place: however much there is, and
-/// however much of it in one transaction, memory is bounded. A page may hold nothing where little
-/// passes the filter.
+/// Between two pages it holds no transaction and nothing but its cursor: however many changes there are,
+/// and however large a transaction, memory is bounded. A page may be empty if few changes pass the filter.
 public struct HistoryQueryReader {
   private let connection: Connection
   private let limits: HistoryPage.Limits
@@ -15,35 +14,35 @@ public struct HistoryQueryReader {
   private var isSmall = false
   private let order: HistoryQuery.Order
   private var remaining: Int64?
-  private var place: HistoryQueryCursor
+  private var cursor: HistoryQueryCursor
   /// The transaction of the change handed over last.
   private var transaction: ChangeTransaction?
-  /// The place after which a page was asked for ahead.
-  private var ahead: (place: HistoryQueryCursor, isSmall: Bool, ticket: Connection.AheadTicket)?
+  /// The page that is being prefetched, and the cursor after which it begins.
+  private var prefetch: (cursor: HistoryQueryCursor, isSmall: Bool, ticket: Connection.AheadTicket)?
   private var isAtEnd = false
 
-  /// A reader of what `request` asks for; what is committed from now on is not part of it.
+  /// A reader of the changes that `query` selects among those that are committed now.
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
-  public init(_ request: HistoryQuery, over connection: Connection) throws {
-    try self.init(request, over: connection, limits: HistoryPage.Limits())
+  public init(_ query: HistoryQuery, over connection: Connection) throws {
+    try self.init(query, over: connection, limits: HistoryPage.Limits())
   }
 
   /// The same with other limits of a page.
   init(
-    _ request: HistoryQuery, over connection: Connection, limits: HistoryPage.Limits
+    _ query: HistoryQuery, over connection: Connection, limits: HistoryPage.Limits
   ) throws {
     self.connection = connection
     try connection.readInIndexOrder()
-    let range = try HistoryRange(request, over: connection)
+    let range = try HistoryRange(query, over: connection)
     self.limits = limits
-    fullPage = HistoryPage(request, range, limits: limits)
+    fullPage = HistoryPage(query, range, limits: limits)
     var small = limits
     small.rows = min(limits.rows, limits.smallRows)
-    smallPage = HistoryPage(request, range, limits: small)
-    order = request.order
-    remaining = request.limit
-    place = fullPage.beginning
+    smallPage = HistoryPage(query, range, limits: small)
+    order = query.order
+    remaining = query.limit
+    cursor = fullPage.beginning
   }
 
   private var page: HistoryPage { isSmall ? smallPage : fullPage }
@@ -51,10 +50,10 @@ public struct HistoryQueryReader {
   /// Reads one page and hands over its changes. While it does, the server reads the next one, if there
   /// is more.
   ///
-  /// - Parameter body: Gets each change, in the order of the request. When it throws, the page counts
+  /// - Parameter body: Gets each change, in the order of the query. When it throws, the page counts
   ///   as read up to the change before.
   /// - Returns: Whether that was all.
-  /// - Throws: `StoreError` of kind `token` if what comes next has been purged meanwhile.
+  /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     guard !isAtEnd, remaining != 0 else { return true }
     let result = try nextPage()
@@ -67,14 +66,16 @@ public struct HistoryQueryReader {
   private mutating func nextPage() throws -> QueryResult {
     while true {
       do throws(PostgresError) {
-        defer { ahead = nil }
+        defer { prefetch = nil }
         // The last page may not have been handed over to its end.
-        if let ahead, ahead.place == place, let page = try connection.takeAhead(ahead.ticket) {
-          isSmall = ahead.isSmall
+        if let prefetch, prefetch.cursor == cursor,
+          let page = try connection.takeAhead(prefetch.ticket)
+        {
+          isSmall = prefetch.isSmall
           return page
         }
         return try connection.executePrepared(
-          page.statement, page.parameters(after: place), format: .binary, limit: limits.bytes)
+          page.statement, page.parameters(after: cursor), format: .binary, limit: limits.bytes)
       } catch {
         guard error.kind == .tooLarge, !isSmall else { throw StoreError(token: error) ?? error }
         isSmall = true
@@ -87,14 +88,14 @@ public struct HistoryQueryReader {
   ) throws {
     let count = result.rowCount
     let isLast = count < page.rows && !isEdge(result, count - 1)
-    if !isLast, remaining.map({ $0 > count }) ?? true { try askAhead(result) }
+    if !isLast, remaining.map({ $0 > count }) ?? true { try prefetchPage(result) }
     for row in 0..<count {
-      let (next, position) = try step(result, row, from: place)
+      let (next, position) = try step(result, row, from: cursor)
       if result.binaryBool(row, HistoryPage.passes) == true {
         try body(try change(result, row, at: position))
         remaining = remaining.map { $0 - 1 }
       }
-      place = next
+      cursor = next
       if remaining == 0 { break }
       if row % 16 == 0 { try connection.receiveAhead() }
     }
@@ -105,31 +106,31 @@ public struct HistoryQueryReader {
     row >= 0 && result.binaryBool(row, HistoryPage.isEdge) == true
   }
 
-  private mutating func askAhead(_ result: borrowing QueryResult) throws {
-    var end = place
+  private mutating func prefetchPage(_ result: borrowing QueryResult) throws {
+    var end = cursor
     for row in 0..<result.rowCount { (end, _) = try step(result, row, from: end) }
     let ticket = try connection.prefetch(
       page.statement, page.parameters(after: end), format: .binary, limit: limits.bytes)
-    ahead = (end, isSmall, ticket)
+    prefetch = (end, isSmall, ticket)
   }
 
   private mutating func change(
     _ result: borrowing QueryResult, _ row: Int, at position: Int64
   ) throws -> Change {
     if let transaction, transaction.token.number == result.binaryInteger(row, 0) {
-      return try ChangeRow.change(result, row, of: transaction, at: position)
+      return try ChangeDecoder.columns.change(result, row, of: transaction, at: position)
     }
-    let new = try ChangeRow.transaction(result, row)
+    let new = try ChangeDecoder.columns.transaction(result, row)
     transaction = new
-    return try ChangeRow.change(result, row, of: new, at: position)
+    return try ChangeDecoder.columns.change(result, row, of: new, at: position)
   }
 
-  /// The place after a row, and the position of the row's change.
+  /// The cursor after a row, and the position of the row's change.
   private func step(
-    _ result: borrowing QueryResult, _ row: Int, from place: HistoryQueryCursor
+    _ result: borrowing QueryResult, _ row: Int, from cursor: HistoryQueryCursor
   ) throws -> (HistoryQueryCursor, Int64) {
     guard let number = result.binaryInteger(row, 0),
-      let version = result.binaryInteger(row, ChangeRow.version),
+      let version = result.binaryInteger(row, ChangeDecoder.version),
       var position = result.binaryInteger(row, HistoryPage.position),
       // A number above these limits is no position; the limit keeps sums from overflowing.
       [number, version, position].allSatisfy({ $0.magnitude < 1 << 60 })
@@ -138,21 +139,21 @@ public struct HistoryQueryReader {
     }
     let isBeyond =
       order == .ascending
-      ? (number, version) > (place.transaction, place.version)
-      : (number, version) < (place.transaction, place.version)
-    // The rows come in order because they are read through indexes; were they not, a reader must stop
-    // rather than hand them over.
+      ? (number, version) > (cursor.transaction, cursor.version)
+      : (number, version) < (cursor.transaction, cursor.version)
+    // The rows come in order because the server reads them through indexes. If they ever do not, the
+    // reader must stop rather than hand them over.
     guard isBeyond else {
       throw StoreError(
         .inconsistent, "the history returned transaction \(number) out of order",
         hint: "Please report this.")
     }
-    let count = ChangeRow.counts(result, row).total
-    var next = place
+    let count = ChangeDecoder.changeCount(result, row)
+    var next = cursor
     if page.codes != nil {
-      let known = number == place.transaction ? place.position : nil
+      let known = number == cursor.transaction ? cursor.position : nil
       position = order == .ascending ? (known ?? -1) + position : (known ?? count) - position
-      if let code = ChangeRow.code(result, row) {
+      if let code = ChangeDecoder.code(result, row) {
         next.versions[code] = version
       } else {
         next.truncate = version

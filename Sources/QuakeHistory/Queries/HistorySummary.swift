@@ -1,14 +1,14 @@
 internal import Postgres
 internal import QuakeModel
 
-/// The statements that answer a request with something else than its changes.
+/// The statements that answer a query with a count or codes instead of changes.
 struct HistorySummary {
   /// A statement and its parameters.
   struct Query {
     let statement: SQL
     let parameters: [Parameter]
 
-    /// Runs `body`; what the server says of tokens becomes a `StoreError`.
+    /// Runs `body`; the server's errors about tokens become `StoreError`.
     func run<Value>(_ body: (SQL, [Parameter]) throws -> Value) throws -> Value {
       do {
         return try body(statement, parameters)
@@ -21,12 +21,12 @@ struct HistorySummary {
   let request: HistoryQuery
   let range: HistoryRange
 
-  /// How many changes there are, without regard to the limit.
+  /// How many changes there are, regardless of the limit.
   var count: Query {
     var filter = request.filter
     filter.operations = nil
     let conditions = HistoryConditions(filter, firstParameter: 3)
-    // Without a condition on the changes themselves the transactions' own counts tell.
+    // Without a condition on single changes, the counts of the transactions are the answer.
     guard conditions.change.isEmpty else { return query { "select count(*) \($0)" } }
     let counts = HistoryConditions.counted(request.filter).joined(separator: " + ")
     return Query(
@@ -38,7 +38,7 @@ struct HistorySummary {
       parameters: parameters(conditions))
   }
 
-  /// The codes of the events that there are changes of.
+  /// The codes of the events with changes.
   var codes: Query {
     query { changes in
       """

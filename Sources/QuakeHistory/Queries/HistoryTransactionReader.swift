@@ -1,18 +1,18 @@
 public import Postgres
 public import QuakeModel
 
-/// Reads the transactions that hold changes a request asks for, with these changes, a page at a time.
+/// Reads the transactions with changes that a query selects, and these changes, a page at a time.
 ///
-/// A transaction comes in parts, since it may be larger than memory. The request's limit counts
+/// It hands a transaction over in parts, because it may be larger than memory. The query's limit counts
 /// transactions.
 public struct HistoryTransactionReader {
-  /// What is handed over, one after the other.
+  /// The parts of a transaction, in this order.
   public enum Part {
     /// A transaction begins.
     case begin(ChangeTransaction)
     /// One of its changes.
     case change(Change)
-    /// It has no more that the request asks for.
+    /// It has no more changes that the query selects.
     case end(ChangeTransaction)
   }
 
@@ -20,24 +20,24 @@ public struct HistoryTransactionReader {
   private var remaining: Int64?
   private var current: ChangeTransaction?
 
-  /// A reader of what `request` asks for; what is committed from now on is not part of it.
+  /// A reader of the changes that `query` selects among those that are committed now.
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
-  public init(_ request: HistoryQuery, over connection: Connection) throws {
-    remaining = request.limit
-    var request = request
-    request.limit = nil
-    reader = try HistoryQueryReader(request, over: connection)
+  public init(_ query: HistoryQuery, over connection: Connection) throws {
+    remaining = query.limit
+    var query = query
+    query.limit = nil
+    reader = try HistoryQueryReader(query, over: connection)
   }
 
   private struct LimitReached: Error {}
 
-  /// Reads one page and hands over what is in it. A transaction may begin in one page and end in
+  /// Reads one page and hands over its parts. A transaction may begin in one page and end in
   /// another.
   ///
   /// - Parameter body: Gets each part. When it throws, the page counts as read up to the part before.
   /// - Returns: Whether that was all.
-  /// - Throws: `StoreError` of kind `token` if what comes next has been purged meanwhile.
+  /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
   public mutating func readPage(_ body: (Part) throws -> Void) throws -> Bool {
     var (current, remaining) = (current, remaining)
     defer { (self.current, self.remaining) = (current, remaining) }

@@ -1,8 +1,8 @@
 public import Postgres
 public import QuakeModel
 
-/// The list of events as it is now, together with the token from which changes to it can be followed:
-/// no gap and no repeat.
+/// The list of events as it is now, and the token after which changes to it can be followed without a gap
+/// or a repeat.
 public enum Snapshot {
   /// Reads the list in one REPEATABLE READ transaction.
   ///
@@ -14,8 +14,8 @@ public enum Snapshot {
     _ body: (QuakeRecord) throws -> Void
   ) throws {
     try connection.transaction(.repeatableRead, readOnly: true) {
-      // Before the transaction's view is taken: one that is older than a truncate's commit finds the
-      // table empty, at a token at which it was not.
+      // Before the transaction takes its snapshot: with one older than the commit of a truncate, it would
+      // find the table empty at a token at which it was not.
       try connection.execute("lock table quake.quake in access share mode")
       try connection.planFreely()
       try begin(try HistoryReader.latestToken(over: connection))
@@ -27,7 +27,6 @@ public enum Snapshot {
 
   private static let list = SQL(
     trusted: """
-      select \(QuakeColumn.allCases.map(\.name).joined(separator: ", "))
-        from quake.quake order by time desc, code
+      select \(QuakeColumn.list(of: "q")) from quake.quake q order by q.time desc, q.code
       """)
 }

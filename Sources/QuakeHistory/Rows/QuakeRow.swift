@@ -1,6 +1,13 @@
 internal import Postgres
 internal import QuakeModel
 
+extension QuakeColumn {
+  /// The event's columns of a table, an alias or a composite value, in their order.
+  static func list(of table: String) -> String {
+    allCases.map { "\(table).\($0.name)" }.joined(separator: ", ")
+  }
+}
+
 extension QueryResult {
   /// An event from the columns of `quake.quake`, all of them and in their order, in the binary format.
   func record(_ row: Int, firstColumn: Int) throws(StoreError) -> QuakeRecord {
@@ -16,8 +23,7 @@ extension QueryResult {
 }
 
 extension CompositeFields {
-  /// An event from the fields that come next: the columns of `quake.quake`, all of them and in their
-  /// order.
+  /// An event from the next fields: the columns of `quake.quake`, all of them and in their order.
   mutating func nextRecord() throws(StoreError) -> QuakeRecord {
     var record = QuakeRecord()
     for column in QuakeColumn.allCases { try record.set(column, next()) }
@@ -43,7 +49,7 @@ extension QuakeRecord {
     throw Self.malformed("a value of column \"\(column.name)\" that is not of its type")
   }
 
-  /// What the database sent is not what was asked for.
+  /// The error for an answer that does not fit the statement.
   static func malformed(_ what: String) -> StoreError {
     StoreError(
       .inconsistent, "the database sent \(what)",

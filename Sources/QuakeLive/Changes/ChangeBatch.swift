@@ -1,12 +1,12 @@
 public import QuakeModel
 
-/// What one read of the history brought: up to some hundreds of changes, in commit order.
+/// The changes of one page of the history: up to some hundreds, in commit order.
 ///
-/// It may end within a transaction, and the next one begins within it then.
+/// A batch may end within a transaction; the next one then begins within it.
 public struct ChangeBatch: Sendable {
   /// The changes that passed the filter, one at least.
   public let changes: [Change]
-  /// Where the history has been read to, which is past changes that the filter held back. To go on
-  /// after this batch another time, hand it to `QuakeDatabase.changes(after:filter:)`.
-  public let place: HistoryCursor
+  /// The cursor after this batch, and after changes that the filter dropped. To resume after the batch,
+  /// pass it to `QuakeDatabase.changes(after:filter:)`.
+  public let cursor: HistoryCursor
 }

@@ -1,12 +1,12 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Pages of the history that pass a filter, as they are asked for.
+/// Reads the changes that pass a filter, a page at a time, on demand.
 struct ChangeSource: PullSource {
-  private let follower: HistoryFollower
+  private let follower: ReconnectingFollower
   private let filter: QuakeFilter
 
-  init(_ follower: HistoryFollower, filter: QuakeFilter) {
+  init(_ follower: ReconnectingFollower, filter: QuakeFilter) {
     self.follower = follower
     self.filter = filter
   }
@@ -17,13 +17,13 @@ struct ChangeSource: PullSource {
       _ = try follower.readPage(waiting: true) { change in
         if filter.accepts(change) { changes.append(change) }
       }
-      if !changes.isEmpty, let place = follower.place {
-        return ChangeBatch(changes: changes, place: place)
+      if !changes.isEmpty, let cursor = follower.cursor {
+        return ChangeBatch(changes: changes, cursor: cursor)
       }
     }
   }
 
-  mutating func rest() {
-    follower.rest()
+  mutating func pause() {
+    follower.pause()
   }
 }

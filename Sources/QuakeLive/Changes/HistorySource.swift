@@ -3,7 +3,7 @@ internal import QuakeHistory
 internal import QuakeModel
 internal import QuakeSchema
 
-/// Pages of what a request asks of the history, as they are asked for.
+/// Reads the answer to a query of the history, a page at a time, on demand.
 struct HistorySource: PullSource {
   private let connection: Connection
   private var reader: HistoryQueryReader
@@ -24,12 +24,12 @@ struct HistorySource: PullSource {
     while changes.isEmpty, !isAtEnd {
       isAtEnd = try reader.readPage { changes.append($0) }
     }
-    return changes.last.map { ChangeBatch(changes: changes, place: $0.place) }
+    return changes.last.map { ChangeBatch(changes: changes, cursor: $0.cursor) }
   }
 
-  /// The server must not wait with a page that was asked for ahead. If the connection is lost, the next
-  /// page tells.
-  mutating func rest() {
+  /// Receives the prefetched page, whose statement would keep its snapshot. If the connection is lost, the
+  /// next page fails.
+  mutating func pause() {
     _ = try? connection.finishPrefetch()
   }
 }

@@ -1,7 +1,7 @@
 public import QuakeModel
 
-/// The committed changes after a place in the history, in commit order, each exactly once, without an
-/// end: after the last one it waits for the next to be committed.
+/// The committed changes after a cursor, in commit order, each exactly once, without an end: after the last
+/// one the sequence waits for the next to be committed.
 ///
 /// ```swift
 /// for try await change in database.changes(after: token, filter: filter) {
@@ -13,27 +13,28 @@ public import QuakeModel
 ///
 /// - **Back-pressure.** The history is read when the consumer asks, a page of some hundreds of changes
 ///   at a time. However slow the consumer and however large the backlog, or a single transaction in it,
-///   memory is bounded; there is no open transaction between two pages, and after 250 ms without a
-///   demand no listener that would pin the server's notification queue.
-/// - **Lost connections** are made again, with growing pauses up to 5 s, and the stream goes on exactly
+///   memory is bounded. There is no open transaction between two pages, and after 250 ms without a
+///   demand no listener that would pin the server's notification queue. Under load the stream switches
+///   from LISTEN to polling.
+/// - **Lost connections** are made again, with growing pauses up to 5 s, and the stream resumes exactly
 ///   where it was. Only the first connection must succeed.
 /// - **Cancelling the task** ends `next()` at once, whether it waits, connects or reads, with
 ///   `CancellationError`; the connection is closed. So does leaving the loop, which drops the iterator.
-/// - **Errors** end the stream: `StoreError` of kind `token` if the place is not one of the database's
-///   history (any longer), of kind `schema` if the schema is not the one this library was built for;
-///   `PostgresError` for all else that the server says.
+/// - **Errors** end the stream: `StoreError` of kind `token` if the cursor is not one of the database's
+///   history, or no longer, of kind `schema` if the schema is not the one this library was built for;
+///   `PostgresError` for all other errors of the server.
 public struct QuakeChanges: AsyncSequence, Sendable {
-  /// What an iterator gives.
+  /// The element of the sequence.
   public typealias Element = Change
 
-  /// The same changes as they are read, a page at a time, with the place after each.
+  /// The same changes a page at a time, with the cursor after each page.
   public let batches: Batches
 
   init(_ makeSource: @escaping PullThread<ChangeBatch>.MakeSource) {
     batches = Batches(makeSource: makeSource)
   }
 
-  /// Begins at the sequence's place, with the first `next()`.
+  /// Begins at the sequence's cursor, with the first `next()`.
   public func makeAsyncIterator() -> Iterator {
     Iterator(batches: batches.makeAsyncIterator())
   }
@@ -57,7 +58,7 @@ public struct QuakeChanges: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Change? {
       try Task.checkCancellation()
       if index == changes.count {
-        // What has been handed over is let go before the next page takes memory.
+        // Release the old page before the next one takes memory.
         changes = []
         index = 0
         guard let batch = try await batches.next(isolation: actor) else { return nil }
@@ -68,14 +69,14 @@ public struct QuakeChanges: AsyncSequence, Sendable {
     }
   }
 
-  /// The changes a page at a time; what is said of `QuakeChanges` holds for it too.
+  /// The changes a page at a time; the rest is as documented for `QuakeChanges`.
   public struct Batches: AsyncSequence, Sendable {
-    /// What an iterator gives.
+    /// The element of the sequence.
     public typealias Element = ChangeBatch
 
     let makeSource: PullThread<ChangeBatch>.MakeSource
 
-    /// Begins at the sequence's place, with the first `next()`.
+    /// Begins at the sequence's cursor, with the first `next()`.
     public func makeAsyncIterator() -> PullIterator<ChangeBatch> {
       PullIterator(makeSource)
     }

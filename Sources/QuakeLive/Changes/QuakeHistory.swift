@@ -1,7 +1,7 @@
 internal import QuakeHistory
 public import QuakeModel
 
-/// What a request asks of the history: the changes, whole transactions, the codes, or how many.
+/// The answers to a query of the history: changes, whole transactions, codes, or a count.
 ///
 /// ```swift
 /// var request = HistoryQuery()
@@ -10,13 +10,13 @@ public import QuakeModel
 /// for try await change in database.history(request).changes { ... }
 /// ```
 ///
-/// Each answer has a connection of its own, and is of what was committed when it began. Changes and
-/// transactions are read when the consumer asks, a page at a time, without an open transaction in
-/// between. What is said of cancellation for `QuakeChanges` holds here too; a connection that is lost
-/// ends the answer with `PostgresError`. `StoreError` of kind `token` says that the history does not
-/// reach where the request begins or ends.
+/// Each answer has a connection of its own, and holds the changes that were committed when it began.
+/// Changes and transactions are read when the consumer asks, a page at a time, without an open transaction
+/// in between. Cancellation works as for `QuakeChanges`. A lost connection ends the answer with
+/// `PostgresError`. `StoreError` of kind `token` means that the history does not reach the beginning or the
+/// end of the query.
 public struct QuakeHistory: Sendable {
-  /// The changes, in the order of the request.
+  /// The changes, in the order of the query.
   public let changes: Changes
   private let database: QuakeDatabase
   private let request: HistoryQuery
@@ -30,16 +30,16 @@ public struct QuakeHistory: Sendable {
     self.request = request
   }
 
-  /// The transactions, in the order of the request, each with those of its changes that the request asks
-  /// for. Memory is that of the largest.
+  /// The transactions, in the order of the query, each with those of its changes that the query selects. The
+  /// largest transaction must fit into memory.
   public var transactions: Transactions { Transactions(changes: changes) }
 
-  /// How many changes there are, at most the request's limit.
+  /// How many changes there are, at most the query's limit.
   public func count() async throws -> Int64 {
     try await database.ask { [request] in try request.count(over: $0) }
   }
 
-  /// The codes of the events that there are changes of, each once, in the order of their bytes.
+  /// The codes of the events with changes, each once, in the order of their bytes.
   public func codes() async throws -> [String] {
     try await database.ask { [request] connection in
       var codes: [String] = []
@@ -50,7 +50,7 @@ public struct QuakeHistory: Sendable {
 
   /// The changes of a history, to its end.
   public struct Changes: AsyncSequence, Sendable {
-    /// What an iterator gives.
+    /// The element of the sequence.
     public typealias Element = Change
 
     let makeSource: PullThread<ChangeBatch>.MakeSource
@@ -63,15 +63,15 @@ public struct QuakeHistory: Sendable {
 
   /// A transaction with changes.
   public struct Transaction: Sendable {
-    /// Who, when, in what order; `changeCount` also counts the changes that were not asked for.
+    /// The transaction; its `changeCount` also counts the changes that the query does not select.
     public let transaction: ChangeTransaction
-    /// Those of its changes that were asked for, in the order of the request; one at least.
+    /// Those of its changes that the query selects, in the order of the query; one at least.
     public let changes: [Change]
   }
 
   /// The transactions of a history, to its end.
   public struct Transactions: AsyncSequence, Sendable {
-    /// What an iterator gives.
+    /// The element of the sequence.
     public typealias Element = Transaction
 
     let changes: Changes
@@ -81,7 +81,7 @@ public struct QuakeHistory: Sendable {
       Iterator(changes: changes.makeAsyncIterator())
     }
 
-    /// Gathers what belongs together.
+    /// Gathers the changes of a transaction.
     public struct Iterator: AsyncIteratorProtocol {
       private var changes: QuakeChanges.Iterator
       /// The first change of the next transaction.

@@ -1,7 +1,7 @@
 public import QuakeModel
 
-/// A list of events that is kept up to date: first the list as it is, then, each time it has changed,
-/// the new list and what leads to it from the one before.
+/// A list of events that is kept up to date: first the present list, then, after each change, the new list
+/// and its difference from the one before.
 ///
 /// ```swift
 /// var rows: [Row] = []
@@ -11,33 +11,31 @@ public import QuakeModel
 /// ```
 ///
 /// All transactions that were committed since the consumer last asked become **one** difference, however
-/// many they are; what they undo among themselves is not in it, and when nothing is left of them there
-/// is no update at all. An event that begins or ceases to meet the filter comes as an insertion or a
-/// deletion.
+/// many they are. It holds their net changes; if there are none, there is no update. An event that begins or
+/// ceases to meet the filter is an insertion or a deletion.
 ///
-/// When the history cannot be followed any more (the database was restored, or what was committed while
-/// the connection was lost has been purged) the list is read anew, and the update that leads to it has
-/// `reset` set. Everything else that is said of `QuakeChanges`, about back-pressure, lost connections,
-/// cancellation and errors, holds here too.
+/// When the history cannot be followed any more (the database was restored, or changes committed while the
+/// connection was lost have been purged), the list is read again, and that update has `reset` set.
+/// Back-pressure, lost connections, cancellation and errors are as documented for `QuakeChanges`.
 ///
 /// The list is in memory: an event takes about 1 kB, depending on its texts.
 public struct LiveQuakes: AsyncSequence, Sendable {
-  /// A list, and what has changed since the one before.
+  /// A list, and its difference from the one before.
   public struct Update: Sendable {
     /// Counts the updates of an iterator, from 0.
     public let generation: Int
     /// The newest transaction that the list shows.
     public let token: ChangeToken
-    /// The events that meet the filter, in the order asked for.
+    /// The events that meet the filter, in the requested order.
     public let quakes: [QuakeRecord]
-    /// What leads here from the update before; from an empty list in the first.
+    /// The difference from the update before; in the first, from an empty list.
     public let difference: QuakeDifference
-    /// Why the list was read anew instead of being followed; nil: it was not. Such an update also comes
-    /// when the difference is empty, because the tokens from here on belong to another history.
+    /// Why the list was read again instead of being followed; nil if it was followed. There is such an update
+    /// even if the difference is empty, because the tokens from here on belong to another history.
     public let reset: StoreError?
   }
 
-  /// What an iterator gives.
+  /// The element of the sequence.
   public typealias Element = Update
 
   let makeSource: PullThread<Update>.MakeSource

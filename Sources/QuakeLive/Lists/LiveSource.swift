@@ -2,15 +2,15 @@ internal import Postgres
 internal import QuakeHistory
 internal import QuakeModel
 
-/// Keeps a list up to date, as it is asked to.
+/// Keeps a list up to date, on demand.
 struct LiveSource: PullSource {
-  private let follower: HistoryFollower
+  private let follower: ReconnectingFollower
   private let filter: QuakeFilter
   private var list: QuakeList
   private var token = ChangeToken.beginning
   private var generation = 0
 
-  init(_ follower: HistoryFollower, order: QuakeOrder, filter: QuakeFilter) {
+  init(_ follower: ReconnectingFollower, order: QuakeOrder, filter: QuakeFilter) {
     self.follower = follower
     self.filter = filter
     list = QuakeList(order: order)
@@ -29,22 +29,22 @@ struct LiveSource: PullSource {
     }
   }
 
-  mutating func rest() {
-    follower.rest()
+  mutating func pause() {
+    follower.pause()
   }
 
-  /// Takes all that has been committed. Read to its end, the history ends with a whole transaction.
+  /// Applies everything that has been committed. Read to its end, the history ends with a whole transaction.
   private mutating func follow() throws -> QuakeDifference {
     var changes = NetChanges()
-    // What was read must not wait for what comes after it.
+    // The changes that were read must not wait for later ones.
     var isAtEnd = try read(into: &changes, waiting: true)
     while !isAtEnd { isAtEnd = try read(into: &changes, waiting: false) }
-    if let place = follower.place { token = place.token }
+    if let cursor = follower.cursor { token = cursor.token }
     return list.apply(changes)
   }
 
   private func read(into changes: inout NetChanges, waiting: Bool) throws -> Bool {
-    try follower.readPage(waiting: waiting) { changes.take($0, filter: filter, list: list) }
+    try follower.readPage(waiting: waiting) { changes.add($0, filter: filter, list: list) }
   }
 
   private mutating func load(because reason: StoreError? = nil) throws -> LiveQuakes.Update {

@@ -1,9 +1,9 @@
 internal import QuakeModel
 
-/// What any number of changes come to, for a list of the events that pass a filter: the last state of
+/// The net effect of any number of changes on a list of the events that pass a filter: the last state of
 /// each event that they touch.
 struct NetChanges {
-  /// How an event ends up.
+  /// The last state of an event.
   enum Outcome {
     case listed(QuakeRecord)
     case unlisted
@@ -17,7 +17,7 @@ struct NetChanges {
   /// No change.
   init() {}
 
-  /// What it takes to make any list one of exactly these events.
+  /// The changes that make any list one of exactly these events.
   init(replacingAllWith quakes: [QuakeRecord]) {
     isCleared = true
     outcomes.reserveCapacity(quakes.count)
@@ -26,12 +26,12 @@ struct NetChanges {
     }
   }
 
-  /// Takes the next change.
+  /// Adds the next change.
   ///
   /// - Parameters:
   ///   - filter: Which events the list has; its conditions on changes do not count.
   ///   - list: The list as it was before the first change.
-  mutating func take(_ change: Change, filter: QuakeFilter, list: QuakeList) {
+  mutating func add(_ change: Change, filter: QuakeFilter, list: QuakeList) {
     guard let code = change.code else {
       isCleared = true
       outcomes = [:]

@@ -1,15 +1,15 @@
-/// What leads from one list of events to the next, by index.
+/// The difference between one list of events and the next, by index.
 ///
 /// To turn the old list into the new one, in this order:
-/// 1. remove what is at `deletions`: indices in the **old** list, ascending; begin with the last;
-/// 2. insert what the new list has at `insertions`: indices in the **new** list, ascending; begin with
+/// 1. remove the events at `deletions`: indices in the **old** list, ascending; begin with the last;
+/// 2. insert the events at `insertions`: indices in the **new** list, ascending; begin with
 ///    the first;
-/// 3. replace what is at `modifications`: indices in the **new** list, ascending.
+/// 3. replace the events at `modifications`: indices in the **new** list, ascending.
 ///
 /// This is the order of batch updates in views, and of the standard library's `CollectionDifference`
 /// (removals, then insertions). `apply(to:taking:)` does it. An index is in each array at most once.
 public struct QuakeDifference: Sendable, Equatable {
-  /// An event that has changed and has another place in the order for it.
+  /// An event whose change gives it another index among the other events.
   public struct Move: Sendable, Equatable {
     /// Its index in the old list.
     public let from: Int
@@ -21,11 +21,10 @@ public struct QuakeDifference: Sendable, Equatable {
   public internal(set) var deletions: [Int] = []
   /// Events that were not in the old list, and those that have moved: indices in the new list.
   public internal(set) var insertions: [Int] = []
-  /// Events that have other values, and not another place between those that stay: indices in the new
-  /// list.
+  /// Events that have changed and have kept their order: indices in the new list.
   public internal(set) var modifications: [Int] = []
-  /// Which of the deletions and insertions are one and the same event, by the new index; for views that
-  /// show the way. What need not be shown so can be left at deletion and insertion.
+  /// The deletions and insertions that are the same event, by the new index; for views that animate the
+  /// move. Other views can treat them as a deletion and an insertion.
   public internal(set) var moves: [Move] = []
 
   /// Whether there is none.
@@ -34,7 +33,7 @@ public struct QuakeDifference: Sendable, Equatable {
   /// Turns the old list into the new one, element by element.
   ///
   /// - Parameters:
-  ///   - list: What was made of the old list, an element for each event.
+  ///   - list: The elements made from the old list, one for each event.
   ///   - element: Makes the element for an index in the new list.
   public func apply<Element>(to list: inout [Element], taking element: (Int) throws -> Element)
     rethrows

@@ -1,11 +1,11 @@
 internal import QuakeModel
 
-/// Events in an order, and where each of them is.
+/// Events in an order, and the index of each of them.
 struct QuakeList {
   private let order: QuakeOrder
   /// The events in their order.
   private(set) var quakes: [QuakeRecord] = []
-  /// The place in the order of each event in the list, by its code.
+  /// The sort key of each event in the list, by its code.
   private var keys: [String: Int64] = [:]
 
   init(order: QuakeOrder) {
@@ -17,10 +17,10 @@ struct QuakeList {
     keys[code] != nil
   }
 
-  /// Brings the list up to date, for `n` events and `m` changed ones in O(m log n), and O(n) to move the
-  /// others when some come or go.
+  /// Applies changes to the list. For `n` events and `m` changed ones it takes O(m log n), and O(n) to move
+  /// the others if events are inserted or deleted.
   ///
-  /// - Returns: What led there; empty if nothing did.
+  /// - Returns: The difference from the list before; empty if there is none.
   mutating func apply(_ changes: NetChanges) -> QuakeDifference {
     var edit = Edit()
     if changes.isCleared { removeAll(except: changes, into: &edit) }
@@ -46,13 +46,13 @@ struct QuakeList {
         }
       }
     }
-    settle(&edit)
+    resolveMoves(&edit)
     return carryOut(&edit)
   }
 
-  // MARK: - Finding
+  // MARK: - Order
 
-  /// Where in the order an event belongs.
+  /// The sort key of an event; its code decides between equal keys.
   private struct Place {
     var key: Int64
     var code: String
@@ -78,20 +78,20 @@ struct QuakeList {
 
   // MARK: - Changing
 
-  /// An event that gets a place.
+  /// An event to insert.
   private struct Addition {
     var quake: QuakeRecord
     var place: Place
-    /// Where it was before; nil: nowhere.
+    /// Its index before; nil if it is new.
     var from: Int?
   }
 
-  /// What is to be done, by indices in the list as it is.
+  /// What to do, by indices in the present list.
   private struct Edit {
     var removed: [Int] = []
     var added: [Addition] = []
     var replaced: [(index: Int, quake: QuakeRecord)] = []
-    /// Those whose value in the order has changed, which may or may not give them another place.
+    /// Events with another sort key, which may or may not get another index.
     var shifted: [Addition] = []
   }
 
@@ -103,13 +103,13 @@ struct QuakeList {
     }
   }
 
-  /// Decides which of the shifted events stay between their neighbours. An origin time corrected by a
-  /// second seldom gives an event another place, and a view had better not take it out and in again.
-  private func settle(_ edit: inout Edit) {
+  /// Decides which of the shifted events stay between their neighbours. An origin time corrected by a second
+  /// seldom gives an event another index, and a view should not remove and insert it then.
+  private func resolveMoves(_ edit: inout Edit) {
     edit.shifted.sort { $0.from ?? 0 < $1.from ?? 0 }
     let leaving = (edit.removed + edit.shifted.compactMap(\.from)).sorted()
-    // The events that stay for certain divide the list into gaps. Who stays in his gap, and behind
-    // those that stay in it before him, keeps his place.
+    // The events that stay for certain divide the list into gaps. A shifted event keeps its index if it
+    // is still in its gap, and behind the events that stay there before it.
     var last: (gap: Int, place: Place)?
     for shifted in edit.shifted {
       guard let from = shifted.from else { continue }
@@ -133,7 +133,7 @@ struct QuakeList {
     difference.deletions = edit.removed
     for (index, quake) in edit.replaced { quakes[index] = quake }
     remove(at: edit.removed)
-    // Where the additions go, in the list of those that are left; ascending.
+    // The indices of the additions in the list of the remaining events; ascending.
     let slots = edit.added.map { addition in
       quakes.partition { isOrdered($0, before: addition.place) }
     }
@@ -150,7 +150,7 @@ struct QuakeList {
     return difference
   }
 
-  /// In place: each event that stays behind a removed one moves once.
+  /// In place: each remaining event behind a removed one moves once.
   private mutating func remove(at indices: [Int]) {
     guard var free = indices.first else { return }
     var next = indices.startIndex

@@ -1,7 +1,7 @@
 internal import QuakeModel
 
-/// The order of a list of events. Events that are equal in it follow each other by their codes, byte by
-/// byte, so that every list has one order only.
+/// The order of a list of events. Equal events are ordered by their codes, byte by byte, so that the order of
+/// every list is unambiguous.
 public enum QuakeOrder: Sendable, CaseIterable {
   /// By origin time, newest first.
   case timeDescending
@@ -12,7 +12,7 @@ public enum QuakeOrder: Sendable, CaseIterable {
   /// By magnitude, smallest first; events without one come last.
   case magnitudeAscending
 
-  /// An event's place in the order: the smaller comes first.
+  /// An event's sort key: the smaller comes first.
   func key(of quake: QuakeRecord) -> Int64 {
     switch self {
     case .timeDescending: quake.timestamp(.time).map { ~$0.microseconds } ?? .max
@@ -22,7 +22,7 @@ public enum QuakeOrder: Sendable, CaseIterable {
     }
   }
 
-  /// An integer that is in the order of doubles as PostgreSQL has it: the zeros are equal, NaN is the
+  /// An integer that sorts as PostgreSQL sorts doubles: the zeros are equal, NaN is the
   /// largest.
   private static func ordered(_ value: Double) -> Int64 {
     let bits = Int64(bitPattern: (value.isNaN ? .nan : value == 0 ? 0 : value).bitPattern)

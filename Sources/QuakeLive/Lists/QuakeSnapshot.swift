@@ -1,7 +1,6 @@
 public import QuakeModel
 
-/// The events as they were at a token, from which changes to them can be followed without a gap and
-/// without a repeat.
+/// The events as of a token, after which changes to them can be followed without a gap or a repeat.
 public struct QuakeSnapshot: Sendable {
   /// The newest transaction that the events show.
   public let token: ChangeToken

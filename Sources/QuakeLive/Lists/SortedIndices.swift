@@ -1,6 +1,6 @@
 extension RandomAccessCollection where Index == Int {
-  /// The first index whose element does not come before what is looked for; `endIndex` if all do. The
-  /// elements that do must come first.
+  /// The first index whose element does not satisfy the predicate; `endIndex` if all do. The elements that
+  /// satisfy it must come first.
   func partition(_ comesBefore: (Element) -> Bool) -> Int {
     var low = startIndex
     var high = endIndex
@@ -13,7 +13,7 @@ extension RandomAccessCollection where Index == Int {
 }
 
 extension [Int] {
-  /// How many of these numbers, which ascend, are less than `limit`.
+  /// How many of these ascending numbers are less than `limit`.
   func count(below limit: Int) -> Int {
     partition { $0 < limit }
   }

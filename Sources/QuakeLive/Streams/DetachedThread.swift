@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Postgres
 
-/// Threads of this library's own, for what blocks: Swift's pool has as many threads as the machine has
-/// cores, and none to spare.
+/// Starts threads of the library's own for blocking calls, which must not run on Swift's pool: that has only
+/// as many threads as the machine has cores.
 enum DetachedThread {
-  /// A C function gets one pointer; this is what it points to.
+  /// The object behind the one pointer that a C function gets.
   private final class Work: Sendable {
     let body: @Sendable () -> Void
 
@@ -13,11 +13,11 @@ enum DetachedThread {
     }
   }
 
-  /// Enough for libpq with TLS and name resolution; the usual 8 MiB are address space that hundreds of
-  /// streams would take for nothing.
+  /// Enough for libpq with TLS and name resolution. The usual 8 MiB for each of hundreds of streams would
+  /// waste address space.
   private static let stackSize = 1 << 20
 
-  /// Runs `body` on a new thread, which takes no signals: those are the program's.
+  /// Runs `body` on a new thread, which blocks all signals: they are for the program's own threads.
   static func start(_ body: @escaping @Sendable () -> Void) throws(PostgresError) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)

@@ -1,7 +1,7 @@
 internal import Postgres
 internal import QuakeSchema
 
-/// Asks a database one thing over a connection of its own.
+/// Runs one query over a connection of its own.
 struct OneShotQuery<Answer: Sendable>: PullSource {
   private let settings: ConnectionSettings
   private let wake: Int32
@@ -22,11 +22,11 @@ struct OneShotQuery<Answer: Sendable>: PullSource {
     isDone = true
     let connection = try Connection(settings, wake: wake)
     connection.interrupt = wake
-    // For one answer it is not worth it, and a pooler may stand between.
+    // Preparing does not pay for one answer, and there may be a pooler in between.
     connection.keepsStatements = false
     try Migrator.checkSchema(of: connection)
     return try question(connection)
   }
 
-  mutating func rest() {}
+  mutating func pause() {}
 }

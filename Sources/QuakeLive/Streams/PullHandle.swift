@@ -1,4 +1,4 @@
-/// Ends a thread with the last reference to it: when an iterator is dropped its connection is closed.
+/// Ends a thread when the last reference to it is gone: a dropped iterator closes its connection.
 final class PullHandle<Element: Sendable>: Sendable {
   let thread: PullThread<Element>
 

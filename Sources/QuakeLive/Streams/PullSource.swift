@@ -1,14 +1,13 @@
-/// What a thread of its own produces for one consumer, an element at a time, each when it is asked for.
+/// Produces elements for one consumer on a thread of its own, each on demand.
 ///
-/// It is made, used and destroyed on that thread, and may block there. A descriptor it is given when it
-/// is made becomes readable when the consumer is gone; then it must come to an end soon, by throwing
-/// whatever it likes.
+/// A source is made, used and destroyed on that thread, and may block there. When it is made it gets a
+/// descriptor that becomes readable when the consumer is gone; then it must end soon, by throwing any error.
 protocol PullSource<Element> {
   associatedtype Element: Sendable
 
-  /// Produces the next element; nil: there is none any more.
+  /// Produces the next element; nil at the end.
   mutating func next() throws -> Element?
 
-  /// The consumer has not asked for a while. Must not wait for long.
-  mutating func rest()
+  /// Is called when the consumer has not asked for a while. Must not wait for long.
+  mutating func pause()
 }

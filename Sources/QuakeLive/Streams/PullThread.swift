@@ -1,10 +1,10 @@
 internal import Postgres
 internal import Synchronization
 
-/// A thread that runs a `PullSource` for a consumer: blocking calls on the one side, a suspended task on
-/// the other.
+/// A thread that runs a `PullSource` for a consumer: it makes blocking calls while the consumer's task is
+/// suspended.
 ///
-/// Nothing is produced that has not been asked for, so that a slow consumer costs no memory.
+/// It produces elements on demand only, so that a slow consumer costs no memory.
 final class PullThread<Element: Sendable>: Sendable {
   typealias MakeSource = @Sendable (_ wake: Int32) throws -> any PullSource<Element>
   private typealias Demand = CheckedContinuation<Element?, any Error>
@@ -14,8 +14,8 @@ final class PullThread<Element: Sendable>: Sendable {
     case unstarted(MakeSource)
     /// The thread waits for a demand, at the descriptor.
     case waiting
-    /// The thread is busy with what needs no demand; it looks for one before it waits.
-    case resting
+    /// The thread is busy without a demand; it looks for one before it waits.
+    case pausing
     /// The thread works for the consumer, who is suspended.
     case producing(Demand)
     /// The source has come to its end, or failed.
@@ -33,7 +33,7 @@ final class PullThread<Element: Sendable>: Sendable {
     wake = try WakeDescriptor()
   }
 
-  /// How long the consumer may take before the source rests.
+  /// How long the consumer may take before the source pauses.
   private static var patience: Duration { .milliseconds(250) }
 
   // MARK: - The consumer's side
@@ -60,7 +60,7 @@ final class PullThread<Element: Sendable>: Sendable {
       case .producing(let demand):
         state = .stopped
         return demand
-      case .unstarted, .waiting, .resting:
+      case .unstarted, .waiting, .pausing:
         state = .stopped
         return nil
       }
@@ -84,7 +84,7 @@ final class PullThread<Element: Sendable>: Sendable {
         state = .producing(demand)
         wake.raise()
         return nil
-      case .resting:
+      case .pausing:
         state = .producing(demand)
         return nil
       case .producing:
@@ -105,7 +105,7 @@ final class PullThread<Element: Sendable>: Sendable {
       var source = try makeSource(wake.descriptor)
       while true {
         guard let element = try source.next() else { break }
-        guard answer(.success(element), state: .resting), waitForDemand(&source) else { return }
+        guard answer(.success(element), state: .pausing), waitForDemand(&source) else { return }
       }
       _ = answer(.success(nil), state: .finished)
     } catch {
@@ -113,7 +113,7 @@ final class PullThread<Element: Sendable>: Sendable {
     }
   }
 
-  /// Hands over to the consumer; false: there is none any more.
+  /// Hands a result over to the consumer; false: the consumer is gone.
   private func answer(_ result: sending Result<Element?, any Error>, state next: State) -> Bool {
     let waiting: Demand? = state.withLock { state in
       guard case .producing(let demand) = state else { return nil }
@@ -124,16 +124,16 @@ final class PullThread<Element: Sendable>: Sendable {
     return waiting != nil
   }
 
-  /// Waits until the consumer asks again; false: it is gone.
+  /// Waits until the consumer asks again; false: the consumer is gone.
   private func waitForDemand(_ source: inout some PullSource<Element>) -> Bool {
-    var hasRested = false
+    var hasPaused = false
     while true {
       if let decided = look(becoming: .waiting) { return decided }
-      let isRaised = wake.wait(for: hasRested ? nil : Self.patience)
-      if let decided = look(becoming: .resting) { return decided }
+      let isRaised = wake.wait(for: hasPaused ? nil : Self.patience)
+      if let decided = look(becoming: .pausing) { return decided }
       if !isRaised {
-        source.rest()
-        hasRested = true
+        source.pause()
+        hasPaused = true
       }
     }
   }
@@ -144,10 +144,10 @@ final class PullThread<Element: Sendable>: Sendable {
       switch state {
       case .stopped: return false
       case .producing:
-        // What is raised from now on tells the source to end.
+        // From now on a raised descriptor tells the source to end.
         wake.lower()
         return true
-      case .unstarted, .waiting, .resting, .finished:
+      case .unstarted, .waiting, .pausing, .finished:
         state = next
         return nil
       }

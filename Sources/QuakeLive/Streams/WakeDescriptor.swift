@@ -4,7 +4,7 @@ internal import SystemClock
 
 /// Ends a wait in `poll(2)` from another thread: readable while it is raised.
 final class WakeDescriptor: Sendable {
-  /// What to wait for.
+  /// The descriptor to wait for.
   let descriptor: Int32
   private let raising: Int32
 
@@ -27,7 +27,7 @@ final class WakeDescriptor: Sendable {
     close(raising)
   }
 
-  /// Makes it readable. When its buffer is full it is so already.
+  /// Makes it readable. If its buffer is full, it is readable already.
   func raise() {
     var byte: UInt8 = 1
     _ = write(raising, &byte, 1)
@@ -40,7 +40,7 @@ final class WakeDescriptor: Sendable {
     }
   }
 
-  /// Waits until it is raised, at most for `duration`; nil: for ever.
+  /// Waits until it is raised, at most for `duration`; nil: without a limit.
   ///
   /// - Returns: Whether it was raised.
   func wait(for duration: Duration?) -> Bool {

@@ -153,7 +153,7 @@ struct StatusJSON {
       json.key("name")
       json.string(watcher.name)
       json.key("token")
-      json.string("\(watcher.place.token)")
+      json.string("\(watcher.cursor.token)")
       json.key("tokens_behind")
       json.integer(Int(watcher.transactionsBehind))
       json.key("seconds_behind")

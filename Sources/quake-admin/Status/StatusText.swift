@@ -94,7 +94,7 @@ struct StatusText {
     ])
     for watcher in store.watchers {
       table.add([
-        PrintableText.line(watcher.name), "\(watcher.place.token)",
+        PrintableText.line(watcher.name), "\(watcher.cursor.token)",
         Readable.count(Int(watcher.transactionsBehind)),
         watcher.isExpired
           ? "expired" : Readable.duration(Duration(lag: watcher.secondsBehind)),

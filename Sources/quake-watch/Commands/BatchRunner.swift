@@ -3,28 +3,28 @@ import CommandLine
 import Glibc
 import QuakeModel
 
-/// Runs a command for each transaction, with its changes as they come: however many they are, no more
-/// than a few are held.
+/// Runs a command for each transaction, and gives it the changes as they come: however large the
+/// transaction, only a few of its changes are in memory.
 final class BatchRunner: CommandHandler {
   private struct Batch {
     let token: ChangeToken
     /// For messages.
     let subject: String
-    /// nil if it could not be started and is to be passed over.
+    /// nil if it could not be started and is skipped.
     let child: RunningChild?
-    /// Everything before it, as far as is known since the last flush.
+    /// The cursor before it; nil if it is not known since the last flush.
     let before: HistoryCursor?
-    /// Whether a flush has told that it is open.
-    var isTold = false
+    /// Whether a flush has returned the cursor before it.
+    var isReported = false
   }
 
   private let command: ShellCommand
   private let policy: FailurePolicy
   private let wait = CommandWait()
-  /// Lines that are to be given to the command.
+  /// Lines that the command has not been given yet.
   private var json = JSONWriter()
   private var batch: Batch?
-  /// The last transaction since the last flush that left none open.
+  /// The last transaction since a flush that left none open.
   private var last: ChangeToken?
 
   init(_ command: ShellCommand, policy: FailurePolicy) {
@@ -53,30 +53,30 @@ final class BatchRunner: CommandHandler {
     try giveLine()
   }
 
-  /// It is one batch with the snapshot that follows.
+  /// The reset and the snapshot that follows are one batch.
   func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
     try open(token, "reset and snapshot (token \(token))", before: nil)
     json.reset(reason, after: lost, token: token)
     try giveLine()
   }
 
-  /// The place is kept whether or not anything was handed over.
+  /// The cursor is stored even if there was nothing to hand over.
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
 
-  func flush(at place: HistoryCursor) throws -> HistoryCursor? {
+  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
     defer { wait.reset() }
-    if let batch, place.changes == 0 || place.token != batch.token { try close() }
+    if let batch, cursor.changes == 0 || cursor.token != batch.token { try close() }
     guard let batch else {
       last = nil
-      return place
+      return cursor
     }
-    defer { self.batch?.isTold = true }
-    return batch.isTold ? nil : batch.before
+    defer { self.batch?.isReported = true }
+    return batch.isReported ? nil : batch.before
   }
 
   var openTransaction: ChangeToken? { batch?.token }
 
-  /// A batch that is still open is not whole: its command must not take the end of its input for the
+  /// A batch that is still open is incomplete: its command must not mistake the end of its input for the
   /// end of the transaction.
   func end() {
     guard let child = batch?.child else { return }
@@ -87,26 +87,26 @@ final class BatchRunner: CommandHandler {
 
   // MARK: - Batches
 
-  /// Begins a batch, after the end of the one before, unless it is open.
+  /// Ends the batch before and begins a new one, unless this one is open.
   private func open(_ token: ChangeToken, _ subject: String, before: HistoryCursor?) throws {
     guard batch?.token != token else { return }
     try close()
-    if Signals.stopRequested { throw HandOverStopped(place: before) }
+    if Signals.stopRequested { throw HandOverStopped(cursor: before) }
     var child: RunningChild?
     do throws(ChildProcess.LaunchError) {
       child = try command.start(CommandVariables(token: token))
     } catch {
       if let failure = policy.judge(CommandFailure(subject, error)) {
-        throw HandOverStopped(place: before, failure: failure)
+        throw HandOverStopped(cursor: before, failure: failure)
       }
     }
     batch = Batch(token: token, subject: subject, child: child, before: before)
   }
 
-  /// How many bytes are given at once.
+  /// How many bytes the command gets at once.
   private static let pieceSize = 64 * 1024
 
-  /// A line may be some megabytes long: it is given as it is made.
+  /// A line may be some megabytes long: the command gets it as it is made.
   private func give(_ json: inout JSONWriter) {
     defer { json.removeWritten() }
     guard let child = batch?.child else { return }
@@ -120,7 +120,7 @@ final class BatchRunner: CommandHandler {
     give(&json)
     json.removeAll()
     guard let child = batch?.child else { return }
-    // The rest of a long transaction need not be read for one that has failed already.
+    // If the command has failed already, the rest of a long transaction need not be read.
     if let ending = child.ending, ending != .exited(0), policy.stops { try close() }
   }
 
@@ -135,9 +135,9 @@ final class BatchRunner: CommandHandler {
     child.give(json.bytes, isLast: true)
     wait.wait(for: [child]) { child.ending != nil }
     guard let ending = child.ending, ending != .exited(0) else { return }
-    if wait.isInterruption(ending) { throw HandOverStopped(place: batch.before) }
+    if wait.isInterruption(ending) { throw HandOverStopped(cursor: batch.before) }
     if let failure = policy.judge(CommandFailure(batch.subject, ending)) {
-      throw HandOverStopped(place: batch.before, failure: failure)
+      throw HandOverStopped(cursor: batch.before, failure: failure)
     }
   }
 }

@@ -1,20 +1,20 @@
 import CommandLine
 
-/// What hands changes over to commands.
+/// A handler that runs commands.
 protocol CommandHandler: ChangeHandler, AnyObject {
-  /// Called when a command makes everything else wait for long.
+  /// Is called when a command blocks everything else for long.
   var onStall: (() -> Void)? { get set }
-  /// Leaves no command running behind.
+  /// Waits for the running commands, or ends them.
   func end()
 }
 
-/// What is done about a command that fails.
+/// What to do when a command fails.
 struct FailurePolicy {
-  /// Whether the watch ends; otherwise it goes on with what comes next.
+  /// Whether the watch ends; otherwise it continues with the next change.
   let stops: Bool
   let diagnostics: Diagnostics
 
-  /// The failure as an error if the watch is to end; otherwise it has been warned of.
+  /// Returns the failure if the watch is to end; otherwise prints a warning.
   func judge(_ failure: CommandFailure) -> CommandFailure? {
     if stops { return failure }
     diagnostics.warning(failure.message)

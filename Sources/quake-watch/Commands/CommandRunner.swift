@@ -2,23 +2,23 @@ import ChildProcesses
 import CommandLine
 import QuakeModel
 
-/// Runs a command for each change, several at a time if told so; never two at once for one event.
+/// Runs a command for each change, several at once if `--jobs` allows it; never two at once for one event.
 final class CommandRunner: CommandHandler {
   private struct Run {
     let child: RunningChild
     let work: Work
   }
 
-  /// What a command is run for.
+  /// The change or snapshot line that a command is run for.
   private struct Work {
-    /// Counts what has been handed over.
+    /// Its number in the order of delivery.
     var number: Int
     /// For messages.
     var subject: String
-    /// The event; nil for what concerns all of them.
+    /// The event; nil if it concerns all events.
     var code: String?
     var variables: CommandVariables
-    /// Everything before it, as far as is known since the last flush.
+    /// The cursor before it; nil if it is not known since the last flush.
     var before: HistoryCursor?
 
     /// Whether their order matters.
@@ -36,7 +36,7 @@ final class CommandRunner: CommandHandler {
   private var count = 0
   /// The transaction of the last change since the last flush.
   private var last: ChangeToken?
-  /// The earliest work that was not done.
+  /// The earliest work whose command failed or was not run.
   private var undone: (number: Int, stop: HandOverStopped)?
 
   /// - Parameter jobs: How many commands may run at once, from 1.
@@ -84,28 +84,28 @@ final class CommandRunner: CommandHandler {
     ) { json, _ in json.reset(reason, after: lost, token: token) }
   }
 
-  /// The place is kept whether or not anything was handed over.
+  /// The cursor is stored even if there was nothing to hand over.
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
 
-  func flush(at place: HistoryCursor) throws -> HistoryCursor? {
+  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
     waitUntil { $0.running.isEmpty }
     if let undone { throw undone.stop }
     last = nil
     wait.reset()
-    return place
+    return cursor
   }
 
-  /// Each change stands for itself.
+  /// Each change counts by itself.
   var openTransaction: ChangeToken? { nil }
 
   func end() { waitUntil { $0.running.isEmpty } }
 
   // MARK: - Running
 
-  /// Writes the line that a command reads.
+  /// Makes the line that a command reads.
   private typealias Line = (_ json: inout JSONWriter, _ drain: (inout JSONWriter) -> Void) -> Void
 
-  /// Runs the command once its turn has come.
+  /// Runs the command when its turn comes.
   private func run(
     _ subject: String, code: String?, _ variables: CommandVariables, before: HistoryCursor?,
     line: Line
@@ -122,7 +122,7 @@ final class CommandRunner: CommandHandler {
       if Signals.stopRequested { note(work, failure: nil) } else { start(work, line) }
     }
     if undone != nil {
-      // One that began earlier may fail yet.
+      // A command that began earlier may still fail.
       waitUntil { $0.running.isEmpty }
       if let undone { throw undone.stop }
     }
@@ -144,9 +144,9 @@ final class CommandRunner: CommandHandler {
     child.give(json.take(), isLast: true)
   }
 
-  /// A line may be some megabytes long: the next piece of it is made when the command has read this
-  /// one, so that memory does not depend on it. Meanwhile the other commands are looked after, but
-  /// none is started.
+  /// A line may be some megabytes long: its next piece is made when the command has read this one, so that
+  /// memory does not depend on its length. Meanwhile the other commands get their input, but none is
+  /// started.
   private func give(_ json: inout JSONWriter, to child: RunningChild) {
     child.give(json.bytes)
     json.removeWritten()
@@ -161,7 +161,7 @@ final class CommandRunner: CommandHandler {
     }
   }
 
-  /// Sees how those that have ended did.
+  /// Judges the commands that have ended.
   private func collect() {
     let ended = running.filter { $0.child.ending != nil }
     running.removeAll { $0.child.ending != nil }
@@ -177,6 +177,6 @@ final class CommandRunner: CommandHandler {
 
   private func note(_ work: Work, failure: CommandFailure?) {
     if let undone, undone.number < work.number { return }
-    undone = (work.number, HandOverStopped(place: work.before, failure: failure))
+    undone = (work.number, HandOverStopped(cursor: work.before, failure: failure))
   }
 }

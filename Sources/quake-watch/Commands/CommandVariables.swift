@@ -1,12 +1,12 @@
 import CommandLine
 import QuakeModel
 
-/// The environment variables that tell a command what it is run for, so that the plain cases need
-/// nothing that reads JSON.
+/// The environment variables that describe the change to a command, so that simple commands need not read
+/// JSON.
 ///
-/// What has no value is unset, also if this program was started with a variable of that name.
+/// A variable without a value is unset, even if this program was started with a variable of that name.
 struct CommandVariables {
-  /// What the options' help says of them.
+  /// Their descriptions in the help.
   static let help: [Command.Variable] = [
     .init("QUAKE_TOKEN, QUAKE_POSITION, QUAKE_OP", "set for commands: which change it is"),
     .init("QUAKE_CODE", "set for commands: the event's code, which may begin with a dash"),
@@ -15,18 +15,18 @@ struct CommandVariables {
       "set for commands: the event's, after the change if it is still there; unset if not known"),
   ]
 
-  /// The variables; nil for those to be unset.
+  /// The variables; nil for those that are unset.
   private(set) var values: [String: String?] = [
     "QUAKE_TOKEN": nil, "QUAKE_POSITION": nil, "QUAKE_OP": nil, "QUAKE_CODE": nil,
     "QUAKE_MAGNITUDE": nil, "QUAKE_PLACE": nil, "QUAKE_TIME": nil,
   ]
 
-  /// For all of a transaction.
+  /// The variables for a transaction.
   init(token: ChangeToken) {
     set("QUAKE_TOKEN", token.description)
   }
 
-  /// For one change, or what stands between changes.
+  /// The variables for one change, one event of a snapshot, or a reset.
   init(token: ChangeToken, position: Int64?, op: String, event: QuakeRecord?) {
     self.init(token: token)
     set("QUAKE_POSITION", position.map { "\($0)" })
@@ -37,11 +37,11 @@ struct CommandVariables {
     set("QUAKE_TIME", event?.timestamp(.time).map { "\($0)" })
   }
 
-  /// One value may have 128 KiB before the system refuses to start a program with it, and that change
-  /// could never be handed over. The JSON has everything.
+  /// The system refuses to start a program with a value of more than 128 KiB, and that change could never
+  /// be handed over. The JSON has the whole text.
   private static let limit = 4096
 
-  /// A text of an event: on one line, without anything that could steer a terminal, and cut.
+  /// A text of an event on one line, cut, and without control characters for terminals.
   private static func text(_ column: QuakeColumn, _ event: QuakeRecord?) -> String? {
     event?.withUTF8(column) { utf8 in
       utf8.map { PrintableText.line(utf8: $0, atMost: limit) }

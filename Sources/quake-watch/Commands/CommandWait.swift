@@ -3,17 +3,17 @@ import CommandLine
 import Glibc
 import SystemClock
 
-/// Waiting for commands.
+/// Waits for commands.
 final class CommandWait {
-  /// Called when waiting has lasted for `StallTimer.patience` since the last `reset`: all else is
-  /// neglected meanwhile.
+  /// Is called when waiting has lasted for `StallTimer.patience` since the last `reset`: the program does
+  /// nothing else meanwhile.
   var onStall: (() -> Void)?
   private lazy var timer = StallTimer { [unowned self] in onStall?() }
 
-  /// Counts from nothing again.
+  /// Begins to measure again.
   func reset() { timer.reset() }
 
-  /// Feeds `children` and looks after them until `isOver`.
+  /// Gives `children` their input and waits until `isOver`.
   func wait(for children: [RunningChild], until isOver: () -> Bool) {
     for child in children { child.advance() }
     if isOver() { return }
@@ -31,8 +31,8 @@ final class CommandWait {
     }
   }
 
-  /// Whether a command ended because this program is being ended: who stops a service or shuts the
-  /// machine down signals every process, and the command may get it first.
+  /// Whether a command ended because this program is being stopped: the service manager signals every
+  /// process, and the command may get the signal first.
   func isInterruption(_ ending: ChildProcess.Ending) -> Bool {
     switch ending {
     case .signalled(SIGTERM), .signalled(SIGINT), .exited(128 + SIGTERM), .exited(128 + SIGINT):

@@ -24,7 +24,7 @@ struct ExecOptions {
   private let jobs: Int
   private let stopsOnFailure: Bool
 
-  /// nil if nothing is to be run.
+  /// nil if no option names a command.
   init?(_ arguments: ParsedArguments) throws {
     isBatch = arguments.isGiven("exec-batch")
     let commands = [arguments.string("exec"), arguments.string("exec-batch")].compactMap { $0 }
@@ -50,7 +50,7 @@ struct ExecOptions {
     command = ShellCommand(text: text)
   }
 
-  /// What hands the changes over to the command.
+  /// The handler that runs the command.
   func handler(_ diagnostics: Diagnostics) -> any CommandHandler {
     let policy = FailurePolicy(stops: stopsOnFailure, diagnostics: diagnostics)
     return isBatch

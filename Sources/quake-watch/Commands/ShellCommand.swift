@@ -2,12 +2,12 @@ import ChildProcesses
 import Glibc
 import QuakeModel
 
-/// A command that a person gave, to be run for changes.
+/// The command that the user wants to be run for changes.
 struct ShellCommand {
-  /// As it was given.
+  /// As the user wrote it.
   let text: String
 
-  /// Starts it. Its input is to be given to the child, its outputs are this program's.
+  /// Starts it. The caller gives the child its input; it shares this program's outputs.
   func start(_ variables: CommandVariables) throws(ChildProcess.LaunchError) -> RunningChild {
     var program = ChildProcess("/bin/sh", ["-c", text])
     program.environment = .inherited(variables.values)
@@ -15,7 +15,7 @@ struct ShellCommand {
   }
 }
 
-/// Why a command did not do its work.
+/// Why a command failed.
 struct CommandFailure {
   /// For which change it ran and how it ended.
   let message: String
@@ -29,7 +29,7 @@ struct CommandFailure {
     }
   }
 
-  /// A command was to be run for `subject`, but the system would not.
+  /// The system could not run the command for `subject`.
   init(_ subject: String, _ error: ChildProcess.LaunchError) {
     let cause =
       error.code == E2BIG

@@ -30,7 +30,7 @@ final class JSONPrinter: ChangeHandler {
     try writeLine()
   }
 
-  /// A line may be some megabytes long: it leaves as it is made.
+  /// A line may be some megabytes long: it is written as it is made.
   private func drain(_ json: inout JSONWriter) throws {
     try json.withBytes { try output.write($0) }
     json.removeWritten()
@@ -42,11 +42,11 @@ final class JSONPrinter: ChangeHandler {
     json.removeAll()
   }
 
-  func flush(at place: HistoryCursor) throws -> HistoryCursor? {
+  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
     try output.flush()
-    return place
+    return cursor
   }
 
-  /// A line is a line, whatever becomes of the next one.
+  /// Each line counts by itself.
   var openTransaction: ChangeToken? { nil }
 }

@@ -26,14 +26,14 @@ final class TextPrinter: ChangeHandler {
 
   func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
     try output.writeLine(
-      "the history after \(lost) cannot be had (\(reason)); the events as of \(token):")
+      "the history after \(lost) is not available (\(reason)); the events as of \(token):")
   }
 
-  func flush(at place: HistoryCursor) throws -> HistoryCursor? {
+  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
     try output.flush()
-    return place
+    return cursor
   }
 
-  /// A line is a line, whatever becomes of the next one.
+  /// Each line counts by itself.
   var openTransaction: ChangeToken? { nil }
 }

@@ -1,8 +1,8 @@
 import EmbeddedPostgres
 import TestSupport
 
-/// What is committed while a watcher begins to listen is not left until the history is asked without
-/// a bell, a second later.
+/// A change committed while a watcher begins to listen does not wait until the watcher reads the history
+/// without a notification, a second later.
 enum ListenCheck {
   private static let prompt = Duration.milliseconds(500)
 

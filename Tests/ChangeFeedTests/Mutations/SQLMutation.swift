@@ -51,7 +51,7 @@ struct SQLMutation: Sendable {
     name: "no lock", edits: [Edit(function: number, text: lock, replacement: "")])
 
   /// The notification says a number that is not drawn yet.
-  static let bellBeforeNumber = SQLMutation(
+  static let notificationBeforeNumber = SQLMutation(
     name: "notification before the number",
     edits: [
       Edit(function: number, text: notify, replacement: "then length(format("),
@@ -66,7 +66,7 @@ struct SQLMutation: Sendable {
     ])
 
   /// The notification is sent over another session, and so before the change can be read.
-  static func bellBeforeCommit(_ conninfo: String) -> SQLMutation {
+  static func notificationBeforeCommit(_ conninfo: String) -> SQLMutation {
     SQLMutation(
       name: "notification before the commit",
       edits: [

@@ -14,34 +14,35 @@ struct ToolMutation {
   let name: String
   let edits: [Edit]
 
-  /// The place is kept before what lies before it has left the process.
-  static let placeBeforeFlush = ToolMutation(
-    name: "place kept before the flush",
+  /// The cursor is stored before the changes up to it have left the process.
+  static let cursorBeforeFlush = ToolMutation(
+    name: "cursor stored before the flush",
     edits: [
       Edit(
         file: "Sources/quake-watch/Delivery.swift",
         text: """
-              guard let place = try handler.flush(at: reader.place), place != before else { return }
-              try bookmark.save(place, over: connection)
+              if let flushed = try handler.flush(at: cursor), flushed != before {
+                try cursorStore.save(flushed, over: connection)
+              }
 
           """,
         replacement: """
-              if reader.place != before { try bookmark.save(reader.place, over: connection) }
-              _ = try handler.flush(at: reader.place)
+              if cursor != before { try cursorStore.save(cursor, over: connection) }
+              _ = try handler.flush(at: cursor)
 
           """)
     ])
 
-  /// The history is read first, and then comes the listening.
+  /// The history is read before the watcher listens.
   static let readBeforeListen = ToolMutation(
     name: "read before listen",
     edits: [
       Edit(
         file: "Sources/quake-watch/Watcher.swift",
-        text: "    listener = try ChangeListener(connection: connection, session: session)\n",
+        text: "    try follower.listen()\n",
         replacement: """
-              guard try readToEnd(over: connection) else { return true }
-              listener = try ChangeListener(connection: connection, session: session)
+              guard try readToEnd(over: connection) else { return }
+              try follower.listen()
 
           """),
       Edit(

@@ -27,10 +27,10 @@ struct Violation: Error, CustomStringConvertible {
     case wrongState
     /// A number that is missing without a reason.
     case unexplainedGap
-    /// A change that came only when the history was asked without a bell.
+    /// A change that was printed only when the watcher read the history without a notification.
     case late
     /// A notification that says what is not so, or says it too early.
-    case wrongBell
+    case wrongNotification
     /// A commit that was acknowledged and is not in the history, or one that was rolled back and is.
     case wrongHistory
   }

@@ -3,13 +3,13 @@ import Postgres
 import SystemClock
 import TestSupport
 
-/// The bell rings when the change can be read, and says what is so.
-enum BellCheck {
-  /// How soon a watcher must have printed a change. Without the bell it asks after a second.
+/// The notification is sent when the change can be read, and its payload is right.
+enum NotificationCheck {
+  /// How soon a watcher must have printed a change. Without a notification it polls after a second.
   private static let prompt = Duration.milliseconds(500)
 
   static func run(in database: TestDatabase) throws -> Violations {
-    var violations = Violations(feed: "bell")
+    var violations = Violations(feed: "notification")
     let writer = try database.connect()
     let listener = try database.connect()
     try listener.run("listen quake_changes")
@@ -56,12 +56,12 @@ enum BellCheck {
           .map { payload?.integer($0).map(String.init) ?? "?" }.joined(separator: " ")
         if known != said || notifications.count > 1 {
           violations.add(
-            .wrongBell, "\(first.payload), but \(known ?? "there is no such transaction")")
+            .wrongNotification, "\(first.payload), but \(known ?? "there is no such transaction")")
         }
         return
       }
       guard listener.wait(until: deadline) == .ready else {
-        return violations.add(.wrongBell, "it did not ring")
+        return violations.add(.wrongNotification, "there was none")
       }
     }
   }

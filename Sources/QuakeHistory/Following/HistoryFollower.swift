@@ -1,0 +1,183 @@
+public import Postgres
+public import QuakeModel
+public import SystemClock
+
+/// Follows the history: hands over the changes after a cursor in commit order, a page at a time, and waits
+/// for new ones.
+///
+/// Its owner connects, and decides when to read and how long to wait:
+///
+/// ```swift
+/// try follower.connect(over: connection)
+/// try follower.begin(after: cursor)  // over a later connection: resume()
+/// try follower.listen()
+/// while true {
+///   while try !follower.readPage(handle) {}
+///   if try follower.wait(until: deadline, wake: descriptor) == .woken { break }
+/// }
+/// ```
+///
+/// The follower decides how it learns of new changes: it listens for notifications where the session can.
+/// It polls on a hot standby, behind a pooler that shares sessions, where notifications bring nothing or do
+/// not come, and under load.
+///
+/// It holds no transaction between two calls. Not safe for concurrent use.
+public final class HistoryFollower {
+  /// Why it polls although its session can listen.
+  public enum PollingReason: Sendable {
+    /// Notifications come without end and bring no changes: another program sends them.
+    case uselessNotifications
+    /// The server's notification queue is so full that commits do not notify.
+    case fullQueue
+  }
+
+  private let openConnection: () throws(PostgresError) -> Connection
+  private var connection: Connection?
+  private var reader: HistoryReader?
+  private var listener: ChangeListener?
+  private var throttle = PollThrottle()
+  private var promotionCheck = PeriodicTimer(promotionInterval)
+  /// What the connection leads to.
+  public private(set) var session = SessionKind.direct
+  /// Whether the history has been read to its end, as it was at the last read.
+  public private(set) var isAtEnd = false
+
+  /// How often it polls where it cannot listen.
+  public static let pollInterval = Duration.seconds(1)
+  /// A notification may be lost without a trace. So the history is read this often anyway, which also
+  /// shows whether the server is still there.
+  private static let safetyInterval = Duration.seconds(5)
+  /// How often it checks whether a standby has been promoted, and can notify now.
+  private static let promotionInterval = Duration.seconds(10)
+
+  /// A follower without a connection.
+  ///
+  /// - Parameter openConnection: Opens another connection to the same database, for a moment. It is called
+  ///   only if a pooler is between the program and the server.
+  public init(openConnection: @escaping () throws(PostgresError) -> Connection) {
+    self.openConnection = openConnection
+  }
+
+  /// How far it has come: everything up to there has been handed over. Nil before `begin`.
+  public var cursor: HistoryCursor? { reader?.cursor }
+
+  /// Why it polls now although its session can listen; nil if it listens, if the session cannot listen,
+  /// or under load.
+  public var pollingReason: PollingReason? { listener?.pollingReason }
+
+  // MARK: - Connections
+
+  /// Takes a connection; `begin` or `resume` comes next.
+  public func connect(over connection: Connection) throws(PostgresError) {
+    disconnect()
+    session = try SessionKind.of(connection, another: openConnection)
+    self.connection = connection
+  }
+
+  /// Forgets the connection, but not the cursor.
+  public func disconnect() {
+    connection = nil
+    listener = nil
+    throttle = PollThrottle()
+    isAtEnd = false
+  }
+
+  /// Begins after `cursor`.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history.
+  public func begin(after cursor: HistoryCursor) throws {
+    reader = try HistoryReader(connection: try connected(), after: cursor)
+    isAtEnd = false
+  }
+
+  /// Resumes at its cursor, over a new connection.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the server's history is not the one that was read before.
+  public func resume() throws {
+    guard let reader else { throw Self.hasNotBegun }
+    self.reader = try HistoryReader(connection: try connected(), continuing: reader)
+    isAtEnd = false
+  }
+
+  private func connected() throws(StoreError) -> Connection {
+    guard let connection else { throw Self.hasNotBegun }
+    return connection
+  }
+
+  private static let hasNotBegun = StoreError(
+    .inconsistent, "the history was read without a connection or a cursor")
+
+  // MARK: - Reading
+
+  /// Reads one page and hands over its changes. While it does, the server reads the next one, if there is
+  /// more.
+  ///
+  /// - Parameter body: Gets each change, in commit order. When it throws, the page counts as read up to the
+  ///   change before.
+  /// - Returns: Whether the end of the history was reached, as it was after the call began.
+  /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
+  public func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+    guard var reader else { throw Self.hasNotBegun }
+    let before = reader.cursor
+    do {
+      // Also when `body` throws: the cursor is behind the last change that it has taken.
+      defer { self.reader = reader }
+      isAtEnd = try reader.readPage(body)
+    }
+    if let answer = reader.lastAnswer { throttle.add(answer) }
+    try listener?.hasRead(foundChanges: reader.cursor != before)
+    return isAtEnd
+  }
+
+  // MARK: - Waiting
+
+  /// Begins to listen, if the session can. Call it before the history is read to its end: a commit after
+  /// that read sends a notification.
+  public func listen() throws {
+    listener = try ChangeListener(connection: try connected(), session: session)
+    promotionCheck = PeriodicTimer(Self.promotionInterval)
+  }
+
+  /// Waits until there may be new changes. The history is to be read after any outcome but `woken`.
+  ///
+  /// - Parameters:
+  ///   - deadline: When to return in any case; nil: the follower decides. It returns earlier, because the
+  ///     history is read every five seconds whether or not a notification comes.
+  ///   - wake: A descriptor that becomes readable when the wait is to end.
+  /// - Returns: `ready` if changes are likely, `timedOut` if not.
+  public func wait(
+    until deadline: Deadline? = nil, wake: Int32
+  ) throws -> Connection.WaitOutcome {
+    guard var listener else {
+      try listen()
+      return .ready
+    }
+    defer { self.listener = listener }
+    if session == .direct, throttle.isPolling {
+      try listener.pause()
+      return Connection.pause(for: throttle.delay, wake: wake) == .woken ? .woken : .ready
+    }
+    // What was committed while it did not listen sent no notification.
+    if try listener.resume() { return .ready }
+    if session == .standby, promotionCheck.fireIfDue(), try hasBeenPromoted() {
+      listener = try ChangeListener(connection: try connected(), session: session)
+      return .ready
+    }
+    let latest = Deadline(after: Self.safetyInterval)
+    return try listener.wait(until: min(deadline ?? latest, latest), wake: wake)
+  }
+
+  private func hasBeenPromoted() throws -> Bool {
+    session = try SessionKind.of(try connected(), another: openConnection)
+    return session != .standby
+  }
+
+  /// Makes the server independent of this side while the owner is busy elsewhere; `wait` listens again.
+  ///
+  /// It receives the prefetched page, whose statement would keep its snapshot, and stops listening, because
+  /// the server keeps notifications until the slowest listener has read them.
+  public func pause() throws(PostgresError) {
+    try connection?.finishPrefetch()
+    try listener?.pause()
+  }
+}

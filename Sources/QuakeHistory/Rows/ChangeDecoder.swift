@@ -1,0 +1,191 @@
+internal import Postgres
+internal import QuakeModel
+
+/// Makes transactions and changes of the rows that a statement about the history returns, in one of two
+/// layouts. In both the fields come in the order of the tables' columns.
+enum ChangeDecoder {
+  /// Transaction, version and previous version are whole rows of their tables. The statement has a few
+  /// columns instead of almost ninety, which more than halves its cost where it returns one change.
+  case composites
+  /// Each field is a column. The statement may look at many versions to find one that passes a filter, and
+  /// would make a composite value of each.
+  case columns
+
+  /// The column with the number of the transaction.
+  static let token = 0
+  /// The column with the number of the version.
+  static let version = 1
+  private static let client = 2
+  private static let transaction = 3
+  private static let transactionFields = [
+    "token", "nonce", "transaction_id", "author", "context", "application_name", "database_user",
+    "process_id", "client_address", "at", "inserted", "updated", "deleted", "truncated",
+    "import_id",
+  ]
+  private static let insertedField = 10
+
+  // MARK: - Columns of statements
+
+  /// The columns of a statement whose transaction, alias `t`, and version, alias `v`, each have their whole
+  /// row as `row`.
+  ///
+  /// - Parameter previous: The whole row of the event's version before, or null.
+  static func compositeList(previous: String) -> String {
+    "t.token, v.id, host(t.client_address), t.row, v.row, \(previous)"
+  }
+
+  /// The columns of a statement whose transaction and version have their columns under an alias; those of
+  /// the previous version come after them.
+  ///
+  /// - Parameters:
+  ///   - transaction: The alias of the transaction.
+  ///   - updated: The name of its number of updates there: events have a column of that name, too.
+  ///   - version: What is returned as the number of the version, alias `v`.
+  ///   - event: The alias or the composite value with the event's columns.
+  static func columnList(
+    transaction t: String, updated: String = "updated", version: String = "v.id",
+    event: String = "v"
+  ) -> String {
+    let fields = transactionFields.map { "\(t).\($0 == "updated" ? updated : $0)" }
+    return """
+      \(t).token, \(version), host(\(t).client_address), \(fields.joined(separator: ", ")), \
+      v.op, v.changed, \(QuakeColumn.list(of: event))
+      """
+  }
+
+  private var versionColumn: Int {
+    Self.transaction + (self == .composites ? 1 : Self.transactionFields.count)
+  }
+
+  private var previousColumn: Int {
+    versionColumn + (self == .composites ? 1 : 2 + QuakeColumn.allCases.count)
+  }
+
+  /// The first column after those of the change.
+  var end: Int { previousColumn + (self == .composites ? 1 : QuakeColumn.allCases.count) }
+
+  // MARK: - Decoding
+
+  /// The transaction in a row.
+  func transaction(_ page: borrowing QueryResult, _ row: Int) throws -> ChangeTransaction {
+    switch self {
+    case .composites:
+      guard var fields = CompositeFields(page.binary(row, Self.transaction)) else {
+        throw Self.incomplete
+      }
+      let transaction = try Self.transaction(page.text(row, Self.client)) { fields.next() }
+      guard !fields.isCutShort else { throw Self.incomplete }
+      return transaction
+    case .columns:
+      var column = Self.transaction
+      return try Self.transaction(page.text(row, Self.client)) {
+        defer { column += 1 }
+        return page.binary(row, column)
+      }
+    }
+  }
+
+  private static func transaction(
+    _ client: String?, next: () -> BinaryValue
+  ) throws -> ChangeTransaction {
+    guard let number = next().integer, let nonce = next().text,
+      let token = ChangeToken(number: number, nonce: nonce)
+    else { throw incomplete }
+    _ = next()  // transaction_id
+    let author = next().text
+    let context = next().text
+    let application = next().text
+    let user = next().text
+    let process = next().integer
+    _ = next()  // client_address, which is also returned as text
+    guard let at = next().timestamp else { throw incomplete }
+    let counts = ChangeCounts(
+      inserted: next().integer ?? 0, updated: next().integer ?? 0, deleted: next().integer ?? 0,
+      truncated: next().integer ?? 0)
+    return ChangeTransaction(
+      token: token, author: author, context: context, application: application, user: user ?? "",
+      processID: Int(process ?? 0), client: client, at: Timestamp(microseconds: at),
+      importID: next().integer, counts: counts)
+  }
+
+  private static let incomplete = StoreError(
+    .inconsistent, "the history holds an incomplete transaction")
+
+  /// What a version says of an event.
+  struct Version {
+    var op: ChangeOperation
+    var changed: [String]
+    /// The event after the change; before a delete.
+    var event: QuakeRecord
+  }
+
+  /// The version in a row.
+  func version(_ page: borrowing QueryResult, _ row: Int) throws -> Version {
+    switch self {
+    case .composites:
+      guard var fields = CompositeFields(page.binary(row, versionColumn)) else {
+        throw Self.unknownOperation
+      }
+      fields.skip(2)  // id, transaction_id
+      return Version(
+        op: try Self.operation(fields.next()), changed: fields.next().textArray ?? [],
+        event: try fields.nextRecord())
+    case .columns:
+      let column = versionColumn
+      return Version(
+        op: try Self.operation(page.binary(row, column)),
+        changed: page.binaryTextArray(row, column + 1) ?? [],
+        event: try page.record(row, firstColumn: column + 2))
+    }
+  }
+
+  private static func operation(_ value: BinaryValue) throws -> ChangeOperation {
+    guard let op = value.text.flatMap({ ChangeOperation(rawValue: $0) }) else {
+      throw unknownOperation
+    }
+    return op
+  }
+
+  private static let unknownOperation = StoreError(
+    .inconsistent, "the history holds an operation that is not known")
+
+  /// The event before an update.
+  private func previous(_ page: borrowing QueryResult, _ row: Int) throws -> QuakeRecord? {
+    switch self {
+    case .composites:
+      var fields = CompositeFields(page.binary(row, previousColumn))
+      fields?.skip(4)  // id, transaction_id, op, changed
+      return try fields?.nextRecord()
+    case .columns:
+      return try page.record(row, firstColumn: previousColumn)
+    }
+  }
+
+  /// The change in a row.
+  func change(
+    _ page: borrowing QueryResult, _ row: Int, of transaction: ChangeTransaction, at position: Int64
+  ) throws -> Change {
+    let version = try version(page, row)
+    let old: QuakeRecord? =
+      switch version.op {
+      case .update: try previous(page, row)
+      case .delete: version.event
+      case .insert, .truncate: nil
+      }
+    return Change(
+      transaction: transaction, position: position, op: version.op,
+      code: version.event.text(.code), changed: version.changed, old: old,
+      new: version.op == .insert || version.op == .update ? version.event : nil)
+  }
+
+  /// The code of the event in a row of `columns`; nil for a truncate.
+  static func code(_ page: borrowing QueryResult, _ row: Int) -> String? {
+    page.text(row, columns.versionColumn + 2 + QuakeColumn.code.rawValue)
+  }
+
+  /// How many changes the transaction in a row of `columns` has.
+  static func changeCount(_ page: borrowing QueryResult, _ row: Int) -> Int64 {
+    let first = transaction + insertedField
+    return (first..<first + 4).reduce(0) { $0 + (page.binaryInteger(row, $1) ?? 0) }
+  }
+}

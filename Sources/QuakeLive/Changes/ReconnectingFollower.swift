@@ -1,0 +1,156 @@
+internal import Postgres
+internal import QuakeHistory
+internal import QuakeModel
+internal import QuakeSchema
+internal import SystemClock
+
+/// Follows the history on a thread of its own, and connects again when the connection is lost: then it
+/// resumes at its cursor.
+final class ReconnectingFollower {
+  /// Where to begin.
+  enum Start: Sendable {
+    /// After what is committed when the first connection has been made.
+    case now
+    case after(HistoryCursor)
+  }
+
+  private let settings: ConnectionSettings
+  private let wake: Int32
+  private let start: Start
+  private let follower: HistoryFollower
+  private var connection: Connection?
+  private var hasBeenConnected = false
+  private var answerTimeout = AnswerTimeout()
+  private var backoff = Backoff()
+
+  private static let interrupted = PostgresError(kind: .interrupted, message: "interrupted")
+
+  /// A follower that connects when it is first asked for something.
+  ///
+  /// - Parameter wake: A descriptor that becomes readable when the thread is to end.
+  init(_ settings: ConnectionSettings, wake: Int32, start: Start) {
+    self.settings = settings
+    self.wake = wake
+    self.start = start
+    follower = HistoryFollower { () throws(PostgresError) in
+      try Connection(settings, wake: wake)
+    }
+  }
+
+  /// How far it has come; nil before it has begun.
+  var cursor: HistoryCursor? { follower.cursor }
+
+  /// Reads the next page that has changes.
+  ///
+  /// - Parameters:
+  ///   - waiting: Whether to wait for one at the end of the history, or return without any.
+  ///   - body: Gets each change, in commit order.
+  /// - Returns: Whether the end of the history was reached.
+  /// - Throws: `PostgresError` if the first connection cannot be made, or of kind `interrupted`;
+  ///   `StoreError`. A connection that is lost later is made again.
+  func readPage(waiting: Bool, _ body: (Change) throws -> Void) throws -> Bool {
+    try perform { _ in
+      while true {
+        if follower.isAtEnd {
+          guard waiting else { return true }
+          guard try follower.wait(wake: wake) != .woken else {
+            throw Self.interrupted
+          }
+        }
+        let before = follower.cursor
+        let isAtEnd = try follower.readPage(body)
+        if follower.cursor != before { return isAtEnd }
+      }
+    }
+  }
+
+  /// Makes the server independent of this side until the next page is asked for.
+  func pause() {
+    do throws(PostgresError) {
+      try follower.pause()
+    } catch {
+      disconnect()
+    }
+  }
+
+  /// Begins again with what `body` reads, after the token that it returns.
+  ///
+  /// - Parameter body: Is called again when the connection was lost meanwhile.
+  func begin(with body: (Connection) throws -> ChangeToken) throws {
+    // A listener inside a transaction would pin the server's notification queue.
+    pause()
+    try perform(isBeginning: true) { connection in
+      let answerTimeout = connection.answerTimeout
+      connection.answerTimeout = nil  // sorting a long list takes its time
+      defer { connection.answerTimeout = answerTimeout }
+      try follower.begin(after: HistoryCursor(token: try body(connection)))
+    }
+  }
+
+  // MARK: - Connecting
+
+  /// Runs `body` over a connection, and again over a new one if it is lost meanwhile. Only the first
+  /// connection must succeed.
+  ///
+  /// - Parameter isBeginning: Whether `body` itself begins.
+  private func perform<Value>(
+    isBeginning: Bool = false, _ body: (Connection) throws -> Value
+  ) throws -> Value {
+    while true {
+      do {
+        let value = try body(try connected(isBeginning: isBeginning))
+        answerTimeout.reset()
+        backoff.reset()
+        return value
+      } catch let error where mayPass(error) {
+        if (error as? PostgresError)?.kind == .timeout { answerTimeout.extend() }
+        disconnect()
+        let pause = Deadline(after: backoff.next())
+        if WakeDescriptor.wait(for: wake, until: pause) { throw Self.interrupted }
+      }
+    }
+  }
+
+  private func connected(isBeginning: Bool) throws -> Connection {
+    if let connection { return connection }
+    let connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    connection.answerTimeout = answerTimeout.duration
+    try Migrator.checkSchema(of: connection)
+    try follower.connect(over: connection)
+    if !isBeginning {
+      try begin(over: connection)
+      // Before the first read: a commit after it sends a notification.
+      try follower.listen()
+    }
+    hasBeenConnected = true
+    self.connection = connection
+    return connection
+  }
+
+  private func begin(over connection: Connection) throws {
+    guard follower.cursor == nil else { return try follower.resume() }
+    switch start {
+    case .now:
+      try follower.begin(
+        after: HistoryCursor(token: try HistoryReader.latestToken(over: connection)))
+    case .after(let cursor):
+      try follower.begin(after: cursor)
+    }
+  }
+
+  private func disconnect() {
+    connection = nil
+    follower.disconnect()
+  }
+
+  private func mayPass(_ error: any Error) -> Bool {
+    switch error {
+    case let error as PostgresError: error.isTransient && hasBeenConnected
+    // The standby has not replayed yet what was read from the primary.
+    case let error as StoreError:
+      error.kind == .token(.future) && follower.session == .standby
+    default: false
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Postgres
+import QuakeModel
+import SystemClock
+import TestSupport
+import Testing
+
+@testable import QuakeHistory
+
+@Suite("A history follower")
+struct HistoryFollowerTests {
+  private let writer: Connection
+  private let connection: Connection
+  private let follower: HistoryFollower
+
+  init() throws {
+    let database = try TestDatabase()
+    writer = try database.connect()
+    connection = try database.connect()
+    follower = HistoryFollower { () throws(PostgresError) in
+      preconditionFailure("there is no pooler that would need a second connection")
+    }
+    try follower.connect(over: connection)
+    try follower.begin(after: HistoryCursor(token: .beginning))
+    try follower.listen()
+  }
+
+  /// Reads one page; the codes of its changes.
+  private func read() throws -> [String?] {
+    var codes: [String?] = []
+    _ = try follower.readPage { codes.append($0.code) }
+    return codes
+  }
+
+  private func wait() throws -> Connection.WaitOutcome {
+    try follower.wait(until: Deadline(after: .seconds(20)), wake: -1)
+  }
+
+  /// The last statement of the follower's session.
+  private func lastStatement() throws -> String? {
+    try writer.ask(
+      "select query from pg_stat_activity where pid = \(connection.serverProcessID)")
+  }
+
+  @Test("listens again after a pause, and misses nothing")
+  func pause() throws {
+    #expect(try read() == [])
+    try follower.pause()
+    #expect(try lastStatement() == "unlisten *")
+    try writer.insertQuakes("a")
+    #expect(try wait() == .ready)
+    #expect(try lastStatement() == "listen quake_changes")
+    #expect(try read() == ["a"])
+    try writer.insertQuakes("b")
+    #expect(try wait() == .ready)
+    #expect(try read() == ["b"])
+  }
+
+  @Test("polls while notifications bring late changes, and then listens again")
+  func load() throws {
+    #expect(try read() == [])
+    for code in ["a", "b"] {
+      try writer.insertQuakes(code)
+      try writer.transaction {
+        try writer.run(
+          "set local session_replication_role = replica",
+          "update quake.change_transaction set at = clock_timestamp() - interval '1 s'")
+      }
+      #expect(try wait() == .ready)
+      #expect(try read() == [code])
+    }
+    try writer.insertQuakes("c")
+    #expect(try wait() == .ready)
+    #expect(try lastStatement() == "unlisten *")
+    #expect(try read() == ["c"])
+    // Without new changes it listens again after a few polls.
+    var polls = 0
+    while try lastStatement() != "listen quake_changes" {
+      polls += 1
+      try #require(polls < 20)
+      #expect(try wait() == .ready)
+      if try lastStatement() != "listen quake_changes" { #expect(try read() == []) }
+    }
+    try writer.insertQuakes("d")
+    #expect(try wait() == .ready)
+    #expect(try read() == ["d"])
+  }
+}
