@@ -24,7 +24,7 @@ struct FollowChanges {
       let magnitude = change.new?.double(.magnitude).map { " M\($0)" } ?? ""
       write("\(change.op) \(change.code ?? "")\(magnitude) \(change.transaction.author ?? "")")
       // After the change is handled: if the program ends in between, the change comes again.
-      try "\(change.place)".write(to: file, atomically: true, encoding: .utf8)
+      try "\(change.cursor)".write(to: file, atomically: true, encoding: .utf8)
     }
   }
 

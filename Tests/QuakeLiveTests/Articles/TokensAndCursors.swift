@@ -12,7 +12,7 @@ func mirror(
     if let cursor {
       do {
         for try await change in database.changes(after: cursor) {
-          try await apply(change, change.place)
+          try await apply(change, change.cursor)
         }
       } catch let error as StoreError {
         guard case .token = error.kind else { throw error }
