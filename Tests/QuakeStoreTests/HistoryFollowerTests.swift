@@ -8,12 +8,13 @@ import Testing
 
 @Suite("A history follower")
 struct HistoryFollowerTests {
+  private let database: TestDatabase
   private let writer: Connection
   private let connection: Connection
   private let follower: HistoryFollower
 
   init() throws {
-    let database = try TestDatabase()
+    database = try TestDatabase()
     writer = try database.connect()
     connection = try database.connect()
     follower = HistoryFollower { () throws(PostgresError) in
