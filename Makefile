@@ -11,7 +11,7 @@ FEED ?= all_day
 PREFIX ?= /usr/local
 BIN := $(CURDIR)/.build/release
 TOOLS := quake-ingest quake-watch quake-query quake-admin
-SOURCES := Package.swift Sources Tests Benchmarks migrations
+SOURCES := Package.swift Sources Tests Benchmarks Examples migrations
 
 # The standard library is linked statically: the tools need no Swift on their machine, and an idle one
 # needs half the memory.

@@ -80,7 +80,8 @@ struct IdentityModelTests {
   }
 
   @Test(
-    "if they are imported in the order in which they were generated", arguments: Seeds.first(1, of: 1...3))
+    "if they are imported in the order in which they were generated",
+    arguments: Seeds.first(1, of: 1...3))
   func inOrder(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {
@@ -134,7 +135,8 @@ struct IdentityModelTests {
   }
 
   @Test(
-    "and no event is lost if the age of some snapshots is unknown", arguments: Seeds.first(1, of: 7...8))
+    "and no event is lost if the age of some snapshots is unknown",
+    arguments: Seeds.first(1, of: 7...8))
   func ofUnknownAge(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {

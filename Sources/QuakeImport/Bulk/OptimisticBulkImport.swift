@@ -50,7 +50,9 @@ struct OptimisticBulkImport<Source: ImportSource> {
         ).run(
           from: &source, lookahead: first, record: &record, shouldStop: { false },
           progress: progress)
-      } catch let error as PostgresError where error.sqlState == SQLState.deadlockDetected && reopen != nil {
+      } catch let error as PostgresError
+        where error.sqlState == SQLState.deadlockDetected && reopen != nil
+      {
         throw WholeSourceNeeded(reason: "another session was writing the same events")
       }
       try ImportRefusal.throwIfAllRejected(total)
