@@ -7,7 +7,7 @@ import Testing
   /// The modules from the highest floor to the lowest. An arrow goes down, or to the right on one floor.
   private static let floors: [(name: String, modules: [String])] = [
     ("tools", ["quake-ingest", "quake-watch", "quake-query", "quake-admin"]),
-    ("for tools and programs", ["FeedImport", "QuakeTool", "QuakeLive", "QuakeStore"]),
+    ("for tools and programs", ["FeedImport", "QuakeTool", "QuakeStore", "QuakeLive"]),
     ("the store", ["QuakeWorker", "QuakeImport", "QuakeHistory", "QuakeSchema", "QuakeRoles"]),
     ("beside the store", ["QuakeFeed", "QuakeSimulator", "EmbeddedPostgres", "Configuration"]),
     ("ground", ["Migrations", "QuakeModel", "Postgres", "CommandLine", "ChildProcesses"]),
