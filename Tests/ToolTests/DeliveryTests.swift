@@ -113,7 +113,7 @@ import Testing
     // Nor can anything be imported.
     let run = try Tools.run(
       "quake-ingest", ["run", "--database", servers.standby.conninfo, "--feed", "all_day"])
-    #expect(run.status == 77 && run.errors.contains("is a hot standby"), "\(run.errors)")
+    #expect(run.status == 77 && run.errors.contains("into a hot standby"), "\(run.errors)")
 
     // What the primary has told is waited for here.
     try servers.ask(servers.standby, "select pg_wal_replay_pause()")

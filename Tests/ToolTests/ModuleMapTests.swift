@@ -24,7 +24,7 @@ import Testing
     let folder = try TemporaryFolder()
     let swift = try Tools.shell(
       "swift package --package-path '\(Tools.package)' --scratch-path '\(folder.path)' dump-package",
-      folder: folder.path)
+      environment: ["HOME": folder.path], folder: folder.path)
     try #require(swift.status == 0, "\(swift.errors)")
     let package = try #require(
       JSONSerialization.jsonObject(with: Data(swift.output.utf8)) as? [String: Any])
