@@ -6,17 +6,8 @@ use FindBin;
 
 # Everything people read, or what the command line names.
 my @places = @ARGV ? @ARGV : qw(
-  README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs deploy
-  Dockerfile docker-compose.yml Makefile Package.swift Benchmarks
-  Sources/quake-admin Sources/quake-query Sources/QuakeTool Sources/CommandLine Sources/Configuration
-  Sources/SystemClock Sources/ExplainedErrors Sources/ChildProcesses Sources/SafeText Sources/Postgres
-  Sources/EmbeddedPostgres Sources/QuakeSchema Sources/QuakeRoles Sources/QuakeModel Sources/QuakeWorker
-  Sources/QuakeFeed Sources/QuakeSimulator Sources/QuakeStore Sources/CIdleMemory Sources/CInih
-  Sources/CLibcurl Sources/CLibpq Sources/CMicrohttpd Sources/CProcess Sources/CSimdjson
-  Sources/CSimdjsonLibrary Sources/CZlib Sources/quake-ingest/Run Sources/quake-ingest/*.swift
-  Tests/CommandLineTests Tests/QuakeFeedTests Tests/QuakeSimulatorTests Tests/ChildProcessesTests
-  Tests/PostgresTests Tests/EmbeddedPostgresTests Tests/QuakeRolesTests Tests/SafeTextTests
-  Tests/QuakeModelTests
+  README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs deploy migrations Examples
+  Dockerfile docker-compose.yml Makefile Package.swift Sources Tests Benchmarks
 );
 my $list = "deploy/check-english.txt";
 

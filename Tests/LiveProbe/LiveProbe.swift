@@ -27,8 +27,8 @@ import QuakeModel
     print(memory("VmRSS"))
   }
 
-  /// Prints three sizes: connected, after the first change, when a line has come on standard input, and
-  /// the most there was. Who measures sends the line when somebody greedy would have read on.
+  /// Prints the memory in use after connecting, after the first change, and after a line on standard
+  /// input, and the peak. The test sends the line when a reader without back-pressure would have read on.
   private static func readChanges(of database: QuakeDatabase, count: Int) async throws {
     try await database.check()
     print(memory("VmRSS"))

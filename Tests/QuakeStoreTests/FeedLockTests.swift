@@ -102,7 +102,7 @@ struct FeedLockTests {
           processID: Int(outsider.serverProcessID), role: "quake_test_outsider"))
     #expect(try first.ask("select held from quake.feed_status where name = 'day'") == "t")
     #expect(try first.ask("select lock_key = \(key) from quake.feed where name = 'day'") == "f")
-    // Nobody else has it besides, also when the outsider lets the old number go, or waits for the new.
+    // No other session has it besides, also when the outsider releases the old number, or waits for the new.
     try outsider.run("select pg_advisory_unlock_all()")
     #expect(try take(["day"], over: second) == [])
     #expect(throws: PostgresError.self) { try outsider.run("select lock_key from quake.feed") }

@@ -30,7 +30,7 @@ struct LockPatienceTests {
       patience: patience)
   }
 
-  @Test("of nobody who merely may connect")
+  @Test("but not for a lock of a role that may only connect")
   func foreignLock() throws {
     let other = try database.connect()
     try other.run("select pg_advisory_lock(x'7175616b6502'::bigint)")
@@ -81,7 +81,7 @@ struct LockPatienceTests {
       } else {
         let other = try database.connect()
         #expect(try other.waitUntilBlocked(applicationName: "waits"))
-        // It queues behind the migration until that gives way; the reader goes on all the time.
+        // It queues behind the migration until that stops waiting; the reader continues all the time.
         other.answerTimeout = .seconds(10)
         for _ in 0..<5 { try other.run("select * from public.a") }
         try other.execute("select pg_terminate_backend($1)", [.integer(Int64(holder))])

@@ -127,7 +127,7 @@ struct RefreshTests {
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed) == ["hour"])
   }
 
-  @Test("for a feed that nobody knows is refused, with the names of those that there are")
+  @Test("for an unknown feed is refused, with the names of the known ones")
   func unknown() throws {
     let error = #expect(throws: StoreError.self) {
       try RefreshRequest.ask(for: "week", over: asker)

@@ -42,7 +42,7 @@ public final class BackgroundThread: Sendable {
     if let failure = state.failure.withLock({ $0 }) { throw failure }
   }
 
-  /// Starts a thread that nobody waits for.
+  /// Starts a thread without waiting for its end.
   public static func detach(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(BackgroundThread(body).handle)
   }

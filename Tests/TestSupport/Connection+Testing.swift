@@ -22,8 +22,8 @@ extension Connection {
     }
   }
 
-  /// Asks again and again until a query answers true: for what happens in another session. Gives up
-  /// after `duration`.
+  /// Repeats a query until it answers true, for what happens in another session; at most for
+  /// `duration`.
   ///
   /// - Returns: Whether it came to answer true.
   public func eventually(

@@ -19,7 +19,7 @@ public final class TestDatabase: Sendable {
     try self.init(template: migrated ? "quake_template" : "template1", on: server)
   }
 
-  /// A copy of a database that nobody is connected to.
+  /// A copy of a database that has no sessions.
   public convenience init(copying other: TestDatabase) throws {
     try self.init(template: other.name, on: other.server)
   }

@@ -1,8 +1,8 @@
 import ChildProcesses
 public import Foundation
 
-/// A program that runs beside the test: its output is read line by line, everything that is waited
-/// for has a deadline, and it is killed if it is still there when nobody refers to it any more.
+/// A program that runs beside the test: its output is read line by line, every wait has a deadline, and
+/// the program is killed with the last reference to this object.
 ///
 /// Used from one thread.
 public final class ToolProcess {
@@ -136,7 +136,7 @@ public final class ToolProcess {
     if ending == nil { kill(pid, number) }
   }
 
-  /// Nobody reads its standard output any more.
+  /// Closes the reading end of its standard output.
   public func closeOutput() {
     close(outputDescriptor)
     outputDescriptor = -1

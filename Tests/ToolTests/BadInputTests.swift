@@ -382,7 +382,7 @@ import Testing
       "quake-ingest", ["simulate", "--events", "40000", "--output", file])
     try #require(made.status == 0)
     try refuse([file], status: 69, says: ["No space left on device", "53100"])
-    // Once there is room, it goes on.
+    // Once there is space, it continues.
     let grown = try Tools.shell("mount -o remount,size=32m '\(disk)'")
     try #require(grown.status == 0, "\(grown.errors)")
     let small = try folder.write("small.geojson", Feeds.collection(count: 5))

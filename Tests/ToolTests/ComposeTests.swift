@@ -25,7 +25,7 @@ struct ComposeTests {
       #expect(service.string("user")?.hasPrefix("${QUAKE_UID:-10001}") == true)
       #expect(service.environment.values.allSatisfy { !$0.contains("password") })
     }
-    // An exact version, which is nobody's to move.
+    // An exact version, which no later release replaces.
     let image = try #require(try compose.service("postgres").string("image"))
     #expect(try #/postgres:\d+\.\d+-.+/#.wholeMatch(in: image) != nil, "\(image)")
     let docker = try String(contentsOfFile: Tools.package + "/Dockerfile", encoding: .utf8)
@@ -124,7 +124,7 @@ private final class ComposeScene {
     server = try EmbeddedServer(options)
     try server.start()
     admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
-    // As the image has it: a superuser with a password, and nobody gets in without one.
+    // As the image has it: a superuser with a password, and no connection without one.
     let password = try String(contentsOfFile: secrets + "/postgres_password", encoding: .utf8)
     try admin.run(
       "alter role quake password '\(password.trimmingCharacters(in: .whitespacesAndNewlines))'")

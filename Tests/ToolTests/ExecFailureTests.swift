@@ -95,7 +95,7 @@ import Testing
       "echo $QUAKE_CODE >> done; test $QUAKE_CODE != b || test -e ready || { read line < gate; exit 1; }",
     ]
     let watch = try scene.watch(["--from-start", "--no-follow"] + arguments)
-    // All others go on as long as there is room.
+    // All others run while there are free jobs.
     try eventually("the others are done") { try scene.lines(of: "done").count == 6 }
     try gate.letOneThrough()
     let outcome = try watch.exit()

@@ -174,13 +174,13 @@ import Testing
     let empty = try folder.write("empty", "\n")
     let broken = try folder.write("broken", "\(Self.secret)\n\(Self.secret)\n")
     for (name, words) in [
-      ("${NOBODY}", "the environment variable NOBODY is not set"),
+      ("${NOT_SET}", "the environment variable NOT_SET is not set"),
       ("${file:/nowhere/x}", "could not read the file \"/nowhere/x\""),
       ("${file:\(empty)}", "is empty"), ("${file:\(broken)}", "holds a space, a line break"),
       ("${file:\(folder.path)}", "is not a regular file"),
       ("${credential:x}", "CREDENTIALS_DIRECTORY is not set"),
       ("${credential:../x}", "is not the name of a credential"),
-      ("${a-b}", "expected ${NAME}"), ("${NOBODY", "has no \"}\""),
+      ("${a-b}", "expected ${NAME}"), ("${NOT_SET", "has no \"}\""),
     ] {
       let feed = "http://127.0.0.1:1/all_day.geojson?token=\(name)"
       let config = try folder.write("q.conf", "once = yes\nfeed = \(feed)\n")

@@ -182,7 +182,7 @@ import Testing
     #expect(try query.exit().status == 0)
   }
 
-  /// What migrators wait for is over soon, or given up.
+  /// A migrator waits for a short time, or stops waiting.
   @Test func aMigrationThatWaitsIsLeft() throws {
     let empty = try TestDatabase(migrated: false)
     let other = try empty.connect(applicationName: "the holder")

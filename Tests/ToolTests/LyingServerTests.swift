@@ -24,7 +24,7 @@ import Testing
     return database
   }
 
-  /// A lie about the rows: what becomes of their bytes.
+  /// A lie about the rows: how their bytes are changed.
   enum Lie: String, CaseIterable, Sendable {
     case shorterValues, longerValues, noValues, emptyValues, allOnes, largest, smallest,
       fewerColumns

@@ -101,7 +101,7 @@ import Testing
     #expect(try changes("--not-author", "ada", "--op", "insert") == ["insert us3"])
     #expect(try changes("--context", "first load", "--min-magnitude", "5") == ["insert us1"])
     #expect(try changes("--application", "psql").count == 5)
-    #expect(try changes("--application", "nobody").isEmpty)
+    #expect(try changes("--application", "unknown").isEmpty)
     #expect(try changes("--changed", "felt") == ["update us1"])
     #expect(try changes("--type", "quarry blast") == ["insert us2", "delete us2"])
     #expect(try changes("--bbox", "5,15,15,25") == ["insert us1", "update us1"])

@@ -269,8 +269,8 @@ import Testing
     return holder
   }
 
-  /// The import in hand is finished first.
-  @Test func sigtermFinishesTheImportInHand() throws {
+  /// The import in progress is finished first.
+  @Test func sigtermFinishesTheImportInProgress() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 2000).utf8))
     let holder = try holdImports()
     let run = try run(["--feed", server.url])
@@ -310,7 +310,7 @@ import Testing
     let importing = try run(["--feed", server.url])
     try database.waitForLock("quake-ingest")
     importing.signal(SIGTERM)
-    // The import is in hand, so the first does not end it.
+    // The import is in progress, so the first signal does not end it.
     try importing.waitForSignals()
     importing.signal(SIGTERM)
     #expect(try importing.exit(within: .seconds(20)).ending == .exited(128 + SIGTERM))

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func withoutNamesThreeFeedsArePolledEachInItsTime() throws {
-    // Nothing goes out: a proxy that lets nobody through answers for USGS.
+    // No request leaves the machine: a proxy that refuses all of them answers for USGS.
     let proxy = try ScriptedServer(503, body: [])
     let outcome = try run(
       ["--once", "--timeout", "5s"],

@@ -25,7 +25,7 @@ import Testing
     return try JSONLine(outcome.lines[0])
   }
 
-  /// A feed whose last success is so many seconds ago, polled every minute.
+  /// A feed whose last success was `secondsAgo` seconds ago, polled every minute.
   private func addFeed(_ name: String, secondsAgo: Int?, failures: Int = 0) throws {
     let age = secondsAgo.map { "now() - interval '\($0) s'" } ?? "null"
     try database.psql(

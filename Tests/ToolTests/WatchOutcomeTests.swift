@@ -210,7 +210,7 @@ import Testing
     let table = try Tools.run("quake-admin", ["watchers"] + database.option).lines
     #expect(table.count == 2 && table[1].hasPrefix("alerts  \(newest)"))
 
-    // It holds the history back, and who asks is told who does.
+    // It holds the history back, and the purge names it.
     let dry = try purge(["--before", try #require(try tokens().last), "--dry-run"])
     #expect(
       dry.lines.first?.contains("watcher \"alerts\" holds the history after \(newest)") == true)

@@ -47,7 +47,7 @@ import Testing
       ["run", "--quiet", "--keep-history", "5s", "--keep-quarantined", "5s"] + feeds
         + database.option)
     func polls() throws -> Int { try database.count("quake.import") }
-    // What it needs it has after so many polls.
+    // After 60 polls it has allocated the memory that it needs.
     try eventually("60 snapshots have been imported") { try polls() >= 60 }
     let first = try Usage(worker.pid)
     let begun = ContinuousClock.now

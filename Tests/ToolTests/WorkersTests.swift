@@ -225,7 +225,7 @@ import Testing
     #expect(once.status == 75, "\(once.errors)")
     #expect(once.errors.contains("is polled by another worker"))
     #expect(once.errors.contains("quake-admin refresh all_day"))
-    // One that changes nothing is in nobody's way.
+    // A dry run takes no lock.
     let dry = try Tools.run(
       "quake-ingest", ["run", "--once", "--dry-run"] + database.option + arguments)
     #expect(dry.status == 0, "\(dry.errors)")

@@ -24,7 +24,7 @@ enum Fault: CaseIterable, Sendable {
   case killNamedWatcher
   /// A watcher is stopped for a while (SIGSTOP, SIGCONT).
   case stopWatcher
-  /// Nobody reads a watcher's output for a while.
+  /// A watcher's output is not read for a while.
   case stallReader
   /// The table of events is kept as it is just now.
   case keepState

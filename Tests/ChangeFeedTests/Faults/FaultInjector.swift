@@ -56,7 +56,7 @@ final class FaultInjector {
       }
       if deadline.hasPassed {
         throw ToolProcess.Failure(
-          description: "nobody has committed anything for a minute: \(done)")
+          description: "no writer has committed anything for a minute: \(done)")
       }
     }
   }

@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// Many writers at once, until so many changes are committed.
+/// Many writers at once, until they have committed a number of changes.
 final class Load {
   let log = WriterLog()
   private let changes: Int

@@ -14,8 +14,8 @@ final class LoadWriter {
     /// The most events that one statement inserts.
     var largestBatch: Int64 = 60
     var truncates = false
-    /// Each so-many-th transaction waits before its commit until so many transactions of others have
-    /// been committed since it began.
+    /// Every `every`th transaction waits before its commit until other writers have committed `after`
+    /// transactions since it began.
     var lateCommit: (every: Int, after: Int)?
     /// Keeps to events of its own: a transaction that stays open would keep others from the shared
     /// ones.

@@ -99,7 +99,7 @@ final class FeedProcess {
     try waitUntil("token \(token)", within: patience) { $0.newestToken >= token }
   }
 
-  /// Waits until it has printed so many lines.
+  /// Waits until it has printed `count` lines.
   func waitForLines(_ count: Int, within patience: Duration = .seconds(60)) throws {
     try waitUntil("\(count) lines", within: patience) { $0.lineCount >= count }
   }

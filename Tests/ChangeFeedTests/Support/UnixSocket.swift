@@ -2,7 +2,7 @@ import Glibc
 
 /// Connecting to a unix socket.
 enum UnixSocket {
-  /// A connection to the socket at `path`; nil if nobody listens there.
+  /// A connection to the socket at `path`; nil if no process listens there.
   static func connect(_ path: String) -> Int32? {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()

@@ -8,7 +8,7 @@ enum ProcessMemory {
     try value("VmHWM", in: "/proc/\(pid)/status")
   }
 
-  /// What would be free if it ended: resident and shared with nobody.
+  /// The memory that its end would free: resident and not shared with another process.
   static func unique(of pid: pid_t) throws -> Int {
     let file = "/proc/\(pid)/smaps_rollup"
     return try value("Private_Clean", in: file) + value("Private_Dirty", in: file)

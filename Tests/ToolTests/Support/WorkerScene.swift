@@ -66,7 +66,7 @@ final class WorkerScene {
     of feeds: [String], otherThan gone: String? = nil, within patience: Duration
   ) throws -> [String: String] {
     var found: [String: String] = [:]
-    try eventually("all feeds are polled, none by \(gone ?? "nobody")", within: patience) {
+    try eventually("all feeds are polled, none by \(gone ?? "nothing")", within: patience) {
       found = try holders()
       return feeds.allSatisfy { found[$0] != nil && found[$0] != gone }
     }
