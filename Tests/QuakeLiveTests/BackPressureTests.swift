@@ -31,7 +31,7 @@ struct BackPressureTests {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
-      // More than a page: the next one is asked for ahead, and must not stay on the way.
+      // More than a page: the next one is prefetched, and must not stay on the way.
       let count = 2_000
       try connection.insertQuakes("a", count)
       var iterator = database.live.changes(after: .beginning).makeAsyncIterator()

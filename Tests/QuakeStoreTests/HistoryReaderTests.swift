@@ -113,7 +113,7 @@ struct HistoryReaderTests {
     var pages = 0
     while try !reader.readPage({ places.append(place($0)) }) { pages += 1 }
     #expect(places == expected)
-    // The short page at the end was asked for ahead; only one asked for afterwards tells that it is
+    // The short page at the end was prefetched; only a page that is requested afterwards tells that it is
     // the end.
     #expect(pages == 6)
     #expect(reader.token == (try connection.latestToken()))

@@ -238,7 +238,7 @@ struct RetentionTests {
     var count = 0
     #expect(try !reader.readPage { _ in count += 1 })
     #expect(count == page && reader.cursor == HistoryCursor(token: all[1]))
-    // What was asked for ahead may still come; what is asked for afterwards may not.
+    // A prefetched page may still arrive; a page that is requested afterwards may not.
     _ = try retention.purge(before: .token(all[3]))
     let error = try #require(throws: StoreError.self) {
       while try !reader.readPage({ _ in }) {}

@@ -26,9 +26,9 @@ public final class Connection {
   /// The server process that runs the present statement, if it is known.
   var processID: Int32?
   private var prepared: [SQL: String] = [:]
-  var ahead = Ahead.none
+  var prefetched = Prefetched.none
   /// The number of prefetches so far.
-  var aheadCount = 0
+  var prefetchCount = 0
   /// The first notifications that have arrived and have not been taken. The number is limited, because every
   /// role that may connect can send any number.
   private var arrived: [Notification] = []
@@ -63,7 +63,7 @@ public final class Connection {
   }
 
   deinit {
-    if case .answered(let result) = ahead { PQclear(result) }
+    if case .answered(let result) = prefetched { PQclear(result) }
     PQfinish(connection)
   }
 

@@ -20,7 +20,7 @@ public struct HistoryReader {
   /// The row handed over last.
   private var last: Row?
   /// The page that is being prefetched, and the row after which it begins.
-  private var prefetch: (row: Row, size: PageSize, ticket: Connection.AheadTicket)?
+  private var prefetch: (row: Row, size: PageSize, ticket: Connection.PrefetchTicket)?
   /// How many rows the next page has.
   private var size = PageSize.full
   /// Whether the last page reached the end of the history.
@@ -121,7 +121,7 @@ public struct HistoryReader {
     defer { prefetch = nil }
     guard let prefetch, prefetch.row == last else { return nil }
     do throws(PostgresError) {
-      return try connection.takeAhead(prefetch.ticket)
+      return try connection.takePrefetched(prefetch.ticket)
     } catch {
       // A prefetch does not know yet whether the last transaction is complete, and so requires more of
       // the history than the next page may need.
@@ -192,7 +192,7 @@ public struct HistoryReader {
     }
     for row in 0..<count {
       try handOver(page, row: row, body)
-      if row % 16 == 0 { try connection.receiveAhead() }
+      if row % 16 == 0 { try connection.receivePrefetched() }
     }
   }
 

@@ -18,7 +18,8 @@ public struct HistoryQueryReader {
   /// The transaction of the change handed over last.
   private var transaction: ChangeTransaction?
   /// The page that is being prefetched, and the cursor after which it begins.
-  private var prefetch: (cursor: HistoryQueryCursor, isSmall: Bool, ticket: Connection.AheadTicket)?
+  private var prefetch:
+    (cursor: HistoryQueryCursor, isSmall: Bool, ticket: Connection.PrefetchTicket)?
   private var isAtEnd = false
 
   /// A reader of the changes that `query` selects among those that are committed now.
@@ -69,7 +70,7 @@ public struct HistoryQueryReader {
         defer { prefetch = nil }
         // The last page may not have been handed over to its end.
         if let prefetch, prefetch.cursor == cursor,
-          let page = try connection.takeAhead(prefetch.ticket)
+          let page = try connection.takePrefetched(prefetch.ticket)
         {
           isSmall = prefetch.isSmall
           return page
@@ -97,7 +98,7 @@ public struct HistoryQueryReader {
       }
       cursor = next
       if remaining == 0 { break }
-      if row % 16 == 0 { try connection.receiveAhead() }
+      if row % 16 == 0 { try connection.receivePrefetched() }
     }
     isAtEnd = isLast
   }

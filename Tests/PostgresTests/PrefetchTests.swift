@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("A prefetched statement")
-struct AheadTests {
+struct PrefetchTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -16,16 +16,16 @@ struct AheadTests {
   func tickets() throws {
     let first = try connection.prefetch("select 1")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
-    let answer = try connection.takeAhead(first)
+    let answer = try connection.takePrefetched(first)
     #expect(answer?.integer(0, 0) == 1)
-    let again = try connection.takeAhead(first)
+    let again = try connection.takePrefetched(first)
     #expect(again?.integer(0, 0) == nil, "it is taken")
 
     let second = try connection.prefetch("select 2")
     let third = try connection.prefetch("select 3")
-    let lost = try connection.takeAhead(second)
+    let lost = try connection.takePrefetched(second)
     #expect(lost?.integer(0, 0) == nil, "another one was sent since")
-    let last = try connection.takeAhead(third)
+    let last = try connection.takePrefetched(third)
     #expect(last?.integer(0, 0) == 3)
   }
 
@@ -34,7 +34,7 @@ struct AheadTests {
     let ticket = try connection.prefetch("select 1 / 0")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
     let error = try #require(throws: PostgresError.self) {
-      _ = try connection.takeAhead(ticket)
+      _ = try connection.takePrefetched(ticket)
     }
     #expect(error.sqlState == "22012")
   }

@@ -2,7 +2,7 @@ internal import CLibpq
 
 extension Connection {
   /// The state of the prefetched statement, which was sent without waiting for its answer.
-  enum Ahead {
+  enum Prefetched {
     case none
     case underWay(SQL)
     case answered(OpaquePointer)
@@ -10,55 +10,55 @@ extension Connection {
   }
 
   /// Identifies a prefetched statement.
-  public struct AheadTicket: Equatable, Sendable {
+  public struct PrefetchTicket: Equatable, Sendable {
     let number: Int
   }
 
   /// Sends a statement, prepared as by `executePrepared`, and returns without waiting for its answer, so that
-  /// the server works while the caller does. `takeAhead` returns the answer. If another statement runs before
+  /// the server works while the caller does. `takePrefetched` returns the answer. If another statement runs before
   /// that, the answer is received first, and kept until the next prefetch.
   ///
   /// - Parameter limit: The most bytes that the answer may have, as for `executePrepared`.
-  /// - Returns: The ticket for `takeAhead`.
+  /// - Returns: The ticket for `takePrefetched`.
   public func prefetch(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
-  ) throws(PostgresError) -> AheadTicket {
-    dropAhead()
+  ) throws(PostgresError) -> PrefetchTicket {
+    dropPrefetched()
     guard !setsPath || !isIdle else {
       // The statement would need a transaction, which would stay open while the caller works.
       do throws(PostgresError) {
-        ahead = .answered(
+        prefetched = .answered(
           try executePrepared(statement, parameters, format: format, limit: limit).release())
       } catch {
-        ahead = .failed(error)
+        prefetched = .failed(error)
         guard error.kind == .server || error.kind == .tooLarge else { throw error }
       }
-      aheadCount += 1
-      return AheadTicket(number: aheadCount)
+      prefetchCount += 1
+      return PrefetchTicket(number: prefetchCount)
     }
     try sendPrepared(statement, parameters, format, limit: limit)
-    ahead = .underWay(statement)
-    aheadCount += 1
+    prefetched = .underWay(statement)
+    prefetchCount += 1
     guard PQflush(connection) >= 0 else { throw lost() }
-    return AheadTicket(number: aheadCount)
+    return PrefetchTicket(number: prefetchCount)
   }
 
   /// Reads the part of the prefetched answer that has arrived, without blocking. The server cannot continue a
   /// long answer until the client reads.
-  public func receiveAhead() throws(PostgresError) {
-    guard case .underWay = ahead else { return }
+  public func receivePrefetched() throws(PostgresError) {
+    guard case .underWay = prefetched else { return }
     try takeIn()
   }
 
   /// The prefetched answer; nil if it was taken already, or another statement was prefetched since.
-  public func takeAhead(_ ticket: AheadTicket) throws(PostgresError) -> QueryResult? {
-    ticket.number == aheadCount ? try takeAhead() : nil
+  public func takePrefetched(_ ticket: PrefetchTicket) throws(PostgresError) -> QueryResult? {
+    ticket.number == prefetchCount ? try takePrefetched() : nil
   }
 
-  private func takeAhead() throws(PostgresError) -> QueryResult? {
+  private func takePrefetched() throws(PostgresError) -> QueryResult? {
     try finishPrefetch()
-    defer { ahead = .none }
-    switch ahead {
+    defer { prefetched = .none }
+    switch prefetched {
     case .none, .underWay: return nil
     case .answered(let result): return QueryResult(owning: result)
     case .failed(let error): throw error
@@ -67,17 +67,17 @@ extension Connection {
 
   /// Receives the whole prefetched answer, if there is one, and keeps it. Afterwards the connection is idle.
   public func finishPrefetch() throws(PostgresError) {
-    guard case .underWay(let statement) = ahead else { return }
+    guard case .underWay(let statement) = prefetched else { return }
     do throws(PostgresError) {
-      ahead = .answered(try lastResult(statement.text).release())
+      prefetched = .answered(try lastResult(statement.text).release())
     } catch {
-      ahead = .failed(error)
+      prefetched = .failed(error)
       guard error.kind == .server || error.kind == .tooLarge else { throw error }
     }
   }
 
   /// Discards the prefetched statement and its answer.
-  private func dropAhead() {
-    _ = try? takeAhead()
+  private func dropPrefetched() {
+    _ = try? takePrefetched()
   }
 }
