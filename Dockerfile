@@ -9,7 +9,8 @@ FROM swift:${SWIFT_VERSION}-bookworm AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      libcurl4-openssl-dev libinih-dev libmicrohttpd-dev libpq-dev libsimdjson-dev pkg-config zlib1g-dev \
+      libcurl4-openssl-dev libexpat1-dev libinih-dev libmicrohttpd-dev libpq-dev libsimdjson-dev libssl-dev \
+      libwslay-dev libzstd-dev pkg-config zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
@@ -21,14 +22,16 @@ COPY Benchmarks Benchmarks
 RUN swift build -c release --static-swift-stdlib \
  && bin=$(swift build -c release --static-swift-stdlib --show-bin-path) \
  && install -D --strip -t /out \
-      "$bin/quake-ingest" "$bin/quake-watch" "$bin/quake-query" "$bin/quake-admin"
+      "$bin/quake-ingest" "$bin/quake-watch" "$bin/quake-query" "$bin/quake-admin" \
+      "$bin/quake-serve"
 
 ARG DEBIAN_VERSION
 FROM debian:${DEBIAN_VERSION}-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      ca-certificates libcurl4 libinih1 libmicrohttpd12 libpq5 libsimdjson14 libstdc++6 zlib1g \
+      ca-certificates libcurl4 libexpat1 libinih1 libmicrohttpd12 libpq5 libsimdjson14 libssl3 libstdc++6 \
+      libwslay1 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 quake \
  && useradd --system --uid 10001 --gid quake --home-dir /nonexistent --shell /usr/sbin/nologin quake \

@@ -10,8 +10,8 @@ SHELL := /bin/bash
 FEED ?= all_day
 PREFIX ?= /usr/local
 BIN := $(CURDIR)/.build/release
-TOOLS := quake-ingest quake-watch quake-query quake-admin
-SOURCES := Package.swift Sources Tests Benchmarks Examples migrations
+TOOLS := quake-ingest quake-watch quake-query quake-admin quake-serve
+SOURCES := Package.swift Sources Tests Benchmarks Examples
 
 # The standard library is linked statically: the tools need no Swift on their machine, and an idle one
 # needs half the memory.
@@ -33,7 +33,7 @@ build: setup ## build the tools
 	$(RELEASE)
 
 .PHONY: run
-run: build ## run a worker on FEED and a watcher, with a private PostgreSQL
+run: build ## run a worker on FEED, a server and a watcher, with a private PostgreSQL
 	@deploy/run.sh "$(BIN)" "$(FEED)"
 
 # The tests run in groups, each in a process of its own with a PostgreSQL of its own. A process runs as
@@ -58,20 +58,33 @@ GROUPS-ALONE := live feed
 # The tests and what they are linked with: not the tools, of which they run the release build.
 BUILD-TESTS := swift build --product quakePackageTests
 
-# A group's output is shown when it has ended; the others go on after a failure.
+# Of a group's output, what failed and what was skipped is shown when it has ended; the rest is in its log. The
+# others go on after a failure, and what failed is repeated at the end.
+TEST-LOGS := .build/test-logs
 define test-groups
 	export QUAKE_BIN="$(BIN)"
 	$(BUILD-TESTS)
+	rm -rf $(TEST-LOGS)
+	mkdir -p $(TEST-LOGS)
 	status=0
 	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
 		$(GROUPS-BESIDE:%=test-group-%) || status=$$?
 	$(MAKE) --no-print-directory --jobs=1 --keep-going $(GROUPS-ALONE:%=test-group-%) || status=$$?
+	if (( status )); then
+		echo "failed:" >&2
+		grep --no-messages -E '^✘|Fatal error|signal code' $(TEST-LOGS)/*.log | cut -c 1-400 | tail -n 40 >&2 || true
+	fi
 	exit $$status
 endef
 JOBS := 4
 
 test-group-%: # one group, already built
-	swift test --skip-build --ignore-lock $(group-$*)
+	@mkdir -p $(TEST-LOGS)
+	status=0
+	swift test --skip-build --ignore-lock $(group-$*) >$(TEST-LOGS)/$*.log 2>&1 || status=$$?
+	grep -E '^✘|recorded an issue|skipped|^SKIPPED|^↳ [^ST]|Fatal error|signal code|Test run with' \
+		$(TEST-LOGS)/$*.log | cut -c 1-400 | sed 's/^/$*: /' || true
+	exit $$status
 
 .PHONY: test
 test: build ## run all tests
@@ -83,8 +96,9 @@ test-unit: setup ## run the tests that need no database
 	swift test --skip-build --filter '$(UNIT)'
 
 .PHONY: lint
-lint: ## check the style of the sources and the English of the documents
+lint: ## check the style of the sources, the types of the page and the English of the documents
 	deploy/check-english.pl
+	deploy/check-page.sh
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
 .PHONY: docs
@@ -94,6 +108,10 @@ docs: setup ## compile the DocC documentation of the library, and check its link
 .PHONY: format
 format: ## format the sources
 	swift format --in-place --parallel --recursive $(SOURCES)
+
+.PHONY: page-assets
+page-assets: ## list the files of the live page anew, after one was added or removed
+	deploy/page-assets.pl
 
 .PHONY: schema
 schema: setup ## write migrations/schema.sql anew, after a new migration
@@ -112,6 +130,8 @@ SANITIZE := --sanitize thread --scratch-path .build/thread-sanitizer
 
 # One group after the other: these load the machine for minutes.
 soak: JOBS := 1
+# A build of its own as well.
+ADDRESS := --scratch-path .build/address --sanitize=address -Xswiftc -use-ld=lld
 .PHONY: soak
 soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
 	$(BUILD-TESTS) $(SANITIZE)
@@ -119,6 +139,21 @@ soak: build ## run the long variants of the tests, and the unit tests with the t
 	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^ChildProcessesTests\..*/missing\('
 	export QUAKE_SOAK=1
 	$(test-groups)
+	# The server under hostile traffic once more, with the address sanitizer, which keeps freed memory for a while.
+	swift build $(ADDRESS)
+	ASAN_OPTIONS=quarantine_size_mb=4 QUAKE_BIN="$(CURDIR)/.build/address/debug" \
+		swift test --skip-build --filter '^ToolTests\.HostileTrafficTests'
+
+.PHONY: screenshots
+screenshots: build ## take pictures of the live page, into .build/screenshots
+	$(BUILD-TESTS)
+	QUAKE_BIN="$(BIN)" QUAKE_SCREENSHOTS="$(CURDIR)/.build/screenshots" \
+		swift test --skip-build --filter '^ToolTests\.PageTests/picturesAreTaken'
+
+.PHONY: examples
+examples: ## build and try the programs in Examples
+	$(BUILD-TESTS)
+	QUAKE_EXAMPLES=1 swift test --skip-build --filter ExamplePackageTests
 
 .PHONY: install
 install: build ## install the tools, manual pages and completions into PREFIX

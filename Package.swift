@@ -18,19 +18,24 @@ let package = Package(
     .executable(name: "quake-watch", targets: ["quake-watch"]),
     .executable(name: "quake-query", targets: ["quake-query"]),
     .executable(name: "quake-admin", targets: ["quake-admin"]),
+    .executable(name: "quake-serve", targets: ["quake-serve"]),
   ],
   targets: [
     // C libraries, from the system's packages.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    // The package manager ignores a flag in Debian's simdjson.pc, with a warning; it is not needed.
-    .systemLibrary(
-      name: "CSimdjsonLibrary", pkgConfig: "simdjson", providers: [.apt(["libsimdjson-dev"])]),
+    // Without pkg-config: the package manager warns about a flag in Debian's simdjson.pc, which is not needed.
+    .systemLibrary(name: "CSimdjsonLibrary", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+    .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+    .systemLibrary(
+      name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     // A small C interface in front of simdjson, which is C++.
     .target(
       name: "CSimdjson", dependencies: ["CSimdjsonLibrary"],
@@ -41,10 +46,24 @@ let package = Package(
     .target(name: "CIdleMemory"),
     // A system call that older versions of glibc do not declare.
     .target(name: "CProcess"),
+    // epoll, which glibc's Swift module does not export.
+    .target(name: "CEpoll"),
+    // The files of the live page. CPage.c embeds them; "make page-assets" lists them anew.
+    .target(name: "CPage", exclude: ["jsconfig.json", "web"]),
+
+    // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
+    .target(name: "CMigrations"),
+
+    // libcurl, loaded at run time by programs that seldom need it.
+    .target(name: "CDynamicCurl"),
 
     // The lowest modules, which several others use.
     .target(name: "SystemClock", swiftSettings: strict),
     .target(name: "ExplainedErrors", swiftSettings: strict),
+    .target(name: "SystemThreads", dependencies: ["ExplainedErrors"], swiftSettings: strict),
+    .target(name: "SystemDescriptors", swiftSettings: strict),
+    // gzip and Zstandard out.
+    .target(name: "Compression", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
 
     // Text that is safe to print: JSON strings, and the list of hidden characters.
     .target(name: "SafeText", swiftSettings: strict),
@@ -62,19 +81,15 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "ExplainedErrors", "SystemClock", "CLibcurl", "CSimdjson", "CZlib",
+        "QuakeModel", "Compression", "ExplainedErrors", "SystemClock", "SystemDescriptors",
+        "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
       ],
       swiftSettings: strict),
-    .target(
-      name: "Migrations", path: "migrations", exclude: ["RELEASED", "schema.sql"],
-      sources: ["EmbeddedMigrations.swift"],
-      resources: [
-        .embedInCode("0001_events.sql"),
-        .embedInCode("0002_imports.sql"),
-        .embedInCode("0003_history.sql"),
-        .embedInCode("0004_retention.sql"),
-        .embedInCode("0005_workers.sql"),
-      ],
+    // Writes events in the formats that other programs read.
+    .target(name: "QuakeFormat", dependencies: ["QuakeModel", "SafeText"], swiftSettings: strict),
+    .testTarget(
+      name: "QuakeFormatTests",
+      dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel", "Compression"],
       swiftSettings: strict),
     .target(
       name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"], swiftSettings: strict),
@@ -86,14 +101,27 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "QuakeSchema",
-      dependencies: ["Postgres", "Migrations", "QuakeModel", "SystemClock"],
+      dependencies: ["Postgres", "CMigrations", "QuakeModel", "SystemClock"],
       swiftSettings: strict),
     .target(
       name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "SystemClock"],
       swiftSettings: strict),
+    // Which events of different sources are the same earthquake.
+    .target(
+      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"], swiftSettings: strict),
+    // Queries of the events: lists, groups and statistics; and batch edits.
+    .target(
+      name: "QuakeQuery",
+      dependencies: [
+        "QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "ExplainedErrors",
+        "SystemClock",
+      ],
+      swiftSettings: strict),
     .target(
       name: "QuakeImport",
-      dependencies: ["Postgres", "QuakeModel", "ExplainedErrors", "SystemClock"],
+      dependencies: [
+        "QuakeAssociation", "Postgres", "QuakeModel", "ExplainedErrors", "SystemClock",
+      ],
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "SystemClock"],
@@ -102,21 +130,55 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "ExplainedErrors", "Postgres", "QuakeHistory", "QuakeImport",
-        "QuakeLive", "QuakeModel", "QuakeSchema", "QuakeWorker",
+        "EmbeddedPostgres", "ExplainedErrors", "FeedImport", "Postgres", "QuakeAssociation",
+        "QuakeFeed", "QuakeHistory", "QuakeImport", "QuakeLive", "QuakeModel", "QuakeQuery",
+        "QuakeSchema", "QuakeWorker",
       ], swiftSettings: strict),
     // The roles of a database and their privileges.
     .target(
       name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"], swiftSettings: strict),
+    // Follows the stream of changes of a server.
+    .target(
+      name: "QuakeClient",
+      dependencies: ["QuakeModel", "ExplainedErrors", "SafeText", "SystemClock", "CDynamicCurl"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "QuakeClientTests", dependencies: ["QuakeClient", "QuakeModel", "TestSupport"],
+      swiftSettings: strict),
     // Changes and live lists for programs with Swift concurrency, which the tools do not use.
     .target(
       name: "QuakeLive",
-      dependencies: ["QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock"],
+      dependencies: [
+        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
+        "SystemThreads",
+      ],
       swiftSettings: strict),
+    // The HTTP server: documents, streams of changes, and the services of this field.
+    .target(
+      name: "QuakeServer",
+      dependencies: [
+        "QueryOptions", "QuakeOptions", "QuakeStatus", "QuakeFormat", "QuakeQuery", "QuakeWorker",
+        "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Compression",
+        "ExplainedErrors", "HTTPFields", "SafeText", "SystemClock", "SystemDescriptors",
+        "SystemThreads", "CEpoll", "CLibcrypto", "CMicrohttpd", "CPage", "CWslay",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "QuakeServerTests",
+      dependencies: [
+        "QuakeServer", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
+        "CommandLine", "TestSupport",
+      ],
+      swiftSettings: strict),
+    // Values of HTTP's header fields.
+    .target(name: "HTTPFields", dependencies: ["QuakeModel"], swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
       name: "QuakeSimulator",
-      dependencies: ["QuakeModel", "ExplainedErrors", "CMicrohttpd", "CZlib"],
+      dependencies: [
+        "HTTPFields", "QuakeModel", "Compression", "ExplainedErrors", "SystemDescriptors",
+        "CMicrohttpd",
+      ],
       swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .testTarget(
@@ -125,15 +187,33 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: strict),
-    // Options in a configuration file. A module of its own, because quake-watch has no such file.
+    // Options and settings in configuration files.
     .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CommandLine", "EmbeddedPostgres", "QuakeHistory", "QuakeSchema", "QuakeWorker",
-        "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
+        "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeHistory", "QuakeSchema",
+        "QuakeWorker", "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: strict),
+
+    // The options that select events and changes: on command lines, and as parameters of URLs.
+    .target(
+      name: "QuakeOptions", dependencies: ["CommandLine", "QuakeHistory", "QuakeModel"],
+      swiftSettings: strict),
+    // The same for queries of the events. A module of its own, because quake-watch has no such queries.
+    .target(
+      name: "QueryOptions",
+      dependencies: ["CommandLine", "QuakeOptions", "QuakeQuery", "QuakeModel"],
+      swiftSettings: strict),
+
+    // The health of a store, as the tools report it.
+    .target(
+      name: "QuakeStatus",
+      dependencies: [
+        "CommandLine", "QuakeTool", "QuakeWorker", "QuakeHistory", "QuakeSchema", "QuakeModel",
+        "Postgres", "SystemClock",
+      ], swiftSettings: strict),
 
     // Makes feeds sources of imports; QuakeFeed and the store do not import each other.
     .target(
@@ -143,28 +223,43 @@ let package = Package(
     .executableTarget(
       name: "quake-ingest",
       dependencies: [
-        "CIdleMemory", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeSimulator", "QuakeWorker",
-        "QuakeImport", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres",
+        "CIdleMemory", "QuakeTool", "QuakeOptions", "FeedImport", "QuakeFeed", "QuakeSimulator",
+        "QuakeWorker", "QuakeAssociation", "QuakeImport", "QuakeQuery", "QuakeHistory",
+        "QuakeSchema", "EmbeddedPostgres",
+        "QuakeModel", "Postgres",
         "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "ChildProcesses", "CIdleMemory", "Postgres", "QuakeTool", "QuakeWorker", "QuakeHistory",
-        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "CommandLine", "SystemClock",
+        "ChildProcesses", "CIdleMemory", "Postgres", "QuakeClient", "QuakeOptions", "QuakeTool",
+        "QuakeWorker", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel",
+        "CommandLine", "SystemClock",
       ], swiftSettings: strict),
     .executableTarget(
       name: "quake-query",
       dependencies: [
-        "QuakeTool", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine",
+        "ChildProcesses", "QuakeOptions", "QueryOptions", "QuakeTool", "QuakeFormat", "QuakeQuery",
+        "QuakeHistory", "QuakeSchema", "QuakeModel", "Compression",
+        "Postgres", "CommandLine",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "ChildProcesses", "QuakeTool", "FeedImport", "QuakeFeed", "QuakeRoles", "QuakeWorker",
-        "QuakeImport", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres",
+        "ChildProcesses", "QuakeOptions", "QuakeStatus", "QuakeTool", "FeedImport", "QuakeFeed",
+        "QuakeRoles", "QuakeAssociation",
+        "QuakeWorker",
+        "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres",
+        "QuakeModel", "Postgres", "Configuration", "CommandLine", "SystemClock",
+      ],
+      swiftSettings: strict),
+
+    .executableTarget(
+      name: "quake-serve",
+      dependencies: [
+        "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "Configuration",
         "CommandLine", "SystemClock",
       ],
       swiftSettings: strict),
@@ -179,8 +274,14 @@ let package = Package(
       path: "Benchmarks",
       exclude: [
         "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
+        "StreamLoad",
       ],
       swiftSettings: strict),
+
+    // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
+    .executableTarget(
+      name: "stream-load", dependencies: ["CEpoll", "Postgres", "SystemClock"],
+      path: "Benchmarks/StreamLoad", swiftSettings: strict),
 
     .executableTarget(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
@@ -201,8 +302,8 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
-        "ChildProcesses", "QuakeSchema", "QuakeHistory", "QuakeImport", "QuakeWorker", "QuakeModel",
-        "Postgres", "SystemClock", "TestSupport",
+        "ChildProcesses", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory",
+        "QuakeImport", "QuakeWorker", "QuakeModel", "Postgres", "SystemClock", "TestSupport",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -211,24 +312,31 @@ let package = Package(
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
-        "QuakeStore", "QuakeLive", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeModel",
-        "Postgres", "ChildProcesses", "SystemClock", "TestSupport", "live-probe",
+        "QuakeStore", "QuakeLive", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
+        "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "ChildProcesses",
+        "SystemClock", "TestSupport", "live-probe",
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "EmbeddedPostgresTests", dependencies: ["ChildProcesses", "EmbeddedPostgres"],
+      name: "EmbeddedPostgresTests",
+      dependencies: ["ChildProcesses", "EmbeddedPostgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres", "Postgres",
+        "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres",
+        "Postgres", "SystemClock",
+      ],
+      exclude: [
+        "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
+        "Readers/read_stream.py",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "QuakeRolesTests",
       dependencies: [
-        "QuakeRoles", "QuakeSchema", "QuakeHistory", "QuakeWorker", "QuakeModel", "Postgres",
-        "SystemClock", "TestSupport",
+        "QuakeRoles", "QuakeAssociation", "QuakeSchema", "QuakeHistory", "QuakeWorker",
+        "QuakeModel", "Postgres", "SystemClock", "TestSupport",
       ], swiftSettings: strict),
     // The guarantees of the change feed under load and faults.
     .testTarget(
@@ -245,8 +353,8 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "ChildProcesses", "Configuration", "CommandLine", "SystemClock", "TestSupport",
-        "signal-probe",
+        "ChildProcesses", "Configuration", "CommandLine", "QuakeModel", "QuakeOptions",
+        "SystemClock", "TestSupport", "signal-probe",
       ],
       swiftSettings: strict),
   ],

@@ -2,7 +2,7 @@ import ChildProcesses
 import CommandLine
 import Postgres
 
-/// What a workload measures with.
+/// What all workloads share: options, server, data and contenders.
 final class Bench {
   let options: BenchOptions
   let diagnostics: Diagnostics
@@ -11,9 +11,9 @@ final class Bench {
   let server: BenchServer
   let databases: Databases
   let data: DataFolder
-  /// The contenders that are there and were asked for, with their versions.
+  /// The selected contenders that are installed, with their versions.
   private(set) var contenders: [(contender: any Contender, version: String)] = []
-  /// Those that were asked for and are not there, with how to get them.
+  /// The selected contenders that are not installed, with how to get them.
   private(set) var absent: [(contender: any Contender, hint: String)] = []
   /// The failures, in sentences.
   private(set) var failures: [String] = []
@@ -36,7 +36,7 @@ final class Bench {
     }
   }
 
-  /// A contender that is there, by its name.
+  /// An installed contender, by its name.
   func contender(_ name: String) -> (any Contender)? {
     contenders.first { $0.contender.name == name }?.contender
   }
@@ -63,7 +63,7 @@ final class Bench {
       usage, serverCPU: serverCPU, wal: try server.wal(since: position))
   }
 
-  /// A program of Quake's or a peer's, which sees a database in `DATABASE_URL` and little else.
+  /// A program of Quake or of a peer, in a small environment with the database in `DATABASE_URL`.
   func program(
     _ executable: String, _ arguments: [String], database: String? = nil,
     environment: [String: String] = [:]
@@ -79,12 +79,12 @@ final class Bench {
     return child
   }
 
-  /// A tool of Quake's.
+  /// One of Quake's tools.
   func tool(_ name: String, _ arguments: [String], database: String? = nil) -> ChildProcess {
     program(options.bin + "/" + name, arguments, database: database)
   }
 
-  /// The first line that a program prints; nil if it is not there or fails.
+  /// The first line that a program prints; nil if it is missing or fails.
   func firstLine(of executable: String, _ arguments: [String]) -> String? {
     var child = program(executable, arguments)
     child.timeout = .seconds(60)

@@ -8,7 +8,7 @@ enum BenchCommand {
     discussion: """
       Prepares its data from a seed, starts a PostgreSQL of its own in a temporary folder, runs every \
       contender alternately, each from a fresh state, and prints medians, spread, ratios, processor \
-      time, memory and write-ahead log. It judges no time; a contender that leaves wrong rows fails it.
+      time, memory and write-ahead log. It fails if a contender leaves wrong rows, and never because of a time.
 
       Workloads: \(WorkloadList.all.map { "\($0.letter) \($0.title)" }.joined(separator: "; ")).
 
@@ -18,19 +18,19 @@ enum BenchCommand {
     options: [
       .value(
         "only", "LETTERS", repeatable: true,
-        help: "these workloads, parted by commas, instead of all"),
+        help: "these workloads, separated by commas, instead of all"),
       .value(
         "contenders", "NAMES", repeatable: true,
-        help: "these contenders, parted by commas, instead of all that are there"),
+        help: "these contenders, separated by commas, instead of all installed ones"),
       .value("events", "N", default: "1000000", help: "events of the large workloads"),
       .value("month-events", "N", default: "11000", help: "events of the month feed"),
       .value("grown-events", "N", default: "5000000", help: "events of the store that has grown"),
       .value("repeat", "N", default: "5", help: "runs of each contender; slow ones run less often"),
-      .value("seed", "N", default: "1", help: "the same seed, the same data"),
+      .value("seed", "N", default: "1", help: "the same seed gives the same data"),
       .flag(
         "quick",
         help: """
-          100,000 events, a store grown to 200,000, 3 runs, of slow contenders one, where nothing else is said
+          100,000 events, a store grown to 200,000, 3 runs (1 of slow contenders), unless other options are given
           """),
       .value(
         "bin", "FOLDER", completion: .folders,
@@ -44,7 +44,7 @@ enum BenchCommand {
       .quiet, .verbose, .logFormat,
     ],
     examples: [
-      .init("quake-bench --quick", "all of it, small"),
+      .init("quake-bench --quick", "every workload, with little data"),
       .init("quake-bench --only d --contenders limit,quake", "the first load of a million events"),
     ],
     environment: [

@@ -6,7 +6,7 @@ import QuakeTool
 struct BenchOptions {
   /// Letters of the workloads; nil: all.
   var only: [String]?
-  /// Names of the contenders; nil: all that are there.
+  /// Names of the contenders; nil: all that are installed.
   var contenders: [String]?
   /// Events of the large workloads.
   var events: Int

@@ -8,7 +8,7 @@ import SystemClock
 /// The PostgreSQL that everything is measured on, with the embedded server's settings.
 final class BenchServer {
   private let server: EmbeddedServer
-  /// A connection that measures and makes databases; it is in none of those that are measured.
+  /// A connection for measuring and creating databases, which is in none of the measured ones.
   let admin: Connection
   let processes: ServerProcesses
 
@@ -17,7 +17,7 @@ final class BenchServer {
     var options = EmbeddedServer.Options(home: home)
     options.binDirectory = Environment.value("QUAKE_PG_BIN")
     options.account = Environment.value("QUAKE_SERVER_USER")
-    // Only the watchers need this.
+    // The many watchers of the latency workload need this.
     options.settings = ["max_connections": "600"]
     server = try EmbeddedServer(options)
     try server.start()
@@ -28,7 +28,7 @@ final class BenchServer {
     processes = ServerProcesses(postmaster: pid)
   }
 
-  /// The psql to talk to it with.
+  /// The path of the server's psql.
   var psqlPath: String {
     get throws { try server.psqlPath }
   }
@@ -40,9 +40,9 @@ final class BenchServer {
 
   // MARK: Databases
 
-  /// How libpq reaches a database: a keyword/value string.
+  /// The connection string of a database.
   func conninfo(_ database: String) -> String {
-    // The later of two equal keywords counts.
+    // libpq takes the later of two equal keywords.
     server.conninfo + " dbname=\(database)"
   }
 
@@ -50,9 +50,9 @@ final class BenchServer {
     try Connection(ConnectionSettings(conninfo(database), applicationName: "quake-bench"))
   }
 
-  /// Makes a database that is empty, or a copy of another.
+  /// Creates a database that is empty, or a copy of another.
   func create(_ database: String, from template: String = "template0") throws {
-    // Copying the files writes no log, and needs no checkpoint afterwards.
+    // Copying the files writes hardly any write-ahead log, and ends with a checkpoint.
     let strategy = admin.serverVersion >= 150_000 ? "strategy file_copy" : ""
     try admin.execute(
       SQL(trusted: "create database \(database) template \(template) \(strategy)"))
@@ -62,7 +62,7 @@ final class BenchServer {
     try admin.execute(SQL(trusted: "drop database if exists \(database) with (force)"))
   }
 
-  /// Waits until no client is connected to a database: a session may outlive it by a moment.
+  /// Waits until no client is connected to a database: a session may end a moment after its client.
   func waitUntilLeft(_ database: String) throws {
     let deadline = Deadline(after: .seconds(60))
     while try admin.execute(
@@ -80,7 +80,7 @@ final class BenchServer {
 
   // MARK: Measuring
 
-  /// Writes what is in memory to the disk, so that it is not written later.
+  /// Writes earlier changes to disk, so that they are not written during a measurement.
   func checkpoint() throws {
     try admin.execute("checkpoint")
   }

@@ -1,47 +1,48 @@
 import ChildProcesses
 import Postgres
 
-/// A way to load a file of events: one file in `contenders`, and a line in `all`.
+/// A program that loads a file of events. Each has a file in `contenders` and a line in
+/// `ContenderList.all`.
 protocol Contender: Sendable {
-  /// How it is chosen on the command line and named in the tables.
+  /// Its name on the command line and in the tables.
   var name: String { get }
-  /// What it is, for the help.
+  /// Its description in the help.
   var summary: String { get }
-  /// The layout of its empty database. Contenders of the same layout leave the
-  /// same behind, and start from each other's databases.
+  /// The layout of its empty database. Contenders of the same layout leave the same rows, and share
+  /// the databases that they start with.
   var layout: Layout { get }
   /// Whether it always loads into an empty database, as the limit does, whatever the others start from.
   var alwaysStartsEmpty: Bool { get }
   /// Whether it is so slow that the large files are loaded once, or not at all.
   var pace: Pace { get }
-  /// Whether it keeps a history, which is then looked at too.
+  /// Whether it keeps a history, which is then checked too.
   var keepsHistory: Bool { get }
 
-  /// Whether it is on this machine.
+  /// Whether it is installed.
   func availability(_ bench: Bench) -> Availability
   /// The program that loads `file` into a database.
   func command(loading file: DataFile, into database: String, _ bench: Bench) throws -> ChildProcess
-  /// One row with what it has stored, in the columns of `Contents`.
+  /// A query for one row: the figures of `Contents` of what it has stored.
   var contents: SQL { get }
 }
 
-/// What a database is like when it is empty.
+/// The tables of a database before a load.
 enum Layout: Hashable {
   /// Quake's schema.
   case quake
   /// `public.plain`: the columns, constraints and indexes of `quake.quake`, and no triggers.
   case plain
-  /// Nothing at all: the contender makes tables of its own.
+  /// No tables: the contender creates its own.
   case own(String)
 }
 
-/// How a contender takes to large files.
+/// How often a contender is run, which depends on the size of the file.
 enum Pace {
-  /// It runs as often as any.
+  /// It runs as often as `--repeat` says.
   case quick
-  /// With more than 50,000 events, or where all is to be quick, it runs once.
+  /// With more than 50,000 events, or with `--quick`, it runs once.
   case slow
-  /// With more than 50,000 events it does not run; with less it is slow.
+  /// With more than 50,000 events it does not run; with fewer it is treated as `slow`.
   case smallOnly
 
   static let large = 50_000
@@ -59,9 +60,9 @@ enum Pace {
 
 /// Whether a contender can run.
 enum Availability {
-  /// With these programs, for the report.
+  /// Installed, with its versions for the report.
   case present(version: String)
-  /// It is missing, and this is how to get it.
+  /// Missing, with how to get it.
   case absent(hint: String)
 }
 

@@ -5,21 +5,21 @@ import QuakeModel
 
 /// The figures of a file's events that can be compared between contenders with different tables.
 struct Contents: Equatable {
-  /// How many.
+  /// The number of events.
   var events = 0
-  /// How many with a magnitude.
+  /// The number of events with a magnitude.
   var magnitudes = 0
   /// The sum of their origin times, in milliseconds since `epoch`.
   var times = 0
   /// The sum of the times they were updated, in milliseconds since `epoch`.
   var updates = 0
 
-  /// Milliseconds from 1970 to a moment amidst the events, so that the sums stay small: July 2017.
+  /// July 2017 in milliseconds since 1970. It is amid the events, so that the sums stay small.
   static let epoch = 1_500_000_000_000
 
   init() {}
 
-  /// Of a file.
+  /// The figures of a file.
   init(file: String) throws {
     let reader = try FeedReader(source: FileSource(path: file), name: file)
     var record = QuakeRecord()
@@ -32,7 +32,7 @@ struct Contents: Equatable {
     }
   }
 
-  /// Of a database, as a contender's statement finds them.
+  /// The figures of a database, from a contender's statement.
   init(_ statement: SQL, over connection: Connection) throws {
     let row = try connection.execute(statement)
     func value(_ column: Int) -> Int { Int(row.integer(0, column) ?? 0) }

@@ -2,14 +2,14 @@ import CommandLine
 
 /// A file of events.
 struct DataFile: Sendable {
-  /// Which ones there are.
+  /// The kinds of files.
   enum Kind: String, CaseIterable, Sendable {
     case month = "month"
     case revisedMonth = "month-revised"
     case million = "million"
     case revisedMillion = "million-revised"
 
-    /// Of its events, how many in a hundred have been revised.
+    /// The percentage of its events that have been revised.
     var revisedPercent: Int {
       switch self {
       case .month, .million: 0
@@ -21,15 +21,15 @@ struct DataFile: Sendable {
     var isLarge: Bool { self == .million || self == .revisedMillion }
   }
 
-  /// Names it, and what is made from it.
+  /// The name of the file, and of what is made from it.
   var name: String
   var path: String
   var bytes: Int
-  /// How many of its events have been revised.
+  /// The number of its events that have been revised.
   var revised: Int
   var contents: Contents
 
-  /// What is in it, in a few words.
+  /// Its contents, in a few words.
   var size: String {
     let events = "\(Readable.count(contents.events)) events"
     let size = "\(Readable.decimal(Double(bytes) / 1e6, places: 0)) MB"

@@ -3,14 +3,14 @@ import Glibc
 import QuakeModel
 import QuakeSimulator
 
-/// The files that are loaded, each made when it is first needed.
+/// The files that are loaded. Each is made when it is first needed.
 final class DataFolder {
   private let path: String
   private let options: BenchOptions
   private let diagnostics: Diagnostics
   private var files: [String: DataFile] = [:]
 
-  /// The moment before which the events happen, always the same: 1 June 2026.
+  /// All events have happened before this time, 1 June 2026.
   private static let now = Timestamp(microseconds: 1_780_272_000_000_000)
 
   /// Files in the folder `path`.
@@ -23,8 +23,8 @@ final class DataFolder {
 
   /// A file.
   ///
-  /// - Parameter serial: Where the events' ids begin: files of different events begin far enough from
-  ///   each other.
+  /// - Parameter serial: The number in the first event's id. Files of different events must not use
+  ///   the same numbers.
   func file(_ kind: DataFile.Kind, serial: Int = 0) throws -> DataFile {
     let name = serial == 0 ? kind.rawValue : "\(kind.rawValue)-\(serial)"
     if let file = files[name] { return file }
@@ -39,7 +39,7 @@ final class DataFolder {
     defer { close(descriptor) }
     let bytes = try writer.write(to: descriptor) { _ in !Signals.stopRequested }
     try Run.stopIfAsked()
-    // Written now, it is not written while something is measured.
+    // So that it is not written to disk during a measurement.
     fsync(descriptor)
     let file = DataFile(
       name: name, path: path, bytes: bytes, revised: writer.revised,
@@ -51,7 +51,7 @@ final class DataFolder {
     return file
   }
 
-  /// A path in the folder for what a contender needs besides.
+  /// A path in the folder, for another file that a contender needs.
   func path(_ name: String) -> String { "\(path)/\(name)" }
 
   private static func failure(_ what: String, _ path: String) -> BenchFailure {

@@ -4,7 +4,7 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// The states that runs start from. Each is made once, by the contender's own means, and copied.
+/// The databases that runs start with. Each is filled once, by the contender itself, and copied.
 final class Databases {
   private let server: BenchServer
   private var made: [State: String] = [:]
@@ -20,7 +20,7 @@ final class Databases {
     self.server = server
   }
 
-  /// The database that runs of a contender begin with copies of.
+  /// The database whose copies a contender's runs start with.
   ///
   /// - Parameter before: What has been loaded already; nil: nothing.
   func template(
@@ -40,7 +40,7 @@ final class Databases {
       try server.waitUntilLeft(name)
       let connection = try server.connect(name)
       try contender.check(before, over: connection)
-      // As a store is that has been left alone for a while.
+      // As autovacuum leaves a store.
       try connection.execute("vacuum (analyze)")
     } else {
       try lay(contender.layout, in: name)

@@ -3,10 +3,10 @@ import Postgres
 import QuakeModel
 
 /// A store as it is after years: many events, each of which has been inserted and revised once, in
-/// transactions of 10,000. Written as fast as the server can, past the triggers, but as these would
-/// have written it.
+/// transactions of 10,000. For speed it is filled without the triggers, with the rows that they
+/// would have written.
 struct GrownStore {
-  /// 1 or more; there are twice as many versions.
+  /// The number of events, 1 or more. There are twice as many versions.
   let events: Int
 
   private static let transactionSize = 10_000
@@ -14,16 +14,16 @@ struct GrownStore {
 
   var transactions: Int { (events + Self.transactionSize - 1) / Self.transactionSize * 2 }
 
-  /// What is in it, in a few words.
+  /// Its contents, in a few words.
   var size: String {
     "\(Readable.count(events)) events, \(Readable.count(events * 2)) versions, "
       + "\(Readable.count(transactions)) transactions"
   }
 
-  /// Fills a database that has Quake's schema and nothing in it.
+  /// Fills a database that has Quake's schema and no rows.
   func fill(_ database: String, _ bench: Bench) throws {
     let connection = try bench.server.connect(database)
-    // Neither triggers nor foreign keys.
+    // This disables triggers and foreign keys.
     try connection.execute("set session_replication_role = replica")
     let bar = ProgressBar(
       "filling the store", unit: .items("events"), total: events, diagnostics: bench.diagnostics)
@@ -94,11 +94,12 @@ struct GrownStore {
        order by t
       """)
 
-  /// What event `i` of `$3` has in a column, as it was inserted (`revision` 0) or revised (1).
+  /// The SQL expression for a column of event `i` of `$3`, as inserted (`revision` 0) or revised
+  /// (1).
   private static func value(of column: QuakeColumn) -> String {
     let code = "'gr' || lpad(i::text, 9, '0')"
     let magnitude = "round(((i * 7919 % 600) / 100.0 - 0.5 + revision * 0.1)::numeric, 2)"
-    // Over 30 years, up to the month that the feeds are of.
+    // Over 30 years, up to the month of the feeds.
     let time =
       "date_trunc('milliseconds', '1996-05-01 00:00:00Z'::timestamptz + interval '30 years' * (i / $3::float8))"
     let place = "i % 90 || ' km NNE of Town ' || i % 977 || ', Alaska'"
@@ -138,11 +139,12 @@ struct GrownStore {
     case .validated: "false"
     case .withdrawnAt: "null::timestamptz"
     case .supersededBy: "null::text"
+    case .firstStored: "\(time) + interval '1 hour'"
     }
   }
 
-  /// Throws unless the history tells the events as they are: of a small store all of it, of a large one
-  /// the last transactions.
+  /// Throws unless the numbers of rows are as expected and, in a small store, the history gives the
+  /// events as they are in the table.
   private func check(_ connection: Connection) throws {
     let row = try connection.execute(
       """

@@ -15,7 +15,7 @@ struct Machine: CustomStringConvertible {
       "\(processor), \(cores) core\(cores == 1 ? "" : "s"), \(Readable.bytes(memory)), Linux \(kernel)"
   }
 
-  /// What stands behind the first colon after a name.
+  /// The text after the colon in the first line that begins with a name.
   private static func value(of name: String, in path: String) -> String? {
     for line in (SystemFile.text(path) ?? "").split(separator: "\n") where line.hasPrefix(name) {
       guard let colon = line.firstIndex(of: ":") else { continue }

@@ -7,20 +7,20 @@ import SystemClock
 
 /// Runs a program to its end and measures its cost.
 struct MeasuredChild {
-  /// What the system says of it.
+  /// What the system reports of it.
   struct Usage {
     var seconds: Double
     /// Processor time of the program and of those children that it has waited for.
     var cpu: Double
-    /// Processor time of everything on the machine meanwhile.
+    /// Processor time of all processes on the machine meanwhile.
     var machineCPU: Double
-    /// The largest memory of any of them, in bytes.
+    /// The largest memory of the program or a child of it, in bytes.
     var peakMemory: Int
     /// Its standard output.
     var output: [UInt8]
   }
 
-  /// The folder for what it prints.
+  /// The folder for the files with its output.
   let folder: String
 
   /// Runs a program; throws unless it ends with status 0.
@@ -55,8 +55,8 @@ struct MeasuredChild {
       machineCPU: machineCPU, peakMemory: usage.ru_maxrss * 1024, output: Self.contents(output))
   }
 
-  /// A child starts in the memory of the one that spawns it, and the system counts that as its own
-  /// peak: so this program makes itself small, and has its own peak forgotten.
+  /// A child starts in its parent's memory, which the system counts in the child's peak. So this
+  /// program releases idle memory, and resets its own peak.
   private static func shrink() {
     quake_release_idle_memory()
     let descriptor = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC)

@@ -15,7 +15,7 @@ struct Measurement {
 }
 
 extension Measurement {
-  /// Of a program, with what it made the server do.
+  /// The cost of a program, with the server's part.
   init(_ usage: MeasuredChild.Usage, serverCPU: Double = 0, wal: Int = 0) {
     self.init(
       seconds: usage.seconds, clientCPU: usage.cpu, serverCPU: serverCPU,
@@ -28,20 +28,20 @@ extension Measurement {
 struct Series {
   var runs: [Measurement] = []
 
-  /// The median of a figure; nan of none.
+  /// The median of a figure; nan if there is none.
   func median(_ figure: (Measurement) -> Double) -> Double { runs.map(figure).median }
 
   /// The median of the seconds.
   var seconds: Double { median(\.seconds) }
 
-  /// How many processors others kept busy during the runs, on average.
+  /// The number of processors that other processes kept busy during the runs, on average.
   var othersShare: Double {
     runs.reduce(0) { $0 + $1.othersCPU } / runs.reduce(0) { $0 + $1.seconds }
   }
 }
 
 extension [Double] {
-  /// The middle one, or the mean of the two in the middle; nan of none.
+  /// The middle one, or the mean of the two in the middle; nan if there is none.
   var median: Double {
     guard !isEmpty else { return .nan }
     let sorted = sorted()

@@ -1,7 +1,7 @@
 import CommandLine
 import QuakeModel
 
-/// Where and with what it was measured, and the tables.
+/// The machine, the versions, the server's settings, and the tables.
 struct Report {
   private let machine: Machine
   private let versions: [(name: String, version: String)]
@@ -33,7 +33,7 @@ struct Report {
   func headText() -> String {
     var text = "\(date), \(machine.description)\n"
     for (name, version) in versions { text += "\(name): \(version)\n" }
-    for (name, hint) in absent { text += "\(name): not there; \(hint)\n" }
+    for (name, hint) in absent { text += "\(name): not installed; \(hint)\n" }
     return text + "settings: \(settingsText)\n"
   }
 
@@ -68,7 +68,7 @@ struct Report {
   func markdown() -> String {
     var text = "Measured on \(date): \(machine.description).\n\n"
     for (name, version) in versions { text += "- \(name): \(version)\n" }
-    for (name, hint) in absent { text += "- \(name): not there (\(hint))\n" }
+    for (name, hint) in absent { text += "- \(name): not installed (\(hint))\n" }
     text += "\nThe server's settings: `\(settingsText)`.\n\n"
     return text + tables.map { $0.markdown() }.joined(separator: "\n")
   }

@@ -3,7 +3,7 @@ import QuakeModel
 
 /// The figures of one workload.
 struct ResultTable {
-  /// A figure that each row has, or has not.
+  /// A figure of each row, which a row may lack.
   struct Column {
     /// Its name in JSON.
     let key: String
@@ -36,7 +36,7 @@ struct ResultTable {
   /// Notes, in sentences.
   var notes: [String] = []
 
-  /// - Parameter size: What it was measured on, in a few words.
+  /// - Parameter size: The size of the measured data, in a few words.
   init(_ workload: some Workload, size: String, columns: [Column]) {
     letter = workload.letter
     title = "\(workload.title) (\(size))"
@@ -49,7 +49,7 @@ struct ResultTable {
 
   // MARK: Forms
 
-  /// For people.
+  /// The table as plain text.
   func text() -> String {
     var table = TextTable([.text(subject)] + columns.map { .number($0.header) })
     for row in rows { table.add([row.name] + cells(row)) }
@@ -77,7 +77,7 @@ struct ResultTable {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// A section of a document.
+  /// The table as a section of a Markdown document.
   func markdown() -> String {
     func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |\n" }
     var text = "### (\(letter)) \(title)\n\n"

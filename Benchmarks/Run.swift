@@ -29,7 +29,7 @@ struct Run {
       report.add(table)
       try output.write(options.writesJSON ? table.json() : table.text())
       try output.flush()
-      // Also when a later one is interrupted.
+      // After each workload, so that an interrupted run leaves its tables.
       try writeMarkdown(report)
     }
     guard bench.failures.isEmpty else {
@@ -39,7 +39,7 @@ struct Run {
     return .ok
   }
 
-  /// Ends the run if a signal has asked for that.
+  /// Throws if a signal has requested a stop.
   static func stopIfAsked() throws {
     if Signals.stopRequested { throw BenchFailure("interrupted") }
   }
@@ -62,7 +62,7 @@ struct Run {
     let folder = path.withUnsafeBufferPointer { buffer in
       buffer.baseAddress.map { String(cString: $0) } ?? ""
     }
-    // The server's account has to pass through it.
+    // The server's account must be able to enter it.
     chmod(folder, 0o711)
     return folder
   }

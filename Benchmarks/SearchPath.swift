@@ -1,9 +1,10 @@
 import CommandLine
 import Glibc
 
-/// Programs of the machine.
+/// Finds programs.
 enum SearchPath {
-  /// Where a program is: a path as it stands, a name by PATH; nil: nowhere.
+  /// The path of a program: a path is taken as it is, a name is looked up in PATH; nil if there is
+  /// none.
   static func find(_ name: String) -> String? {
     if name.contains("/") { return access(name, X_OK) == 0 ? name : nil }
     let folders = Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin"

@@ -3,7 +3,7 @@ import CommandLine
 extension Series {
   /// The columns of a table of runs.
   ///
-  /// - Parameter reference: What the ratio is to.
+  /// - Parameter reference: The name of the row that the ratios refer to.
   static func columns(reference: String) -> [ResultTable.Column] {
     [
       .init("runs", "runs", places: 0), .init("seconds", "seconds", places: 3),
@@ -19,7 +19,7 @@ extension Series {
   /// The values for `columns(reference:)`: medians, but for the fastest, the slowest and the peak of
   /// memory, which are those of all runs. MB are 1,000,000 bytes.
   ///
-  /// - Parameter reference: What the ratio is to; nil: it was not measured.
+  /// - Parameter reference: The runs that the ratio refers to; nil: they were not measured.
   func figures(reference: Series?) -> [Double?] {
     [
       Double(runs.count), seconds, runs.map(\.seconds).min(), runs.map(\.seconds).max(),
@@ -31,7 +31,7 @@ extension Series {
 }
 
 extension Bench {
-  /// Says how a run went.
+  /// Reports the time of a run.
   func progress(_ letter: String, _ name: String, _ round: Int, _ run: Measurement) {
     diagnostics.note(
       "\(letter): \(name), run \(round + 1): \(Readable.decimal(run.seconds, places: 3)) s")

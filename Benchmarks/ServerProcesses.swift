@@ -1,18 +1,18 @@
 import Glibc
 
-/// The processes of a PostgreSQL server, as the system counts their time.
+/// The processes of a PostgreSQL server, and their processor time.
 struct ServerProcesses {
   let postmaster: Int32
 
-  /// Processor time in seconds of all of them since the server was started: of those that run, and of
-  /// those that have ended, which the postmaster has waited for.
+  /// Processor time in seconds of all of them since the server was started: of those that run, and
+  /// of those that have ended and that the postmaster has waited for.
   var cpu: Double {
     while true {
       let before = Self.process(postmaster)
       let children = Self.names(in: "/proc").compactMap { Int32($0) }
         .compactMap { Self.process($0) }.filter { $0.parent == postmaster }
       let after = Self.process(postmaster)
-      // One that ended meanwhile may be missing from both, or be in both.
+      // A process that ended meanwhile may be in both figures, or in neither.
       guard before?.waitedFor == after?.waitedFor else { continue }
       let ticks = ([after].compactMap { $0 } + children).reduce(0) { $0 + $1.own + $1.waitedFor }
       return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -34,7 +34,7 @@ struct ServerProcesses {
 
   private static func process(_ pid: Int32) -> Process? {
     guard let text = SystemFile.text("/proc/\(pid)/stat"),
-      // The program's name, in parentheses, may hold anything.
+      // The program's name, in parentheses, may contain any character.
       let name = text.lastIndex(of: ")")
     else { return nil }
     let fields = text[text.index(after: name)...].split(separator: " ")

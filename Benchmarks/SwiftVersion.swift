@@ -1,4 +1,5 @@
-/// The compiler that this program and the tools were built with, as far as it tells.
+/// The compiler that this program and the tools were built with, as far as the source code can
+/// tell.
 enum SwiftVersion {
   #if compiler(>=6.4)
     static let text = "6.4 or later"

@@ -3,12 +3,12 @@ import CommandLine
 import Glibc
 import SystemClock
 
-/// Running `quake-watch` processes, each with a pipe for what it prints.
+/// Running `quake-watch` processes, each with a pipe for its output.
 final class WatchedOutputs {
   private struct Watcher {
     var pid: pid_t
     var descriptor: Int32
-    /// When each line was there to be read, on the clock that all processes share.
+    /// When each line could be read, on the clock that all processes share.
     var lines: [Duration] = []
   }
 
@@ -41,7 +41,7 @@ final class WatchedOutputs {
     }
   }
 
-  /// The lines of each so far.
+  /// The times of each watcher's lines so far.
   var lines: [[Duration]] { watchers.map(\.lines) }
 
   /// Forgets the lines so far.
@@ -81,17 +81,17 @@ final class WatchedOutputs {
         let lines = buffer[..<count].count { $0 == UInt8(ascii: "\n") }
         watchers[index].lines += repeatElement(now, count: lines)
       }
-      // A poll looks at each pipe. With many, one for each line would take the processors from those
-      // who are being measured.
+      // poll(2) examines every pipe. With many pipes, a call for each line would take processor
+      // time from the processes that are measured.
       if watchers.count > Self.many { usleep(Self.pause) }
     }
   }
 
   private static let many = 20
-  /// Half a millisecond: the largest delay with which the line of one of many watchers is read.
+  /// Microseconds: the longest delay in reading a line of one of many watchers.
   private static let pause: UInt32 = 500
 
-  /// Processor time of all of them, in seconds.
+  /// Processor time of all watchers, in seconds.
   var cpu: Double {
     watchers.reduce(0) { $0 + ServerProcesses.cpu(of: $1.pid) }
   }

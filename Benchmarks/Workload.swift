@@ -1,12 +1,12 @@
-/// A workload and its measurement: one file in `workloads`, and a line in `all`.
+/// A workload and its measurement. Each has a file in `workloads` and a line in `WorkloadList.all`.
 protocol Workload: Sendable {
-  /// How it is chosen on the command line and named in the tables.
+  /// Its name on the command line and in the tables.
   var letter: String { get }
   /// The work, in a few words.
   var title: String { get }
 
-  /// Measures it. What goes wrong with one contender is told to `bench.fail` and leaves the others;
-  /// an error ends the whole run.
+  /// Measures it. A failure of one contender is passed to `bench.fail`, and the others continue; an
+  /// error that is thrown ends the whole run.
   func run(_ bench: Bench) throws -> ResultTable
 }
 
@@ -26,5 +26,6 @@ enum WorkloadList {
     CatchUpWorkload(letter: "i", title: "catching up"),
     SmallTransactionsWorkload(letter: "j", title: "small transactions"),
     GrowthWorkload(letter: "k", title: "a store that has grown"),
+    ReadingWorkload(letter: "l", title: "reading all of it"),
   ]
 }

@@ -1,6 +1,7 @@
 import CommandLine
 
-// Some contenders are this program itself, started as a child, so that memory and time are theirs.
+// Some contenders are this program, started as a child, so that its memory and time can be
+// measured.
 if let role = Role(ProcessArguments.current) {
   role.run()
 }

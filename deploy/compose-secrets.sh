@@ -38,6 +38,7 @@ secret() {
 secret superuser quake
 secret writer quake_writer
 secret watcher quake_watcher
+secret reader quake_reader
 # The server's image reads this one as root or as its own user; the folder's mode excludes other users of the
 # host.
 chmod 0644 "$folder/postgres_password"

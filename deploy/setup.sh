@@ -3,12 +3,12 @@
 # that does, and fails.
 set -euo pipefail
 
-packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev libinih-dev zlib1g-dev
-  pkg-config postgresql openssl time)
+packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev libinih-dev libexpat1-dev
+  libssl-dev libwslay-dev libzstd-dev zlib1g-dev pkg-config postgresql openssl time)
 
 if ! command -v swift >/dev/null; then
   echo "could not find the program \"swift\"" >&2
-  echo "hint: Install Swift 6.0 or later: https://www.swift.org/install/linux" >&2
+  echo "hint: Install Swift 6.2 or later: https://www.swift.org/install/linux" >&2
   exit 69
 fi
 

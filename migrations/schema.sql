@@ -37,9 +37,134 @@ CREATE TYPE quake.event AS (
 	as_of timestamp with time zone,
 	validated boolean,
 	withdrawn_at timestamp with time zone,
-	superseded_by text
+	superseded_by text,
+	first_stored timestamp with time zone
 );
 COMMENT ON TYPE quake.event IS 'an event as the history records it: the columns of quake.quake, without those that the owner of the database added';
+CREATE FUNCTION quake.alerts_since(p_token text, newer_than interval DEFAULT NULL::interval, min_magnitude double precision DEFAULT NULL::double precision, types text[] DEFAULT NULL::text[], within_km double precision DEFAULT NULL::double precision, latitude double precision DEFAULT NULL::double precision, longitude double precision DEFAULT NULL::double precision, enters boolean DEFAULT false, leaves boolean DEFAULT false, magnitude_change double precision DEFAULT NULL::double precision, depth_change double precision DEFAULT NULL::double precision, place_change double precision DEFAULT NULL::double precision, limit_rate integer DEFAULT NULL::integer, limit_period interval DEFAULT '01:00:00'::interval) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.event, new quake.event, author text, context text, at timestamp with time zone, held_back bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+-- Columns of the result have the names of columns that the statements read.
+#variable_conflict use_column
+declare
+  -- Decimal numbers such as 5.9 and 6.2 differ by a little less than 0.3 as binary numbers.
+  tolerance constant double precision := 1e-9;
+  -- A program may bind null for a condition that it does not have.
+  wants_enters constant boolean := coalesce(alerts_since.enters, false);
+  wants_leaves constant boolean := coalesce(alerts_since.leaves, false);
+  any_happening constant boolean := wants_enters or wants_leaves
+    or magnitude_change is not null or depth_change is not null or place_change is not null;
+  change record;
+  -- The token bucket: how many changes may pass at the time of the change before.
+  allowed double precision := limit_rate;
+  moment timestamptz;
+  refused bigint := 0;
+begin
+  if limit_rate < 1 or limit_period <= interval '0' or limit_rate is not null and limit_period is null then
+    raise exception 'limit_rate must be at least 1, and limit_period longer than no time'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if newer_than < interval '0' then
+    raise exception 'newer_than must not be negative' using errcode = 'invalid_parameter_value';
+  end if;
+  -- NaN is greater than any number.
+  if greatest(magnitude_change, depth_change, place_change, within_km, abs(min_magnitude)) > 'infinity'
+     or least(magnitude_change, depth_change, place_change, within_km) < 0 then
+    raise exception 'the changes and within_km must be numbers of at least 0, and min_magnitude a number'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if (within_km is null) <> (latitude is null) or (within_km is null) <> (longitude is null) then
+    raise exception 'within_km, latitude and longitude are needed together'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  for change in
+    select c.token, c.position, c.op, c.code, c.changed, c.old, c.new, c.author, c.context, c.at
+      from quake.changes_since(p_token) c
+     cross join lateral (
+       select coalesce(
+                (newer_than is null or e.time >= c.at - newer_than)
+                and (min_magnitude is null or e.magnitude >= min_magnitude)
+                and (alerts_since.types is null or e.type = any (alerts_since.types))
+                and (within_km is null or quake.distance(
+                      alerts_since.latitude, alerts_since.longitude, e.latitude, e.longitude) <= within_km),
+                false) as was_met
+         from (select (c.old).time, (c.old).magnitude, (c.old).type, (c.old).latitude, (c.old).longitude) e) o
+     cross join lateral (
+       select coalesce(
+                (newer_than is null or e.time >= c.at - newer_than)
+                and (min_magnitude is null or e.magnitude >= min_magnitude)
+                and (alerts_since.types is null or e.type = any (alerts_since.types))
+                and (within_km is null or quake.distance(
+                      alerts_since.latitude, alerts_since.longitude, e.latitude, e.longitude) <= within_km),
+                false) as is_met
+         from (select (c.new).time, (c.new).magnitude, (c.new).type, (c.new).latitude, (c.new).longitude) e) n
+     cross join lateral (
+       -- A withdrawn or superseded event is in no selection.
+       select c.op in ('update', 'delete') and o.was_met
+              and (c.old).withdrawn_at is null and (c.old).superseded_by is null as was_selected,
+              c.op in ('insert', 'update') and n.is_met
+              and (c.new).withdrawn_at is null and (c.new).superseded_by is null as is_selected,
+              c.op = 'update' and (c.old).code is not null as is_known_update) k
+     cross join lateral (
+       select k.was_selected, k.is_selected,
+              -- No list shows a revision of an event that is in no selection.
+              k.is_known_update and (k.was_selected or k.is_selected) as is_revision,
+              -- Which event is shown for an earthquake says nothing about the earthquake.
+              (c.op <> 'update' or k.is_known_update)
+              and not (c.changed = '{superseded_by}' and coalesce(c.context = 'association', false)) as may_move) s
+     where case when c.op = 'truncate' then wants_leaves or not any_happening
+           else (c.op in ('update', 'delete') and (c.old).code is not null and o.was_met
+                 or c.op in ('insert', 'update') and n.is_met)
+            and (not any_happening
+                 or wants_enters and s.may_move and s.is_selected and not s.was_selected
+                 or wants_leaves and s.may_move and s.was_selected and not s.is_selected
+                 or s.is_revision and (c.old).magnitude is distinct from (c.new).magnitude
+                    and magnitude_change is not null
+                    and coalesce(abs((c.new).magnitude - (c.old).magnitude) >= magnitude_change - tolerance, true)
+                 or s.is_revision and (c.old).depth is distinct from (c.new).depth
+                    and depth_change is not null
+                    and coalesce(abs((c.new).depth - (c.old).depth) >= depth_change - tolerance, true)
+                 or s.is_revision and place_change is not null
+                    and ((c.old).latitude is distinct from (c.new).latitude
+                         or (c.old).longitude is distinct from (c.new).longitude)
+                    and ((c.old).latitude is not null and (c.old).longitude is not null
+                         or (c.new).latitude is not null and (c.new).longitude is not null)
+                    and coalesce(quake.distance((c.old).latitude, (c.old).longitude,
+                                                (c.new).latitude, (c.new).longitude) >= place_change - tolerance,
+                                 true))
+           end
+     order by quake.token_number(c.token), c.position
+  loop
+    if limit_rate is not null then
+      -- Times of transactions may go back when somebody sets the clock.
+      allowed := least(limit_rate, allowed + limit_rate * greatest(0::double precision,
+        coalesce(extract(epoch from change.at - moment), 0)::double precision)
+        / extract(epoch from limit_period)::double precision);
+      moment := change.at;
+      if allowed < 1 then
+        refused := refused + 1;
+        continue;
+      end if;
+      allowed := allowed - 1;
+    end if;
+    token := change.token;
+    "position" := change.position;
+    op := change.op;
+    code := change.code;
+    changed := change.changed;
+    old := change.old;
+    new := change.new;
+    author := change.author;
+    context := change.context;
+    at := change.at;
+    held_back := refused;
+    refused := 0;
+    return next;
+  end loop;
+end
+$$;
+COMMENT ON FUNCTION quake.alerts_since(p_token text, newer_than interval, min_magnitude double precision, types text[], within_km double precision, latitude double precision, longitude double precision, enters boolean, leaves boolean, magnitude_change double precision, depth_change double precision, place_change double precision, limit_rate integer, limit_period interval) IS 'the changes after a token that an alert needs, in commit order, with the conditions of quake-watch; held_back is the number of changes that limit_rate left out before this one';
 CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.event
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -62,7 +187,7 @@ CREATE FUNCTION quake.as_of(p_token text) RETURNS SETOF quake.event
          n.place, n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url,
          n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
          n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
-         n.withdrawn_at, n.superseded_by
+         n.withdrawn_at, n.superseded_by, n.first_stored
     from newest n where n.op <> 'delete'
 $$;
 COMMENT ON FUNCTION quake.as_of(p_token text) IS 'the events as they were just after the transaction of a token';
@@ -73,6 +198,92 @@ CREATE FUNCTION quake.as_of(p_time timestamp with time zone) RETURNS SETOF quake
   select * from quake.as_of(quake.token_at(p_time))
 $$;
 COMMENT ON FUNCTION quake.as_of(p_time timestamp with time zone) IS 'the events as they were at a time, by the server''s clock';
+CREATE FUNCTION quake.as_of_feed(p_time timestamp with time zone) RETURNS SETOF quake.event
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+  complete_from timestamptz;
+begin
+  -- Below the floor there is only the newest version of each event, so that earlier states are unknown.
+  select max(case when t.import_id is not null then coalesce(greatest(i.generated, v.withdrawn_at), v.as_of, t.at)
+                  when v.op = 'insert' then coalesce(v.as_of, t.at)
+                  else t.at end)
+    into complete_from
+    from quake.change_transaction t
+    join quake.quake_version v on v.transaction_id = t.transaction_id
+    left join quake.import i on i.id = t.import_id
+   where t.token <= (select f.token from quake.history_floor f);
+  if p_time < complete_from then
+    raise exception 'the history of the feeds at % was purged', to_char(p_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+      using errcode = 'QK002',
+            detail = format('It is complete from %s on.', to_char(complete_from at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+            hint = 'Ask for that time or a later one.';
+  end if;
+  return query
+    with version as materialized (
+      select v.id, v.code, v.op, t.at,
+             case when t.import_id is not null then coalesce(greatest(i.generated, v.withdrawn_at), v.as_of, t.at)
+                  when v.op = 'insert' then coalesce(v.as_of, t.at)
+                  else t.at end as feed_time
+        from quake.quake_version v
+        join quake.change_transaction t on t.transaction_id = v.transaction_id
+        left join quake.import i on i.id = t.import_id
+    ), newest as (
+      select distinct on (v.code) v.id, v.op
+        from version v
+       where v.op <> 'truncate' and v.feed_time <= p_time
+         and v.id > coalesce((select max(e.id) from version e where e.op = 'truncate' and e.at <= p_time), 0)
+       order by v.code, v.feed_time desc, v.id desc
+    )
+    select n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type,
+           n.place, n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url,
+           n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
+           n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
+           n.withdrawn_at, n.superseded_by, n.first_stored
+      from newest w join quake.quake_version n on n.id = w.id
+     where w.op <> 'delete';
+end
+$$;
+COMMENT ON FUNCTION quake.as_of_feed(p_time timestamp with time zone) IS 'the events as the snapshots had them that were generated by a time, whenever they were imported; changes that did not come from a feed count from their commit';
+CREATE FUNCTION quake.b_value(magnitudes double precision[], completeness double precision DEFAULT NULL::double precision, bin double precision DEFAULT 0.1) RETURNS TABLE(completeness_magnitude double precision, events bigint, mean_magnitude double precision, b double precision, standard_error double precision)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  -- A magnitude belongs to the class of the nearest multiple of the width, the greater one if two are equally
+  -- near. The small number makes up for multiples that are no binary fractions.
+  with class as materialized (
+    select floor(m / b_value.bin + 0.5 + 1e-9) as number, count(*) as events
+      from unnest(b_value.magnitudes) m
+     where m is not null
+     group by 1
+  ), least_class as (
+    select coalesce(
+      floor(b_value.completeness / b_value.bin + 0.5 + 1e-9),
+      (select c.number from class c order by c.events desc, c.number desc limit 1)) as number
+  ), complete as materialized (
+    select c.number * b_value.bin as magnitude, c.events
+      from class c where c.number >= (select l.number from least_class l)
+  ), total as materialized (
+    select sum(c.events)::bigint as events, sum(c.events * c.magnitude) / sum(c.events) as mean
+      from complete c
+  ), estimate as (
+    select round((l.number * b_value.bin)::numeric, 6)::double precision as completeness,
+           coalesce(t.events, 0) as events, t.mean,
+           log(exp(1::double precision))
+             / nullif(t.mean - (l.number * b_value.bin - b_value.bin / 2), 0) as b,
+           (select sum(c.events * (c.magnitude - t.mean) ^ 2) from complete c) as squares
+      from least_class l cross join total t
+     where l.number is not null
+  )
+  select e.completeness, e.events, e.mean, e.b,
+         case when e.events > 1 then
+           ln(10::double precision) * e.b ^ 2
+             * sqrt(e.squares / (e.events::double precision * (e.events - 1))) end
+    from estimate e
+$$;
+COMMENT ON FUNCTION quake.b_value(magnitudes double precision[], completeness double precision, bin double precision) IS 'the b-value of the Gutenberg-Richter relation: magnitude of completeness by maximum curvature (Wiemer and Wyss, 2000) unless it is given, b by Aki (1965) with the correction for classes by Utsu (1966), its standard error by Shi and Bolt (1982). No row if there is no magnitude';
 CREATE FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -181,14 +392,14 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
             v.place, v.time, v.updated, v.longitude, v.latitude, v.depth, v.title, v.url,
             v.detail, v.felt, v.cdi, v.mmi, v.alert, v.tsunami, v.sig, v.nst,
             v.dmin, v.rms, v.gap, v.ids, v.sources, v.types, v.as_of, v.validated,
-            v.withdrawn_at, v.superseded_by)::quake.event as row
+            v.withdrawn_at, v.superseded_by, v.first_stored)::quake.event as row
        from quake.quake_version v where v.transaction_id = t.transaction_id) v
     left join lateral (
      select row(p.code, p.net, p.net_code, p.source, p.type, p.status, p.magnitude, p.magnitude_type,
             p.place, p.time, p.updated, p.longitude, p.latitude, p.depth, p.title, p.url,
             p.detail, p.felt, p.cdi, p.mmi, p.alert, p.tsunami, p.sig, p.nst,
             p.dmin, p.rms, p.gap, p.ids, p.sources, p.types, p.as_of, p.validated,
-            p.withdrawn_at, p.superseded_by)::quake.event as row
+            p.withdrawn_at, p.superseded_by, p.first_stored)::quake.event as row
        from quake.quake_version p
       where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
    order by t.token, v.id
@@ -231,13 +442,13 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
                 o.magnitude_type, o.place, o.time, o.updated, o.longitude, o.latitude, o.depth,
                 o.title, o.url, o.detail, o.felt, o.cdi, o.mmi, o.alert, o.tsunami, o.sig, o.nst,
                 o.dmin, o.rms, o.gap, o.ids, o.sources, o.types, o.as_of, o.validated,
-                o.withdrawn_at, o.superseded_by)::quake.event end as low,
+                o.withdrawn_at, o.superseded_by, o.first_stored)::quake.event end as low,
            case when c.is then row(
                 n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude,
                 n.magnitude_type, n.place, n.time, n.updated, n.longitude, n.latitude, n.depth,
                 n.title, n.url, n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
                 n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
-                n.withdrawn_at, n.superseded_by)::quake.event end as high,
+                n.withdrawn_at, n.superseded_by, n.first_stored)::quake.event end as high,
            case when c.was and c.is then array_remove(array[
              case when o.net is distinct from n.net then 'net' end,
              case when o.net_code is distinct from n.net_code then 'net_code' end,
@@ -271,7 +482,8 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
              case when o.as_of is distinct from n.as_of then 'as_of' end,
              case when o.validated is distinct from n.validated then 'validated' end,
              case when o.withdrawn_at is distinct from n.withdrawn_at then 'withdrawn_at' end,
-             case when o.superseded_by is distinct from n.superseded_by then 'superseded_by' end
+             case when o.superseded_by is distinct from n.superseded_by then 'superseded_by' end,
+             case when o.first_stored is distinct from n.first_stored then 'first_stored' end
            ], null) else '{}' end as changed
       from touched t
      cross join truncates e
@@ -302,6 +514,22 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
    order by n.code collate "C"
 $$;
 COMMENT ON FUNCTION quake.difference(p_from text, p_to text) IS 'net changes between two tokens, in the order of codes; from a later token to an earlier one, the changes that would undo them';
+CREATE FUNCTION quake.distance(from_latitude double precision, from_longitude double precision, to_latitude double precision, to_longitude double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((from_latitude IS NOT NULL) AND (from_longitude IS NOT NULL) AND (to_latitude IS NOT NULL) AND (to_longitude IS NOT NULL)) THEN (((2)::double precision * (6371.0088)::double precision) * asin(LEAST((1)::double precision, sqrt(((sin((((((to_latitude + (1)::double precision) - (1)::double precision) - ((from_latitude + (1)::double precision) - (1)::double precision)) * (pi() / (180)::double precision)) / (2)::double precision)) * sin((((((to_latitude + (1)::double precision) - (1)::double precision) - ((from_latitude + (1)::double precision) - (1)::double precision)) * (pi() / (180)::double precision)) / (2)::double precision))) + (((cos((((from_latitude + (1)::double precision) - (1)::double precision) * (pi() / (180)::double precision))) * cos((((to_latitude + (1)::double precision) - (1)::double precision) * (pi() / (180)::double precision)))) * sin((((((to_longitude + (1)::double precision) - (1)::double precision) - ((from_longitude + (1)::double precision) - (1)::double precision)) * (pi() / (180)::double precision)) / (2)::double precision))) * sin((((((to_longitude + (1)::double precision) - (1)::double precision) - ((from_longitude + (1)::double precision) - (1)::double precision)) * (pi() / (180)::double precision)) / (2)::double precision))))))))
+             ELSE NULL::double precision
+         END AS "case";
+END;
+COMMENT ON FUNCTION quake.distance(from_latitude double precision, from_longitude double precision, to_latitude double precision, to_longitude double precision) IS 'great-circle distance between two points in kilometres, on a sphere with the Earth''s mean radius; null if a coordinate is';
+CREATE FUNCTION quake.energy(magnitude double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT power((10)::double precision, (((1.5)::double precision * magnitude) + (4.8)::double precision)) AS power;
+END;
+COMMENT ON FUNCTION quake.energy(magnitude double precision) IS 'radiated energy in joules: 10^(1.5 M + 4.8) (Gutenberg and Richter, 1956)';
 CREATE FUNCTION quake.feed_lock__take(p_feeds text[]) RETURNS TABLE(feed text, foreign_pid integer, foreign_role name)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -377,6 +605,7 @@ CREATE TABLE quake.quake (
     validated boolean DEFAULT false NOT NULL,
     withdrawn_at timestamp with time zone,
     superseded_by text,
+    first_stored timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT quake_as_of_range CHECK (((as_of >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (as_of < '10000-01-01 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT quake_code_length CHECK (((length(code) >= 1) AND (length(code) <= 256))),
     CONSTRAINT quake_depth_range CHECK (((depth >= ('-100'::integer)::double precision) AND (depth <= (7000)::double precision))),
@@ -426,6 +655,7 @@ COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the contents of t
 COMMENT ON COLUMN quake.quake.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
 COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+COMMENT ON COLUMN quake.quake.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
 CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -435,9 +665,9 @@ CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
   with recursive way (code, next, seen) as (
     select q.code, q.superseded_by, array[q.code]
       from quake.quake q
-     where q.code = p_id
-        or not exists (select from quake.quake o where o.code = p_id)
-           and q.code = (select a.code from quake.quake_alias a where a.id = p_id)
+     where q.code = find.p_id
+        or not exists (select from quake.quake o where o.code = find.p_id)
+           and q.code = (select a.code from quake.quake_alias a where a.id = find.p_id)
     union all
     select q.code, q.superseded_by, w.seen || q.code
       from way w join quake.quake q on q.code = w.next
@@ -459,6 +689,96 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.history_covers(p_number bigint) IS 'true if the history after the token of this number is complete, otherwise an error with SQLSTATE QK002; to be called in the statement that reads the history';
+CREATE FUNCTION quake.quake__box_cells(p_west double precision, p_south double precision, p_east double precision, p_north double precision) RETURNS integer[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  -- The most cells in a list: the planner looks at each of them.
+  most constant integer := 2048;
+  cells integer[];
+begin
+  if p_west is null or p_south is null or p_east is null or p_north is null then
+    return '{}';
+  end if;
+  if not (p_south between -90 and 90 and p_north between -90 and 90 and p_south <= p_north) then
+    raise exception 'the south and north edges of a box must be latitudes, south first'
+      using errcode = 'invalid_parameter_value',
+            detail = format('South is %s and north is %s.', p_south, p_north);
+  end if;
+  if not (p_west between -180 and 180 and p_east between -180 and 180) then
+    raise exception 'the west and east edges of a box must be longitudes from -180 to 180'
+      using errcode = 'invalid_parameter_value',
+            detail = format('West is %s and east is %s.', p_west, p_east),
+            hint = 'A box whose west edge lies east of its east edge crosses the 180th meridian.';
+  end if;
+  cells := array(
+    select y * 361 + x.number
+      from generate_series(floor(p_south)::integer, floor(p_north)::integer) y
+     cross join lateral (
+       select generate_series(
+                floor(p_west * cosd(y))::integer,
+                floor(case when p_west <= p_east then p_east else 180 end * cosd(y))::integer)
+       union all
+       select generate_series(floor(-180 * cosd(y))::integer, floor(p_east * cosd(y))::integer)
+        where p_west > p_east) x (number)
+     limit most + 1);
+  return case when cardinality(cells) <= most then cells end;
+end
+$$;
+COMMENT ON FUNCTION quake.quake__box_cells(p_west double precision, p_south double precision, p_east double precision, p_north double precision) IS 'private: the cells that a box touches; null: too many to list';
+CREATE FUNCTION quake.quake__cell(longitude double precision, latitude double precision) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((floor(latitude) * (361)::double precision) + floor((longitude * cosd(floor(latitude))))))::integer AS int4;
+END;
+COMMENT ON FUNCTION quake.quake__cell(longitude double precision, latitude double precision) IS 'private: number of the cell of the map in which an epicentre lies';
+CREATE FUNCTION quake.in_box(west double precision, south double precision, east double precision, north double precision) RETURNS SETOF quake.event
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT q.code,
+     q.net,
+     q.net_code,
+     q.source,
+     q.type,
+     q.status,
+     q.magnitude,
+     q.magnitude_type,
+     q.place,
+     q."time",
+     q.updated,
+     q.longitude,
+     q.latitude,
+     q.depth,
+     q.title,
+     q.url,
+     q.detail,
+     q.felt,
+     q.cdi,
+     q.mmi,
+     q.alert,
+     q.tsunami,
+     q.sig,
+     q.nst,
+     q.dmin,
+     q.rms,
+     q.gap,
+     q.ids,
+     q.sources,
+     q.types,
+     q.as_of,
+     q.validated,
+     q.withdrawn_at,
+     q.superseded_by,
+     q.first_stored
+    FROM quake.quake q
+   WHERE (((quake.quake__box_cells(in_box.west, in_box.south, in_box.east, in_box.north) IS NULL) OR (quake.quake__cell(q.longitude, q.latitude) = ANY (quake.quake__box_cells(in_box.west, in_box.south, in_box.east, in_box.north)))) AND (q.latitude >= in_box.south) AND (q.latitude <= in_box.north) AND
+         CASE
+             WHEN (in_box.west <= in_box.east) THEN ((q.longitude >= in_box.west) AND (q.longitude <= in_box.east))
+             ELSE ((q.longitude >= in_box.west) OR (q.longitude <= in_box.east))
+         END AND (q.superseded_by IS NULL) AND (q.withdrawn_at IS NULL));
+END;
+COMMENT ON FUNCTION quake.in_box(west double precision, south double precision, east double precision, north double precision) IS 'the events with epicentres in a box, edges included, in degrees; a box whose west edge lies east of its east edge crosses the 180th meridian. Without superseded and withdrawn events';
 CREATE FUNCTION quake.latest_token() RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -466,6 +786,18 @@ CREATE FUNCTION quake.latest_token() RETURNS text
   select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t order by t.token desc limit 1), '0')
 $$;
 COMMENT ON FUNCTION quake.latest_token() IS 'the newest token; 0 before the first change';
+CREATE FUNCTION quake.locality(place text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT NULLIF(regexp_replace(btrim(place, ' ,'::text), '^[0-9]+([.][0-9]+)? *([kK][mM]|[mM][iI]) +[NSEW]{1,3} +of +'::text, ''::text), ''::text) AS "nullif";
+END;
+COMMENT ON FUNCTION quake.locality(place text) IS 'the place without the distance and direction in front of it: "Pāhala, Hawaii" of "6 km SSW of Pāhala, Hawaii"; null: no place';
+CREATE FUNCTION quake.moment(magnitude double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT power((10)::double precision, (((1.5)::double precision * magnitude) + (9.1)::double precision)) AS power;
+END;
+COMMENT ON FUNCTION quake.moment(magnitude double precision) IS 'seismic moment in newton metres, as if the magnitude were a moment magnitude: 10^(1.5 M + 9.1) (Hanks and Kanamori, 1979)';
 CREATE FUNCTION quake.oldest_token() RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -474,6 +806,24 @@ CREATE FUNCTION quake.oldest_token() RETURNS text
                      from quake.history_floor f join quake.change_transaction t on t.token = f.token), '0')
 $$;
 COMMENT ON FUNCTION quake.oldest_token() IS 'the oldest valid token; 0 if nothing was ever purged';
+CREATE TABLE quake.association (
+    code text NOT NULL,
+    preferred text NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT association_short_text_length CHECK ((GREATEST(octet_length(code), octet_length(preferred)) <= 1024))
+);
+COMMENT ON TABLE quake.association IS 'events of different sources that are the same earthquake: one row for each event of an earthquake that has several';
+COMMENT ON COLUMN quake.association.code IS 'the event (quake.code)';
+COMMENT ON COLUMN quake.association.preferred IS 'the event that lists show for the earthquake; equal to code in the row of that event, and the superseded_by of the others';
+COMMENT ON COLUMN quake.association.since IS 'since when the event has been associated with this preferred event';
+CREATE FUNCTION quake.others(code text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT array_agg(a.code ORDER BY a.code) AS array_agg
+    FROM quake.association a
+   WHERE ((a.preferred = others.code) AND (a.code <> others.code));
+END;
+COMMENT ON FUNCTION quake.others(code text) IS 'the events of other sources that are the same earthquake as this preferred event; null: none';
 CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -577,6 +927,79 @@ CREATE FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) RETURNS 
      order by t.token desc limit 1), quake.oldest_token())
 $$;
 COMMENT ON FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) IS 'the token to which a purge up to the given token may go: no further than the durable cursors that lag behind by at most the limit';
+CREATE FUNCTION quake.quake__circle_cells(p_latitude double precision, p_longitude double precision, p_km double precision) RETURNS integer[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  -- More than the rounding errors of the distance, in degrees.
+  margin constant double precision := 1e-5;
+  angle double precision;
+  south double precision;
+  north double precision;
+  width double precision := 180;
+begin
+  if p_latitude is null or p_longitude is null or p_km is null then
+    return '{}';
+  end if;
+  if not (p_latitude between -90 and 90 and p_longitude between -180 and 180) then
+    raise exception 'the centre of a circle must be a latitude from -90 to 90 and a longitude from -180 to 180'
+      using errcode = 'invalid_parameter_value',
+            detail = format('Latitude is %s and longitude is %s.', p_latitude, p_longitude);
+  end if;
+  if not (p_km >= 0 and p_km < 'infinity') then
+    raise exception 'the radius of a circle must be zero or more kilometres'
+      using errcode = 'invalid_parameter_value', detail = format('It is %s.', p_km);
+  end if;
+  angle := degrees(p_km / 6371.0088);
+  if angle >= 180 then
+    return null;
+  end if;
+  south := p_latitude - angle - margin;
+  north := p_latitude + angle + margin;
+  -- A circle that contains a pole reaches all longitudes.
+  if south > -90 and north < 90 then
+    width := degrees(asin(least(1, sin(radians(angle)) / cos(radians(p_latitude))))) + margin;
+  end if;
+  if width >= 180 then
+    return quake.quake__box_cells(-180, greatest(south, -90), 180, least(north, 90));
+  end if;
+  return quake.quake__box_cells(
+    p_longitude - width + case when p_longitude - width < -180 then 360 else 0 end,
+    greatest(south, -90),
+    p_longitude + width - case when p_longitude + width > 180 then 360 else 0 end,
+    least(north, 90));
+end
+$$;
+COMMENT ON FUNCTION quake.quake__circle_cells(p_latitude double precision, p_longitude double precision, p_km double precision) IS 'private: the cells that a circle touches; null: too many to list';
+CREATE FUNCTION quake.quake__note_for_association() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+  case tg_op
+    when 'INSERT' then
+      insert into quake.association_pending (code) select n.code from new_rows n;
+    when 'UPDATE' then
+      insert into quake.association_pending (code)
+      select n.code
+        from old_rows o join new_rows n on n.code = o.code
+       where (o.source, o.status, o.magnitude, o.time, o.longitude, o.latitude, o.depth, o.withdrawn_at,
+              o.superseded_by)
+             is distinct from
+             (n.source, n.status, n.magnitude, n.time, n.longitude, n.latitude, n.depth, n.withdrawn_at,
+              n.superseded_by);
+    when 'DELETE' then
+      insert into quake.association_pending (code) select o.code from old_rows o;
+    else
+      insert into quake.association_pending (code) select a.code from quake.association a;
+  end case;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.quake__note_for_association() IS 'notes the events of a statement in association_pending';
 CREATE FUNCTION quake.quake__record_delete() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -601,13 +1024,13 @@ begin
       place, time, updated, longitude, latitude, depth, title, url,
       detail, felt, cdi, mmi, alert, tsunami, sig, nst,
       dmin, rms, gap, ids, sources, types, as_of, validated,
-      withdrawn_at, superseded_by)
+      withdrawn_at, superseded_by, first_stored)
   select (select p.transaction_id from pending p), 'delete',
       o.code, o.net, o.net_code, o.source, o.type, o.status, o.magnitude, o.magnitude_type,
       o.place, o.time, o.updated, o.longitude, o.latitude, o.depth, o.title, o.url,
       o.detail, o.felt, o.cdi, o.mmi, o.alert, o.tsunami, o.sig, o.nst,
       o.dmin, o.rms, o.gap, o.ids, o.sources, o.types, o.as_of, o.validated,
-      o.withdrawn_at, o.superseded_by
+      o.withdrawn_at, o.superseded_by, o.first_stored
     from old_rows o;
   return null;
 end
@@ -616,8 +1039,28 @@ COMMENT ON FUNCTION quake.quake__record_delete() IS 'records deleted events, wit
 CREATE FUNCTION quake.quake__record_insert() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    AS $_$
+declare
+  removed text[];
+  deleted text;
 begin
+  -- Planned for each statement, because either table may have any size: a kept plan for a small one could
+  -- scan the other once for each row.
+  if exists (select from quake.tombstone) then
+    execute $query$
+      select array_agg(d.code), min(d.code) filter (where d.stays)
+        from new_rows n
+       cross join lateral (
+          select t.code, t.older_than is null or n.time <= now() - t.older_than as stays
+            from quake.tombstone t where t.code = n.code offset 0) d
+      $query$ into removed, deleted;
+    if deleted is not null and current_setting('quake.keep_deleted', true) = 'on' then
+      raise exception 'event "%" has been deleted', deleted
+        using errcode = 'QK006', schema = 'quake', table = 'quake',
+              hint = 'Imports leave deleted events deleted until they are restored: quake-admin events restore.';
+    end if;
+    delete from quake.tombstone t where t.code = any (removed);
+  end if;
   with pending as (
     select quake.change_pending__add(count(*), 0, 0, 0) as transaction_id from new_rows
   )
@@ -627,17 +1070,17 @@ begin
       place, time, updated, longitude, latitude, depth, title, url,
       detail, felt, cdi, mmi, alert, tsunami, sig, nst,
       dmin, rms, gap, ids, sources, types, as_of, validated,
-      withdrawn_at, superseded_by)
+      withdrawn_at, superseded_by, first_stored)
   select (select p.transaction_id from pending p), 'insert',
       n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type,
       n.place, n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url,
       n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
       n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
-      n.withdrawn_at, n.superseded_by
+      n.withdrawn_at, n.superseded_by, n.first_stored
     from new_rows n;
   return null;
 end
-$$;
+$_$;
 COMMENT ON FUNCTION quake.quake__record_insert() IS 'records inserted events in quake_version';
 CREATE FUNCTION quake.quake__record_truncate() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -658,7 +1101,12 @@ CREATE FUNCTION quake.quake__record_update() RETURNS trigger
     AS $$
 begin
   with difference as materialized (
-    select n as row, c.changed
+    -- By name: a column of a person's own may have the name of any alias.
+    select c.changed,
+           n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type, n.place,
+           n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url, n.detail, n.felt, n.cdi,
+           n.mmi, n.alert, n.tsunami, n.sig, n.nst, n.dmin, n.rms, n.gap, n.ids, n.sources, n.types,
+           n.as_of, n.validated, n.withdrawn_at, n.superseded_by, n.first_stored
       from old_rows o
       join new_rows n on n.code = o.code
      cross join lateral (
@@ -695,7 +1143,8 @@ begin
           case when o.as_of is distinct from n.as_of then 'as_of' end,
           case when o.validated is distinct from n.validated then 'validated' end,
           case when o.withdrawn_at is distinct from n.withdrawn_at then 'withdrawn_at' end,
-          case when o.superseded_by is distinct from n.superseded_by then 'superseded_by' end
+          case when o.superseded_by is distinct from n.superseded_by then 'superseded_by' end,
+          case when o.first_stored is distinct from n.first_stored then 'first_stored' end
         ], null)) c (changed)
      where c.changed <> '{}'
   ), pending as (
@@ -707,15 +1156,12 @@ begin
       place, time, updated, longitude, latitude, depth, title, url,
       detail, felt, cdi, mmi, alert, tsunami, sig, nst,
       dmin, rms, gap, ids, sources, types, as_of, validated,
-      withdrawn_at, superseded_by)
+      withdrawn_at, superseded_by, first_stored)
   select (select p.transaction_id from pending p), 'update', d.changed,
-      (d.row).code, (d.row).net, (d.row).net_code, (d.row).source, (d.row).type,
-      (d.row).status, (d.row).magnitude, (d.row).magnitude_type, (d.row).place, (d.row).time,
-      (d.row).updated, (d.row).longitude, (d.row).latitude, (d.row).depth, (d.row).title,
-      (d.row).url, (d.row).detail, (d.row).felt, (d.row).cdi, (d.row).mmi,
-      (d.row).alert, (d.row).tsunami, (d.row).sig, (d.row).nst, (d.row).dmin,
-      (d.row).rms, (d.row).gap, (d.row).ids, (d.row).sources, (d.row).types,
-      (d.row).as_of, (d.row).validated, (d.row).withdrawn_at, (d.row).superseded_by
+      d.code, d.net, d.net_code, d.source, d.type, d.status, d.magnitude, d.magnitude_type, d.place,
+      d.time, d.updated, d.longitude, d.latitude, d.depth, d.title, d.url, d.detail, d.felt, d.cdi, d.mmi,
+      d.alert, d.tsunami, d.sig, d.nst, d.dmin, d.rms, d.gap, d.ids, d.sources, d.types, d.as_of,
+      d.validated, d.withdrawn_at, d.superseded_by, d.first_stored
     from difference d;
   return null;
 end
@@ -732,6 +1178,17 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.quake__refuse_code_change() IS 'refuses to change the code of an event, by which its history is found';
+CREATE FUNCTION quake.quake__refuse_first_stored_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'cannot change when event "%" was first stored', old.code
+    using errcode = 'integrity_constraint_violation', schema = 'quake', table = 'quake', column = 'first_stored',
+          hint = 'Leave the column first_stored out of the update.';
+end
+$$;
+COMMENT ON FUNCTION quake.quake__refuse_first_stored_change() IS 'refuses to change when an event was first stored';
 CREATE FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -748,6 +1205,12 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.raise_history_floor(p_token text, p_hold_limit interval) IS 'raises the floor to a token, as far as purgeable_to allows, so that older tokens expire; returns the new floor. To be committed before purge_history removes anything';
+CREATE FUNCTION quake.region(place text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT btrim(split_part(quake.locality(place), ','::text, '-1'::integer), ' '::text) AS btrim;
+END;
+COMMENT ON FUNCTION quake.region(place text) IS 'the part of a place after its last comma: "Hawaii" of "6 km SSW of Pāhala, Hawaii"; without a comma, all of it; null: no place';
 CREATE FUNCTION quake.request_refresh(feed text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -773,13 +1236,20 @@ begin
     select r.id into request from quake.refresh_request r
      where r.every_feed and r.done_at is null and r.begun_at is null
        and r.requested_at > clock_timestamp() - interval '1 second'
+       and not exists (select from quake.refresh_request o join quake.feed f on f.name = o.feed
+                        where o.id = r.id and f.paused_at is not null)
      order by r.id desc limit 1;
     if found then
       return request;
     end if;
     -- A request for a feed that no worker polls any more would never be answered.
     select array_agg(s.name) into asked from quake.feed_status s
-     where s.held or not exists (select from quake.feed_status o where o.held);
+     where s.paused_at is null
+       and (s.held or not exists (select from quake.feed_status o where o.held and o.paused_at is null));
+    if asked is null then
+      raise exception 'there is no feed to refresh: all are paused'
+        using errcode = 'QK005', hint = '"quake-admin feeds resume" resumes a feed.';
+    end if;
   end if;
 
   -- Reuses a request for the same feeds that no poll has begun to answer. Workers ignore requests older
@@ -810,15 +1280,35 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.request_refresh(feed text) IS 'requests that workers poll a feed now, or all feeds; returns the number of the request, whose result appears in refresh_request. If the same request was made before and no poll has begun to answer it, it returns the number of that one. An unknown feed is an error with SQLSTATE QK005';
+CREATE FUNCTION quake.solutions(p_id text) RETURNS SETOF quake.event
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select q.code, q.net, q.net_code, q.source, q.type, q.status, q.magnitude, q.magnitude_type,
+         q.place, q.time, q.updated, q.longitude, q.latitude, q.depth, q.title, q.url,
+         q.detail, q.felt, q.cdi, q.mmi, q.alert, q.tsunami, q.sig, q.nst, q.dmin, q.rms,
+         q.gap, q.ids, q.sources, q.types, q.as_of, q.validated, q.withdrawn_at,
+         q.superseded_by, q.first_stored
+    from quake.find(p_id) p
+   cross join lateral unnest(array[p.code] || coalesce(quake.others(p.code), '{}')) s (code)
+    join quake.quake q on q.code = s.code
+   order by q.code <> p.code, q.source, q.code
+$$;
+COMMENT ON FUNCTION quake.solutions(p_id text) IS 'all events of the earthquake that has or had this id, the preferred one first';
 CREATE FUNCTION quake.token__refuse_expired(p_token text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  oldest quake.change_transaction;
 begin
+  select t.* into oldest
+    from quake.history_floor f join quake.change_transaction t on t.token = f.token;
   raise exception 'token % has expired', p_token
     using errcode = 'QK002',
-          detail = format('The history up to %s was purged; that is the oldest token that is still valid.', quake.oldest_token()),
-          hint = 'Begin again with a snapshot.';
+          detail = format('The history up to %s.%s was purged; that is the oldest token that is still valid, of %s.',
+                          oldest.token, oldest.nonce, to_char(oldest.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+          hint = 'To read the past, ask for that time or a later one; to watch, begin with the oldest change that is still held (--from-oldest), or with the present list of events (--snapshot).';
 end
 $$;
 COMMENT ON FUNCTION quake.token__refuse_expired(p_token text) IS 'raises the error for a token below the floor';
@@ -887,7 +1377,7 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
                o.magnitude_type, o.place, o.time, o.updated, o.longitude, o.latitude, o.depth,
                o.title, o.url, o.detail, o.felt, o.cdi, o.mmi, o.alert, o.tsunami, o.sig, o.nst,
                o.dmin, o.rms, o.gap, o.ids, o.sources, o.types, o.as_of, o.validated,
-               o.withdrawn_at, o.superseded_by)::quake.event as event
+               o.withdrawn_at, o.superseded_by, o.first_stored)::quake.event as event
       from own o
     union all
     -- The truncates that removed the event.
@@ -911,6 +1401,52 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
    order by v.id
 $$;
 COMMENT ON FUNCTION quake.versions(p_code text) IS 'the versions of an event that the history holds, the oldest first; event is null for a truncate that removed it';
+CREATE FUNCTION quake.within(lat double precision, lon double precision, km double precision) RETURNS SETOF quake.event
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT q.code,
+     q.net,
+     q.net_code,
+     q.source,
+     q.type,
+     q.status,
+     q.magnitude,
+     q.magnitude_type,
+     q.place,
+     q."time",
+     q.updated,
+     q.longitude,
+     q.latitude,
+     q.depth,
+     q.title,
+     q.url,
+     q.detail,
+     q.felt,
+     q.cdi,
+     q.mmi,
+     q.alert,
+     q.tsunami,
+     q.sig,
+     q.nst,
+     q.dmin,
+     q.rms,
+     q.gap,
+     q.ids,
+     q.sources,
+     q.types,
+     q.as_of,
+     q.validated,
+     q.withdrawn_at,
+     q.superseded_by,
+     q.first_stored
+    FROM ((quake.quake q
+      CROSS JOIN LATERAL ( SELECT ((q.latitude + (1)::double precision) - (1)::double precision) AS latitude,
+             ((q.longitude + (1)::double precision) - (1)::double precision) AS longitude) e)
+      CROSS JOIN LATERAL ( SELECT ((within.lat + (1)::double precision) - (1)::double precision) AS latitude,
+             ((within.lon + (1)::double precision) - (1)::double precision) AS longitude) c)
+   WHERE (((quake.quake__circle_cells(within.lat, within.lon, within.km) IS NULL) OR (quake.quake__cell(q.longitude, q.latitude) = ANY (quake.quake__circle_cells(within.lat, within.lon, within.km)))) AND (q.longitude IS NOT NULL) AND ((((2)::double precision * (6371.0088)::double precision) * asin(LEAST((1)::double precision, sqrt(((sin((((e.latitude - c.latitude) * (pi() / (180)::double precision)) / (2)::double precision)) * sin((((e.latitude - c.latitude) * (pi() / (180)::double precision)) / (2)::double precision))) + (((cos((c.latitude * (pi() / (180)::double precision))) * cos((e.latitude * (pi() / (180)::double precision)))) * sin((((e.longitude - c.longitude) * (pi() / (180)::double precision)) / (2)::double precision))) * sin((((e.longitude - c.longitude) * (pi() / (180)::double precision)) / (2)::double precision)))))))) <= within.km) AND (q.superseded_by IS NULL) AND (q.withdrawn_at IS NULL));
+END;
+COMMENT ON FUNCTION quake.within(lat double precision, lon double precision, km double precision) IS 'the events with epicentres at most this many kilometres from a point, measured along the ground; right at the poles and the 180th meridian. Without superseded and withdrawn events';
 CREATE TABLE quake.absence (
     code text NOT NULL,
     feed text NOT NULL,
@@ -928,6 +1464,63 @@ COMMENT ON COLUMN quake.absence.snapshots IS 'number of successive snapshots fro
 COMMENT ON COLUMN quake.absence.since IS 'when the first of these snapshots was generated';
 COMMENT ON COLUMN quake.absence.withdrawn_at IS 'the value of quake.withdrawn_at, if it was set because of this absence; null: it was not';
 COMMENT ON COLUMN quake.absence.asked_at IS 'when the event''s own page was last requested without telling whether the event still exists; null: never';
+CREATE TABLE quake.association_pending (
+    code text NOT NULL
+);
+COMMENT ON TABLE quake.association_pending IS 'events that changed since they were last compared with those of other sources';
+COMMENT ON COLUMN quake.association_pending.code IS 'the event (quake.code); it may have been deleted';
+CREATE TABLE quake.association_pin (
+    code text NOT NULL,
+    other text NOT NULL,
+    together boolean NOT NULL,
+    author text,
+    decided_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT association_pin_order CHECK (((code COLLATE "C") < (other COLLATE "C"))),
+    CONSTRAINT association_pin_short_text_length CHECK ((GREATEST(octet_length(code), octet_length(other), octet_length(author)) <= 1024))
+);
+COMMENT ON TABLE quake.association_pin IS 'what persons have decided about pairs of events; it holds whatever their times, places and magnitudes are';
+COMMENT ON COLUMN quake.association_pin.code IS 'one event (quake.code), that whose code comes first';
+COMMENT ON COLUMN quake.association_pin.other IS 'the other event';
+COMMENT ON COLUMN quake.association_pin.together IS 'true: they are the same earthquake; false: they are not';
+COMMENT ON COLUMN quake.association_pin.author IS 'who decided it';
+COMMENT ON COLUMN quake.association_pin.decided_at IS 'when it was decided';
+CREATE TABLE quake.association_preference (
+    west double precision NOT NULL,
+    south double precision NOT NULL,
+    east double precision NOT NULL,
+    north double precision NOT NULL,
+    sources text[] NOT NULL,
+    CONSTRAINT association_preference_latitudes CHECK ((((south >= ('-90'::integer)::double precision) AND (south <= north)) AND ((north >= south) AND (north <= (90)::double precision)))),
+    CONSTRAINT association_preference_longitudes CHECK ((((west >= ('-180'::integer)::double precision) AND (west <= (180)::double precision)) AND ((east >= ('-180'::integer)::double precision) AND (east <= (180)::double precision)))),
+    CONSTRAINT association_preference_sources_count CHECK (((cardinality(sources) >= 1) AND (cardinality(sources) <= 100))),
+    CONSTRAINT association_preference_sources_length CHECK ((octet_length(array_to_string(sources, ','::text, ''::text)) <= 65536))
+);
+COMMENT ON TABLE quake.association_preference IS 'which sources are preferred, by region; the smallest region that contains the earthquake counts';
+COMMENT ON COLUMN quake.association_preference.west IS 'west edge, degrees; a region whose west edge lies east of its east edge crosses the 180th meridian';
+COMMENT ON COLUMN quake.association_preference.south IS 'south edge, degrees';
+COMMENT ON COLUMN quake.association_preference.east IS 'east edge, degrees';
+COMMENT ON COLUMN quake.association_preference.north IS 'north edge, degrees';
+COMMENT ON COLUMN quake.association_preference.sources IS 'sources (quake.source), the most preferred first; all others come after them, in the general order, then by name';
+CREATE TABLE quake.association_settings (
+    single boolean DEFAULT true NOT NULL,
+    enabled boolean DEFAULT false NOT NULL,
+    time_window double precision DEFAULT 16 NOT NULL,
+    distance_window double precision DEFAULT 100 NOT NULL,
+    magnitude_window double precision DEFAULT 1.5 NOT NULL,
+    loose_factor double precision DEFAULT 1.5 NOT NULL,
+    CONSTRAINT association_settings_distance_window_range CHECK (((distance_window >= (0.001)::double precision) AND (distance_window <= (2000)::double precision))),
+    CONSTRAINT association_settings_loose_factor_range CHECK (((loose_factor >= (1)::double precision) AND (loose_factor <= (10)::double precision))),
+    CONSTRAINT association_settings_magnitude_window_range CHECK (((magnitude_window >= (0.001)::double precision) AND (magnitude_window <= (22)::double precision))),
+    CONSTRAINT association_settings_single CHECK (single),
+    CONSTRAINT association_settings_time_window_range CHECK (((time_window >= (0.001)::double precision) AND (time_window <= (600)::double precision)))
+);
+COMMENT ON TABLE quake.association_settings IS 'whether events of different sources are associated, and how near they must be: one row';
+COMMENT ON COLUMN quake.association_settings.single IS 'always true, so that there is one row only';
+COMMENT ON COLUMN quake.association_settings.enabled IS 'whether events are associated; "quake-admin associations enable" and "disable" change it, together with the triggers';
+COMMENT ON COLUMN quake.association_settings.time_window IS 'largest difference of the origin times, seconds';
+COMMENT ON COLUMN quake.association_settings.distance_window IS 'largest distance of the epicentres, kilometres';
+COMMENT ON COLUMN quake.association_settings.magnitude_window IS 'largest difference of the magnitudes, of whatever types; an event without a magnitude may be associated with any';
+COMMENT ON COLUMN quake.association_settings.loose_factor IS 'the windows of time and distance are this much wider if either solution is automatic or at least 70 km deep';
 CREATE TABLE quake.backfill (
     id bigint NOT NULL,
     url text NOT NULL,
@@ -1065,42 +1658,43 @@ CREATE TABLE quake.commit_lock (
 );
 COMMENT ON TABLE quake.commit_lock IS 'empty: transactions that changed events lock it at commit, one at a time';
 CREATE VIEW quake.current_quake AS
- SELECT quake.code,
-    quake.net,
-    quake.net_code,
-    quake.source,
-    quake.type,
-    quake.status,
-    quake.magnitude,
-    quake.magnitude_type,
-    quake.place,
-    quake."time",
-    quake.updated,
-    quake.longitude,
-    quake.latitude,
-    quake.depth,
-    quake.title,
-    quake.url,
-    quake.detail,
-    quake.felt,
-    quake.cdi,
-    quake.mmi,
-    quake.alert,
-    quake.tsunami,
-    quake.sig,
-    quake.nst,
-    quake.dmin,
-    quake.rms,
-    quake.gap,
-    quake.ids,
-    quake.sources,
-    quake.types,
-    quake.as_of,
-    quake.validated,
-    quake.withdrawn_at,
-    quake.superseded_by
-   FROM quake.quake
-  WHERE ((quake.superseded_by IS NULL) AND (quake.withdrawn_at IS NULL));
+ SELECT q.code,
+    q.net,
+    q.net_code,
+    q.source,
+    q.type,
+    q.status,
+    q.magnitude,
+    q.magnitude_type,
+    q.place,
+    q."time",
+    q.updated,
+    q.longitude,
+    q.latitude,
+    q.depth,
+    q.title,
+    q.url,
+    q.detail,
+    q.felt,
+    q.cdi,
+    q.mmi,
+    q.alert,
+    q.tsunami,
+    q.sig,
+    q.nst,
+    q.dmin,
+    q.rms,
+    q.gap,
+    q.ids,
+    q.sources,
+    q.types,
+    q.as_of,
+    q.validated,
+    q.withdrawn_at,
+    q.superseded_by,
+    q.first_stored
+   FROM quake.quake q
+  WHERE ((q.superseded_by IS NULL) AND (q.withdrawn_at IS NULL));
 COMMENT ON VIEW quake.current_quake IS 'the events that are neither superseded nor withdrawn: one row for each earthquake';
 COMMENT ON COLUMN quake.current_quake.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
 COMMENT ON COLUMN quake.current_quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
@@ -1136,6 +1730,82 @@ COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that the conte
 COMMENT ON COLUMN quake.current_quake.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
 COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 COMMENT ON COLUMN quake.current_quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+COMMENT ON COLUMN quake.current_quake.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
+CREATE VIEW quake.daily AS
+ SELECT ((q."time" AT TIME ZONE 'UTC'::text))::date AS day,
+    count(*) AS events,
+    count(q.magnitude) AS with_magnitude,
+    avg(q.magnitude) AS average_magnitude,
+    min(q.magnitude) AS minimum_magnitude,
+    max(q.magnitude) AS maximum_magnitude,
+    sum(quake.energy(q.magnitude)) AS energy,
+    sum(quake.moment(q.magnitude)) AS moment
+   FROM quake.quake q
+  WHERE ((q.superseded_by IS NULL) AND (q.withdrawn_at IS NULL))
+  GROUP BY (((q."time" AT TIME ZONE 'UTC'::text))::date);
+COMMENT ON VIEW quake.daily IS 'the present events of each day with one, by origin time in UTC';
+COMMENT ON COLUMN quake.daily.day IS 'the day in UTC';
+COMMENT ON COLUMN quake.daily.events IS 'number of events';
+COMMENT ON COLUMN quake.daily.with_magnitude IS 'number of events with a magnitude';
+COMMENT ON COLUMN quake.daily.average_magnitude IS 'average of the magnitudes';
+COMMENT ON COLUMN quake.daily.minimum_magnitude IS 'smallest magnitude';
+COMMENT ON COLUMN quake.daily.maximum_magnitude IS 'greatest magnitude';
+COMMENT ON COLUMN quake.daily.energy IS 'sum of the radiated energies in joules; see quake.energy';
+COMMENT ON COLUMN quake.daily.moment IS 'sum of the seismic moments in newton metres; see quake.moment';
+CREATE TABLE quake.edit (
+    id bigint NOT NULL,
+    action text NOT NULL,
+    selection text NOT NULL,
+    author text,
+    context text,
+    program text NOT NULL,
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT edit_action_known CHECK ((action = ANY (ARRAY['validate'::text, 'unvalidate'::text, 'set'::text, 'delete'::text, 'restore'::text, 'expire'::text]))),
+    CONSTRAINT edit_long_text_length CHECK ((GREATEST(octet_length(selection), octet_length(context)) <= 65536)),
+    CONSTRAINT edit_short_text_length CHECK ((GREATEST(octet_length(action), octet_length(author), octet_length(program)) <= 1024))
+);
+COMMENT ON TABLE quake.edit IS 'batch edits, each of which is one or more transactions';
+COMMENT ON COLUMN quake.edit.id IS 'number of the edit';
+COMMENT ON COLUMN quake.edit.action IS 'validate, unvalidate, set, delete, restore or expire';
+COMMENT ON COLUMN quake.edit.selection IS 'which events it was to change, and how; the same command after an interruption continues the edit';
+COMMENT ON COLUMN quake.edit.author IS 'author of its transactions';
+COMMENT ON COLUMN quake.edit.context IS 'context of its transactions, as the caller gave it; null: the number of the edit';
+COMMENT ON COLUMN quake.edit.program IS 'program and version that made it';
+COMMENT ON COLUMN quake.edit.started_at IS 'when it began';
+COMMENT ON COLUMN quake.edit.finished_at IS 'when it was done; null: it is running, or was interrupted';
+ALTER TABLE quake.edit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME quake.edit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE TABLE quake.edit_transaction (
+    edit_id bigint NOT NULL,
+    transaction_id bigint NOT NULL,
+    events bigint NOT NULL,
+    CONSTRAINT edit_transaction_events_count CHECK ((events > 0))
+);
+COMMENT ON TABLE quake.edit_transaction IS 'the transactions of batch edits';
+COMMENT ON COLUMN quake.edit_transaction.edit_id IS 'the edit (edit.id)';
+COMMENT ON COLUMN quake.edit_transaction.transaction_id IS 'the transaction (change_transaction.transaction_id)';
+COMMENT ON COLUMN quake.edit_transaction.events IS 'events that it changed';
+CREATE TABLE quake.expiry (
+    single boolean DEFAULT true NOT NULL,
+    holder text,
+    held_until timestamp with time zone,
+    next_due timestamp with time zone,
+    CONSTRAINT expiry_holder_whole CHECK (((holder IS NULL) = (held_until IS NULL))),
+    CONSTRAINT expiry_short_text_length CHECK ((octet_length(holder) <= 1024)),
+    CONSTRAINT expiry_single CHECK (single)
+);
+COMMENT ON TABLE quake.expiry IS 'when workers expire old events, and which of them does: one row';
+COMMENT ON COLUMN quake.expiry.single IS 'always true, so that there is one row only';
+COMMENT ON COLUMN quake.expiry.holder IS 'random text of the worker that expires events now; null: none does';
+COMMENT ON COLUMN quake.expiry.held_until IS 'when another worker may take over, if this one does not report before';
+COMMENT ON COLUMN quake.expiry.next_due IS 'when a worker is to look for old events next; null: at once';
 CREATE TABLE quake.feed (
     name text NOT NULL,
     url text NOT NULL,
@@ -1152,9 +1822,15 @@ CREATE TABLE quake.feed (
     retry_after timestamp with time zone,
     last_import_id bigint,
     lock_key integer DEFAULT ((('x'::text || "left"((gen_random_uuid())::text, 8)))::bit(32))::integer NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    reset_at timestamp with time zone,
+    ended_at timestamp with time zone,
     CONSTRAINT feed_every_positive CHECK ((every > '00:00:00'::interval)),
     CONSTRAINT feed_failures_count CHECK ((failures >= 0)),
     CONSTRAINT feed_long_text_length CHECK ((GREATEST(octet_length(url), octet_length(error)) <= 65536)),
+    CONSTRAINT feed_paused_by_text_length CHECK ((octet_length(paused_by) <= 1024)),
+    CONSTRAINT feed_paused_whole CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
     CONSTRAINT feed_short_text_length CHECK ((GREATEST(octet_length(name), octet_length(etag), octet_length(last_modified)) <= 1024))
 );
 COMMENT ON TABLE quake.feed IS 'state of the feeds that workers poll';
@@ -1173,6 +1849,10 @@ COMMENT ON COLUMN quake.feed.fresh_until IS 'until when the last answer is fresh
 COMMENT ON COLUMN quake.feed.retry_after IS 'when the server may be asked again, as it says (Retry-After); refresh requests wait for that as well; null: it does not say';
 COMMENT ON COLUMN quake.feed.last_import_id IS 'its last import (import.id); null: none yet';
 COMMENT ON COLUMN quake.feed.lock_key IS 'second key of the advisory lock of the session that polls the feed; the first is 1903518059';
+COMMENT ON COLUMN quake.feed.paused_at IS 'since when no worker polls it although one may hold its lock; null: it is not paused';
+COMMENT ON COLUMN quake.feed.paused_by IS 'role that paused it; null: it is not paused';
+COMMENT ON COLUMN quake.feed.reset_at IS 'when its state was last reset; a poll that began earlier stores no validators. null: never';
+COMMENT ON COLUMN quake.feed.ended_at IS 'when a worker ended that polled it only once; null: a worker polled it last that was to run until stopped';
 CREATE VIEW quake.feed_status AS
  SELECT f.name,
     f.url,
@@ -1187,7 +1867,10 @@ CREATE VIEW quake.feed_status AS
     h.pid AS holder_pid,
     h.application_name AS holder_application,
     h.client_addr AS holder_address,
-    (h.pid IS NOT NULL) AS held
+    (h.pid IS NOT NULL) AS held,
+    f.paused_at,
+    f.paused_by,
+    f.ended_at
    FROM (quake.feed f
      LEFT JOIN ( SELECT l.objid,
             a.pid,
@@ -1213,6 +1896,9 @@ COMMENT ON COLUMN quake.feed_status.holder_pid IS 'process id of the server proc
 COMMENT ON COLUMN quake.feed_status.holder_application IS 'application_name of that worker';
 COMMENT ON COLUMN quake.feed_status.holder_address IS 'address of that worker; null over a Unix socket';
 COMMENT ON COLUMN quake.feed_status.held IS 'whether a worker polls it now';
+COMMENT ON COLUMN quake.feed_status.paused_at IS 'since when it is paused; null: it is not';
+COMMENT ON COLUMN quake.feed_status.paused_by IS 'role that paused it; null: it is not paused';
+COMMENT ON COLUMN quake.feed_status.ended_at IS 'when a worker ended that polled it only once; null: a worker polled it last that was to run until stopped';
 CREATE TABLE quake.history_floor (
     single boolean DEFAULT true NOT NULL,
     token bigint DEFAULT 0 NOT NULL,
@@ -1346,6 +2032,78 @@ COMMENT ON COLUMN quake.import_reject.record IS 'number of the record in the fee
 COMMENT ON COLUMN quake.import_reject.place IS 'where the record begins in the input: line or byte offset';
 COMMENT ON COLUMN quake.import_reject.reason IS 'why it was rejected';
 COMMENT ON COLUMN quake.import_reject.raw IS 'the record as received, at most 64 KiB; bytes that are not UTF-8 are replaced';
+CREATE VIEW quake.live AS
+ SELECT q.code,
+    q.net,
+    q.net_code,
+    q.source,
+    q.type,
+    q.status,
+    q.magnitude,
+    q.magnitude_type,
+    q.place,
+    q."time",
+    q.updated,
+    q.longitude,
+    q.latitude,
+    q.depth,
+    q.title,
+    q.url,
+    q.detail,
+    q.felt,
+    q.cdi,
+    q.mmi,
+    q.alert,
+    q.tsunami,
+    q.sig,
+    q.nst,
+    q.dmin,
+    q.rms,
+    q.gap,
+    q.ids,
+    q.sources,
+    q.types,
+    q.as_of,
+    q.validated,
+    quake.region(q.place) AS region,
+    q.first_stored
+   FROM quake.quake q
+  WHERE ((q.superseded_by IS NULL) AND (q.withdrawn_at IS NULL) AND (q.longitude IS NOT NULL));
+COMMENT ON VIEW quake.live IS 'the present events for a map: one row for each earthquake with an epicentre, with its region';
+COMMENT ON COLUMN quake.live.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
+COMMENT ON COLUMN quake.live.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.live.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.live.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+COMMENT ON COLUMN quake.live.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.live.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.live.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+COMMENT ON COLUMN quake.live.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.live.place IS 'description of the place, for people';
+COMMENT ON COLUMN quake.live."time" IS 'origin time';
+COMMENT ON COLUMN quake.live.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
+COMMENT ON COLUMN quake.live.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.live.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.live.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
+COMMENT ON COLUMN quake.live.title IS 'headline, for people';
+COMMENT ON COLUMN quake.live.url IS 'the event''s page, for people';
+COMMENT ON COLUMN quake.live.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.live.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.live.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.live.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.live.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.live.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+COMMENT ON COLUMN quake.live.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
+COMMENT ON COLUMN quake.live.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.live.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.live.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.live.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.live.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.live.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.live.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.live.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.live.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
+COMMENT ON COLUMN quake.live.region IS 'the part of the place after its last comma; see quake.region';
+COMMENT ON COLUMN quake.live.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
 CREATE TABLE quake.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -1410,7 +2168,8 @@ CREATE TABLE quake.quake_version (
     as_of timestamp with time zone,
     validated boolean,
     withdrawn_at timestamp with time zone,
-    superseded_by text
+    superseded_by text,
+    first_stored timestamp with time zone
 );
 COMMENT ON TABLE quake.quake_version IS 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
 COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; increases within an event and within a transaction';
@@ -1451,6 +2210,7 @@ COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that the conte
 COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
 COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
 COMMENT ON COLUMN quake.quake_version.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+COMMENT ON COLUMN quake.quake_version.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one; null: recorded before the store knew it';
 ALTER TABLE quake.quake_version ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME quake.quake_version_id_seq
     START WITH 1
@@ -1508,6 +2268,28 @@ CREATE SEQUENCE quake.token
     NO MAXVALUE
     CACHE 1;
 COMMENT ON SEQUENCE quake.token IS 'numbers transactions at their commit, in commit order';
+CREATE TABLE quake.tombstone (
+    code text NOT NULL,
+    reason text NOT NULL,
+    older_than interval,
+    deleted_at timestamp with time zone DEFAULT now() NOT NULL,
+    author text,
+    context text,
+    edit_id bigint,
+    CONSTRAINT tombstone_code_length CHECK (((length(code) >= 1) AND (length(code) <= 256))),
+    CONSTRAINT tombstone_long_text_length CHECK ((octet_length(context) <= 65536)),
+    CONSTRAINT tombstone_older_than_positive CHECK ((older_than > '00:00:00'::interval)),
+    CONSTRAINT tombstone_reason_known CHECK ((reason = ANY (ARRAY['deleted'::text, 'expired'::text, 'undone'::text]))),
+    CONSTRAINT tombstone_short_text_length CHECK ((GREATEST(octet_length(code), octet_length(reason), octet_length(author)) <= 1024))
+);
+COMMENT ON TABLE quake.tombstone IS 'events that were deleted and stay so although a feed still has them, until they are restored or somebody inserts them again';
+COMMENT ON COLUMN quake.tombstone.code IS 'the event (quake.code)';
+COMMENT ON COLUMN quake.tombstone.reason IS 'deleted: by a batch delete; expired: because it was old; undone: its insertion was undone';
+COMMENT ON COLUMN quake.tombstone.older_than IS 'the age from which on events expire: a feed that gives the event a later origin time, so that it is younger, brings it back; null: nothing but restoring does';
+COMMENT ON COLUMN quake.tombstone.deleted_at IS 'when the event was deleted';
+COMMENT ON COLUMN quake.tombstone.author IS 'who deleted it';
+COMMENT ON COLUMN quake.tombstone.context IS 'why it was deleted';
+COMMENT ON COLUMN quake.tombstone.edit_id IS 'the edit that deleted it (edit.id)';
 CREATE SEQUENCE quake.transaction_id
     START WITH 1
     INCREMENT BY 1
@@ -1588,6 +2370,14 @@ COMMENT ON COLUMN quake.watcher_lag.needs IS 'number of the token after which it
 COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that part of the history has been purged: the watcher cannot continue';
 ALTER TABLE ONLY quake.absence
     ADD CONSTRAINT absence_pkey PRIMARY KEY (code, feed);
+ALTER TABLE ONLY quake.association_pin
+    ADD CONSTRAINT association_pin_pkey PRIMARY KEY (code, other);
+ALTER TABLE ONLY quake.association
+    ADD CONSTRAINT association_pkey PRIMARY KEY (code);
+ALTER TABLE ONLY quake.association_preference
+    ADD CONSTRAINT association_preference_pkey PRIMARY KEY (west, south, east, north);
+ALTER TABLE ONLY quake.association_settings
+    ADD CONSTRAINT association_settings_pkey PRIMARY KEY (single);
 ALTER TABLE ONLY quake.backfill_file
     ADD CONSTRAINT backfill_file_pkey PRIMARY KEY (path);
 ALTER TABLE ONLY quake.backfill
@@ -1598,6 +2388,12 @@ ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_pkey PRIMARY KEY (token);
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_transaction_id UNIQUE (transaction_id);
+ALTER TABLE ONLY quake.edit
+    ADD CONSTRAINT edit_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY quake.edit_transaction
+    ADD CONSTRAINT edit_transaction_pkey PRIMARY KEY (edit_id, transaction_id);
+ALTER TABLE ONLY quake.expiry
+    ADD CONSTRAINT expiry_pkey PRIMARY KEY (single);
 ALTER TABLE ONLY quake.feed
     ADD CONSTRAINT feed_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY quake.history_floor
@@ -1618,11 +2414,17 @@ ALTER TABLE ONLY quake.quake_version
     ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
 ALTER TABLE ONLY quake.refresh_request
     ADD CONSTRAINT refresh_request_pkey PRIMARY KEY (id, feed);
+ALTER TABLE ONLY quake.tombstone
+    ADD CONSTRAINT tombstone_pkey PRIMARY KEY (code);
 ALTER TABLE ONLY quake.watcher
     ADD CONSTRAINT watcher_pkey PRIMARY KEY (name);
+CREATE INDEX association_pin_other ON quake.association_pin USING btree (other);
+CREATE INDEX association_preferred ON quake.association USING btree (preferred);
 CREATE INDEX backfill_file_backfill ON quake.backfill_file USING btree (backfill_id);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
+CREATE INDEX edit_transaction_transaction_id ON quake.edit_transaction USING btree (transaction_id);
+CREATE INDEX edit_unfinished ON quake.edit USING btree (id) WHERE (finished_at IS NULL);
 CREATE INDEX import_applied_import_id ON quake.import USING btree (applied_import_id) WHERE (applied_import_id IS NOT NULL);
 CREATE INDEX import_covers ON quake.import USING btree (generated) WHERE ((covers_to IS NOT NULL) AND (quarantined_at IS NULL));
 CREATE INDEX import_feed ON quake.import USING btree (feed, id);
@@ -1631,6 +2433,7 @@ CREATE INDEX import_quarantined_at ON quake.import USING btree (quarantined_at) 
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);
 CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);
 CREATE INDEX quake_alias_named_by ON quake.quake_alias USING btree (COALESCE(named_by, code));
+CREATE INDEX quake_cell ON quake.quake USING btree (quake.quake__cell(longitude, latitude));
 CREATE INDEX quake_superseded_by ON quake.quake USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX quake_time ON quake.quake USING btree ("time");
 CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);
@@ -1639,18 +2442,30 @@ CREATE INDEX quake_withdrawn_at ON quake.quake USING btree (withdrawn_at) WHERE 
 CREATE INDEX refresh_request_done ON quake.refresh_request USING btree (id) WHERE (done_at IS NOT NULL);
 CREATE INDEX refresh_request_pending ON quake.refresh_request USING btree (feed) WHERE (done_at IS NULL);
 CREATE INDEX refresh_request_requested_at ON quake.refresh_request USING btree (requested_at);
+CREATE INDEX tombstone_deleted_at ON quake.tombstone USING btree (deleted_at);
 CREATE CONSTRAINT TRIGGER change_pending_10_number AFTER INSERT ON quake.change_pending DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION quake.change_pending__number();
 CREATE TRIGGER quake_10_refuse_code_change BEFORE UPDATE OF code ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
+CREATE TRIGGER quake_10_refuse_first_stored_change BEFORE UPDATE OF first_stored ON quake.quake FOR EACH ROW WHEN ((old.first_stored IS DISTINCT FROM new.first_stored)) EXECUTE FUNCTION quake.quake__refuse_first_stored_change();
 CREATE TRIGGER quake_20_record_delete AFTER DELETE ON quake.quake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_delete();
 CREATE TRIGGER quake_20_record_insert AFTER INSERT ON quake.quake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_insert();
 CREATE TRIGGER quake_20_record_truncate AFTER TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_truncate();
 CREATE TRIGGER quake_20_record_update AFTER UPDATE ON quake.quake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_update();
+CREATE TRIGGER quake_30_note_delete AFTER DELETE ON quake.quake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT WHEN ((current_setting('quake.associating'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION quake.quake__note_for_association();
+ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_delete;
+CREATE TRIGGER quake_30_note_insert AFTER INSERT ON quake.quake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN ((current_setting('quake.associating'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION quake.quake__note_for_association();
+ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_insert;
+CREATE TRIGGER quake_30_note_truncate AFTER TRUNCATE ON quake.quake FOR EACH STATEMENT WHEN ((current_setting('quake.associating'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION quake.quake__note_for_association();
+ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_truncate;
+CREATE TRIGGER quake_30_note_update AFTER UPDATE ON quake.quake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT WHEN ((current_setting('quake.associating'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION quake.quake__note_for_association();
+ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_update;
 ALTER TABLE ONLY quake.backfill_file
     ADD CONSTRAINT backfill_file_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.backfill_window
     ADD CONSTRAINT backfill_window_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
+ALTER TABLE ONLY quake.edit_transaction
+    ADD CONSTRAINT edit_transaction_edit FOREIGN KEY (edit_id) REFERENCES quake.edit(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.import
     ADD CONSTRAINT import_applied FOREIGN KEY (applied_import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
 ALTER TABLE ONLY quake.import_body

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Postgres
 
-/// A loader for data engineers, with tables of its own making.
+/// dlt, a Python library for loading data, which creates its own tables.
 struct Dlt: ScriptedPeer {
   let name = "dlt"
   let summary = "dlt, merging by primary key"

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Postgres
 
-/// A shell pipeline: jq makes CSV, psql copies it into a temporary table and merges.
+/// A shell pipeline: jq writes CSV, psql copies it into a temporary table and merges that.
 struct JqCopy: Contender {
   let name = "jq"
   let summary = "jq, psql and a temporary table"

@@ -26,7 +26,7 @@ struct Limit: Contender {
     return try psql("\\copy public.plain from '\(rows)' (format binary)", database, bench)
   }
 
-  /// The rows as an import stores them.
+  /// Writes the rows as an import stores them.
   private func write(_ rows: String, of file: DataFile, _ bench: Bench) throws {
     guard let quake = bench.databases.importer else {
       throw BenchFailure("quake-ingest is needed to make the rows of the limit")

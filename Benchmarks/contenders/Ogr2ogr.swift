@@ -1,10 +1,10 @@
 import ChildProcesses
 import Postgres
 
-/// GDAL's converter, with a table of its own making. It cannot merge, so that it loads all anew.
+/// GDAL's converter, which creates its own table. It cannot merge, so it loads everything again.
 struct Ogr2ogr: Contender {
   let name = "ogr2ogr"
-  let summary = "GDAL's ogr2ogr, loading all anew"
+  let summary = "GDAL's ogr2ogr, loading everything again"
   let layout = Layout.own("ogr2ogr")
   let pace = Pace.slow
   let contents = Contents.statement(
@@ -26,7 +26,7 @@ struct Ogr2ogr: Contender {
       [
         "-f", "PostgreSQL", "PG:" + bench.server.conninfo(database), file.path, "-nln", "quake",
         "-overwrite", "-gt", "unlimited", "--config", "PG_USE_COPY", "YES",
-        // No limit to the size of a JSON document, which is held in memory where it needs to be.
+        // No limit to the size of a JSON document, which it may hold in memory.
         "--config", "OGR_GEOJSON_MAX_OBJ_SIZE", "0",
       ])
   }

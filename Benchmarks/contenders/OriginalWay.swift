@@ -1,8 +1,8 @@
 import ChildProcesses
 import Postgres
 
-/// One of the ways that the sample which Quake grew out of compares, rebuilt on PostgreSQL. The third,
-/// streaming, is Quake's own.
+/// One of the three methods that Quake's predecessor, a sample project, compares, rebuilt on
+/// PostgreSQL. The third, streaming, is Quake itself.
 struct OriginalWay: Contender {
   let name: String
   let role: Role

@@ -1,6 +1,6 @@
 import Postgres
 
-/// A script by an expert in Python and PostgreSQL.
+/// A Python script, as an expert in PostgreSQL would write it.
 struct Psycopg: ScriptedPeer {
   let name = "psycopg"
   let summary = "a Python script with COPY, a temporary table and insert ... on conflict"

@@ -1,12 +1,12 @@
 import ChildProcesses
 import Postgres
 
-/// Quake.
+/// Quake itself: `quake-ingest import`.
 struct QuakeImport: Contender {
   let name: String
   /// Options of `quake-ingest import`.
   let arguments: [String]
-  /// An option that it has to have.
+  /// An option that this `quake-ingest` must have; nil: none.
   var needs: String?
   let summary: String
   let layout = Layout.quake
@@ -34,7 +34,7 @@ struct QuakeImport: Contender {
 }
 
 extension Databases {
-  /// The one that makes the states which others are made from.
+  /// The contender that stores the rows which the limit copies.
   var importer: (any Contender)? {
     ContenderList.all.first { $0 is QuakeImport }
   }

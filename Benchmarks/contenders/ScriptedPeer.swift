@@ -5,9 +5,9 @@ import CommandLine
 protocol ScriptedPeer: Contender {
   /// The script's file.
   var script: String { get }
-  /// Packages whose versions are of interest; the first is what it cannot do without.
+  /// The Python packages that it needs; the report has their versions.
   var packages: [String] { get }
-  /// How to get them.
+  /// How to install them.
   var hint: String { get }
 }
 

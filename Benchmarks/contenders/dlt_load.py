@@ -1,7 +1,7 @@
-"""Loads a file of earthquakes in GeoJSON with dlt, into tables of its own making.
+"""Loads a file of earthquakes in GeoJSON with dlt, into tables that dlt creates.
 
-Upsert is the merge that writes least; the rows are flat, so that dlt makes no table for the
-coordinates; a list of rows is handed over at once, which it takes in quicker than single ones.
+Upsert is the merge that writes least; the rows are flat, so that dlt creates no table for the
+coordinates; dlt gets lists of rows, which it loads faster than single ones.
 """
 import json
 import os

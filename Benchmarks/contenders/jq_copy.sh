@@ -1,6 +1,6 @@
 #!/bin/sh
-# Loads a file of earthquakes in GeoJSON into public.plain with jq and psql. Times go over as numbers and
-# are converted by the server. The whole of psql's input is one stream: the CSV ends with a line "\.".
+# Loads a file of earthquakes in GeoJSON into public.plain with jq and psql. Times are sent as numbers
+# and converted by the server. The whole of psql's input is one stream: the CSV ends with a line "\.".
 set -eu
 
 feed='net net_code type status magnitude magnitude_type place time updated title url detail felt cdi mmi alert

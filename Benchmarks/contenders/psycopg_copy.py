@@ -1,10 +1,10 @@
 """Loads a file of earthquakes in GeoJSON into public.plain, as a good script would.
 
-json.load, COPY into a temporary table, one insert ... on conflict that leaves equal rows alone.
+json.load, COPY into a temporary table, one insert ... on conflict that skips unchanged rows.
 
 What makes it quick: COPY instead of inserts, in the binary format (a sixth quicker than text);
-psycopg's compiled part (psycopg[binary]); times go over as the numbers they are and are converted by
-the server, which is cheaper than a datetime for each; no constraint and no index on the temporary
+psycopg's compiled part (psycopg[binary]); times are sent as numbers and converted by the
+server, which is cheaper than a datetime for each; no constraint and no index on the temporary
 table; one transaction.
 """
 import json

@@ -3,7 +3,7 @@ import QuakeModel
 
 /// Decoding alone.
 enum Decoding {
-  /// How many events there are; each is decoded into a record.
+  /// Decodes each event into a record, and returns their number.
   static func count(_ reader: FeedReader) throws -> Int {
     var record = QuakeRecord()
     var count = 0

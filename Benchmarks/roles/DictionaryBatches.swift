@@ -2,8 +2,8 @@ import Postgres
 import QuakeFeed
 import QuakeModel
 
-/// The original's second way: each record a dictionary, 256 of them a batch, a batch one statement and
-/// one commit. (The original held all of them in memory; here they are read a batch at a time.)
+/// The original's second method: each record is a dictionary, and a batch of 256 is one statement
+/// and one commit. (The original held all records in memory; here they are read a batch at a time.)
 struct DictionaryBatches {
   static let size = 256
 

@@ -2,7 +2,7 @@ import Postgres
 import QuakeFeed
 import QuakeModel
 
-/// The original's first way, one save for each record: a prepared statement, and a commit, each time.
+/// The original's first method: a prepared statement and a commit for each record.
 struct OneByOne {
   private let table: PlainTable
 

@@ -19,7 +19,7 @@ enum Role: String, CaseIterable, Sendable {
   /// The command line of the role; a file follows, or a number.
   var arguments: [String] { [Self.mark, rawValue] }
 
-  /// The role that a command line asks for; nil: none.
+  /// The role that a command line names; nil: none.
   init?(_ arguments: [String]) {
     guard arguments.count == 3, arguments[0] == Self.mark else { return nil }
     self.init(rawValue: arguments[1])

@@ -45,7 +45,8 @@ struct CatchUpWorkload: Workload {
     Backlog(name: "100,000, 1,000 a transaction", transactions: 100, changes: 1000),
   ]
 
-  /// Makes the backlogs. Its connection ends with the call, because only the watcher may be connected.
+  /// Makes the backlogs. Its connection is closed on return, because only the watcher may be
+  /// connected.
   private func prepare(
     _ bench: Bench, _ database: String
   ) throws -> [(after: String, upTo: String, series: Series)] {

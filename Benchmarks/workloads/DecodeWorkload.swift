@@ -1,6 +1,6 @@
 import ChildProcesses
 
-/// The large file is decoded, and nothing done with it.
+/// Decodes the large file and discards the result.
 struct DecodeWorkload: Workload {
   let letter: String
   let title: String
@@ -13,7 +13,7 @@ struct DecodeWorkload: Workload {
         program: bench.program(BenchOptions.program, Role.decode.arguments + [file.path]))
     ]
     if let python = SearchPath.find(bench.options.python) {
-      // What every script begins with.
+      // The first step of every script.
       let script = "import json, sys; print(len(json.load(open(sys.argv[1]))['features']))"
       decoders.append(
         Decoder(

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The month feed is loaded, loaded again unchanged and loaded revised, into a store that is empty and
+/// Loads the month feed, loads it again unchanged, and loads it revised: into an empty store, and
 /// into one that has grown.
 struct GrowthWorkload: Workload {
   let letter: String
@@ -11,7 +11,7 @@ struct GrowthWorkload: Workload {
     var table = ResultTable(self, size: grown.size, columns: Series.columns(reference: "empty"))
     table.subject = "store"
     guard let quake = bench.contender("quake") else {
-      table.notes.append("Not measured: quake was not asked for, or is not there.")
+      table.notes.append("Not measured: quake was not selected, or is not installed.")
       return table
     }
     let empty = try bench.databases.template(for: quake, before: nil, bench)
@@ -21,7 +21,7 @@ struct GrowthWorkload: Workload {
 
     var series = Array(repeating: (empty: Series(), grown: Series()), count: Step.all.count)
     for round in 0..<bench.options.repeats {
-      // Other events in each round, so that the store need not be put back.
+      // Other events in each round, so that the store need not be restored.
       let serial = (round + 1) * bench.options.monthEvents * 10
       let files = (
         feed: try bench.data.file(.month, serial: serial),
@@ -52,7 +52,7 @@ struct GrowthWorkload: Workload {
     return table
   }
 
-  /// What is done with the month feed.
+  /// One load of the month feed.
   private struct Step {
     let name: String
     var isFirst = false

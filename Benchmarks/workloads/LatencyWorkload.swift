@@ -4,7 +4,7 @@ import Glibc
 import Postgres
 import SystemClock
 
-/// Twenty commits a second, and how long it takes until watchers have printed them.
+/// Commits twenty changes a second, and measures how long watchers take to print them.
 struct LatencyWorkload: Workload {
   let letter: String
   let title: String
@@ -27,7 +27,7 @@ struct LatencyWorkload: Workload {
     table.notes = [
       """
       From just before COMMIT is sent until the line can be read from the watcher's pipe; the figures \
-      are the medians of the runs' own. Processor time is for each commit and watcher.
+      are medians over the runs. Processor time is for each commit and watcher.
       """
     ]
     guard let quake = bench.contender("quake") else { return table }
@@ -106,7 +106,7 @@ struct LatencyWorkload: Workload {
     ]
   }
 
-  /// Changes something until each watcher has printed one of the changes and the last.
+  /// Changes the event until each watcher has printed a change, then discards the lines.
   private func waitUntilAllWatch(_ watchers: WatchedOutputs, over connection: Connection) throws {
     let deadline = Deadline(after: .seconds(120))
     while try !watchers.read(lines: 1, within: .milliseconds(500)) {
@@ -135,7 +135,7 @@ struct LatencyWorkload: Workload {
 }
 
 extension [Double] {
-  /// The value that this share of them do not exceed; nan of none.
+  /// The value that this share of the elements do not exceed; nan if there is none.
   func quantile(_ share: Double) -> Double {
     guard !isEmpty else { return .nan }
     return sorted()[Int((Double(count - 1) * share).rounded())]

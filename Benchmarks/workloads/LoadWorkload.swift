@@ -1,6 +1,6 @@
 import Postgres
 
-/// A file is loaded into a store that is empty, or that holds an earlier one.
+/// Loads a file into a store that is empty, or that has the contents of an earlier file.
 struct LoadWorkload: Workload {
   let letter: String
   let title: String
@@ -24,7 +24,7 @@ struct LoadWorkload: Workload {
             template: try bench.databases.template(
               for: contender, before: contender.alwaysStartsEmpty ? nil : before, bench),
             rounds: rounds))
-        // What it needs besides is made now.
+        // This creates the other files that it needs.
         _ = try contender.command(loading: file, into: "nothing", bench)
       } catch {
         try bench.fail(contender.name, error)
@@ -32,7 +32,7 @@ struct LoadWorkload: Workload {
     }
     for round in 0..<bench.options.repeats {
       for place in entrants.indices {
-        // Each follows another one in the next round.
+        // Each round starts with the next contender.
         let index = (place + round) % entrants.count
         guard round < entrants[index].rounds else { continue }
         do {

@@ -3,14 +3,15 @@ import CommandLine
 import Glibc
 import Postgres
 
-/// pgbench inserts or updates one event in each transaction, with more and more of the triggers' work.
+/// pgbench inserts or updates one event in each transaction. Each variant adds more of the
+/// triggers' work.
 struct SmallTransactionsWorkload: Workload {
   let letter: String
   let title: String
 
   private static let events = 20_000
 
-  /// What a transaction does besides changing the event.
+  /// How much of the triggers' work a transaction does; `change` removes the rest.
   private struct Variant {
     let key: String
     let header: String
@@ -71,7 +72,7 @@ struct SmallTransactionsWorkload: Workload {
     table.subject = "clients"
     table.notes = [
       """
-      What a column adds, it adds to the one on its left. pgbench runs prepared statements on the same \
+      Each column includes the work of the one on its left. pgbench runs prepared statements on the same \
       machine.
       """
     ]
@@ -153,7 +154,7 @@ struct SmallTransactionsWorkload: Workload {
     else { throw BenchFailure("could not write file \"\(path)\"") }
   }
 
-  /// Of `tps = 1234.5 (without initial connection time)`.
+  /// The number in pgbench's line `tps = 1234.5 (without initial connection time)`.
   private func rate(_ output: [UInt8]) throws -> Double {
     for line in String(decoding: output, as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ")

@@ -15,12 +15,14 @@ public enum ConfigurationFile {
 
   /// Reads the entries of a file, in order.
   ///
-  /// - Parameter command: The command that reads the file, for errors.
+  /// - Parameters:
+  ///   - kind: What the file is to its reader, for errors.
+  ///   - command: The command that reads the file, for errors.
   /// - Throws: `UsageError` with file and line if the file cannot be read, or does not have this form.
   public static func read(
-    _ path: String, for command: String
+    _ path: String, as kind: String = "configuration file", for command: String
   ) throws(UsageError) -> [Setting] {
-    try settings(in: try contents(of: path, command), file: path, command)
+    try settings(in: try contents(of: path, kind, command), file: path, command)
   }
 
   static func settings(
@@ -53,29 +55,31 @@ public enum ConfigurationFile {
   }
 
   private static func contents(
-    of path: String, _ command: String
+    of path: String, _ kind: String, _ command: String
   ) throws(UsageError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unreadable(path, command) }
+    guard descriptor >= 0 else { throw unreadable(path, kind, command) }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16_384)
     while true {
       let count = Glibc.read(descriptor, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw unreadable(path, command) }
+      guard count >= 0 else { throw unreadable(path, kind, command) }
       if count == 0 { return bytes }
       bytes += chunk[..<count]
       guard bytes.count <= largestSize else {
         throw UsageError(
-          "\(path): expected a configuration file, but it has more than 1 MiB", command: command)
+          "\(path): expected a \(kind), but it has more than 1 MiB", command: command)
       }
     }
   }
 
-  private static func unreadable(_ path: String, _ command: String) -> UsageError {
+  private static func unreadable(
+    _ path: String, _ kind: String, _ command: String
+  ) -> UsageError {
     UsageError(
-      "could not read the configuration file \"\(path)\": \(String(cString: strerror(errno)))",
+      "could not read the \(kind) \"\(path)\": \(String(cString: strerror(errno)))",
       command: command)
   }
 }

@@ -44,13 +44,15 @@ extension EmbeddedServer {
       """
 
     /// Arguments of `postgres` for settings that override the configuration files at every start.
-    static func arguments(_ folder: Folder, _ more: [String: String]) -> [String] {
+    ///
+    /// - Parameter port: The TCP port; nil: none.
+    static func arguments(_ folder: Folder, port: Int?, _ more: [String: String]) -> [String] {
       var settings = [
-        ("listen_addresses", ""),
+        ("listen_addresses", port == nil ? "" : "127.0.0.1"),
         // Quoted, because the value is a list separated by commas.
         ("unix_socket_directories", "\"" + doubled(folder.socket) + "\""),
         ("unix_socket_permissions", "0700"),
-        ("port", String(Folder.port)),
+        ("port", String(port ?? Folder.port)),
         ("log_directory", folder.log),
         ("log_file_mode", "0600"),
       ]

@@ -53,13 +53,19 @@ public struct EmbeddedServer: Sendable {
   ///
   /// If it already runs, this costs a small file read and one `connect`. `progress` is called before anything
   /// that may take longer.
+  ///
+  /// - Parameter creates: Whether to create the server if there is none. If not, the call throws an error of kind
+  ///   `absent`; it waits for another program that is creating the server.
   @discardableResult
   public func startIfNeeded(
-    progress: ((Phase) -> Void)? = nil
+    creates: Bool = true, progress: ((Phase) -> Void)? = nil
   ) throws(EmbeddedServerError) -> Outcome {
     if Postmaster.isAcceptingConnections(folder) { return .alreadyRunning }
-    return try start(progress: progress ?? { _ in })
+    return try start(creates: creates, progress: progress ?? { _ in })
   }
+
+  /// Whether the server has been created, whether it runs or not.
+  public var exists: Bool { folder.dataVersion != nil }
 
   /// Like `startIfNeeded()`, without a result.
   public func start() throws(EmbeddedServerError) {

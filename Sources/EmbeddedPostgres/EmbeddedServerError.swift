@@ -6,6 +6,8 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   public enum Kind: Sendable {
     /// The server is not available (exit status 69).
     case unavailable
+    /// The server has not been created, and the caller did not want to create it (69).
+    case absent
     /// Another program holds the lock, or the server is busy (75).
     case tryLater
     /// A folder belongs to another account (77).
@@ -35,7 +37,7 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   /// What a caller can do about it.
   public var category: ErrorCategory {
     switch kind {
-    case .unavailable: .unavailable
+    case .unavailable, .absent: .unavailable
     case .tryLater: .tryLater
     case .notAllowed: .notAllowed
     case .configuration: .schema

@@ -21,6 +21,8 @@ extension EmbeddedServer {
     let startLog: String
     /// The file whose lock guards all changes.
     let lock: String
+    /// The file with the port and the role of connections by TCP; without it there are none.
+    let listenFile: String
 
     /// - Parameter user: The user id that the server runs as.
     init(home given: String, user: uid_t) throws(EmbeddedServerError) {
@@ -38,6 +40,7 @@ extension EmbeddedServer {
       log = home + "/log"
       startLog = home + "/start.log"
       lock = home + "/server.lock"
+      listenFile = home + "/listen"
       let inside = home + "/socket"
       // libpq takes a comma in `host` for a separator of hosts.
       if (inside + "/" + Self.socketName).utf8.count <= Self.longestSocketPath,
@@ -51,7 +54,10 @@ extension EmbeddedServer {
       }
     }
 
-    private static let socketName = ".s.PGSQL.\(port)"
+    private static let socketName = socketName(port)
+
+    /// The name of the socket of a server with this port.
+    static func socketName(_ port: Int) -> String { ".s.PGSQL.\(port)" }
 
     /// The unix socket.
     var socketPath: String { socket + "/" + Self.socketName }

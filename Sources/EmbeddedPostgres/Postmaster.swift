@@ -11,6 +11,8 @@ extension EmbeddedServer {
     var pid: pid_t
     var startedAt: Int64?
     var state: State?
+    /// Whether it listens on a TCP port.
+    var hasTCP: Bool
 
     /// Reads the file's lines: process id, data folder, start time, port, socket folder, address, shared
     /// memory, state. A postmaster that has just started has not written all of them; a single-user server
@@ -22,6 +24,7 @@ extension EmbeddedServer {
       }
       pid = abs(number)
       startedAt = lines.count > 2 ? Int64(lines[2]) : nil
+      hasTCP = lines.count > 5 && !lines[5].isEmpty
       state = lines.count > 7 ? State(rawValue: String(lines[7].prefix { $0 != " " })) : nil
     }
 
@@ -99,8 +102,9 @@ extension EmbeddedServer.Postmaster {
     }
     // The socket's lock file has the same weakness. It is not needed here, because only this server uses the
     // folder.
-    unlink(folder.socketPath)
-    unlink(folder.socketPath + ".lock")
+    for name in EmbeddedServer.Files.names(in: folder.socket) where name.hasPrefix(".s.PGSQL.") {
+      unlink(folder.socket + "/" + name)
+    }
   }
 
   /// Above the largest process id of the kernel (4,194,304).

@@ -4,7 +4,12 @@ internal import SystemClock
 
 extension EmbeddedServer {
   /// Starts the server unless another program does so first.
-  func start(progress: (Phase) -> Void) throws(EmbeddedServerError) -> Outcome {
+  func start(
+    creates: Bool, progress: (Phase) -> Void
+  ) throws(EmbeddedServerError) -> Outcome {
+    // Without data and lock there is no server, and no other program is creating one. The folder is left as
+    // it is.
+    guard creates || mayExist(folder.data) || mayExist(folder.lock) else { throw absence() }
     try folder.prepare(for: account)
     let lock = try Lock.acquire(
       folder, account: account, timeout: options.startTimeout,
@@ -16,6 +21,7 @@ extension EmbeddedServer {
     if Postmaster.isAcceptingConnections(folder) { return .alreadyRunning }
 
     let dataVersion = folder.dataVersion
+    guard creates || dataVersion != nil else { throw absence() }
     let binaries = try Binaries.find(options, preferring: dataVersion)
     if let dataVersion {
       guard binaries.major == dataVersion else {
@@ -37,6 +43,16 @@ extension EmbeddedServer {
     return dataVersion == nil ? .initialised : .started
   }
 
+  private func mayExist(_ path: String) -> Bool {
+    access(path, F_OK) == 0 || errno != ENOENT && errno != ENOTDIR
+  }
+
+  private func absence() -> EmbeddedServerError {
+    EmbeddedServerError(
+      .absent, "there is no embedded server in \"\(options.home)\" yet",
+      hint: "\"quake-admin server start\" creates one.")
+  }
+
   /// Launches the postmaster and waits until it accepts connections. Under the lock.
   private func run(
     _ binaries: Binaries, progress: (Phase) -> Void
@@ -53,7 +69,7 @@ extension EmbeddedServer {
       } else if Postmaster.current(folder) == nil,
         !mustBeAlone || ServerProcess.all(in: folder).isEmpty
       {
-        child = try launch(binaries)
+        child = try launch(binaries, progress)
       }
       // Otherwise there is a postmaster that is stopping, or is still starting after its program was killed.
 
@@ -72,7 +88,9 @@ extension EmbeddedServer {
   /// The file is locked, and the postmaster inherits the lock. It releases the lock when it opens its log,
   /// and by then its pid file exists. So if a program is killed right after the launch, the next one does not
   /// remove the socket that the postmaster is about to create.
-  private func launch(_ binaries: Binaries) throws(EmbeddedServerError) -> pid_t? {
+  private func launch(
+    _ binaries: Binaries, _ progress: (Phase) -> Void
+  ) throws(EmbeddedServerError) -> pid_t? {
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(nothing) }
     let words = Files.openOwn(folder.startLog, O_WRONLY | O_APPEND)
@@ -87,9 +105,19 @@ extension EmbeddedServer {
     ftruncate(words, 0)
     if account.isSwitched { _ = fchown(words, account.user, account.group) }
     Postmaster.clearRemains(folder)
+    var port = Self.listening(folder)?.port
+    if let wanted = port, Self.isUsed(wanted) {
+      // Whoever took it must not keep the tools from their database.
+      progress(.portInUse(wanted))
+      port = nil
+    }
+    if let port, port != Folder.port {
+      // PostgreSQL names its socket after the port. Clients know the usual name, whatever the port is.
+      symlink(Folder.socketName(port), folder.socketPath)
+    }
     let command = account.command(
       binaries.postgres,
-      ["-D", folder.data] + Configuration.arguments(folder, options.settings))
+      ["-D", folder.data] + Configuration.arguments(folder, port: port, options.settings))
     do throws(ChildProcess.LaunchError) {
       return try command.spawn(
         ChildProcess.Descriptors(input: nothing, output: words, errors: words), in: .ownSession)

@@ -37,6 +37,8 @@ extension EmbeddedServer {
     case starting
     /// The server is replaying its write-ahead log after a crash, which can take long.
     case recovering
+    /// Another program has the TCP port, so that the server listens on its Unix socket only.
+    case portInUse(Int)
   }
 
   /// How to stop the server, as in `pg_ctl stop -m`.

@@ -30,14 +30,14 @@ public struct FeedImportSource: ImportSource {
 
   /// The columns that the feed's format has.
   public var columns: [QuakeColumn] { reader?.columns ?? QuakeColumn.feed }
+  /// Those of them that the feed does not have, but infers.
+  public var inferredColumns: Set<QuakeColumn> { reader?.inferredColumns ?? [] }
   /// The feed's format; `none` if there is no body.
   public var format: String { reader?.format.rawValue ?? "none" }
   /// When the feed was generated, if it has stated that so far.
   public var generated: Timestamp? { reader?.metadata.generated }
-  /// Only JSON formats can state it, even at the end.
-  public var mayTellGenerated: Bool {
-    reader.map { $0.format != .usgsCSV && $0.format != .fdsnText } ?? false
-  }
+  /// Only GeoJSON can state it even at the end.
+  public var mayTellGenerated: Bool { reader?.mayTellGenerated ?? false }
   /// Bytes read so far, after decompression.
   public var bytesRead: Int64 { Int64(reader?.bytesRead ?? 0) }
 

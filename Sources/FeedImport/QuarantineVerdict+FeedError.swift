@@ -6,7 +6,7 @@ extension QuarantineVerdict {
   public init?(_ error: FeedError) {
     let reason: QuarantineReason
     switch error.code {
-    case .truncated, .truncatedGzip, .truncatedTransfer: reason = .truncated
+    case .truncated, .truncatedGzip, .truncatedZstd, .truncatedTransfer: reason = .truncated
     case .emptyBody: reason = .empty
     // It would not fit into the quarantine either.
     case .bodyTooLarge: return nil

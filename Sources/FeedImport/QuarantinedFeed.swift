@@ -18,11 +18,11 @@ public struct QuarantinedFeed {
   ///
   /// - Parameter folder: The folder of the temporary file that they are read from.
   public func open(in folder: String) throws -> (any ByteSource)? {
-    let file = try UnnamedFile.create(in: folder)
+    let file = try BodyFile.create(in: folder)
     // From here on the source closes the file.
     let source = FileDescriptorSource(
       descriptor: file, closes: true, name: "the body of import \(id)")
-    let isKept = try quarantine.withBody(of: id) { try UnnamedFile.write($0, to: file) }
+    let isKept = try quarantine.withBody(of: id) { try BodyFile.write($0, to: file) }
     guard isKept else { return nil }
     lseek(file, 0, SEEK_SET)
     return DecompressingSource(source, name: "the body of import \(id)")

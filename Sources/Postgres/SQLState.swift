@@ -12,6 +12,12 @@ public enum SQLState {
   public static let insufficientPrivilege = "42501"
   /// A row with the same key exists.
   public static let uniqueViolation = "23505"
+  /// A row violates a CHECK constraint.
+  public static let checkViolation = "23514"
+  /// The statement uses a parameter that has no value.
+  public static let undefinedParameter = "42P02"
+  /// A text has a character that the server cannot store.
+  public static let characterNotInRepertoire = "22021"
   /// There is no such table.
   public static let undefinedTable = "42P01"
   /// There is no such column.

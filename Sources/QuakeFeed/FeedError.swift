@@ -37,7 +37,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case emptyBody
     /// An HTML page in place of a feed, such as that of a portal or an error page.
     case html
-    /// Neither GeoJSON, nor CSV, nor FDSN text.
+    /// In none of the formats that are recognised.
     case notAFeed
     /// A format that is known, but not supported.
     case unsupportedFormat
@@ -59,10 +59,18 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case metadataTooLarge
     /// A CSV header that lacks a required column, or has one twice.
     case csvHeader
+    /// XML with an error of syntax.
+    case invalidXML
+    /// XML with a document type declaration.
+    case refusedXML
     /// The gzip data is damaged.
     case corruptGzip
     /// The gzip data ends too early.
     case truncatedGzip
+    /// The Zstandard data is damaged, or needs too much memory.
+    case corruptZstd
+    /// The Zstandard data ends too early.
+    case truncatedZstd
     /// The name could not be resolved, or the connection could not be made or was lost.
     case network
     /// The server's certificate is not trusted, or TLS failed otherwise.
@@ -139,7 +147,8 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
       case 404, 410: "Check the URL; the feed may have been moved or retired."
       case 409: "The event has been deleted from the catalogue."
       case 429, 503:
-        retryAfter.map { "Try again in \($0) seconds." } ?? "Try again later, and less often."
+        retryAfter.map { "Try again in \($0) \($0 == 1 ? "second" : "seconds")." }
+          ?? "Try again later, and less often."
       case 500...599: "Try again later."
       default: nil
       }
@@ -157,7 +166,8 @@ extension FeedError.Code {
     case .unknownFeed: .unknownFeed
     case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
       .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
-      .csvHeader, .corruptGzip, .truncatedGzip, .bodyTooLarge:
+      .csvHeader, .invalidXML, .refusedXML, .corruptGzip, .truncatedGzip, .corruptZstd,
+      .truncatedZstd, .bodyTooLarge:
       .badData
     case .fileNotFound, .unreadable, .network, .tls, .timeout, .tooManyRedirects,
       .refusedRedirect, .truncatedTransfer, .httpStatus:
@@ -171,7 +181,7 @@ extension FeedError.Code {
     switch kind {
     case .usage, .unknownFeed: "Give a feed's name, a URL, a file, or - for standard input."
     case .badData:
-      "Check that this is an earthquake feed in GeoJSON, CSV or FDSN text, or fetch it again."
+      "Check that this is an earthquake feed in GeoJSON, CSV, FDSN text or QuakeML, or fetch it again."
     case .unavailable: "Check the name, or try again later."
     case .interrupted: nil
     }

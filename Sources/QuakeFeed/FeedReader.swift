@@ -17,8 +17,12 @@ public final class FeedReader {
     public var maximumBytes: Int?
     /// Whether events without a magnitude or place are rejected. Real feeds have such events.
     public var strict = false
-    /// The data centre of the catalogue, which FDSN text does not contain. Other formats do not need it.
+    /// The data centre of the catalogue, where the user names it. FDSN text does not contain it, and
+    /// QuakeML not always; other formats do not need it.
     public var centre: DataCentre?
+    /// The data centre of the service that the feed comes from, used where neither the user nor the feed
+    /// names one.
+    public var service: DataCentre?
 
     /// The defaults.
     public init() {}
@@ -28,6 +32,8 @@ public final class FeedReader {
     case json(FeatureSplitter, JSONParser)
     case csv(CSVRowReader)
     case text(FDSNRowReader)
+    case lines(LineReader, JSONParser)
+    case xml(XMLScanner, XMLEventDecoder)
   }
 
   /// The format of the feed.
@@ -35,6 +41,11 @@ public final class FeedReader {
   /// The columns that this feed can fill. The values of other columns are unknown, not null: an import must
   /// not change them.
   public let columns: [QuakeColumn]
+  /// Those of `columns` that the feed does not have, but that follow from others: right for new events, and
+  /// no reason to change stored ones.
+  public let inferredColumns: Set<QuakeColumn>
+  /// Whether `metadata` may still tell when the feed was generated.
+  public var mayTellGenerated: Bool { if case .json = body { true } else { false } }
   /// The number of events returned so far, records and rejects.
   public private(set) var recordsSeen = 0
   private let input: InputBuffer
@@ -44,6 +55,12 @@ public final class FeedReader {
   private var textRows: FDSNTextDecoder?
   /// The first feature, which is read early to recognise the format.
   private var pending: FeatureSplitter.Feature?
+  /// The first row of FDSN text, the first line, or whether the first event has been read early.
+  private var pendingRow: FDSNRowReader.Row?
+  private var pendingLine: LineReader.Line?
+  private var hasPendingEvent = false
+  /// When the feed was generated, if its XML says so.
+  private var generated: Timestamp?
 
   /// Reads as much as is needed to recognise the format. Throws if it is unknown, or if the source throws.
   ///
@@ -58,6 +75,7 @@ public final class FeedReader {
     let input = InputBuffer(
       DecompressingSource(source, name: subject), name: subject, limit: options.maximumBytes)
     self.input = input
+    var inferred: Set<QuakeColumn> = []
     let start = try FeedSyntax.skipByteOrderMark(input)
     switch try FeedSyntax.sniff(input, from: start) {
     case .json:
@@ -81,32 +99,102 @@ public final class FeedReader {
       let decoder = try CSVDecoder(header: reader, row: header, strict: options.strict)
       format = .usgsCSV
       columns = decoder.columns
+      inferred = decoder.inferredColumns
       rows = decoder
       body = .csv(reader)
     case .text:
-      guard let centre = options.centre else {
-        throw FeedError(
-          .unknownCentre, "cannot tell whose events \(subject) holds",
-          detail: "FDSN text does not name the data centre, whose identifiers it gives.",
-          hint: "Name it with --source, such as emsc or ingv.")
-      }
       let reader = FDSNRowReader(
         input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
       guard let header = try reader.next() else {
         preconditionFailure("text is recognised by its header")
       }
-      let decoder = try FDSNTextDecoder(
+      let centre = options.centre ?? options.service
+      var decoder = try FDSNTextDecoder(
         header: reader, row: header, centre: centre, strict: options.strict)
+      if decoder.hasExportHeader {
+        pendingRow = try reader.next()
+        if let row = pendingRow {
+          if decoder.recogniseExport(reader) { reader.keepSpaces(in: row) }
+        } else if centre == nil {
+          decoder.setExport()  // an export of no events
+        }
+      }
+      guard centre != nil || decoder.isExport else {
+        throw FeedError(
+          .unknownCentre, "cannot tell whose events \(subject) holds",
+          detail: "FDSN text does not name the data centre, whose identifiers it gives.",
+          hint: "Name it with --source, such as emsc or ingv.")
+      }
       format = .fdsnText
       columns = decoder.columns
       textRows = decoder
       body = .text(reader)
+    case .jsonLines:
+      let reader = LineReader(
+        input: input, position: start, maximumBytes: options.maximumFeatureBytes)
+      let parser = JSONParser()
+      var decoder = FeatureDecoder(format: .ndjson, strict: options.strict)
+      format = .ndjson
+      columns = try Self.columns(ofFirstLineOf: reader, parser, &decoder, &pendingLine)
+      features = decoder
+      body = .lines(reader, parser)
+    case .xml:
+      var begin = start
+      while begin < input.end, [0x20, 0x09, 0x0A, 0x0D].contains(input.byte(at: begin)) {
+        begin += 1
+      }
+      let scanner = XMLScanner(
+        input: input, start: begin, maximumToken: options.maximumFeatureBytes)
+      let decoder = XMLEventDecoder(
+        strict: options.strict, centre: options.centre, service: options.service)
+      hasPendingEvent = try scanner.next()
+      guard !hasPendingEvent || decoder.knowsCentre(of: scanner.event) else {
+        throw FeedError(
+          .unknownCentre, "cannot tell whose events \(subject) holds",
+          detail: "The publicID of its first event does not name a data centre.",
+          hint: "Name it with --source, such as emsc or ingv.")
+      }
+      format = scanner.dialect == .seisComP ? .seisComP : .quakeML
+      columns = QuakeColumn.feed.filter(XMLEventDecoder.columns.contains)
+      generated = scanner.generated.withUnsafeBytes { Timestamp(iso8601: $0) }
+      body = .xml(scanner, decoder)
     }
+    inferredColumns = inferred
   }
 
-  /// The metadata of the feed, complete when all events have been read. CSV and text have none.
+  /// The columns that an export has, one JSON object a line: those of the first line.
+  private static func columns(
+    ofFirstLineOf reader: LineReader, _ parser: JSONParser, _ decoder: inout FeatureDecoder,
+    _ pending: inout LineReader.Line?
+  ) throws(FeedError) -> [QuakeColumn] {
+    pending = try reader.next()
+    guard let line = pending else { return QuakeColumn.feed }
+    let root: csj_element
+    do throws(JSONParser.SyntaxError) {
+      root = try parser.parse(reader.input.bytes(line.range))
+    } catch {
+      throw reader.input.error(
+        line.endsWithLineBreak ? .invalidJSON : .truncated,
+        "the first line of \(reader.input.name) is not JSON", at: line.range.lowerBound,
+        detail: error.sentence)
+    }
+    let columns = decoder.readColumns(ofLine: root)
+    for required in [QuakeColumn.code, .time, .longitude, .latitude]
+    where !columns.contains(required) {
+      throw reader.input.error(
+        .notAFeed, "\(reader.input.name) is not a feed", at: line.range.lowerBound,
+        detail: "Its lines have no member \"\(required.name)\".")
+    }
+    return columns
+  }
+
+  /// The metadata of the feed, complete when all events have been read. CSV, text and lines have none;
+  /// QuakeML may tell when it was generated.
   public var metadata: FeedMetadata {
-    if case .json(let splitter, _) = body { splitter.metadata } else { FeedMetadata() }
+    if case .json(let splitter, _) = body { return splitter.metadata }
+    var metadata = FeedMetadata()
+    metadata.generated = generated
+    return metadata
   }
 
   /// The number of bytes read so far, after decompression.
@@ -145,8 +233,13 @@ public final class FeedReader {
         return reject(
           error, input.bytes(row.range), at: row.range.lowerBound, line: row.line, &record)
       }
+    case .lines(let reader, let parser): return try nextLine(of: reader, parser, into: &record)
+    case .xml(let scanner, let decoder): return try nextEvent(of: scanner, decoder, into: &record)
     case .text(let reader):
-      guard let row = try reader.next() else { return nil }
+      var next = pendingRow
+      pendingRow = nil
+      if next == nil { next = try reader.next() }
+      guard let row = next else { return nil }
       recordsSeen += 1
       do throws(Rejection) {
         try textRows?.decode(of: reader, into: &record)
@@ -157,6 +250,57 @@ public final class FeedReader {
         }
         return reject(
           error, input.bytes(row.range), at: row.range.lowerBound, line: row.line, &record)
+      }
+    }
+  }
+
+  private func nextLine(
+    of reader: LineReader, _ parser: JSONParser, into record: inout QuakeRecord
+  ) throws(FeedError) -> FeedItem? {
+    var next = pendingLine
+    pendingLine = nil
+    if next == nil { next = try reader.next() }
+    guard let line = next else { return nil }
+    recordsSeen += 1
+    let bytes = input.bytes(line.range)
+    do throws(Rejection) {
+      let root: csj_element
+      do throws(JSONParser.SyntaxError) {
+        root = try parser.parse(bytes)
+      } catch {
+        throw Rejection(error.sentence)
+      }
+      try features?.decode(line: root, into: &record)
+      return .record
+    } catch {
+      if !line.endsWithLineBreak, bytes.last != UInt8(ascii: "}") {
+        throw input.error(
+          .truncated, "\(input.name) is truncated", at: line.range.lowerBound,
+          detail: "The last line is not complete.", hint: "Fetch it again.")
+      }
+      return reject(error, bytes, at: line.range.lowerBound, line: line.number, &record)
+    }
+  }
+
+  private func nextEvent(
+    of scanner: XMLScanner, _ decoder: XMLEventDecoder, into record: inout QuakeRecord
+  ) throws(FeedError) -> FeedItem? {
+    var hasNext = hasPendingEvent
+    hasPendingEvent = false
+    if !hasNext { hasNext = try scanner.next() }
+    guard hasNext else { return nil }
+    recordsSeen += 1
+    do throws(Rejection) {
+      try decoder.decode(scanner, into: &record)
+      return .record
+    } catch {
+      let code = record.text(.code)
+      record.removeAll()
+      return scanner.withRaw { raw in
+        .reject(
+          FeedReject(
+            number: recordsSeen, byteOffset: scanner.eventOffset, line: scanner.eventLine,
+            code: code, rejection: error, raw: raw))
       }
     }
   }

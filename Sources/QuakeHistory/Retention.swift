@@ -79,9 +79,11 @@ public struct Retention {
   ///
   /// - Parameters:
   ///   - shouldStop: Is called after each batch. The next purge removes the rest.
+  ///   - progress: Gets what is done so far, after each batch.
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
   public func purge(
-    before bound: Bound, shouldStop: () -> Bool = { false }
+    before bound: Bound, shouldStop: () -> Bool = { false },
+    progress: (Outcome) -> Void = { _ in }
   ) throws -> Outcome {
     try raise(to: try resolve(bound))
     var outcome = Outcome(floor: try token("select quake.oldest_token()"))
@@ -91,6 +93,7 @@ public struct Retention {
       outcome.versions += batch.binaryInteger(0, 0) ?? 0
       outcome.transactions += batch.binaryInteger(0, 1) ?? 0
       outcome.isFinished = batch.binaryBool(0, 2) ?? true
+      progress(outcome)
     }
     return outcome
   }

@@ -46,6 +46,14 @@ public enum ImportList {
     try read(condition: "i.id = $2", limit: 1, id: id, over: connection).first
   }
 
+  /// When the first import of a feed began; nil if it has none.
+  public static func first(of feed: String, over connection: Connection) throws -> Timestamp? {
+    try connection.execute(
+      "select i.started_at from quake.import i where i.feed = $1 order by i.id limit 1",
+      [.text(feed)]
+    ).timestamp(0, 0)
+  }
+
   private static func read(
     condition: SQL, limit: Int64, id: Int64?, over connection: Connection
   ) throws -> [Entry] {

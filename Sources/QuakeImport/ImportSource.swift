@@ -9,6 +9,10 @@ public protocol ImportSource {
   /// The columns that the source can fill. An import does not change the others.
   var columns: [QuakeColumn] { get }
 
+  /// Those of `columns` that the source does not have, but infers. An import sets them in new events, and
+  /// leaves them as they are in stored ones.
+  var inferredColumns: Set<QuakeColumn> { get }
+
   /// `geojson`, `csv`, ...
   var format: String { get }
 
@@ -27,6 +31,9 @@ public protocol ImportSource {
 }
 
 extension ImportSource {
+  /// Most sources have all of their columns.
+  public var inferredColumns: Set<QuakeColumn> { [] }
+
   /// A source may state it at any record.
   public var mayTellGenerated: Bool { true }
 

@@ -1,4 +1,5 @@
 public import Postgres
+internal import QuakeAssociation
 public import QuakeModel
 internal import SystemClock
 
@@ -140,8 +141,9 @@ public struct Importer {
     _ plan: ImportPlan, _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
   ) throws {
     total = try BulkImport(
-      connections: connections, options: options, columns: source.columns, record: row,
-      total: total, start: .afterSnapshot(records: total.seen), commits: plan.commits
+      connections: connections, options: options, columns: source.columns,
+      inferred: source.inferredColumns, record: row, total: total,
+      start: .afterSnapshot(records: total.seen), commits: plan.commits
     ).run(
       from: &source, lookahead: next, record: &record, shouldStop: shouldStop, progress: progress)
   }
@@ -149,11 +151,17 @@ public struct Importer {
   private func readToken(_ total: inout ImportReport) throws {
     let result = try connection.execute(
       """
-      select t.token, t.nonce from quake.import i join quake.change_transaction t using (token)
+      select t.token, t.nonce, s.enabled
+        from quake.import i join quake.change_transaction t using (token)
+       cross join quake.association_settings s
        where i.id = $1
       """, [.integer(total.id)])
     if result.rowCount == 1, let number = result.integer(0, 0), let nonce = result.text(0, 1) {
       total.token = ChangeToken(number: number, nonce: nonce)
+      // In a transaction of its own: this one would hold back the imports of other sources.
+      if result.bool(0, 2) == true {
+        try Associations(connection: connection, author: options.author).updateAfterChange()
+      }
     }
   }
 }

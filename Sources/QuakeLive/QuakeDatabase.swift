@@ -1,6 +1,7 @@
 public import Postgres
 public import QuakeHistory
 public import QuakeModel
+internal import QuakeQuery
 
 /// A quake database, for programs with Swift concurrency: its list of events, its history, and the
 /// changes to it as they are committed.
@@ -15,7 +16,7 @@ public import QuakeModel
 /// own for as long as it needs them: blocking calls never run on the threads that Swift's tasks share. The
 /// schema is checked on each connection.
 public final class QuakeDatabase: Sendable {
-  private let settings: ConnectionSettings
+  package let settings: ConnectionSettings
 
   /// The database that the settings name; connects to nothing yet.
   public init(_ settings: ConnectionSettings) {
@@ -48,13 +49,14 @@ public final class QuakeDatabase: Sendable {
   /// - Parameter filter: Only events that meet its conditions on events; those on changes do not count.
   /// - Throws: As `check()`.
   public func snapshot(filter: QuakeFilter = QuakeFilter()) async throws -> QuakeSnapshot {
-    try await ask { connection in
-      var token = ChangeToken.beginning
-      var quakes: [QuakeRecord] = []
-      try Snapshot.read(over: connection, begin: { token = $0 }) { record in
-        if filter.accepts(record) { quakes.append(record) }
+    var query = EventQuery()
+    query.filter = filter
+    query.past = [.superseded, .withdrawn]
+    return try await ask { [query] connection in
+      try connection.atOneMoment {
+        let token = try HistoryReader.latestToken(over: connection)
+        return QuakeSnapshot(token: token, quakes: try query.page(over: connection).events)
       }
-      return QuakeSnapshot(token: token, quakes: quakes)
     }
   }
 
@@ -109,7 +111,8 @@ public final class QuakeDatabase: Sendable {
     }
   }
 
-  func ask<Answer: Sendable>(
+  /// Runs a query on a thread of its own, over a connection of its own.
+  package func ask<Answer: Sendable>(
     _ question: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
     var iterator = PullIterator<Answer> { [settings] wake in

@@ -12,10 +12,14 @@ public struct StoreError: ExplainedError, Sendable {
     case token(TokenProblem)
     /// There is no feed of that name.
     case unknownFeed
+    /// There is no edit of that number.
+    case unknownEdit
     /// Another process has taken over from this one.
     case replaced
     /// Another process is doing the same work.
     case locked
+    /// The database has or lacks something that stands in the way; a person has to decide.
+    case conflict
     /// An impossible state: a fault of the program or of the database.
     case inconsistent
   }
@@ -57,9 +61,10 @@ extension StoreError {
   public var category: ErrorCategory {
     switch kind {
     case .schema: .schema
-    case .badData, .token: .badData
+    case .badData, .token, .unknownEdit: .badData
     case .unknownFeed: .usage
     case .replaced, .locked: .tryLater
+    case .conflict: .failed
     case .inconsistent: .internal
     }
   }

@@ -10,4 +10,6 @@ public enum StoreState {
   public static let futureToken = "QK004"
   /// No worker polls a feed of that name.
   public static let unknownFeed = "QK005"
+  /// An import inserts an event that was deleted.
+  public static let deletedEvent = "QK006"
 }

@@ -6,7 +6,7 @@ public enum PrivilegeMatrix {
       "| Object | " + Role.allCases.map(\.rawValue).joined(separator: " | ") + " |",
       "| --- |" + String(repeating: " --- |", count: Role.allCases.count),
     ]
-    for row in PrivilegeTable.objects {
+    for row in PrivilegeTable.allObjects {
       let name = row.object.name.isEmpty ? "the database" : "`\(row.object.name)`"
       lines.append(
         "| \(name) | " + Role.allCases.map { cell(row, $0) }.joined(separator: " | ") + " |")

@@ -1,13 +1,22 @@
 /// The privileges of the roles on each object of a Quake database. The commands that create and check roles,
 /// the documentation and the tests all use this table.
 public enum PrivilegeTable {
-  /// All objects of the schema, and the database itself.
+  /// All objects that migrations make in the schema, and the database itself.
   public static let objects: [ObjectPrivileges] =
     [
       row(
         .database, "", [.connect: Role.allCases, .temporary: [.writer, .owner], .create: [.owner]]),
       row(.schema, "quake", [.usage: Role.granted]),
     ] + tables + views + sequences + types + functions
+
+  /// Objects that a database has only if somebody added them with one of Quake's commands.
+  public static let optionalObjects = [
+    // "quake-admin postgis enable"
+    row(.view, "quake.quake_point", [.select: Role.readers + [.writer]])
+  ]
+
+  /// All objects that a database may have.
+  static let allObjects = objects + optionalObjects
 
   private static let tables = [
     table("migration", select: Role.granted, isHistory: true),
@@ -47,13 +56,35 @@ public enum PrivilegeTable {
     // The keys of locks are private: a role that knows a key can take the lock before a worker does.
     row(
       .table, "quake.feed",
-      [.select: [.writer], .insert: [.writer], .update: [.writer]],
+      [.select: [.writer], .insert: [.writer], .update: [.writer], .delete: [.writer]],
       columns: [
         .select: [
           "name", "url", "etag", "last_modified", "generated", "polled_at", "succeeded_at",
           "failures", "error", "every", "next_due", "fresh_until", "retry_after", "last_import_id",
+          "paused_at", "paused_by", "reset_at", "ended_at",
         ]
       ], columnRoles: Role.readers),
+    // Batch edits. Imports only look at tombstones; a trigger removes those of inserted events.
+    table(
+      "tombstone", select: Role.readers + [.writer], insert: [.editor], update: [.editor],
+      delete: [.editor]),
+    table("edit", select: Role.readers + [.writer], insert: [.editor], update: [.editor]),
+    table("edit_transaction", select: Role.readers + [.writer], insert: [.editor]),
+    table("expiry", select: [.editor], update: [.editor]),
+    // Imports and edits associate events when they are done.
+    table(
+      "association", select: Role.readers + [.writer], insert: [.writer, .editor],
+      update: [.writer, .editor], delete: [.writer, .editor]),
+    table(
+      "association_pin", select: Role.readers + [.writer], insert: [.editor], update: [.editor],
+      delete: [.editor]),
+    table(
+      "association_pending", select: [.writer, .editor], insert: [.editor],
+      delete: [.writer, .editor]),
+    table("association_settings", select: Role.readers + [.writer], update: [.editor]),
+    table(
+      "association_preference", select: Role.readers + [.writer], insert: [.editor],
+      update: [.editor], delete: [.editor]),
     table("refresh_request", select: Role.readers + [.writer], update: [.writer]),
     row(
       .table, "quake.backfill",
@@ -75,6 +106,8 @@ public enum PrivilegeTable {
 
   private static let views = [
     row(.view, "quake.current_quake", [.select: Role.readers + [.writer]]),
+    row(.view, "quake.live", [.select: Role.readers + [.writer]]),
+    row(.view, "quake.daily", [.select: Role.readers + [.writer]]),
     row(.view, "quake.feed_status", [.select: Role.readers + [.writer, .monitor]]),
     row(.view, "quake.watcher_lag", [.select: Role.readers + [.purger, .monitor]]),
   ]
@@ -92,11 +125,23 @@ public enum PrivilegeTable {
   private static let functions =
     [
       // Functions with the caller's privileges: they read only what the caller may read.
-      "find(text)", "as_of(text)", "as_of(timestamp with time zone)", "changes_since(text)",
+      "find(text)", "others(text)", "solutions(text)", "as_of(text)",
+      "as_of(timestamp with time zone)", "as_of_feed(timestamp with time zone)",
+      "changes_since(text)",
+      "alerts_since(text, interval, double precision, text[], double precision, double precision, "
+        + "double precision, boolean, boolean, double precision, double precision, double precision, "
+        + "integer, interval)",
+      "distance(double precision, double precision, double precision, double precision)",
       "difference(text, text)", "versions(text)", "latest_token()", "oldest_token()",
       "token_at(timestamp with time zone)", "token_number(text)", "token__refuse_expired(text)",
       "history_covers(bigint)", "purgeable_to(text, interval)", "feed_lock_key(text)",
-      "feed_lock__take(text[])",
+      "feed_lock__take(text[])", "locality(text)", "region(text)",
+      "quake__cell(double precision, double precision)",
+      "quake__box_cells(double precision, double precision, double precision, double precision)",
+      "quake__circle_cells(double precision, double precision, double precision)",
+      "in_box(double precision, double precision, double precision, double precision)",
+      "within(double precision, double precision, double precision)", "energy(double precision)",
+      "moment(double precision)", "b_value(double precision[], double precision, double precision)",
     ].map { function($0, Role.granted, harmlessForPublic: true) } + [
       // Functions with the owner's privileges, and functions for triggers.
       function("request_refresh(text)", Role.readers + [.writer]),
@@ -108,7 +153,9 @@ public enum PrivilegeTable {
       function("quake__record_update()", [], isHistory: true),
       function("quake__record_delete()", [], isHistory: true),
       function("quake__record_truncate()", [], isHistory: true),
+      function("quake__note_for_association()", []),
       function("quake__refuse_code_change()", [], harmlessForPublic: true),
+      function("quake__refuse_first_stored_change()", [], harmlessForPublic: true),
     ]
 
   private static func table(

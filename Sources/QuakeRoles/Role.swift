@@ -4,7 +4,7 @@ public enum Role: String, CaseIterable, Sendable {
   case owner
   /// Imports feeds: `quake-ingest`.
   case writer
-  /// Changes events by hand.
+  /// Changes events by hand: `quake-admin events`, SQL; also the worker that expires old events.
   case editor
   /// Reads: `quake-watch` without a name, `quake-query`, SQL.
   case reader

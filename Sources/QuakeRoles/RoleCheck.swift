@@ -113,7 +113,7 @@ public struct RoleCheck {
     mutating func owners() {
       let owner = names.name(.owner)
       let schema = SecuredObject(.schema, "quake")
-      let objects = [schema] + PrivilegeTable.objects.map(\.object)
+      let objects = [schema] + PrivilegeTable.allObjects.map(\.object)
       for object in objects where object.kind != .database {
         guard let present = directory.owners[object], present != owner,
           !findings.contains(where: { $0.kind == .wrongOwner && $0.object == object.name })
@@ -125,8 +125,9 @@ public struct RoleCheck {
     }
 
     mutating func privileges() {
-      for row in PrivilegeTable.objects {
-        // If an object is missing, the database has another schema, which other commands report.
+      for row in PrivilegeTable.allObjects {
+        // If an object is missing, it is optional, or the database has another schema, which other commands
+        // report.
         guard directory.owners[row.object] != nil else { continue }
         let object =
           row.object.kind == .database

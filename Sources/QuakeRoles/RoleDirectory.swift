@@ -151,10 +151,10 @@ struct RoleDirectory {
   /// The objects, each with its owner and the grants on it: one row for each grant, or one without.
   private static let objects: SQL = """
     with object (kind, name, attribute, owner, acl) as (
-      select 'database', '', null::text, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba))
+      select 'database', ''::text, null::text, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba))
         from pg_database d where d.datname = current_database()
       union all
-      select 'schema', n.nspname, null, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))
+      select 'schema', n.nspname::text, null, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))
         from pg_namespace n where n.nspname in ('quake', 'public')
       union all
       select case c.relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end,

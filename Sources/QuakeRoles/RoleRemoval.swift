@@ -137,7 +137,7 @@ public struct RoleRemoval {
   /// Revokes the privileges on Quake's objects from a role that `RoleMaker` did not create.
   private func release(_ role: Role, _ directory: RoleDirectory) -> [String] {
     let name = names.name(role)
-    let ours = Set(PrivilegeTable.objects.map(\.object))
+    let ours = Set(PrivilegeTable.allObjects.map(\.object))
     let grants = directory.grants.filter { $0.grantee == name && ours.contains($0.object) }.sorted {
       ($0.object.name, $0.privilege, $0.column ?? "")
         < ($1.object.name, $1.privilege, $1.column ?? "")

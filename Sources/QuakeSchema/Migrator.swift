@@ -1,4 +1,3 @@
-internal import Migrations
 public import Postgres
 public import QuakeModel
 

@@ -6,8 +6,10 @@ public struct SimulatorOptions: Sendable {
   public var seed: UInt64 = 1
   /// How many events the catalogue begins with: 0 to 200,000.
   public var events = 11_000
-  /// How many days back the first events lie: 1 to 36,500.
+  /// How many days before the start the first events lie: 1 to 36,500.
   public var days = 30
+  /// When the catalogue begins.
+  public var start = SimulationStart.now
   /// Changes a minute of wall time, on average: 0 (frozen) to 600,000.
   public var rate: Double = 60
   /// The port on 127.0.0.1: 1 to 65535, or 0 for any that is free.
@@ -50,6 +52,11 @@ public struct SimulatorOptions: Sendable {
     try require(
       (0...65535).contains(port), "cannot listen on port \(port)",
       "The port must be from 1 to 65535, or 0 for any that is free.")
+    if case .at(let instant) = start {
+      try require(
+        instant <= now(), "cannot start a simulation at \(instant)",
+        "The start must not be in the future.")
+    }
     try require(
       (0...86400).contains(maxAge), "cannot let answers be kept for \(maxAge) seconds",
       "The age must be from 0 to 86400 seconds.")

@@ -60,12 +60,14 @@ struct SimulatorState: Sendable {
   init(_ options: SimulatorOptions) {
     let now = options.now()
     catalogue = SimulatedCatalogue(
-      seed: options.seed, events: options.events, now: now, days: options.days)
+      seed: options.seed, events: options.events,
+      now: options.start.instant(now: now, rate: options.rate), days: options.days,
+      margin: options.start.margin(rate: options.rate))
     first = catalogue
     interval = options.rate > 0 ? 60_000 / options.rate : nil
     // A generator of its own, so that the changes depend only on the number of steps, not on their times.
     schedule = SeededGenerator(seed: options.seed ^ 0x5EED)
-    nextChange = Double(now.milliseconds)
+    nextChange = Double(options.start.firstChange(now: now, rate: options.rate).milliseconds)
     if let interval { nextChange += schedule.exponential() * interval }
   }
 

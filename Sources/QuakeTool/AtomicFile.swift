@@ -3,8 +3,8 @@ internal import Glibc
 /// A file that is replaced as a whole: a crash leaves either the old contents or the new, and a reader
 /// sees nothing in between.
 ///
-/// The new contents are written to a new file beside it, whose name other users cannot guess: they may be
-/// allowed to write into the folder. A symbolic link at the path is replaced, not followed.
+/// The new contents are written to a new file in the same folder. Other users, who may be allowed to write
+/// into the folder, cannot guess its name. A symbolic link at the path is replaced, not followed.
 public struct AtomicFile {
   /// The path of the file.
   public let path: String
@@ -14,7 +14,7 @@ public struct AtomicFile {
     self.path = path
   }
 
-  /// Why it cannot be written.
+  /// The reason why the file cannot be written.
   public enum SystemError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
@@ -25,18 +25,46 @@ public struct AtomicFile {
     public var description: String {
       switch self {
       case .refused(let code): String(cString: strerror(code))
-      case .notAFile: "what is there is not a regular file"
+      case .notAFile: "it is not a regular file"
       }
     }
   }
 
   /// Replaces the contents.
   public func write(_ bytes: [UInt8]) throws(SystemError) {
+    let (temporary, descriptor) = try begin()
+    let isWritten = bytes.withUnsafeBytes { Self.writeAll($0, to: descriptor) }
+    try end(temporary, descriptor, failure: isWritten ? 0 : errno)
+  }
+
+  /// Replaces the contents by the parts that `body` hands over. If it throws, the contents stay.
+  public func write(
+    _ body: (@escaping (UnsafeRawBufferPointer) throws -> Void) throws -> Void
+  ) throws {
+    let (temporary, descriptor) = try begin()
+    do {
+      try body { part in
+        guard Self.writeAll(part, to: descriptor) else { throw SystemError.refused(errno) }
+      }
+    } catch {
+      close(descriptor)
+      unlink(temporary)
+      throw error
+    }
+    try end(temporary, descriptor, failure: 0)
+  }
+
+  private func begin() throws(SystemError) -> (path: String, descriptor: Int32) {
     var there = stat()
     if stat(path, &there) == 0, there.st_mode & S_IFMT != S_IFREG { throw .notAFile }
-    let (temporary, descriptor) = try makeTemporary()
-    var code: Int32 = 0
-    if !Self.writeAll(bytes, to: descriptor) || fsync(descriptor) != 0 { code = errno }
+    return try makeTemporary()
+  }
+
+  private func end(
+    _ temporary: String, _ descriptor: Int32, failure: Int32
+  ) throws(SystemError) {
+    var code = failure
+    if code == 0, fsync(descriptor) != 0 { code = errno }
     if close(descriptor) != 0, code == 0 { code = errno }
     if code == 0, rename(temporary, path) != 0 { code = errno }
     guard code == 0 else {
@@ -58,13 +86,13 @@ public struct AtomicFile {
     throw .refused(EEXIST)
   }
 
-  private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-    var rest = bytes[...]
+  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    var rest = bytes
     while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
       if written < 0, errno == EINTR { continue }
       guard written >= 0 else { return false }
-      rest = rest.dropFirst(written)
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
     }
     return true
   }
@@ -81,7 +109,7 @@ public struct AtomicFile {
 }
 
 extension AtomicFile {
-  /// Why the contents cannot be read.
+  /// The reason why the contents cannot be read.
   public enum ReadingError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
@@ -94,7 +122,7 @@ extension AtomicFile {
     public var description: String {
       switch self {
       case .refused(let code): String(cString: strerror(code))
-      case .notAFile: "what is there is not a regular file"
+      case .notAFile: "it is not a regular file"
       case .foreign: "another user created it, in a folder to which all users may write"
       }
     }

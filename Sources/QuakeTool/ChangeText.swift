@@ -2,36 +2,217 @@ public import CommandLine
 public import QuakeModel
 
 /// Formats events and changes as lines for people.
-public struct ChangeText {
+public struct ChangeText: Sendable {
   private let colour: Colour
+  /// The terminal that the lines are for; nil if they are not for one.
+  private let terminal: Int32?
+  /// Whether origin times are told from the present.
+  private let isRelative: Bool
+
+  /// The columns of a line that is not for a terminal.
+  private static let usualWidth = 100
 
   /// Lines with or without colour.
   public init(colour: Colour) {
     self.colour = colour
+    terminal = nil
+    isRelative = false
   }
 
   /// Lines for `output`, in colour if it is a terminal and `NO_COLOR` is not set.
-  public init(for output: StandardOutput) {
-    self.init(
-      colour: Colour(
-        for: output.descriptor, noColor: Environment.value("NO_COLOR"),
-        term: Environment.value("TERM")))
+  ///
+  /// - Parameter isRelative: Whether a terminal shows origin times as `12 min ago`; otherwise they are in UTC.
+  public init(for output: StandardOutput, isRelative: Bool = false) {
+    colour = Colour(
+      for: output.descriptor, noColor: Environment.value("NO_COLOR"),
+      term: Environment.value("TERM"))
+    let isTerminal = Terminal.isTerminal(output.descriptor)
+    terminal = isTerminal ? output.descriptor : nil
+    self.isRelative = isRelative && isTerminal
   }
 
-  /// The change, the event and the author of the change.
-  public func line(_ change: Change) -> String {
-    let what = line(change.op, change.changed, change.old, change.new)
-    return what + (change.op == .truncate ? " " : "  ") + dim(Self.who(change.transaction))
-  }
-
-  /// The change and the event.
-  public func line(
+  /// Whether a change is an update of columns that no person reads, or by less than a line shows.
+  public static func isBookkeeping(
     _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
+  ) -> Bool {
+    guard op == .update, let old, let new else { return false }
+    return ChangeNotes(changed, old, new, width: 1).visible.isEmpty
+  }
+
+  /// The change, the event and the author of the change, no wider than the terminal, or than 100 columns.
+  ///
+  /// An author that every import has by default is left out.
+  public func line(_ change: Change) -> String {
+    line(change.op, change.changed, change.old, change.new, by: change.transaction)
+  }
+
+  /// The change and the event, and the author unless `transaction` is nil, in as many columns.
+  ///
+  /// - Parameter indent: Columns that the caller writes before the line.
+  public func line(
+    _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?,
+    by transaction: ChangeTransaction? = nil, indent: Int = 0
   ) -> String {
-    guard let event = new ?? old else { return "all events were removed (truncate)" }
-    var line = "\(Self.verb(op)) \(describe(event))"
-    if op == .update, let old, let new { line += ": " + Self.differences(changed, old, new) }
-    return line
+    guard let event = new ?? old else { return emptied(by: transaction, width: width - indent) }
+    return fitted(
+      Self.verb(op), .origin, event, Self.notes(op, changed, old, new),
+      who: transaction.flatMap { Self.isDefault($0) ? nil : $0 }, width: width - indent)
+  }
+
+  /// A version of an event after the token and the time of its transaction, in as many columns. An update has
+  /// no place, which is that of the version before unless the notes say otherwise.
+  public func line(_ version: EventVersion) -> String {
+    let transaction = version.transaction
+    let commit = "\(transaction.token)  \(transaction.at.text)"
+    guard let event = version.new ?? version.old else {
+      return commit + "  "
+        + emptied(by: transaction, width: width - DisplayWidth.of(commit) - 2)
+    }
+    return fitted(
+      Self.verb(version.op), .commit(commit, hasPlace: version.op != .update), event,
+      Self.notes(version.op, version.changed, version.old, version.new),
+      who: Self.isDefault(transaction) ? nil : transaction, width: width)
+  }
+
+  private func emptied(by transaction: ChangeTransaction?, width: Int) -> String {
+    let who = transaction.map { " \(Self.who($0))" } ?? ""
+    return DisplayWidth.cut("all events were removed (truncate)\(who)", to: width)
+  }
+
+  /// What a change did to the event, the most important first.
+  private static func notes(
+    _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
+  ) -> [String] {
+    guard let new else { return [] }
+    if op == .insert { return notes(onNew: new) }
+    guard op == .update, let old else { return [] }
+    let found = ChangeNotes(changed, old, new, width: 24)
+    if !found.visible.isEmpty { return found.visible }
+    let names = found.bookkeeping.map(\.name).joined(separator: ", ")
+    return names.isEmpty ? [] : [names]
+  }
+
+  /// An event of a list, in the form of a change.
+  public func line(listed event: QuakeRecord) -> String {
+    fitted("       ", .origin, event, Self.notes(onNew: event), who: nil, width: width)
+  }
+
+  /// Depth, and why the event does not count.
+  private static func notes(onNew event: QuakeRecord) -> [String] {
+    [ChangeNotes.depth(event).map { "depth \($0) km" }, ChangeNotes.state(event)].compactMap { $0 }
+  }
+
+  /// The author that imports state unless they are told another one.
+  private static func isDefault(_ transaction: ChangeTransaction) -> Bool {
+    transaction.author == "quake-ingest" && transaction.importID != nil
+  }
+
+  // MARK: - Lines that fit
+
+  private var width: Int {
+    terminal.map { Terminal.columns($0) ?? Self.usualWidth } ?? Self.usualWidth
+  }
+
+  /// The part of a line after time and magnitude.
+  private struct Tail {
+    var place: String
+    let code: String
+    let notes: [String]
+    /// The author, whole and short.
+    let authors: (whole: String, short: String)?
+
+    /// The tail with the first `count` notes.
+    func text(place: String, notes count: Int, author: String?) -> (text: String, author: String) {
+      var text = place.isEmpty ? code : "\(place) (\(code))"
+      if count > 0 {
+        text += ": " + notes.prefix(count).joined(separator: ", ")
+        if count < notes.count { text += ", …" }
+      } else if !notes.isEmpty {
+        text += ": …"
+      }
+      return (text, author.map { "  \($0)" } ?? "")
+    }
+
+    /// The tail in at most `width` columns: if it is longer, the author is shortened first, then the place,
+    /// then the last notes are left out, then the author, and the place at last. The first note stays as long
+    /// as anything does.
+    func fitted(to width: Int) -> (text: String, author: String) {
+      let all = notes.count
+      let whole = text(place: place, notes: all, author: authors?.whole)
+      if DisplayWidth.of(whole.text) + DisplayWidth.of(whole.author) <= width { return whole }
+      let size = DisplayWidth.of(place)
+      var forms = [(least: size, notes: all, author: authors?.short)]
+      forms.append((20, all, authors?.short))
+      for count in stride(from: all - 1, to: 0, by: -1) {
+        forms.append((20, count, authors?.short))
+      }
+      let one = min(1, all)
+      forms += [(8, one, authors?.short), (8, one, nil), (0, one, nil)]
+      for form in forms {
+        let rest = text(place: "", notes: form.notes, author: form.author)
+        let free = width - DisplayWidth.of(rest.text) - DisplayWidth.of(rest.author)
+        // A place needs three more columns, because the code is in brackets then.
+        if free - 3 >= min(form.least, size), form.least > 0 {
+          let place = DisplayWidth.cutAtWord(place, to: free - 3)
+          return text(place: place, notes: form.notes, author: form.author)
+        }
+        if form.least == 0, free >= 0 { return rest }
+      }
+      // A change of the magnitude must not be cut.
+      let note = notes.first ?? code
+      if note.hasPrefix("magnitude "), DisplayWidth.of(note) <= width { return (note, "") }
+      return (
+        DisplayWidth.cutAtWord(notes.isEmpty ? code : "\(code): \(note)", to: max(1, width)), ""
+      )
+    }
+  }
+
+  /// The moment that a line tells.
+  private enum Moment {
+    /// When the earthquake was, after the verb.
+    case origin
+    /// The token and the time of the transaction, before the verb.
+    case commit(String, hasPlace: Bool)
+  }
+
+  private func fitted(
+    _ verb: String, _ moment: Moment, _ event: QuakeRecord, _ notes: [String],
+    who transaction: ChangeTransaction?, width: Int
+  ) -> String {
+    let magnitude = Self.magnitude(event)
+    let (time, place): (String, String)
+    switch moment {
+    case .commit(let commit, let hasPlace):
+      (time, place) = (commit, hasPlace ? Self.place(event) : "")
+    case .origin where isRelative:
+      time = DisplayWidth.padded(relativeTime(event), to: RelativeTime.width)
+      place = Self.place(event)
+    case .origin:
+      time = DisplayWidth.padded(Self.exactTime(event), to: 20)
+      place = Self.place(event)
+    }
+    let code = ChangeText.value(.code, event, width: 24)
+    let tail = Tail(
+      place: place, code: code, notes: notes,
+      authors: transaction.map {
+        let name = PrintableText.line($0.author ?? $0.user, atMost: Self.nameLimit)
+        return (Self.who($0), "by " + DisplayWidth.cut(name, to: 24))
+      })
+    // A terminal that is too narrow for the columns gets no time.
+    let size = DisplayWidth.of(verb) + DisplayWidth.of(magnitude) + 3
+    let hasTime = size + DisplayWidth.of(time) + 2 + 24 <= width
+    let rest = width - size - (hasTime ? DisplayWidth.of(time) + 2 : 0)
+    let (text, author) = tail.fitted(to: rest)
+    var line = "\(verb) "
+    if hasTime {
+      if case .commit = moment { line = "\(time)  \(line)" } else { line += "\(time)  " }
+    }
+    line += styled(magnitude, event) + "  " + text
+    return line + (author.isEmpty ? "" : "  " + dim(String(author.dropFirst(2))))
+  }
+
+  private func relativeTime(_ event: QuakeRecord) -> String {
+    event.timestamp(.time).map { RelativeTime.text($0, at: .now()) } ?? ""
   }
 
   /// The author of a transaction: `by alice`. The writer states author and application itself; the server
@@ -69,12 +250,20 @@ public struct ChangeText {
 
   /// Origin time, magnitude in its colour, place and code of an event.
   public func describe(_ event: QuakeRecord) -> String {
-    let time = event.timestamp(.time).map { String("\($0)".prefix(19)) + "Z" } ?? ""
-    let place =
-      Self.text(.place, event, Self.placeLimit) ?? Self.text(.title, event, Self.placeLimit)
-      ?? "place unknown"
     let code = Self.text(.code, event, Self.nameLimit) ?? ""
-    return "\(time)  \(magnitude(event))  \(place) (\(code))"
+    let magnitude = styled(Self.magnitude(event), event)
+    return "\(Self.exactTime(event))  \(magnitude)  \(Self.place(event)) (\(code))"
+  }
+
+  /// The origin time to the second.
+  private static func exactTime(_ event: QuakeRecord) -> String {
+    guard let time = event.timestamp(.time) else { return "" }
+    // As `MomentText` has it; faster, for lists of millions of events.
+    return MomentText.usesLocalTime ? time.text : String("\(time)".prefix(19)) + "Z"
+  }
+
+  private static func place(_ event: QuakeRecord) -> String {
+    text(.place, event, placeLimit) ?? text(.title, event, placeLimit) ?? "place unknown"
   }
 
   /// A text of an event on one line. No more than `limit` bytes are copied.
@@ -82,37 +271,32 @@ public struct ChangeText {
     event.withUTF8(column) { utf8 in utf8.map { PrintableText.line(utf8: $0, atMost: limit) } }
   }
 
-  /// The magnitude in its colour: green below 1, yellow below 2, orange below 3, red below 5, else magenta.
-  private func magnitude(_ event: QuakeRecord) -> String {
-    guard let magnitude = event.double(.magnitude) else { return "M  ? " }
-    let text = "M " + Self.padded(Readable.decimal(magnitude, places: 1), to: 4)
-    let style: TextStyle =
-      magnitude < 1
+  /// The magnitude, six columns wide.
+  private static func magnitude(_ event: QuakeRecord) -> String {
+    guard let magnitude = event.double(.magnitude) else { return "M    ?" }
+    return "M " + padded(Readable.decimal(magnitude, places: 1), to: 4)
+  }
+
+  /// A text in the colour of the event's magnitude.
+  private func styled(_ text: String, _ event: QuakeRecord) -> String {
+    guard let magnitude = event.double(.magnitude) else { return text }
+    return colour.apply(Self.style(ofMagnitude: magnitude), to: text)
+  }
+
+  /// The colour of a magnitude: green below 1, yellow below 2, orange below 3, red below 5, else magenta.
+  public static func style(ofMagnitude magnitude: Double) -> TextStyle {
+    magnitude < 1
       ? .green : magnitude < 2 ? .yellow : magnitude < 3 ? .orange : magnitude < 5 ? .red : .magenta
-    return colour.apply(style, to: text)
   }
 
   private static func padded(_ text: String, to width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.utf8.count)) + text
   }
 
-  /// The columns that differ. `updated` and `as_of` differ in nearly every revision, so they are listed only
-  /// if no other column differs.
-  private static func differences(
-    _ changed: [String], _ old: QuakeRecord, _ new: QuakeRecord
-  ) -> String {
-    // At most as many as there are columns: a malicious server could send an endless list.
-    let columns = changed.prefix(QuakeColumn.allCases.count).compactMap { QuakeColumn(name: $0) }
-    let telling = columns.filter { $0 != .updated && $0 != .asOf }
-    return (telling.isEmpty ? columns : telling).map { column in
-      "\(column.name) \(value(column, old)) → \(value(column, new))"
-    }.joined(separator: ", ")
-  }
-
   /// A value of an event on one line; `none` for null.
   ///
   /// - Parameters:
-  ///   - width: The most characters of a text; nil for no limit but `limit`.
+  ///   - width: The most columns that a text takes; nil for no limit but `limit`.
   ///   - limit: The most bytes of a text that are read.
   public static func value(
     _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60, atMost limit: Int = 240
@@ -121,11 +305,12 @@ public struct ChangeText {
     switch column.kind {
     case .text:
       let text = text(column, record, limit) ?? ""
-      guard let width, text.count > width else { return text }
-      return text.prefix(width - 1) + "…"
+      return width.map { DisplayWidth.cut(text, to: $0) } ?? text
     case .float8: return record.double(column).map { "\($0)" } ?? ""
     case .int4, .int2: return record.integer(column).map { "\($0)" } ?? ""
-    case .timestamp: return record.timestamp(column).map { "\($0)" } ?? ""
+    case .timestamp:
+      guard let moment = record.timestamp(column) else { return "" }
+      return MomentText.usesLocalTime ? moment.text : "\(moment)"
     case .bool: return record.bool(column).map { "\($0)" } ?? ""
     }
   }

@@ -4,27 +4,34 @@ public import Postgres
 public import QuakeSchema
 internal import SystemClock
 
-/// Finds a tool's database: `--database`, else `DATABASE_URL`, else libpq's `PG*` variables, else the
-/// embedded server, which is started if it does not run.
+/// Finds a tool's database: `--database`, else `DATABASE_URL`, else libpq's `PG*` variables, else the key `database`
+/// of the user's or the system's configuration file, else the embedded server, which is started if it does not run.
+/// Only commands that bring data, or that are there to make a database, create it: with a new and empty one, a query
+/// would answer with nothing.
 public struct DatabaseAccess {
   /// The option that names a database.
   public static let option = Option.value(
     "database", short: "d", "URL",
     help: """
       the database, as a URL or keyword=value pairs; by default $DATABASE_URL, then libpq's PG* \
-      variables, then the embedded server
+      variables, then that of ~/.config/quake/config or /etc/quake/config, then the embedded server
       """)
 
   /// The environment variables that a tool reads.
   public static let environment: [Command.Variable] = [
     .init("DATABASE_URL", "the database, if --database is not given"),
     .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's variables, used if neither is given"),
+    .init(
+      "XDG_CONFIG_HOME", "folder of quake/config, the user's settings; by default ~/.config"),
+    .init("QUAKE_SYSTEM_CONFIG", "the system's settings; by default /etc/quake/config"),
+    .init("QUAKE_TIME_ZONE", "time zone of text for people, such as Europe/Berlin; by default UTC"),
     .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs that the embedded server uses"),
     .init("QUAKE_SERVER_HOME", "folder of the embedded server; by default in XDG_DATA_HOME"),
     .init(
       "QUAKE_SERVER_USER",
       "account that the embedded server runs as if root starts it; by default postgres"),
-    .init("NO_COLOR", "no colour if this is set"),
+    .init("NO_COLOR", "no colour if this is set, unless --color is given"),
+    .init("CLICOLOR_FORCE", "colour also in pipes and files if this is set, and NO_COLOR is not"),
   ]
 
   private static let libpqVariables = [
@@ -35,10 +42,19 @@ public struct DatabaseAccess {
   public let settings: ConnectionSettings
   /// The embedded server, if it holds the database; else nil.
   public let embedded: EmbeddedServer?
+  /// Whether to create the embedded server if there is none.
+  private let creates: Bool
   private let diagnostics: Diagnostics
+  /// The entry of a configuration file that names the database; nil if an option or a variable does.
+  private var setting: Setting?
 
   /// Finds the database that the arguments and the environment name, without connecting to it.
-  public init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+  ///
+  /// - Parameter creates: Whether `connect` creates the embedded server if that is the database and there is none.
+  public init(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics, creates: Bool = false
+  ) throws {
+    self.creates = creates
     self.diagnostics = diagnostics
     let tool = diagnostics.tool
     if let named = arguments.string("database") {
@@ -53,6 +69,10 @@ public struct DatabaseAccess {
     }) {
       embedded = nil
       settings = ConnectionSettings("", applicationName: tool)
+    } else if let configured = UserConfiguration.current.database {
+      setting = configured
+      embedded = nil
+      settings = ConnectionSettings(configured.value, applicationName: tool)
     } else {
       let server = try Self.embeddedServer()
       embedded = server
@@ -61,8 +81,9 @@ public struct DatabaseAccess {
     do throws(PostgresError) {
       try settings.check()
     } catch {
-      guard let named = arguments.string("database"),
-        let place = arguments.place(of: named, for: "database")
+      let named = arguments.string("database")
+      guard
+        let place = named.flatMap({ arguments.place(of: $0, for: "database") }) ?? setting?.place
       else { throw error }
       throw PostgresError(
         kind: error.kind, message: "\(place): key 'database': \(error.message)", hint: error.hint)
@@ -88,13 +109,14 @@ public struct DatabaseAccess {
   /// Connects without starting a server or changing the schema: for commands that only read.
   public func connectAsItIs() throws -> Connection {
     if let embedded, try !embedded.status().running {
+      guard embedded.exists else { throw NoDatabase(home: embedded.options.home) }
       throw PostgresError(
         kind: .connection,
         message: "could not connect to the database: the embedded server in"
           + " \(embedded.options.home) does not run",
         hint: """
-          Any tool that needs it starts it, and so does "quake-admin server start". For another \
-          database give --database or DATABASE_URL.
+          "quake-admin server start" starts it. To use another database, set --database or \
+          DATABASE_URL.
           """)
     }
     return try open()
@@ -102,7 +124,15 @@ public struct DatabaseAccess {
 
   /// Opens another connection to the database and reports its waits for locks; see `LockWaits`.
   public func open(wake: Int32? = nil) throws(PostgresError) -> Connection {
-    let connection = try Connection(settings, wake: wake)
+    let connection: Connection
+    do throws(PostgresError) {
+      connection = try Connection(settings, wake: wake)
+    } catch {
+      guard let setting, error.kind == .connection, error.hint == nil else { throw error }
+      throw PostgresError(
+        kind: error.kind, sqlState: error.sqlState, message: error.message, detail: error.detail,
+        hint: "\(setting.place) names this database; --database or DATABASE_URL name another one.")
+    }
     LockWaits(settings, diagnostics).lookAfter(connection)
     return connection
   }
@@ -147,24 +177,39 @@ public struct DatabaseAccess {
   }
 
   private func start(_ server: EmbeddedServer) throws {
-    let outcome = try server.startIfNeeded { phase in
-      switch phase {
-      case .waitingForLock: diagnostics.note("waiting for another program to start the server")
-      case .initialising:
-        diagnostics.note(
-          """
-          creating a private PostgreSQL in \(server.options.home)
-          """)
-      case .starting: break
-      case .recovering: diagnostics.note("the server is recovering from a crash")
-      }
+    guard try startIfNeeded(server) != .alreadyRunning else { return }
+    diagnostics.note(
+      """
+      started a private PostgreSQL in \(server.options.home); stop it with "quake-admin \
+      server stop"
+      """)
+  }
+
+  private func startIfNeeded(_ server: EmbeddedServer) throws -> EmbeddedServer.Outcome {
+    do throws(EmbeddedServerError) {
+      return try server.startIfNeeded(creates: creates, progress: { report($0, of: server) })
+    } catch {
+      guard error.kind == .absent else { throw error }
+      throw NoDatabase(home: server.options.home)
     }
-    if outcome != .alreadyRunning {
-      diagnostics.note(
-        """
-        started a private PostgreSQL in \(server.options.home); stop it with "quake-admin \
-        server stop"
+  }
+
+  private func report(_ phase: EmbeddedServer.Phase, of server: EmbeddedServer) {
+    switch phase {
+    case .waitingForLock: diagnostics.note("waiting for another program to start the server")
+    case .initialising: diagnostics.note("creating a private PostgreSQL in \(server.options.home)")
+    case .starting: break
+    case .recovering: diagnostics.note("the server is recovering from a crash")
+    case .portInUse(let port): Self.portInUse(port, diagnostics)
+    }
+  }
+
+  /// Warns that the embedded server was started without its TCP port.
+  public static func portInUse(_ port: Int, _ diagnostics: Diagnostics) {
+    diagnostics.warning(
+      "port \(port) of 127.0.0.1 is in use, so the embedded server only listens on its Unix socket",
+      hint: """
+        "quake-admin server start --listen PORT" names another port, and "--no-listen" ends this warning.
         """)
-    }
   }
 }

@@ -27,14 +27,16 @@ public struct RefreshReport {
     }
   }
 
-  /// The failure to report if it did.
+  /// The failure, if the poll failed or did not happen.
   public func problem(timeout: Duration) -> Failure? {
     switch feed.outcome {
     case .imported, .notModified: nil
     case .badData, .unavailable, .failed:
       Failure(
         status, "could not refresh feed \"\(feed.feed)\": \(feed.error ?? "unknown")",
-        hint: "The worker's log says more.")
+        hint: """
+          The worker's log says more, and "quake-admin feeds show \(feed.feed)" whether the feed is paused.
+          """)
     case nil where feed.isTaken || feed.isHeld:
       Failure(
         status, "feed \"\(feed.feed)\" was not polled within \(timeout.text)",
@@ -58,26 +60,5 @@ public struct RefreshReport {
   }
 
   /// One JSON object.
-  public func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.key("request")
-      json.integer(Int(request))
-      json.key("feed")
-      json.string(feed.feed)
-      json.key("outcome")
-      json.string(feed.outcome?.rawValue)
-      json.key("import")
-      json.integer(feed.importID)
-      json.key("seen")
-      json.integer(feed.seen)
-      json.key("inserted")
-      json.integer(feed.inserted)
-      json.key("updated")
-      json.integer(feed.updated)
-      json.key("token")
-      json.string(feed.token?.description)
-      json.key("error")
-      json.string(feed.error)
-    }
-  }
+  public func write(to json: inout JSONWriter) { json.refresh(feed, request: request) }
 }

@@ -6,7 +6,7 @@ internal import Postgres
 public enum Tool {
   /// The options every tool has.
   public static let commonOptions: [Option] =
-    [DatabaseAccess.option, .quiet, .verbose, .logFormat] + GeneratedDocuments.options
+    [DatabaseAccess.option, .quiet, .verbose, .colour, .logFormat] + GeneratedDocuments.options
 
   /// The exit statuses every tool has.
   public static let exitStatuses: [Command.Outcome] = [
@@ -19,12 +19,14 @@ public enum Tool {
   /// - Parameters:
   ///   - complete: Adds the settings of a configuration file to the command line; see `Program.run`.
   public static func run(
-    _ command: Command,
+    _ tool: Command,
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
       arguments, _ in arguments
     },
     body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) -> Never {
+    var command = tool
+    command.problems = problemsAddress
     if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
       let output = StandardOutput()
       do throws(OutputError) {
@@ -37,6 +39,9 @@ public enum Tool {
     }
     Program.run(command, complete: complete) { arguments, diagnostics in
       do {
+        var diagnostics = diagnostics
+        try UserConfiguration.load(for: arguments.title, diagnostics)
+        diagnostics.choosePreferredColour()
         if arguments.isGiven("man") || arguments.isGiven("completions") {
           throw arguments.usageError("options --man and --completions must be the only argument")
         }

@@ -19,6 +19,8 @@ public struct FeedState: Sendable {
   public var polledAgo: Duration?
   /// When this state was read, by the server's clock, as text for a parameter.
   public var readAt = ""
+  /// Who has paused the feed, and when; nil: it is not paused.
+  public var pause: FeedPause?
 
   /// The state of a feed that was never polled.
   public init() {}
@@ -85,9 +87,11 @@ public struct FeedState: Sendable {
                case when f.failures = 0 and f.every <> make_interval(secs => $3)
                     then f.polled_at + make_interval(secs => $3) else f.next_due end,
                f.fresh_until, f.retry_after) - c.at),
-             extract(epoch from f.retry_after - c.at), c.at
+             extract(epoch from f.retry_after - c.at), c.at, p.paused_by,
+             (extract(epoch from p.paused_at) * 1000000)::bigint
         from (select clock_timestamp() as at) c
         left join quake.feed f on f.name = $1 and f.url = $2
+        left join quake.feed p on p.name = $1
       """, [.text(name), .text(url), .double(every.inSeconds)])
     func duration(_ column: Int) -> Duration? {
       result.text(0, column).flatMap { Double($0) }.map { Duration(lag: $0) }
@@ -100,17 +104,19 @@ public struct FeedState: Sendable {
     state.dueIn = min(duration(4) ?? .zero, longestWait)
     state.retryIn = min(duration(5) ?? .zero, longestWait)
     state.readAt = result.text(0, 6) ?? ""
+    state.pause = FeedPause(by: result.text(0, 7), since: result.integer(0, 8))
     return state
   }
 
-  /// Records a poll that succeeded.
+  /// Records a poll that succeeded. If the feed was reset during the poll, its validators are not stored.
   ///
   /// - Parameters:
+  ///   - begunAt: When the poll began (`readAt`).
   ///   - generated: When the snapshot was generated; nil if unknown, or if the feed was not modified.
   ///   - importID: The import of the snapshot; nil if the feed was not modified.
   public static func recordSuccess(
     _ name: String, url: String, etag: String?, lastModified: String?, generated: Timestamp?,
-    importID: Int64?, times: Times, over connection: Connection
+    importID: Int64?, times: Times, begunAt: String? = nil, over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(
       """
@@ -121,7 +127,9 @@ public struct FeedState: Sendable {
              c.at + make_interval(secs => $8), c.at + make_interval(secs => $9)
         from (select clock_timestamp() as at) c
       on conflict (name) do update
-        set url = excluded.url, etag = excluded.etag, last_modified = excluded.last_modified,
+        set url = excluded.url,
+            etag = case when f.reset_at > $10::timestamptz then null else excluded.etag end,
+            last_modified = case when f.reset_at > $10::timestamptz then null else excluded.last_modified end,
             generated = coalesce(excluded.generated, f.generated), polled_at = excluded.polled_at,
             last_import_id = coalesce(excluded.last_import_id, f.last_import_id),
             succeeded_at = excluded.succeeded_at, every = excluded.every,
@@ -131,7 +139,7 @@ public struct FeedState: Sendable {
       [
         .text(name), .text(url), .text(etag), .text(lastModified), .text(generated?.description),
         .integer(importID),
-      ] + parameters(times))
+      ] + parameters(times) + [.text(begunAt)])
   }
 
   /// Records a poll that failed, with its error.
@@ -153,6 +161,22 @@ public struct FeedState: Sendable {
             error = excluded.error, every = excluded.every, next_due = excluded.next_due,
             fresh_until = null, retry_after = excluded.retry_after
       """, [.text(name), .text(url), .text(error)] + parameters(times))
+  }
+
+  /// Records that a worker polls feeds until it is stopped, so that a missing worker is a problem from now on.
+  public static func begin(
+    _ feeds: [String], over connection: Connection
+  ) throws(PostgresError) {
+    try connection.execute(
+      "update quake.feed set ended_at = null where name = any ($1::text[]) and ended_at is not null",
+      [.array(feeds)])
+  }
+
+  /// Records that a worker ends that polled feeds once, so that they need no worker.
+  public static func end(_ feeds: [String], over connection: Connection) throws(PostgresError) {
+    try connection.execute(
+      "update quake.feed set ended_at = clock_timestamp() where name = any ($1::text[])",
+      [.array(feeds)])
   }
 
   private static func parameters(_ times: Times) -> [Parameter] {

@@ -61,6 +61,12 @@ public struct RefreshRequest: Sendable {
     try connection.execute("listen quake_refreshed")
   }
 
+  /// Ends what `listen` began, for a connection that is used for other things afterwards.
+  public static func stopListening(over connection: Connection) throws(PostgresError) {
+    try connection.execute("unlisten quake_refreshed")
+    while try !connection.takeNotifications().isEmpty {}
+  }
+
   /// The status for each feed, by name.
   public func status(over connection: Connection) throws(PostgresError) -> [Status] {
     let result = try connection.execute(
@@ -81,6 +87,38 @@ public struct RefreshRequest: Sendable {
         importID: result.integer(row, 4), seen: result.integer(row, 5),
         inserted: result.integer(row, 6), updated: result.integer(row, 7),
         token: result.text(row, 8).flatMap { ChangeToken($0) }, error: result.text(row, 9))
+    }
+  }
+
+  /// How long to wait for a feed that no worker polls: a takeover takes seconds.
+  private static let takeover = Duration.seconds(6)
+  /// How often the result is queried, in case a notification was lost.
+  private static let safetyPoll = Duration.seconds(1)
+
+  /// Waits until each feed has a result, the time is up, or no worker polls the remaining feeds. The connection
+  /// must listen.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long to wait.
+  ///   - wake: A descriptor that becomes readable when the wait shall end early.
+  ///   - shouldStop: Whether it shall.
+  /// - Returns: The status for each feed, by name.
+  public func results(
+    within timeout: Duration, over connection: Connection, wake: Int32,
+    shouldStop: () -> Bool = { false }
+  ) throws(PostgresError) -> [Status] {
+    let begun = MonotonicClock.now()
+    while true {
+      let statuses = try status(over: connection)
+      let elapsed = MonotonicClock.now() - begun
+      let isHopeless = { (feed: Status) in
+        !feed.isTaken && !feed.isHeld && elapsed >= Self.takeover
+      }
+      let left = timeout - elapsed
+      guard statuses.contains(where: { $0.outcome == nil && !isHopeless($0) }), left > .zero,
+        !shouldStop()
+      else { return statuses }
+      try Self.wait(for: min(left, Self.safetyPoll), over: connection, wake: wake)
     }
   }
 

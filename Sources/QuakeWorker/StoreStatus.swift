@@ -32,6 +32,13 @@ public struct StoreStatus: Sendable {
     public var holderApplication: String?
     /// Its address; nil over a Unix socket, or if the role may not see it.
     public var holderAddress: String?
+    /// The address that is polled, without a password.
+    public var url: String
+    /// Who has paused it, and when; nil: it is not paused.
+    public var pause: FeedPause?
+    /// When a worker ended that polled it only once; nil if a worker polled it last that was to run until
+    /// stopped.
+    public var endedAt: Timestamp?
   }
 
   /// The newest import (`quake.import`).
@@ -124,12 +131,13 @@ extension StoreStatus {
     return status
   }
 
-  private static func feeds(_ connection: Connection) throws -> [Feed] {
+  /// The feeds by name.
+  public static func feeds(_ connection: Connection) throws -> [Feed] {
     let rows = try connection.execute(
       """
       select name, generated, polled_at, succeeded_at, extract(epoch from every)::double precision,
              next_due, failures, error, last_import_id, held, holder_pid, holder_application,
-             host(holder_address)
+             host(holder_address), url, paused_by, paused_at, ended_at
         from quake.feed_status order by name
       """, format: .binary)
     return (0..<rows.rowCount).map { row in
@@ -142,7 +150,9 @@ extension StoreStatus {
         failures: Int(rows.binaryInteger(row, 6) ?? 0), error: rows.text(row, 7),
         lastImport: rows.binaryInteger(row, 8), isHeld: rows.binaryBool(row, 9) ?? false,
         holderPID: rows.binaryInteger(row, 10), holderApplication: rows.text(row, 11),
-        holderAddress: rows.text(row, 12))
+        holderAddress: rows.text(row, 12), url: rows.text(row, 13) ?? "",
+        pause: FeedPause(by: rows.text(row, 14), since: rows.binaryTimestamp(row, 15)),
+        endedAt: time(16))
     }
   }
 

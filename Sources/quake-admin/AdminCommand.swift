@@ -7,9 +7,10 @@ enum AdminCommand {
     "quake-admin", purpose: "administer the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      StatusCommand.table, MigrateCommand.table, ImportsCommand.table, RefreshCommand.table,
-      HistoryCommand.table, WatchersCommand.table, RolesCommand.table,
-      ServerCommand.table,
+      StatusCommand.table, MigrateCommand.table, FeedsCommand.table, ImportsCommand.table,
+      RefreshCommand.table, EventsCommand.table, AssociationsCommand.table, HistoryCommand.table,
+      WatchersCommand.table, RolesCommand.table, PostGISCommand.table, ServerCommand.table,
+      CompleteCommand.table,
     ],
     examples: [
       .init("quake-admin status", "the health of feeds, workers and the database"),
@@ -22,11 +23,16 @@ enum AdminCommand {
     switch arguments.subcommand.first {
     case "status": try StatusCommand(arguments, diagnostics).run()
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
+    case "feeds": try FeedsCommand.run(arguments, diagnostics)
     case "imports": try ImportsCommand.run(arguments, diagnostics)
     case "refresh": try RefreshCommand(arguments, diagnostics).run()
+    case "events": try EventsCommand.run(arguments, diagnostics)
+    case "associations": try AssociationsCommand.run(arguments, diagnostics)
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
     case "roles": try RolesCommand.run(arguments, diagnostics)
+    case "complete": try CompleteCommand.run(arguments, diagnostics)
+    case "postgis": try PostGISCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)
     }
   }

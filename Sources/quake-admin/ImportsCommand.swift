@@ -14,23 +14,30 @@ enum ImportsCommand {
     discussion: """
       Without an action, this command lists imports. "apply" imports a quarantined snapshot despite \
       its faults; it does not change events that a newer snapshot has changed since. "discard" \
-      marks it as discarded and deletes its body. "body" prints the body as it was received.
+      marks it as discarded and deletes its body; "discard --all" does so with all that are neither \
+      applied nor discarded. Both ask first on a terminal; elsewhere "discard --all" needs --yes. \
+      "body" prints the body as it was received.
       """,
     options: [
       .flag(
         "quarantined", help: "only quarantined snapshots that are neither applied nor discarded"),
-      .value("limit", "N", default: "50", help: "the newest N at most"),
+      .flag("all", help: "discard all quarantined snapshots").onCommandLineOnly(),
+      Consent.option,
+      .limit(default: "50", help: "the newest N at most"),
       .flag("json", help: "one JSON object a line"),
     ],
     positionals: [
       .init(
         "ACTION", .optional, completion: .words(["apply", "discard", "body"]),
         help: "apply, discard or body"),
-      .init("ID", .optional, help: "number of the import to act on"),
+      .init(
+        "ID", .optional, completion: .found(by: CompleteCommand.line("imports")),
+        help: "number of the import to act on"),
     ],
     examples: [
       .init("quake-admin imports --quarantined", "quarantined snapshots with their reasons"),
       .init("quake-admin imports apply 17", "import a quarantined snapshot"),
+      .init("quake-admin imports discard --all", "discard all quarantined snapshots"),
     ],
     environment: DatabaseAccess.environment + [TemporaryFolder.variable],
     exitStatuses: Tool.exitStatuses)
@@ -39,7 +46,17 @@ enum ImportsCommand {
     let action = arguments.positional("ACTION")
     guard action == nil || ["apply", "discard", "body"].contains(action) else {
       throw arguments.usageError(
-        "unknown action '\(action ?? "")': expected apply, discard or body")
+        "unknown action '\(action ?? "")': expected apply, discard or body",
+        suggestion: Suggestion.nearest(to: action ?? "", among: ["apply", "discard", "body"]))
+    }
+    if arguments.flag("all") {
+      guard action == "discard", arguments.positional("ID") == nil else {
+        throw arguments.usageError("--all is only for \"discard\" without the number of an import")
+      }
+      return try discardAll(arguments, diagnostics)
+    }
+    guard !arguments.flag("yes") || action == "discard" else {
+      throw arguments.usageError("--yes is only for \"discard\"")
     }
     let id = try action.map { try number(arguments, for: $0) }
     // An import finishes after the first signal; the other actions may be killed at any point.
@@ -49,6 +66,8 @@ enum ImportsCommand {
     switch (action, id) {
     case ("apply", let id?): return try apply(id, connection, arguments, diagnostics)
     case ("discard", let id?):
+      let consent = try Consent(arguments, diagnostics, isNeededElsewhere: false)
+      guard consent.isGiven("Discard the body of import \(id) for ever?") else { return .failed }
       try connection.transaction {
         try Quarantine(connection: connection).decide(on: id, appliedBy: nil)
       }
@@ -71,19 +90,32 @@ enum ImportsCommand {
     return id
   }
 
+  private static func discardAll(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let consent = try Consent(arguments, diagnostics)
+    let connection = try DatabaseAccess(arguments, diagnostics).connect()
+    connection.answerTimeout = .seconds(600)
+    try Migrator.checkSchema(of: connection)
+    let quarantine = Quarantine(connection: connection)
+    let pending = try quarantine.pending()
+    guard let newest = pending.newest else {
+      diagnostics.note("no snapshot is in quarantine")
+      return .ok
+    }
+    let snapshots = Readable.count(pending.count, "snapshot in quarantine")
+    guard consent.isGiven("Discard \(snapshots)?") else { return .failed }
+    // Not those that were quarantined after the question.
+    let discarded = try connection.transaction { try quarantine.discardAll(upTo: newest) }
+    diagnostics.note("discarded \(Readable.count(discarded, "snapshot in quarantine"))")
+    return .ok
+  }
+
   private static func list(_ arguments: ParsedArguments, _ connection: Connection) throws {
     let entries = try ImportList.read(
       quarantined: arguments.flag("quarantined"),
       limit: try arguments.integer("limit", in: 1...).map { Int64($0) } ?? 50, over: connection)
-    let output = StandardOutput()
-    if arguments.flag("json") {
-      var json = JSONWriter()
-      for entry in entries { ImportsOutput.write(entry, to: &json) }
-      try output.write(json.bytes)
-    } else {
-      try output.write(ImportsOutput.table(of: entries))
-    }
-    try output.flush()
+    try ImportsOutput.write(entries, isJSON: arguments.flag("json"))
   }
 
   private static func body(of id: Int64, _ connection: Connection) throws -> any ByteSource {
@@ -130,21 +162,19 @@ enum ImportsCommand {
           "\"quake-admin imports body \(id)\" prints it as it came, \"quake-admin imports discard \(id)\" deletes it."
       )
     }
-    let output = StandardOutput()
     if arguments.flag("json"), let applied = report.id,
       let entry = try ImportList.find(applied, over: connection)
     {
-      var json = JSONWriter()
-      ImportsOutput.write(entry, to: &json)
-      try output.write(json.bytes)
+      try ImportsOutput.write([entry], isJSON: true)
     } else {
-      try output.writeLine(
+      let output = StandardOutput()
+      try output.writeResult(
         """
         applied import \(id) as import \(report.id ?? 0): \(Readable.count(Int(report.inserted))) \
         inserted, \(Readable.count(Int(report.updated))) updated
-        """)
+        """, diagnostics)
+      try output.flush()
     }
-    try output.flush()
     return .ok
   }
 

@@ -1,4 +1,5 @@
 import CommandLine
+import QuakeModel
 import QuakeSchema
 import QuakeTool
 
@@ -21,7 +22,8 @@ enum MigrateCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     try arguments.requireAtMostOne(of: "dry-run", "status")
     Signals.install()
-    let database = try DatabaseAccess(arguments, diagnostics)
+    let changes = !arguments.flag("status") && !arguments.flag("dry-run")
+    let database = try DatabaseAccess(arguments, diagnostics, creates: changes)
     let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: false)
     let migrator = try database.migrator(over: connection)
     let output = StandardOutput()
@@ -29,7 +31,9 @@ enum MigrateCommand {
       var table = TextTable([.number("version"), .text("name"), .text("applied at"), .text("by")])
       for entry in try migrator.status() {
         table.add([
-          "\(entry.version)", entry.name, entry.appliedAt ?? "pending", entry.program ?? "",
+          "\(entry.version)", entry.name,
+          entry.appliedAt.map { Timestamp(iso8601: $0)?.text ?? $0 } ?? "pending",
+          entry.program ?? "",
         ])
       }
       try output.write(table.render())
@@ -42,9 +46,10 @@ enum MigrateCommand {
     } else {
       let applied = try migrator.migrate()
       for entry in applied {
-        try output.writeLine("applied migration \(entry.version) (\(entry.name))")
+        try output.writeResult(
+          "applied migration \(entry.version) (\(entry.name))", diagnostics)
       }
-      if applied.isEmpty { try output.writeLine("the schema is up to date") }
+      if applied.isEmpty { try output.writeResult("the schema is up to date", diagnostics) }
     }
     try output.flush()
     return .ok

@@ -4,7 +4,6 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// `quake-admin refresh`: requests polls, and waits for their results.
 struct RefreshCommand {
@@ -12,10 +11,10 @@ struct RefreshCommand {
     "refresh", purpose: "make the workers poll feeds now, and report the results",
     discussion: """
       The worker of a feed polls it at once, regardless of its schedule, but at least 10 s after the \
-      last poll, and not before the time that the feed's server set with Retry-After. One poll can \
-      answer several requests. The exit status is 0 if the feeds were polled, with or without new \
-      data; 65 if a feed's data could not be imported; 69 if a feed could not be fetched, or no \
-      worker answered.
+      last poll (the worker's --refresh-interval). A refresh fails while the feed is paused, and until the \
+      time that the feed's server set with Retry-After. One poll can answer several requests. The exit \
+      status is 0 if the feeds were polled, with or without new data; 65 if a feed's data could not be \
+      imported; 69 if a feed could not be fetched, or no worker answered.
       """,
     options: [
       .flag("json", help: "one JSON object for each feed"),
@@ -23,18 +22,15 @@ struct RefreshCommand {
         "timeout", "DURATION", default: "60s", help: "how long to wait for the workers"),
     ],
     positionals: [
-      .init("FEED", .optional, help: "short name of the feed; by default all polled feeds")
+      .init(
+        "FEED", .optional, completion: .found(by: CompleteCommand.line("feeds")),
+        help: "short name of the feed; by default all polled feeds")
     ],
     examples: [
       .init("quake-admin refresh", "all feeds"),
       .init("quake-admin refresh all_hour --json", "one feed, as JSON"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
-
-  /// How long to wait for a feed that no worker polls: a takeover takes seconds.
-  private static let takeover = Duration.seconds(6)
-  /// How often the result is queried, in case a notification was lost.
-  private static let safetyPoll = Duration.seconds(1)
 
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
@@ -50,13 +46,28 @@ struct RefreshCommand {
     database = try DatabaseAccess(arguments, diagnostics)
   }
 
+  /// Requests the polls. The error for an unknown feed names the nearest known one.
+  private func ask(over connection: Connection) throws -> RefreshRequest {
+    do {
+      return try RefreshRequest.ask(for: feed, over: connection)
+    } catch let error as StoreError where error.kind == .unknownFeed {
+      let rows = try connection.execute("select name from quake.feed")
+      let names = (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+      guard let near = Suggestion.nearest(to: feed ?? "", among: names) else { throw error }
+      throw StoreError(
+        .unknownFeed, error.message, detail: error.detail, hint: "did you mean '\(near)'?")
+    }
+  }
+
   func run() throws -> ExitStatus {
     Signals.install()
     let connection = try database.connect(wake: Signals.wakeDescriptor)
     try Migrator.checkSchema(of: connection)
     try RefreshRequest.listen(over: connection)
-    let request = try RefreshRequest.ask(for: feed, over: connection)
-    let statuses = try wait(for: request, over: connection)
+    let request = try ask(over: connection)
+    let statuses = try request.results(
+      within: timeout, over: connection, wake: Signals.wakeDescriptor,
+      shouldStop: { Signals.stopRequested })
     let output = StandardOutput()
     var status = ExitStatus.ok
     for feed in statuses {
@@ -67,7 +78,7 @@ struct RefreshCommand {
         json.newline()
         try output.write(json.bytes)
       } else if let line = report.text {
-        try output.writeLine(PrintableText.line(line))
+        try output.writeResult(PrintableText.line(line), diagnostics)
       }
       if let problem = report.problem(timeout: timeout) {
         diagnostics.error(
@@ -77,25 +88,5 @@ struct RefreshCommand {
     }
     try output.flush()
     return status
-  }
-
-  /// Waits until each feed has a result, the time is up, or no worker polls the remaining feeds.
-  private func wait(
-    for request: RefreshRequest, over connection: Connection
-  ) throws -> [RefreshRequest.Status] {
-    let begun = MonotonicClock.now()
-    while true {
-      let statuses = try request.status(over: connection)
-      let elapsed = MonotonicClock.now() - begun
-      let isHopeless = { (feed: RefreshRequest.Status) in
-        !feed.isTaken && !feed.isHeld && elapsed >= Self.takeover
-      }
-      let left = timeout - elapsed
-      guard statuses.contains(where: { $0.outcome == nil && !isHopeless($0) }), left > .zero,
-        !Signals.stopRequested
-      else { return statuses }
-      try RefreshRequest.wait(
-        for: min(left, Self.safetyPoll), over: connection, wake: Signals.wakeDescriptor)
-    }
   }
 }

@@ -23,7 +23,7 @@ enum RolesCommand {
       Command(
         "create", purpose: "create missing roles, grant missing privileges, revoke excess ones",
         discussion: """
-          Runs in one transaction and is idempotent: repeat it after a migration to grant privileges on \
+          The command is one transaction and idempotent: repeat it after a migration to grant privileges on \
           new tables. The owner role becomes the owner of the schema and of its objects. PUBLIC loses \
           its privileges on the database. Existing settings of a role are not changed. The tool \
           hashes passwords (SCRAM-SHA-256), so that the server and its log never see them.
@@ -46,9 +46,9 @@ enum RolesCommand {
       Command(
         "check", purpose: "list missing and excess privileges",
         discussion: """
-          Also lists the privileges of PUBLIC, other roles that may write the history, a wrong owner of \
-          the schema, and missing recommended settings. Changes nothing. The exit status is 1 if \
-          there are differences.
+          The command also lists the privileges of PUBLIC, other roles that may write the history, a wrong \
+          owner of the schema, and missing recommended settings. It changes nothing. The exit status is 1 \
+          if there are differences.
           """,
         options: [.flag("json", help: "one JSON object a line")],
         examples: [
@@ -63,7 +63,7 @@ enum RolesCommand {
           PUBLIC are not restored.
           """,
         options: [
-          .flag("yes", help: "do not ask for confirmation"),
+          Consent.option,
           .flag("dry-run", help: "print the statements; change nothing"),
         ],
         examples: [
@@ -119,13 +119,14 @@ enum RolesCommand {
     let outcome = try maker.make()
     for step in outcome.steps {
       diagnostics.verbose(step.shown)
-      if let summary = step.summary { try output.writeLine(summary) }
+      if let summary = step.summary { try output.writeResult(summary, diagnostics) }
     }
     let others = outcome.steps.count { $0.summary == nil }
     if outcome.steps.isEmpty {
-      try output.writeLine("the roles are as they should be")
+      try output.writeResult("the roles are as they should be", diagnostics)
     } else if others > 0 {
-      try output.writeLine("ran \(others) statements for privileges and settings")
+      try output.writeResult(
+        "ran \(Readable.count(others, "statement")) for privileges and settings", diagnostics)
     }
     try output.flush()
     tellWhatIsLeft(outcome.left, diagnostics)
@@ -160,41 +161,37 @@ enum RolesCommand {
   ) throws -> ExitStatus {
     let findings = try RoleCheck.run(names, over: try connect(arguments, diagnostics))
     let output = StandardOutput()
-    if arguments.flag("json") {
-      var json = JSONWriter()
-      for finding in findings { write(finding, to: &json) }
-      try output.write(json.bytes)
-    } else if findings.isEmpty {
-      try output.writeLine("the roles are as they should be")
-    } else {
-      for finding in findings {
-        try output.writeLine("\(finding.kind.rawValue): \(PrintableText.clean(finding.text))")
-      }
+    if findings.isEmpty, !arguments.flag("json") {
+      try output.writeResult("the roles are as they should be", diagnostics)
+      try output.flush()
+      return .ok
     }
-    try output.flush()
+    try output.write(
+      findings, isJSON: arguments.flag("json"), members: members(of:to:), text: text(of:))
     guard !findings.isEmpty else { return .ok }
     diagnostics.warning(
-      "the roles differ from what is recommended in \(Readable.count(findings.count)) places",
+      "the roles differ from what is recommended in \(Readable.count(findings.count, "place"))",
       hint: "\"quake-admin roles create --dry-run\" prints the statements that would correct them.")
     return .failed
   }
 
-  private static func write(_ finding: RoleFinding, to json: inout JSONWriter) {
-    json.object { json in
-      json.key("kind")
-      json.string(finding.kind.rawValue)
-      json.key("role")
-      json.string(finding.role)
-      json.key("object")
-      if let object = finding.object { json.string(object) } else { json.null() }
-      json.key("item")
-      if let item = finding.item { json.string(item) } else { json.null() }
-      json.key("text")
-      json.string(finding.text)
-      json.key("statement")
-      json.string(finding.statement)
-    }
-    json.newline()
+  private static func text(of findings: [RoleFinding]) -> String {
+    findings.map { "\($0.kind.rawValue): \(PrintableText.clean($0.text))\n" }.joined()
+  }
+
+  private static func members(of finding: RoleFinding, to json: inout JSONWriter) {
+    json.key("kind")
+    json.string(finding.kind.rawValue)
+    json.key("role")
+    json.string(finding.role)
+    json.key("object")
+    if let object = finding.object { json.string(object) } else { json.null() }
+    json.key("item")
+    if let item = finding.item { json.string(item) } else { json.null() }
+    json.key("text")
+    json.string(finding.text)
+    json.key("statement")
+    json.string(finding.statement)
   }
 
   // MARK: - drop
@@ -202,11 +199,7 @@ enum RolesCommand {
   private static func drop(
     _ names: RoleNames, _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
-    try arguments.requireAtMostOne(of: "yes", "dry-run")
-    let asks = !arguments.flag("yes") && !arguments.flag("dry-run")
-    guard !asks || Confirmation.isPossible else {
-      throw arguments.usageError("--yes is needed because there is no terminal to ask on")
-    }
+    let consent = try Consent(arguments, diagnostics)
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
     let removal = RoleRemoval(names, over: connection)
     let output = StandardOutput()
@@ -217,21 +210,20 @@ enum RolesCommand {
         return .ok
       }
       guard !plan.statements.isEmpty else {
-        try output.writeLine("there are no such roles")
+        try output.writeResult("there are no such roles", diagnostics)
         try output.flush()
         return .ok
       }
       let list = (plan.removed + plan.kept).joined(separator: ", ")
-      if asks, !Confirmation.ask("Drop \(list) on \(connection.label)?") {
-        diagnostics.note("nothing was changed")
-        return .failed
-      }
+      guard consent.isGiven("Drop \(list) on \(connection.label)?") else { return .failed }
       let outcome = try removal.remove()
-      for role in outcome.removed { try output.writeLine("dropped role \(role)") }
+      for role in outcome.removed {
+        try output.writeResult("dropped role \(role)", diagnostics)
+      }
       for role in outcome.kept {
-        try output.writeLine(
-          "kept role \(role), which existed before \"create\", without its privileges on this database"
-        )
+        try output.writeResult(
+          "kept role \(role), which existed before \"create\", without its privileges on this database",
+          diagnostics)
       }
       try output.flush()
       diagnostics.note(

@@ -8,43 +8,93 @@ import QuakeTool
 /// `quake-admin watchers`: lists or removes durable cursors.
 enum WatchersCommand {
   static let table = Command(
-    "watchers", purpose: "list the named watchers and their lag",
-    options: [
-      .value(
-        "remove", "NAME", help: "remove this watcher's cursor, so that it no longer prevents purges"
-      ),
-      .flag("json", help: "one JSON object a line"),
+    "watchers", purpose: "list or remove named watchers",
+    subcommands: [
+      Command(
+        "list", purpose: "list the named watchers and their lag; the default",
+        options: [.flag("json", help: "one JSON object a line")],
+        examples: [.init("quake-admin watchers list --json", "the lag of each watcher, as JSON")]),
+      Command(
+        "remove", purpose: "remove the cursors of watchers, so that they no longer prevent purges",
+        discussion: """
+          A watcher of that name begins anew at its next start. On a terminal the command asks first; \
+          elsewhere it needs --yes.
+          """,
+        options: [Consent.option],
+        positionals: [
+          .init(
+            "NAME", .oneOrMore, completion: .found(by: CompleteCommand.line("watchers")),
+            help: "name of a watcher")
+        ],
+        examples: [
+          .init(
+            "quake-admin watchers remove old-consumer --yes", "remove a watcher that no longer runs"
+          )
+        ]),
     ],
+    standard: "list",
     examples: [
       .init("quake-admin watchers", "the lag of each watcher"),
-      .init("quake-admin watchers --remove old-consumer", "remove a watcher that no longer runs"),
+      .init("quake-admin watchers remove old-consumer", "remove a watcher that no longer runs"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    if arguments.subcommand.last == "remove" { return try remove(arguments, diagnostics) }
+    let watchers = try DurableCursor.list(over: connect(arguments, diagnostics))
+    try StandardOutput().write(
+      watchers, isJSON: arguments.flag("json"), members: members(of:to:), text: table(of:))
+    if watchers.isEmpty {
+      EmptyResult.announce("there is no named watcher; quake-watch --name makes one", diagnostics)
+    }
+    return .ok
+  }
+
+  private static func connect(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> Connection {
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
     connection.answerTimeout = .seconds(60)
     try Migrator.checkSchema(of: connection)
-    if let name = arguments.string("remove") {
-      guard try DurableCursor.remove(name, over: connection) else {
-        diagnostics.error(
-          "there is no watcher \"\(name)\"", hint: "\"quake-admin watchers\" lists them.")
+    return connection
+  }
+
+  private static func remove(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let consent = try Consent(arguments, diagnostics)
+    let connection = try connect(arguments, diagnostics)
+    if consent.asks {
+      let known = Set(try DurableCursor.list(over: connection).map(\.name))
+      for name in arguments.positionals where !known.contains(name) {
+        return unknown(name, Array(known), diagnostics)
+      }
+      let names = arguments.positionals.map { "\"\(PrintableText.line($0))\"" }
+      guard consent.isGiven("Remove the cursor of watcher \(names.joined(separator: ", "))?") else {
         return .failed
       }
-      diagnostics.note("removed watcher \"\(name)\"")
-      return .ok
     }
-    let watchers = try DurableCursor.list(over: connection)
-    let output = StandardOutput()
-    if arguments.flag("json") {
-      var json = JSONWriter()
-      for watcher in watchers { write(watcher, to: &json) }
-      try output.write(json.bytes)
-    } else {
-      try output.write(table(of: watchers))
+    var status = ExitStatus.ok
+    for name in arguments.positionals {
+      if try DurableCursor.remove(name, over: connection) {
+        diagnostics.note("removed watcher \"\(name)\"")
+      } else {
+        let known = try DurableCursor.list(over: connection).map(\.name)
+        status = unknown(name, known, diagnostics)
+      }
     }
-    try output.flush()
-    return .ok
+    return status
+  }
+
+  private static func unknown(
+    _ name: String, _ known: [String], _ diagnostics: Diagnostics
+  ) -> ExitStatus {
+    let near = Suggestion.nearest(to: name, among: known)
+    diagnostics.error(
+      "there is no watcher \"\(name)\"",
+      hints: (near.map { ["did you mean '\($0)'?"] } ?? [])
+        + ["\"quake-admin watchers\" lists them."])
+    return .failed
   }
 
   private static func table(of watchers: [DurableCursor.Status]) -> String {
@@ -55,32 +105,29 @@ enum WatchersCommand {
     for watcher in watchers {
       table.add([
         watcher.name, "\(watcher.cursor)", "\(watcher.transactionsBehind)",
-        Readable.decimal(watcher.secondsBehind, places: 1), "\(watcher.movedAt)",
-        "\(watcher.seenAt)", watcher.isExpired ? "expired" : "",
+        Readable.decimal(watcher.secondsBehind, places: 1), watcher.movedAt.text,
+        watcher.seenAt.text, watcher.isExpired ? "expired" : "",
       ])
     }
     return table.render()
   }
 
-  private static func write(_ watcher: DurableCursor.Status, to json: inout JSONWriter) {
-    json.object { json in
-      json.key("name")
-      json.string(watcher.name)
-      json.key("token")
-      json.string("\(watcher.cursor.token)")
-      json.key("changes")
-      json.integer(Int(watcher.cursor.changes))
-      json.key("tokens_behind")
-      json.integer(Int(watcher.transactionsBehind))
-      json.key("seconds_behind")
-      json.double(watcher.secondsBehind)
-      json.key("moved_at")
-      json.timestamp(watcher.movedAt)
-      json.key("seen_at")
-      json.timestamp(watcher.seenAt)
-      json.key("expired")
-      json.bool(watcher.isExpired)
-    }
-    json.newline()
+  private static func members(of watcher: DurableCursor.Status, to json: inout JSONWriter) {
+    json.key("name")
+    json.string(watcher.name)
+    json.key("token")
+    json.string("\(watcher.cursor.token)")
+    json.key("changes")
+    json.integer(Int(watcher.cursor.changes))
+    json.key("tokens_behind")
+    json.integer(Int(watcher.transactionsBehind))
+    json.key("seconds_behind")
+    json.double(watcher.secondsBehind)
+    json.key("moved_at")
+    json.timestamp(watcher.movedAt)
+    json.key("seen_at")
+    json.timestamp(watcher.seenAt)
+    json.key("expired")
+    json.bool(watcher.isExpired)
   }
 }

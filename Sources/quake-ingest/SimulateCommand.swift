@@ -1,5 +1,7 @@
 import CommandLine
 import Glibc
+import QuakeModel
+import QuakeOptions
 import QuakeSimulator
 import QuakeTool
 
@@ -8,9 +10,10 @@ enum SimulateCommand {
   static let table = Command(
     "simulate", purpose: "serve simulated USGS feeds that change, or write a large one to a file",
     discussion: """
-      Serves summary feeds and an FDSN query in the form of USGS over HTTP on the loopback interface. \
-      A seeded catalogue has new, late, revised and removed events, and changes of ids. GET / lists \
-      further requests, such as those for faulty snapshots.
+      This command serves summary feeds and an FDSN query in the form of USGS over HTTP on loopback. \
+      A seeded catalogue has new, late, revised and removed events, and changes of ids. Simulators with the \
+      same seed, rate, number of events and start serve the same catalogue: a new one repeats the changes \
+      since the start, at most 200,000. GET / lists further requests, such as those for faulty snapshots.
       """,
     options: [
       .value("rate", "N", default: "60", help: "changes a minute"),
@@ -18,7 +21,14 @@ enum SimulateCommand {
         "seed", "N", default: "1",
         help: "seed of the catalogue: the same seed gives the same events"),
       .value("events", "N", default: "11000", help: "events at the start"),
-      .value("days", "N", default: "30", help: "span of their origin times, in days before now"),
+      .value(
+        "days", "N", default: "30", help: "span of their origin times, in days before the start"),
+      .value(
+        "start", "TIME",
+        help: """
+          when the catalogue begins: a time, or now for another catalogue in each run (default: the last \
+          full hour; at a rate above 366, a later minute or second)
+          """),
       .value(
         "query-limit", "N", default: "20000", help: "most events in one answer to an FDSN query"),
       .toggle(
@@ -34,8 +44,7 @@ enum SimulateCommand {
         help:
           "make each Nth answer faulty: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))"
       ),
-      .value(
-        "output", "FILE", completion: .files,
+      .output(
         help: "write all events to FILE (- for standard output) instead of serving them"),
       .flag("csv", help: "with --output: CSV instead of GeoJSON"),
     ],
@@ -49,14 +58,17 @@ enum SimulateCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     Signals.install()
     let seed = UInt64(try arguments.integer("seed", in: 0...) ?? 1)
+    let start = try start(arguments)
     if let file = arguments.string("output") {
       let format: FeedFormat = arguments.flag("csv") ? .csv : .geojson
       let writer = FeedFileWriter(
-        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, format: format)
+        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start,
+        format: format)
       return try write(writer, to: file, diagnostics)
     }
     var options = SimulatorOptions()
     options.seed = seed
+    options.start = start
     options.events = try arguments.integer("events", in: 0...200_000) ?? options.events
     options.days = try arguments.integer("days", in: 1...36_500) ?? options.days
     options.queryLimit =
@@ -78,12 +90,21 @@ enum SimulateCommand {
     return try serve(options)
   }
 
+  private static func start(_ arguments: ParsedArguments) throws -> SimulationStart {
+    guard let text = arguments.string("start") else { return .shared }
+    guard text != "now" else { return .now }
+    guard let time = try arguments.time("start"), time <= .now() else {
+      throw arguments.invalidValue(text, for: "start", expected: "now, or a time in the past")
+    }
+    return .at(time)
+  }
+
   private static func serve(_ options: SimulatorOptions) throws -> ExitStatus {
     let server = try SimulatedFeedServer(options)
     let output = StandardOutput()
     try output.writeLine(
       """
-      simulating \(Readable.count(options.events)) events at \(server.baseURL), seed \
+      simulating \(Readable.count(options.events, "event")) at \(server.baseURL), seed \
       \(options.seed)
       """)
     if let feed = SummaryFeed(name: "all_month") {

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
+import QuakeOptions
 import QuakeTool
 
 /// `quake-query diff`: prints the net changes between two points of the history.
@@ -9,12 +10,17 @@ enum DiffCommand {
     "diff", purpose: "print the net changes between two points of the history, by code",
     discussion: """
       Changes that were undone later are left out. If FROM is later than TO, the output is the changes \
-      that would undo those in between.
+      that would undo those in between. Events that differ only in columns that no person reads, such as \
+      updated, are shown with --verbose and with --json.
       """,
-    options: [.flag("json", help: "one JSON object a line")],
+    options: [.flag("json", help: "one JSON object a line"), .output()],
     positionals: [
       Positional(
-        "FROM", help: "a token, a transaction's number or a time; 0 is the start of the history"),
+        "FROM",
+        help: """
+          a token, a transaction's number, or a time such as yesterday or 2026-11-20; 0 is the start of the \
+          history
+          """),
       Positional("TO", .optional, help: "the same; by default now"),
     ],
     examples: [
@@ -27,13 +33,30 @@ enum DiffCommand {
     let to = try arguments.positional("TO").map { try arguments.place($0) }
     let lines = Lines(arguments)
     let connection = try QueryCommand.connect(arguments, diagnostics)
+    let showsAll = lines.isJSON || diagnostics.verbosity > .normal
+    var (shown, hidden) = (0, 0)
     try HistoryDifference.read(from: from, to: to, over: connection) { difference in
+      guard
+        showsAll
+          || !ChangeText.isBookkeeping(
+            difference.op, difference.changed, difference.old, difference.new)
+      else { return hidden += 1 }
+      shown += 1
       try lines.write(
         text: lines.text.line(
           difference.op, difference.changed, difference.old, difference.new)
       ) { try $0.difference(difference, drain: $1) }
     }
     try lines.flush()
+    if hidden > 0 {
+      diagnostics.note(
+        """
+        left out: \(Readable.count(hidden, "event")) with differences only in columns that no person reads; \
+        --verbose shows them
+        """)
+    } else if shown == 0 {
+      EmptyResult.announce("no event differs between these points", diagnostics)
+    }
     return .ok
   }
 }

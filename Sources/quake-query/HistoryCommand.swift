@@ -2,6 +2,7 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
+import QuakeOptions
 import QuakeTool
 
 /// `quake-query history`: prints or counts changes, or lists their codes or transactions.
@@ -13,24 +14,13 @@ enum HistoryCommand {
       the newest one at the start of the command. A change must meet all conditions; it meets a \
       condition on the event if the event met it before or after the change.
       """,
-    options: [
-      .value(
-        "after", "TOKEN|NUMBER|TIME",
-        help: "start after this transaction, or after the last one that was committed by this time"),
-      .value("since", "TIME", help: "the same as --after TIME"),
-      .value(
-        "up-to", "TOKEN|NUMBER|TIME",
-        help: "end with this transaction, or with the last one that was committed by this time"),
-      .value("until", "TIME", help: "the same as --up-to TIME"),
-      .value("transaction", "TOKEN", help: "only this transaction"),
-    ] + FilterOptions.events + FilterOptions.changes + [
-      .flag("descending", help: "newest change first, also within a transaction"),
-      .value(
-        "limit", "N", help: "at most N changes, codes or transactions, whichever are printed"),
+    options: HistoryQueryOptions.selection + [
+      .limit(help: "at most N changes, codes or transactions, whichever are printed"),
       .flag("count", help: "print only the number of changes"),
       .flag("codes", help: "print only the codes of the events, each once"),
       .flag("transactions", help: "print transactions, each with its changes"),
       .flag("json", help: "one JSON object a line"),
+      .output(),
     ],
     examples: [
       .init(
@@ -39,12 +29,15 @@ enum HistoryCommand {
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
-    let request = try request(arguments)
+    var request = try HistoryQueryOptions.query(arguments)
+    request.limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
     try arguments.requireAtMostOne(of: "count", "codes", "transactions")
     let lines = Lines(arguments)
+    var isEmpty = true
     Signals.install()
     let connection = try QueryCommand.connect(arguments, diagnostics)
     if arguments.flag("count") {
+      isEmpty = false
       let count = try request.count(over: connection)
       try lines.write(text: "\(count)") { json, _ in
         json.object {
@@ -54,6 +47,7 @@ enum HistoryCommand {
       }
     } else if arguments.flag("codes") {
       try request.codes(over: connection) { code in
+        isEmpty = false
         try lines.write(text: PrintableText.line(code)) { json, _ in
           json.object {
             $0.key("code")
@@ -62,47 +56,35 @@ enum HistoryCommand {
         }
       }
     } else if arguments.flag("transactions") {
-      try printTransactions(request, connection, lines)
+      try printTransactions(request, connection, lines) { isEmpty = false }
     } else {
-      try printChanges(request, connection, lines)
+      try printChanges(request, connection, lines) { isEmpty = false }
     }
     try lines.flush()
+    if isEmpty {
+      EmptyResult.announce("no change of the history meets the conditions", diagnostics)
+    }
     return .ok
   }
 
-  private static func request(_ arguments: ParsedArguments) throws -> HistoryQuery {
-    try arguments.requireAtMostOne(of: "after", "since", "transaction")
-    try arguments.requireAtMostOne(of: "up-to", "until", "transaction")
-    var request = HistoryQuery()
-    request.after =
-      try arguments.string("after").map(arguments.place)
-      ?? arguments.time("since").map { .time($0) }
-    request.upTo =
-      try arguments.string("up-to").map(arguments.place)
-      ?? arguments.time("until").map { .time($0) }
-    request.transaction = try arguments.token("transaction")
-    request.filter = try FilterOptions.filter(arguments)
-    if arguments.flag("descending") { request.order = .descending }
-    request.limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
-    return request
-  }
-
   private static func printChanges(
-    _ request: HistoryQuery, _ connection: Connection, _ lines: Lines
+    _ request: HistoryQuery, _ connection: Connection, _ lines: Lines, onChange: () -> Void
   ) throws {
     var reader = try HistoryQueryReader(request, over: connection)
     while try !reader.readPage({ change in
+      onChange()
       try lines.write(text: lines.text.line(change)) { try $0.change(change, drain: $1) }
     }), !Signals.stopRequested {}
   }
 
   private static func printTransactions(
-    _ request: HistoryQuery, _ connection: Connection, _ lines: Lines
+    _ request: HistoryQuery, _ connection: Connection, _ lines: Lines, onPart: () -> Void
   ) throws {
     var reader = try HistoryTransactionReader(request, over: connection)
     var isWithin = false
     while true {
       let isAtEnd = try reader.readPage { part in
+        onPart()
         if case .end = part { isWithin = false } else { isWithin = true }
         try lines.isJSON ? writeJSON(part, lines) : writeText(part, lines)
       }
@@ -126,7 +108,8 @@ enum HistoryCommand {
     switch part {
     case .begin(let transaction): try lines.write(heading(transaction) + "\n")
     case .change(let change):
-      let line = lines.text.line(change.op, change.changed, change.old, change.new)
+      let line = lines.text.line(
+        change.op, change.changed, change.old, change.new, indent: 2)
       try lines.write("  \(line)\n")
     case .end: break
     }
@@ -140,6 +123,6 @@ enum HistoryCommand {
     ].filter { $0.0 > 0 }.map { "\(Readable.count(Int($0.0))) \($0.1)" }.joined(separator: ", ")
     let context = transaction.context.map { " (\(PrintableText.line($0)))" } ?? ""
     return
-      "\(transaction.token)  \(transaction.at)  \(ChangeText.who(transaction))\(context): \(amounts)"
+      "\(transaction.token)  \(transaction.at.text)  \(ChangeText.who(transaction))\(context): \(amounts)"
   }
 }

@@ -1,7 +1,10 @@
 import CommandLine
-import QuakeHistory
+import Postgres
 import QuakeModel
+import QuakeOptions
+import QuakeQuery
 import QuakeTool
+import QueryOptions
 
 /// `quake-query list`: prints the events, now or as of an earlier point.
 enum ListCommand {
@@ -9,51 +12,149 @@ enum ListCommand {
     "list", purpose: "print the events, newest first, now or as of an earlier point",
     discussion: """
       Superseded events (superseded_by) and withdrawn events (withdrawn_at) are left out unless an \
-      option includes them or --code names them.
+      option includes them or --code names them. "--code -" reads codes from standard input, one a line.
+
+      If events of several sources are associated, an earthquake is shown once, followed by "also" and \
+      the codes of its other events; JSON has them in "others".
+
+      On a terminal, the events are a table, shown with $PAGER. If there are more events than --limit, \
+      this command prints a cursor, after which the next page begins: as text on standard error; as JSON, \
+      only with --page, in a last line {"next":"CURSOR"}, which is {"next":null} at the end of the list.
       """,
-    options: [
-      .value(
-        "as-of", "TOKEN|NUMBER|TIME",
-        help: "the events just after this transaction, or at this time")
-    ] + FilterOptions.events + [
-      .flag("superseded", help: "also superseded events"),
-      .flag("withdrawn", help: "also withdrawn events"),
-      .flag("all", help: "the same as --superseded --withdrawn"),
+    options: EventQueryOptions.points + FilterOptions.events + EventQueryOptions.past + [
+      EventQueryOptions.sort,
       .flag("count", help: "print only the number of events"),
-      .value("limit", "N", help: "at most N events"),
+      .flag("codes", help: "print only the codes of the events"),
+      EventQueryOptions.columns,
+      .limit(help: "at most N events"),
+      .optionalValue(
+        "page", "CURSOR", help: "the page after this cursor; without a cursor, the first page"),
       .flag("json", help: "one JSON object a line"),
+      .output(),
     ],
     examples: [
       .init("quake-query list --within 300:35.7,139.7 --limit 20", "the latest around Tokyo"),
-      .init("quake-query list --as-of 2026-11-20T12:00:00Z --json", "all events as of this time"),
+      .init(
+        "quake-query list --as-of yesterday",
+        "the events as they were known at the start of yesterday"),
+      .init(
+        "quake-query list --last 7d --sort magnitude:desc --columns magnitude,place",
+        "the largest of the week"),
+    ],
+    environment: DatabaseAccess.environment + [
+      .init("PAGER", "the program that shows tables on a terminal; by default less -FRX")
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
-    let place = try arguments.string("as-of").map { try arguments.place($0) }
-    let filter = try FilterOptions.filter(arguments, withChanges: false)
-    let limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
-    var past: EventList.Past = []
-    if arguments.flag("superseded") || arguments.flag("all") { past.insert(.superseded) }
-    if arguments.flag("withdrawn") || arguments.flag("all") { past.insert(.withdrawn) }
     try arguments.requireAtMostOne(of: "count", "limit")
-    let lines = Lines(arguments)
+    try arguments.requireAtMostOne(of: "count", "page")
+    try arguments.requireAtMostOne(of: "count", "codes", "columns")
+    var query = try EventQueryOptions.query(arguments)
+    let columns = try EventQueryOptions.columns(arguments)
+    query.limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
+    try EventQueryOptions.setOrder(of: &query, arguments, page: arguments.string("page"))
+    if arguments.flag("codes") { query.columns = [.code] }
+    if let columns { query.columns = columns }
     let connection = try QueryCommand.connect(arguments, diagnostics)
-    if arguments.flag("count") {
-      let count = try EventList.count(asOf: place, filter: filter, with: past, over: connection)
-      try lines.write(text: "\(count)") { json, _ in
-        json.object {
-          $0.key("count")
-          $0.integer(Int(count))
-        }
+    try PastNote.tell(of: query, over: connection, diagnostics)
+    var count = 0
+    let next = try EventSelectionOptions.withCodes(
+      arguments, diagnostics, query, over: connection
+    ) { query -> EventCursor? in
+      if arguments.flag("count") {
+        try printCount(query, over: connection, arguments)
+        return nil
       }
-    } else {
-      try EventList.read(
-        asOf: place, filter: filter, with: past, limit: limit, over: connection
-      ) { event in
-        try lines.write(text: lines.text.describe(event)) { try $0.quake(event, drain: $1) }
+      let next = try print(query, columns, over: connection, arguments) { count += 1 }
+      if count == 0 { EventSelectionOptions.announceNone(arguments, diagnostics) }
+      return next
+    }
+    // For people; a script gets the cursor with --json.
+    if let next, !arguments.flag("json") { diagnostics.note("the next page: --page \(next)") }
+    return .ok
+  }
+
+  private static func printCount(
+    _ query: EventQuery, over connection: Connection, _ arguments: ParsedArguments
+  ) throws {
+    let lines = Lines(arguments)
+    let count = try query.count(over: connection)
+    try lines.write(text: "\(count)") { json, _ in
+      json.object {
+        $0.key("count")
+        $0.integer(Int(count))
       }
     }
     try lines.flush()
-    return .ok
+  }
+
+  private static func print(
+    _ query: EventQuery, _ columns: [QuakeColumn]?, over connection: Connection,
+    _ arguments: ParsedArguments, onEvent: () -> Void
+  ) throws -> EventCursor? {
+    if arguments.flag("json") {
+      return try printJSON(query, columns, over: connection, arguments, onEvent: onEvent)
+    }
+    return try Pager.run { output -> EventCursor? in
+      let text = ChangeText(colour: .ofStandardOutput)
+      if arguments.flag("codes") {
+        return try query.read(over: connection) { event in
+          onEvent()
+          try output.writeLine(PrintableText.line(event.text(.code) ?? ""))
+        }
+      }
+      guard columns != nil || Terminal.isTerminal(1) else {
+        return try query.readWithOthers(over: connection) { event, others in
+          onEvent()
+          try output.writeLine(text.describe(event) + text.dim(also(others, "  ")))
+        }
+      }
+      var table = EventTable(columns, output: output)
+      let next = try query.readWithOthers(over: connection) { event, others in
+        onEvent()
+        try table.add(event, note: also(others, ""))
+      }
+      try table.finish()
+      return next
+    }
+  }
+
+  /// Names the events of other sources that are the same earthquake.
+  private static func also(_ others: [String], _ gap: String) -> String {
+    guard !others.isEmpty else { return "" }
+    return gap + "also " + others.map { PrintableText.line($0) }.joined(separator: ", ")
+  }
+
+  private static func printJSON(
+    _ query: EventQuery, _ columns: [QuakeColumn]?, over connection: Connection,
+    _ arguments: ParsedArguments, onEvent: () -> Void
+  ) throws -> EventCursor? {
+    let lines = Lines(arguments)
+    let columns = arguments.flag("codes") ? [.code] : columns
+    func write(_ event: QuakeRecord, _ others: [String]) throws {
+      onEvent()
+      try lines.write(text: "") { json, drain in
+        if columns != nil || !others.isEmpty {
+          try json.quake(
+            event, columns: columns ?? QuakeColumn.allCases, others: others, drain: drain)
+        } else {
+          try json.quake(event, drain: drain)
+        }
+      }
+    }
+    let next =
+      columns == nil
+      ? try query.readWithOthers(over: connection, write)
+      : try query.read(over: connection) { try write($0, []) }
+    if arguments.isGiven("page") {
+      try lines.write(text: "") { json, _ in
+        json.object {
+          $0.key("next")
+          $0.string(next.map { "\($0)" })
+        }
+      }
+    }
+    try lines.flush()
+    return next
   }
 }

@@ -9,8 +9,8 @@ enum QueryCommand {
     "quake-query", purpose: "query the earthquake database and its history",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      HistoryCommand.table, ListCommand.table, DiffCommand.table, VersionsCommand.table,
-      ShowCommand.table,
+      HistoryCommand.table, ListCommand.table, StatsCommand.table, DiffCommand.table,
+      VersionsCommand.table, ShowCommand.table, ExportCommand.table,
     ],
     examples: [
       .init("quake-query list --min-magnitude 6 --limit 10", "the latest large earthquakes"),
@@ -19,9 +19,22 @@ enum QueryCommand {
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    // An export writes its file itself, compressed if need be.
+    if arguments.subcommand.first == "export" {
+      return try ExportCommand.run(arguments, diagnostics)
+    }
+    return try OutputFile.run(to: arguments.string("output")) {
+      try runQuery(arguments, diagnostics)
+    }
+  }
+
+  private static func runQuery(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "list": try ListCommand.run(arguments, diagnostics)
+    case "stats": try StatsCommand.run(arguments, diagnostics)
     case "diff": try DiffCommand.run(arguments, diagnostics)
     case "versions": try VersionsCommand.run(arguments, diagnostics)
     default: try ShowCommand.run(arguments, diagnostics)

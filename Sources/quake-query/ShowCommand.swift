@@ -3,38 +3,57 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query show`: prints one event.
+/// `quake-query show`: prints all columns of events.
 enum ShowCommand {
   static let table = Command(
-    "show", purpose: "print all columns of an event",
-    options: [.flag("json", help: "as one JSON object")],
-    positionals: [Positional("ID", help: "any id that the event has or had")],
-    examples: [.init("quake-query show us7000pn9s", "the event as it is now")])
+    "show", purpose: "print all columns of events",
+    options: [.flag("json", help: "one JSON object a line"), .output()],
+    positionals: [EventIDs.positional],
+    examples: [
+      .init("quake-query show us7000pn9s", "the event as it is now"),
+      .init("quake-query list --codes -n 3 | quake-query show -", "the latest three events"),
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
-    let id = arguments.positional("ID") ?? ""
     let lines = Lines(arguments)
     let history = EventHistory(connection: try QueryCommand.connect(arguments, diagnostics))
-    guard let event = try history.event(id) else { return QueryCommand.unknown(id, diagnostics) }
-    if lines.isJSON {
-      try lines.write(text: "") { try $0.quake(event, drain: $1) }
-    } else {
-      try write(event, lines)
+    var status = ExitStatus.ok
+    var isFirst = true
+    try EventIDs.forEach(arguments, diagnostics) { id in
+      guard let event = try history.event(id) else {
+        status = QueryCommand.unknown(id, diagnostics)
+        return
+      }
+      let others = try history.others(of: event)
+      if lines.isJSON {
+        try lines.write(text: "") {
+          try $0.quake(event, columns: QuakeColumn.allCases, others: others, drain: $1)
+        }
+      } else {
+        if !isFirst { try lines.write("\n") }
+        try write(event, others, lines)
+      }
+      isFirst = false
     }
     try lines.flush()
-    return .ok
+    return status
   }
 
   /// The longest text that the schema allows, in bytes: this command never cuts texts.
   private static let limit = 64 * 1024
 
-  private static func write(_ event: QuakeRecord, _ lines: Lines) throws {
+  private static func write(_ event: QuakeRecord, _ others: [String], _ lines: Lines) throws {
     let known = QuakeColumn.allCases.filter { event.has($0) }
     let width = known.reduce(0) { max($0, $1.name.utf8.count) }
     for column in known {
       let gap = String(repeating: " ", count: width - column.name.utf8.count + 2)
       let value = ChangeText.value(column, event, width: nil, atMost: limit)
       try lines.write(column.name + gap + value + "\n")
+    }
+    if !others.isEmpty {
+      let gap = String(repeating: " ", count: max(2, width - "others".utf8.count + 2))
+      let codes = others.map { PrintableText.line($0) }.joined(separator: ", ")
+      try lines.write("others" + gap + codes + "\n")
     }
   }
 }

@@ -3,6 +3,13 @@ import QuakeModel
 
 /// Hands changes over to the output or to commands.
 protocol ChangeHandler {
+  /// Whether a change is handed over. One that is not does not count for limits.
+  func shows(_ change: Change) -> Bool
+  /// Whether the changes of a transaction are handed over together.
+  var takesTransactions: Bool { get }
+  /// Before the next change, the limit of the rate held back this many changes since the one before.
+  func tell(heldBack count: Int)
+
   func handle(_ change: Change) throws
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws
   /// Everything up to `token` that passes the filter has been handed over.
@@ -18,6 +25,12 @@ protocol ChangeHandler {
   func flush(at cursor: HistoryCursor) throws -> HistoryCursor?
   /// The incomplete transaction, which is handed over when it is complete.
   var openTransaction: ChangeToken? { get }
+}
+
+extension ChangeHandler {
+  func shows(_ change: Change) -> Bool { true }
+  var takesTransactions: Bool { false }
+  func tell(heldBack count: Int) {}
 }
 
 /// The handler stopped before everything was handed over.

@@ -1,7 +1,5 @@
-import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeTool
 import SystemClock
 
 /// Hands the followed history over: it decides where to begin and when to end, filters the changes, and
@@ -13,6 +11,8 @@ final class Delivery {
     case after(ChangeToken)
     /// After the last commit by that time.
     case since(Timestamp)
+    /// With the oldest change that is still held.
+    case oldest
     case snapshot
   }
 
@@ -22,23 +22,27 @@ final class Delivery {
     var filter = QuakeFilter()
     /// After how many changes to end.
     var limit: Int64?
-    /// With which transaction to end.
-    var upTo: ChangeToken?
+    /// With which transaction, or after which time, to end.
+    var end: HistoryBound?
     /// How often to print a heartbeat.
     var heartbeat: Duration?
     /// Whether to begin again with a snapshot if the history is not available.
     var resetsToSnapshot = false
+    /// Limits how many changes are handed over in a time.
+    var gate: RateGate?
   }
 
   private let settings: Settings
   private let cursorStore: CursorStore
   private let handler: any ChangeHandler
-  private let follower: HistoryFollower
+  private let source: any ChangeSource
 
   /// The cursor after which the history was last requested.
   private var requested = HistoryCursor(token: .beginning)
   private var handled: Int64 = 0
   private var hasReset = false
+  /// Whether the watch went on at a stored cursor.
+  private var hasLoadedCursor = false
   /// Whether a snapshot has begun and has not been completed.
   private var isSnapshotCut = false
   private var heartbeat: PeriodicTimer?
@@ -46,9 +50,9 @@ final class Delivery {
 
   init(
     settings: Settings, cursorStore: CursorStore, handler: any ChangeHandler,
-    follower: HistoryFollower
+    source: any ChangeSource
   ) {
-    self.follower = follower
+    self.source = source
     self.settings = settings
     self.cursorStore = cursorStore
     self.handler = handler
@@ -56,40 +60,43 @@ final class Delivery {
   }
 
   /// Whether anything has been handed over, or could have been.
-  var hasBegun: Bool { follower.cursor != nil || isSnapshotCut }
+  var hasBegun: Bool { source.cursor != nil || isSnapshotCut }
 
   // MARK: - Beginning
 
   /// Begins, or resumes at its cursor over another connection.
-  func begin(over connection: Connection) throws {
-    if let cursor = follower.cursor {
+  func begin() throws {
+    if let cursor = source.cursor {
       requested = cursor
-      try follower.resume()
-    } else if let cursor = try cursorStore.load(over: connection) {
+      try source.resume()
+    } else if let cursor = try cursorStore.load() {
       requested = cursor
-      try checkEnd(from: cursor, over: connection)
-      try follower.begin(after: cursor)
+      try checkEnd(from: cursor)
+      hasLoadedCursor = true
+      try source.begin(after: cursor)
     } else {
-      try checkEnd(from: nil, over: connection)
+      try checkEnd(from: nil)
       switch settings.start {
       case .now:
         // "From now" is a cursor too, and is stored from the beginning.
-        try begin(after: try HistoryReader.latestToken(over: connection), connection)
+        try begin(after: try source.newestCursor())
       case .after(let token):
-        try begin(after: token, connection)
+        try begin(after: HistoryCursor(token: token))
       case .since(let time):
-        try begin(after: try HistoryBound.time(time).resolve(over: connection), connection)
+        try begin(after: HistoryCursor(token: try source.token(at: time)))
+      case .oldest:
+        try begin(after: HistoryCursor(token: try source.oldestToken()))
       case .snapshot:
-        try begin(after: try handOverFirstSnapshot(over: connection), connection)
+        try begin(after: HistoryCursor(token: try handOverFirstSnapshot()))
       }
     }
   }
 
   /// Fails if the history cannot reach the token at which to end. A snapshot would not help.
-  private func checkEnd(from cursor: HistoryCursor?, over connection: Connection) throws {
-    guard let upTo = settings.upTo, !(cursor.map(isEnd) ?? false) else { return }
+  private func checkEnd(from cursor: HistoryCursor?) throws {
+    guard case .token(let upTo) = settings.end, !(cursor.map(isEnd) ?? false) else { return }
     do {
-      _ = try HistoryBound.token(upTo).resolve(over: connection)
+      try source.verify(upTo)
     } catch let error as StoreError {
       throw StoreError(
         .badData, error.message, detail: error.detail,
@@ -97,10 +104,22 @@ final class Delivery {
     }
   }
 
-  private func begin(after token: ChangeToken, _ connection: Connection) throws {
-    requested = HistoryCursor(token: token)
-    try follower.begin(after: requested)
-    try cursorStore.begin(at: requested, over: connection)
+  private func begin(after cursor: HistoryCursor) throws {
+    requested = cursor
+    try source.begin(after: cursor)
+    try cursorStore.begin(at: cursor)
+  }
+
+  /// An error about an expired token with the ways on from where this watch began: beside a stored cursor,
+  /// options that name a beginning do not count.
+  func explained(_ error: StoreError) -> StoreError {
+    guard hasLoadedCursor else { return error }
+    return StoreError(
+      error.kind, error.message, detail: error.detail,
+      hint: """
+        The cursor is older than the history. --on-expired snapshot begins again with the present list of \
+        events; without the cursor, --from-oldest begins with the oldest change that is still held.
+        """)
   }
 
   /// Whether to begin again with a snapshot because of `error`: once, because a second time could be the
@@ -113,43 +132,40 @@ final class Delivery {
   }
 
   /// Reports that the history is not available, and begins again with a snapshot.
-  func reset(after error: StoreError, over connection: Connection) throws {
+  func reset(after error: StoreError) throws {
     guard case .token(let problem) = error.kind else { throw error }
     let lost = requested.token
-    let token = try handOverSnapshot(over: connection) { [handler] token in
+    let token = try handOverSnapshot { [handler] token in
       try handler.handle(reset: problem.rawValue, after: lost, token: token)
     }
     hasReset = true
-    try begin(after: token, connection)
+    try begin(after: HistoryCursor(token: token))
   }
 
   /// Hands over the snapshot that the watch begins with. If the connection is lost meanwhile the snapshot
   /// begins again, and the consumer is told to forget its first part.
-  private func handOverFirstSnapshot(over connection: Connection) throws -> ChangeToken {
+  private func handOverFirstSnapshot() throws -> ChangeToken {
     let isRepeated = isSnapshotCut
-    return try handOverSnapshot(over: connection) { [handler] token in
+    return try handOverSnapshot { [handler] token in
       if isRepeated {
         try handler.handle(reset: "interrupted", after: .beginning, token: token)
       }
     }
   }
 
-  /// Call it while the follower does not listen: a listener inside a transaction pins the server's
-  /// notification queue.
   private func handOverSnapshot(
-    over connection: Connection, announce: (ChangeToken) throws -> Void
+    announce: (ChangeToken) throws -> Void
   ) throws -> ChangeToken {
     isSnapshotCut = true
     var token = ChangeToken.beginning
     var position: Int64 = 0
-    try Snapshot.read(
-      over: connection,
+    try source.readSnapshot(
       begin: {
         token = $0
         try announce(token)
       }
     ) { record in
-      guard settings.filter.accepts(record) else { return }
+      guard settings.filter.accepts(record, at: .now()), admits(record, token) else { return }
       try handler.handle(snapshot: record, token: token, position: position)
       position += 1
     }
@@ -163,13 +179,13 @@ final class Delivery {
   /// Reads the history to its end and hands it over; false if the watch is complete.
   ///
   /// - Throws: `HandOverStopped` if the handler stops; its cursor has been stored.
-  func readToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
+  func readToEnd(shouldStop: () -> Bool) throws -> Bool {
     do {
-      return try handOverToEnd(over: connection, shouldStop: shouldStop)
+      return try handOverToEnd(shouldStop: shouldStop)
     } catch var stop as HandOverStopped {
       // Even if the cursor cannot be stored: the next watch must not skip changes.
       do {
-        if let cursor = stop.cursor { try cursorStore.save(cursor, over: connection) }
+        if let cursor = stop.cursor { try cursorStore.save(cursor) }
       } catch {
         stop.cursorError = error
       }
@@ -177,42 +193,82 @@ final class Delivery {
     }
   }
 
-  private func handOverToEnd(over connection: Connection, shouldStop: () -> Bool) throws -> Bool {
-    guard var before = follower.cursor, !isEnd(before) else { return false }
+  private func handOverToEnd(shouldStop: () -> Bool) throws -> Bool {
+    guard var before = source.cursor, !isEnd(before) else { return false }
     while true {
       requested = before
+      // Before the page is read: what is committed until then, it has.
+      let isOver = isEndTimeOver
       let isAtEnd: Bool
       do {
-        isAtEnd = try follower.readPage { change in
-          if let upTo = settings.upTo, change.transaction.token.number > upTo.number {
-            throw LimitReached()
-          }
-          guard settings.filter.accepts(change) else { return }
+        isAtEnd = try source.readPage { change in
+          if isBeyondEnd(change.transaction) { throw LimitReached() }
+          guard settings.filter.accepts(change), handler.shows(change) else { return }
           if isLimitReached, handler.openTransaction != change.transaction.token {
             throw LimitReached()
           }
+          guard admits(change.new ?? change.old, change.transaction.token) else { return }
           try handler.handle(change)
           handled += 1
         }
       } catch is LimitReached {
-        _ = try handOver(since: before, over: connection)
+        _ = try handOver(since: before)
         return false
       }
-      let isComplete = try handOver(since: before, over: connection)
+      let isComplete = try handOver(since: before)
       if handler.openTransaction == nil, isLimitReached || isComplete || shouldStop() {
         return false
       }
-      if isAtEnd { return true }
-      before = follower.cursor ?? before
+      if isAtEnd { return !isOver }
+      before = source.cursor ?? before
     }
+  }
+
+  /// Whether the limit of the rate lets a change pass.
+  private func admits(_ event: QuakeRecord?, _ token: ChangeToken) -> Bool {
+    guard let gate = settings.gate else { return true }
+    guard gate.admits(event, of: handler.takesTransactions ? token : nil) else { return false }
+    let count = gate.takeHeldBack()
+    if count > 0 { handler.tell(heldBack: count) }
+    return true
   }
 
   private struct LimitReached: Error {}
 
   /// Whether the transaction to end with has been handed over whole.
   private func isEnd(_ cursor: HistoryCursor) -> Bool {
-    guard let upTo = settings.upTo else { return false }
-    return cursor.token.number > upTo.number || cursor.token == upTo && cursor.changes == 0
+    switch settings.end {
+    // Everything that is held comes later.
+    case .oldest: true
+    case .number(let number):
+      cursor.token.number > number || cursor.token.number == number && cursor.changes == 0
+    case .token(let upTo):
+      cursor.token.number > upTo.number || cursor.token == upTo && cursor.changes == 0
+    default: false
+    }
+  }
+
+  private func isBeyondEnd(_ transaction: ChangeTransaction) -> Bool {
+    switch settings.end {
+    case .oldest: true
+    case .token(let upTo): transaction.token.number > upTo.number
+    case .number(let number): transaction.token.number > number
+    case .time(let time): transaction.at > time
+    default: false
+    }
+  }
+
+  /// Whether no further transaction can be one that was committed by the time to end at.
+  private var isEndTimeOver: Bool {
+    guard case .time(let time) = settings.end else { return false }
+    return Timestamp.now() > time
+  }
+
+  /// How long until the time to end at.
+  private var timeToEnd: Duration {
+    guard case .time(let time) = settings.end else { return .seconds(30) }
+    let left = time.microseconds.subtractingReportingOverflow(Timestamp.now().microseconds)
+    return left.overflow ? .seconds(30) : .microseconds(max(0, left.partialValue) + 1000)
   }
 
   private var isLimitReached: Bool { settings.limit.map { handled >= $0 } ?? false }
@@ -220,27 +276,30 @@ final class Delivery {
   /// Flushes the handler. The cursor is stored only when the changes before it have left this process.
   ///
   /// - Returns: Whether the transaction to end with has been read whole.
-  private func handOver(since before: HistoryCursor, over connection: Connection) throws -> Bool {
-    guard let cursor = follower.cursor else { return false }
+  private func handOver(since before: HistoryCursor) throws -> Bool {
+    guard let cursor = source.cursor else { return false }
     if cursor.changes == 0, heartbeat?.fireIfDue() == true {
       try handler.handle(heartbeat: cursor.token, at: .now())
     }
     if let flushed = try handler.flush(at: cursor), flushed != before {
-      try cursorStore.save(flushed, over: connection)
+      try cursorStore.save(flushed)
     }
     return isEnd(cursor)
   }
 
-  /// How long until `showLife` has something to do.
+  /// How long until `showLife` has something to do, or the watch ends.
   var timeToSignOfLife: Duration {
-    min(heartbeat?.remaining ?? .seconds(30), signOfLife.remaining)
+    min(
+      heartbeat?.remaining ?? .seconds(30), signOfLife.remaining, timeToEnd,
+      settings.gate?.timeToReport ?? .seconds(30))
   }
 
-  /// Prints a heartbeat, and tells the database that the watcher runs, if they are due although nothing
-  /// was committed.
-  func showLife(over connection: Connection) throws {
-    if signOfLife.fireIfDue() { try cursorStore.touch(over: connection) }
-    guard let cursor = follower.cursor, cursor.changes == 0, heartbeat?.fireIfDue() == true else {
+  /// Prints a heartbeat, tells the database that the watcher runs, and reports what the limit of the rate held
+  /// back, if they are due although nothing was committed.
+  func showLife() throws {
+    if signOfLife.fireIfDue() { try cursorStore.touch() }
+    settings.gate?.reportIfDue()
+    guard let cursor = source.cursor, cursor.changes == 0, heartbeat?.fireIfDue() == true else {
       return
     }
     try handler.handle(heartbeat: cursor.token, at: .now())

@@ -2,6 +2,7 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
+import QuakeOptions
 import QuakeTool
 
 /// `quake-watch`: its options and their meaning.
@@ -10,96 +11,143 @@ struct WatchCommand {
     "quake-watch",
     purpose: "print each change to the earthquakes in the database as it is committed",
     discussion: """
-      Follows the history from now on, or from where it is told to, and prints every committed \
-      change once, in commit order. Reconnects by itself and catches up.
+      This command follows the history from now on, or from the point that an option names. It prints \
+      every committed change once, in commit order. After a lost connection it reconnects and catches \
+      up.
 
-      With --exec or --exec-batch nothing is printed: a change has been handed over when its \
+      Without --json and --exec, this command omits an update that changed only columns that people seldom \
+      read: updated, as_of, first_stored, url, detail, ids, sources, types, net_code. It also omits an \
+      update by less than about a tenth of a kilometre or of a second, or a hundredth of a magnitude. \
+      --verbose prints them.
+
+      With --exec or --exec-batch it prints nothing: it runs a command, and a change is handled when its \
       command has exited with status 0. The values in a command's environment come from feeds and \
-      writers: put them in double quotes, and nowhere that they would be read as code.
+      writers: put them in double quotes, and never pass them to anything that parses them as code.
       """,
     version: productVersion,
     options: [
       .value("after", "TOKEN", help: "begin after this token, such as 1042.9f3ac2d1"),
-      .value("since", "TIME", help: "begin after what was committed by then"),
-      .flag("from-start", help: "begin with the first change there ever was"),
-      .flag("snapshot", help: "print the list of events first, then the changes to it"),
+      .value("since", "TIME", help: "begin after the transactions committed by then"),
+      .flag(
+        "from-start",
+        help: "begin with the first change ever, which is an error if the history was purged"),
+      .flag("from-oldest", help: "begin with the oldest change that is still held"),
+      .flag("snapshot", help: "print the present list of events first, then the changes to it"),
       .value(
         "state", "FILE", completion: .files,
-        help: "keep the last token handed over in FILE, and resume from it if it is there"),
+        help: "keep the cursor in FILE; if FILE exists, resume from it"),
       .value(
-        "name", "NAME",
-        help: "keep the last token in the database under NAME, and resume from it if it is there"),
+        "name", "NAME", completion: .found(by: "quake-admin complete watchers"),
+        help: "keep the cursor in the database under NAME; if it exists, resume from it"),
       .value(
         "on-expired", "ACTION", default: "stop", completion: .words(["stop", "snapshot"]),
-        help: "what to do when the history cannot be followed from the last token: stop or snapshot"
-      ),
-      .value("heartbeat", "DURATION", help: "say this often how far the watch has come"),
-      .value("up-to", "TOKEN", help: "end when this transaction has been printed"),
-      .value("limit", "N", help: "end after N changes"),
-      .flag("refresh", help: "have the workers poll their feeds at once, to begin with"),
-      .toggle("follow", initially: true, help: "end when everything there is has been printed"),
+        help: """
+          what to do if the token to begin after has expired or is not in this history: stop, or snapshot \
+          (print the list of events anew and follow from there)
+          """),
+      .value("heartbeat", "DURATION", help: "print a line with the current token at this interval"),
+      .value(
+        "up-to", "TOKEN|NUMBER|TIME",
+        help: "end after this transaction, or after the last one that is committed by this time"),
+      .value("until", "TIME", help: "the same as --up-to TIME"),
+      .limit(help: "end after N changes"),
+      .value(
+        "limit-rate", "N/UNIT",
+        help: """
+          deliver N changes at once and N in each hour (10/h; s, m, h or d), drop the others, and report \
+          how many
+          """),
+      .flag("refresh", help: "make the workers poll their feeds at the start"),
+      .toggle("follow", initially: true, help: "end at the end of the history"),
     ] + FilterOptions.events + FilterOptions.changes + [
-      .flag("json", help: "one JSON object a line")
-    ] + ExecOptions.table + Tool.commonOptions,
+      .flag("json", help: "one JSON object a line"),
+      .flag("utc", help: "exact origin times in UTC, on a terminal too"),
+    ] + ExecOptions.table + ServerOptions.table + Tool.commonOptions,
     examples: [
       .init("quake-watch --min-magnitude 4.5", "follow the larger earthquakes"),
       .init(
         "quake-watch --json --state cursor --from-start | my-consumer",
         "feed a program, resuming where it stopped"),
       .init(
-        "quake-watch --min-magnitude 6 --exec 'mail -s \"M $QUAKE_MAGNITUDE\" me'",
-        "send a mail about each change of a large earthquake"),
+        "quake-watch --min-magnitude 6 --enters --newer-than 1h --exec ./alert",
+        "run a command when an earthquake of the past hour is found to be large"),
+      .init(
+        "quake-watch --url http://quakes.example.org:8080 --state cursor",
+        "follow a quake-serve instead of a database"),
     ],
     environment: DatabaseAccess.environment + CommandVariables.help, exitStatuses: Tool.exitStatuses
   )
 
-  private let watcher: Watcher
+  private let watcher: any Watcher
   private let commands: (any CommandHandler)?
+  private let gate: RateGate?
   private let storesCursor: Bool
   private let diagnostics: Diagnostics
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
-    try arguments.requireAtMostOne(of: "after", "since", "from-start", "snapshot")
+    if arguments.flag("utc") { MomentText.useUTC() }
+    try arguments.requireAtMostOne(of: "after", "since", "from-start", "from-oldest", "snapshot")
     try arguments.requireAtMostOne(of: "state", "name")
     if arguments.flag("refresh"), !arguments.flag("follow") {
       throw arguments.usageError(
-        "option --refresh is for a watch that goes on; quake-admin refresh waits for the result")
+        "option --refresh excludes --no-follow; quake-admin refresh waits for the result")
     }
     let output = StandardOutput()
     let commands = try ExecOptions(arguments)?.handler(diagnostics)
     let printer: any ChangeHandler =
       arguments.flag("json")
       ? JSONPrinter(output: output)
-      : TextPrinter(output: output)
+      : TextPrinter(
+        output: output, isRelative: !arguments.flag("utc"),
+        // A filter on a column asks for exactly these changes.
+        showsBookkeeping: arguments.flag("verbose") || arguments.isGiven("changed"))
+    let filter = try FilterOptions.filter(arguments)
+    let gate = try Self.rateLimit(arguments).map { RateGate($0, diagnostics: diagnostics) }
     let settings = Delivery.Settings(
-      start: try Self.start(arguments), filter: try FilterOptions.filter(arguments),
+      start: try Self.start(arguments), filter: filter,
       limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
-      upTo: try arguments.token("up-to"),
+      end: try Self.end(arguments),
       heartbeat: try arguments.duration("heartbeat", in: .milliseconds(100)...),
       resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
-        == "snapshot")
-    let cursorStore = try Self.cursorStore(arguments)
-    let database = try DatabaseAccess(arguments, diagnostics)
-    let follower = HistoryFollower { () throws(PostgresError) in
-      try Connection(database.settings, wake: Signals.wakeDescriptor)
+        == "snapshot",
+      gate: gate)
+    let handler = commands ?? printer
+    let watcher: any Watcher
+    if let server = try ServerOptions.follower(arguments, filter) {
+      watcher = ServerWatcher(
+        diagnostics: diagnostics, follower: server,
+        delivery: Delivery(
+          settings: settings, cursorStore: try Self.cursorStore(arguments, nil), handler: handler,
+          source: server),
+        follows: arguments.flag("follow"))
+    } else {
+      let database = try DatabaseAccess(arguments, diagnostics)
+      let source = DatabaseSource(
+        HistoryFollower { () throws(PostgresError) in
+          try Connection(database.settings, wake: Signals.wakeDescriptor)
+        })
+      watcher = DatabaseWatcher(
+        database: database, diagnostics: diagnostics, source: source,
+        delivery: Delivery(
+          settings: settings, cursorStore: try Self.cursorStore(arguments, source),
+          handler: handler, source: source),
+        follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
     }
-    let watcher = Watcher(
-      database: database, diagnostics: diagnostics, follower: follower,
-      delivery: Delivery(
-        settings: settings, cursorStore: cursorStore, handler: commands ?? printer,
-        follower: follower),
-      follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
     output.onStall = { [unowned watcher] in watcher.pauseWhileOutputStalls() }
     commands?.onStall = output.onStall
     self.watcher = watcher
     self.commands = commands
+    self.gate = gate
     storesCursor = arguments.isGiven("state") || arguments.isGiven("name")
     self.diagnostics = diagnostics
   }
 
   func run() throws -> ExitStatus {
     Signals.install()
-    defer { commands?.end() }
+    defer {
+      gate?.report()
+      commands?.end()
+    }
     do {
       try watcher.run()
       return .ok
@@ -112,30 +160,49 @@ struct WatchCommand {
     if let error = stop.cursorError {
       diagnostics.warning(
         "could not store the cursor: \(Failure(error)?.message ?? "\(error)")",
-        hint: "The next watch will repeat some changes.")
+        hint: "The next start will repeat some changes.")
     }
     guard let failure = stop.failure else { return .ok }
     diagnostics.error(
       failure.message,
       hint: storesCursor
-        ? "The next watch begins with it. To pass over what fails: --exec-failure skip."
-        : "Nothing keeps the place for the next watch: --state FILE or --name NAME would.")
+        ? "The next start tries it again. To skip failed commands, use --exec-failure skip."
+        : "The next start cannot resume here: that needs --state FILE or --name NAME.")
     return .failed
+  }
+
+  private static func end(_ arguments: ParsedArguments) throws -> HistoryBound? {
+    try arguments.requireAtMostOne(of: "up-to", "until")
+    return try arguments.string("up-to").map { try arguments.place($0) }
+      ?? arguments.time("until").map { .time($0) }
   }
 
   private static func start(_ arguments: ParsedArguments) throws -> Delivery.Start {
     if arguments.flag("snapshot") { return .snapshot }
     if arguments.flag("from-start") { return .after(.beginning) }
+    if arguments.flag("from-oldest") { return .oldest }
     if let time = try arguments.time("since") { return .since(time) }
     return try arguments.token("after").map { .after($0) } ?? .now
   }
 
-  private static func cursorStore(_ arguments: ParsedArguments) throws -> CursorStore {
+  private static func rateLimit(_ arguments: ParsedArguments) throws -> RateLimit? {
+    guard let text = arguments.string("limit-rate") else { return nil }
+    guard let limit = RateLimit(text: text) else {
+      throw arguments.invalidValue(
+        text, for: "limit-rate",
+        expected: "a number from 1 to 1000000 and a unit (s, m, h or d), such as 10/h")
+    }
+    return limit
+  }
+
+  private static func cursorStore(
+    _ arguments: ParsedArguments, _ database: DatabaseSource?
+  ) throws -> CursorStore {
     if let path = arguments.string("state") { return .file(StateFile(path)) }
-    guard let name = arguments.string("name") else { return .none }
+    guard let name = arguments.string("name"), let database else { return .none }
     guard (1...200).contains(name.unicodeScalars.count) else {
       throw arguments.invalidValue(name, for: "name", expected: "1 to 200 characters")
     }
-    return .database(DurableCursor(name: name))
+    return .database(DurableCursor(name: name), database)
   }
 }

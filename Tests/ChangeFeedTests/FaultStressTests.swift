@@ -109,7 +109,7 @@ import Testing
     #expect(history.changes.count >= Self.changes)
     #expect(Set(injector.done.keys) == Set(Fault.allCases))
     #expect(load.log.count(.rolledBack) > 100 && load.log.count(.committed) > 1000)
-    #expect(withFile.runCount > 1 && distantNamed.runCount > 1)
+    for watcher in [withFile, withFileFiltered, distantNamed] { #expect(watcher.runCount > 1) }
     #expect(proxy.acceptedCount > 4)
     let judged = ContinuousClock.now
     print(

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct PurgeTests {
   private static func purge(_ database: TestDatabase, before token: String) throws {
     let outcome = try Tools.run(
-      "quake-admin", ["history", "purge", "--before", token] + database.option)
+      "quake-admin", ["history", "purge", "--yes", "--before", token] + database.option)
     try #require(outcome.status == 0, "\(outcome.errors)")
   }
 

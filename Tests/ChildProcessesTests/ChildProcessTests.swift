@@ -46,7 +46,7 @@ struct ChildProcessTests {
   @Test("that does not exist causes an error")
   func missing() {
     let error = #expect(throws: ChildProcess.LaunchError.self) {
-      try ChildProcess("/nonexistent").run()
+      try ChildProcess("/usr/bin/no-such-program").run()
     }
     #expect(error?.code == ENOENT)
   }

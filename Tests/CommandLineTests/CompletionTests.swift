@@ -61,6 +61,82 @@ import Testing
     #expect(offered(Sample.watch, "--batch", "") == [])
   }
 
+  private static let values = Command(
+    "list", purpose: "List",
+    options: [
+      .value(
+        "columns", "COLUMN,...", completion: .words(["time", "magnitude", "place"]), help: "which"),
+      .value(
+        "type", "TYPE,...", completion: .usually(["earthquake", "quarry blast"]), help: "which"),
+      .value(
+        "feed", "FEED", repeatable: true,
+        completion: .found(
+          by: "echo from_database", or: ["all_day", "all_hour"], files: true),
+        help: "which"),
+      .limit(help: "how many"), .colour,
+    ],
+    positionals: [
+      Positional("ACTION", .optional, completion: .words(["apply", "discard"]), help: "what"),
+      Positional("ID", .optional, completion: .found(by: "echo 17"), help: "which"),
+    ])
+
+  @Test(.enabled("bash is not installed") { OutsideProgram.isInstalled("bash") })
+  func bashOffersValues() {
+    // In a list, what follows the last comma.
+    #expect(offered(Self.values, "--columns", "m") == ["magnitude"])
+    #expect(
+      offered(Self.values, "--columns", "time,") == ["time,time", "time,magnitude", "time,place"])
+    #expect(offered(Self.values, "--columns", "=", "time,pl") == ["time,place"])
+    // A space is typed with a backslash.
+    #expect(offered(Self.values, "--type", "q") == ["quarry\\ blast"])
+    // Names, then what the command prints, then files.
+    #expect(
+      Array(offered(Self.values, "--feed", "").prefix(3)) == [
+        "all_day", "all_hour", "from_database",
+      ])
+    #expect(offered(Self.values, "--feed", "from") == ["from_database"])
+    #expect(offered(Self.values, "--feed", "/etc/pass").contains("/etc/passwd"))
+    // Each argument has its own values.
+    #expect(offered(Self.values, "") == ["apply", "discard"])
+    #expect(offered(Self.values, "apply", "") == ["17"])
+    #expect(offered(Self.values, "--limit", "5", "apply", "1") == ["17"])
+    #expect(offered(Self.values, "apply", "17", "") == [])
+    // What is given already is not offered again, under any of its names.
+    #expect(offered(Self.values, "-n", "5", "--li") == [])
+    #expect(offered(Self.values, "--feed", "x", "--fe") == ["--feed"])
+    #expect(offered(Self.values, "--c") == ["--columns", "--color"])
+    #expect(offered(Self.values, "--color", "--no") == [])
+  }
+
+  @Test(.enabled("zsh is not installed") { OutsideProgram.isInstalled("zsh") })
+  func zshReadsScriptsWithValues() {
+    #expect(
+      OutsideProgram.run("zsh -n $FILE", input: Self.values.completions(for: .zsh)) == (0, ""))
+  }
+
+  @Test(.enabled("fish is not installed") { OutsideProgram.isInstalled("fish") })
+  func fishOffersValues() {
+    func offered(_ line: String) -> [String] {
+      let script = Self.values.completions(for: .fish) + "\ncomplete -C '\(line)'\n"
+      return OutsideProgram.run("HOME=/tmp fish --no-config $FILE", input: script).output
+        .split(separator: "\n").map { String($0.split(separator: "\t")[0]) }
+    }
+    #expect(offered("list --columns time,pl") == ["time,place"])
+    #expect(offered("list --type q") == ["quarry blast"])
+    #expect(offered("list --feed from") == ["from_database"])
+    #expect(offered("list --feed all") == ["all_day", "all_hour"])
+  }
+
+  @Test func valuesAreInTheScriptOfZsh() {
+    let script = Self.values.completions(for: .zsh)
+    #expect(script.contains(":COLUMN,...:_sequence compadd - time magnitude place'"))
+    #expect(script.contains(":TYPE,...:_sequence compadd - earthquake quarry\\ blast'"))
+    #expect(
+      script.contains(
+        ":FEED: _list_found '\\''echo from_database'\\'' files all_day all_hour'"),
+      "\(script)")
+  }
+
   @Test func everyOptionIsInEveryScript() {
     for shell in Shell.allCases {
       let script = Sample.watch.completions(for: shell)

@@ -26,6 +26,16 @@ import Testing
 
   private func fault(_ text: String) -> String? { fault(Array(text.utf8)) }
 
+  @Test(arguments: [
+    ("postgresql://quake:secret@host/db", true), ("host=h password = x", true),
+    ("postgresql://host/db?sslpassword=x&user=a", true), ("user=a password=x", true),
+    ("dbname=password_reset host=h", false), ("passfile=/home/a/.pgpass", false),
+    ("postgresql://host:5432/db?user=a@b", false), ("postgresql://quake@host:5432/db", false),
+  ])
+  func aPasswordIsSeenWhereThereIsOne(conninfo: String, holds: Bool) {
+    #expect(SecretFile.holdsPassword(conninfo) == holds)
+  }
+
   @Test func entriesAreReadWithTheirLines() throws {
     let text = """
       # comment

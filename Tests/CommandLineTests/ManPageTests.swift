@@ -15,6 +15,18 @@ import Testing
     }
   }
 
+  @Test(.enabled("mandoc is not installed") { OutsideProgram.isInstalled("mandoc") })
+  func mandocHasNothingToComplainAbout() {
+    let long = Command(
+      "long", purpose: String(repeating: "words ", count: 30) + ".dot",
+      discussion: String(repeating: "It's long. ", count: 30),
+      examples: [.init("long --a", "one"), .init("long --b", "two")])
+    for command in Self.commands + [long] {
+      let page = command.manPage(date: "2026-03-01", manual: "Quake")
+      #expect(OutsideProgram.run("mandoc -Tlint <$FILE", input: page) == (0, ""), "\(command.name)")
+    }
+  }
+
   @Test(.enabled("man is not installed") { OutsideProgram.isInstalled("man") })
   func thePageReadsWell() {
     let page = Sample.ingest.manPage(date: "2026-03-01", manual: "Quake")

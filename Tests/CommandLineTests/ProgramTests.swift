@@ -12,12 +12,13 @@ import struct CommandLine.ExitStatus  // and not the one of Testing
 
   /// Runs a command line and returns its status, output and messages.
   private func run(
-    _ arguments: [String], _ body: (ParsedArguments, Diagnostics) throws -> ExitStatus
+    _ arguments: [String], of command: Command = Sample.watch,
+    _ body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) throws -> (status: ExitStatus, output: String, messages: String) {
     let output = try Pipe()
     let messages = try Pipe()
     let status = Program.status(
-      of: Sample.watch, arguments, StandardOutput(descriptor: output.writeEnd),
+      of: command, arguments, StandardOutput(descriptor: output.writeEnd),
       Diagnostics(tool: "quake-watch", descriptor: messages.writeEnd), body)
     return (status, output.contents(), messages.contents())
   }
@@ -45,6 +46,22 @@ import struct CommandLine.ExitStatus  // and not the one of Testing
       return .ok
     }
     #expect(late.status == .usage)
+  }
+
+  @Test func aToolThatNeedsNoArgumentIntroducesItself() throws {
+    var watch = Sample.watch
+    watch.examples = [.init("quake-watch --limit 1", "the next change")]
+    let alone = try run([], of: watch) { _, diagnostics in
+      diagnostics.note("at work")
+      return .ok
+    }
+    #expect(alone.status == .ok && alone.output.isEmpty)
+    #expect(alone.messages.contains("\nExamples:\n  # the next change\n  quake-watch --limit 1\n"))
+    #expect(alone.messages.hasSuffix("\n\nquake-watch: at work\n"))
+    #expect(!alone.messages.contains("COMMAND"))
+    for arguments in [["--limit", "2"], ["--quiet"]] {
+      #expect(try run(arguments, of: watch) { _, _ in .ok } == (.ok, "", ""))
+    }
   }
 
   @Test func theBodyDecidesTheStatus() throws {

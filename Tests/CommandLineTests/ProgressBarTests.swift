@@ -40,7 +40,8 @@ extension TerminalTests {
       let terminal = try PseudoTerminal()
       let diagnostics = Diagnostics(tool: "q", noColor: "1", descriptor: terminal.descriptor)
       let start = MonotonicClock.now()
-      let bar = ProgressBar("load", unit: .items("events"), total: 10, diagnostics: diagnostics)
+      let bar = ProgressBar(
+        "load", unit: .items("events"), total: 10, after: .zero, diagnostics: diagnostics)
       for _ in 0..<10 { bar.advance() }
       let allowed = 1 + Int((MonotonicClock.now() - start) / .milliseconds(100))
       #expect(bar.done == 10)
@@ -54,6 +55,23 @@ extension TerminalTests {
       bar.finish()
       diagnostics.note("n")
       #expect(terminal.contents() == "q: n\r\n")
+    }
+
+    @Test func aShareTellsPercentAndTimeLeft() {
+      let line = ProgressBar.line(
+        label: "load", unit: .items("records"), done: 500, total: nil, share: 0.25,
+        elapsed: .seconds(3), width: 120)
+      #expect(
+        line == "load: 25%, 500 records, 166/s, 10 s left, 3 s [#######.......................]")
+    }
+
+    @Test func aShortOperationHasNoBar() throws {
+      let terminal = try PseudoTerminal()
+      let bar = ProgressBar(
+        "load", unit: .items("events"), total: 10,
+        diagnostics: Diagnostics(tool: "q", noColor: "1", descriptor: terminal.descriptor))
+      bar.update(done: 5)
+      #expect(terminal.contents() == "")
     }
 
     @Test func itIsSilentElsewhereOrWhenQuiet() throws {

@@ -10,6 +10,19 @@ import Testing
   func counts(number: Int, text: String) { #expect(Readable.count(number) == text) }
 
   @Test(arguments: [
+    (0, "0 events"), (1, "1 event"), (2, "2 events"), (1_000, "1,000 events"), (-1, "-1 events"),
+  ])
+  func counted(number: Int, text: String) {
+    #expect(Readable.count(number, "event") == text)
+    #expect(Readable.count(Int64(number), "event") == text)
+  }
+
+  @Test func countedNounsWithWordsAfterThem() {
+    #expect(Readable.count(1, "version of an event") == "1 version of an event")
+    #expect(Readable.count(2, "version of an event") == "2 versions of an event")
+  }
+
+  @Test(arguments: [
     (0, "0 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (1_536, "1.5 KiB"), (20_480, "20 KiB"),
     (1_048_575, "1.0 MiB"), (1_048_576, "1.0 MiB"), (800_000_000, "763 MiB"),
     (Int.max, "8.0 EiB"),

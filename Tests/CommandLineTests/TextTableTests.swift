@@ -8,7 +8,6 @@ import Testing
     table.add(["us7000pn9s", "4.5", "Hihifo, Tonga"])
     table.add(["ak1", "-0.25", "Poás, Küste"])
     table.add(["nc2", "", ""])
-    #expect(table.count == 3)
     #expect(
       table.render() == """
         CODE          MAG  PLACE

@@ -1,5 +1,6 @@
 import ChildProcesses
 import Glibc
+import TestSupport
 import Testing
 
 @testable import EmbeddedPostgres
@@ -22,7 +23,10 @@ struct EmbeddedServerTests {
       status = try server.status()
       #expect(status.running)
       #expect(status.version == "15")
-      #expect(status.logFile.hasPrefix(temporary.options.home + "/log/server-"))
+      // The server does not wait until its logger has told its file.
+      try eventually("the log file is known") {
+        try server.status().logFile.hasPrefix(temporary.options.home + "/log/server-")
+      }
       #expect(abs(try #require(status.startedAt) - Int64(time(nil))) < 60)
       #expect(try server.ask("select pg_catalog.pg_backend_pid() > 0") == "t")
 

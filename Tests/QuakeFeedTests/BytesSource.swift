@@ -1,6 +1,6 @@
 @testable import QuakeFeed
 
-/// Bytes in memory, handed out in pieces of the sizes asked for.
+/// Bytes in memory, read in pieces of the given sizes.
 final class BytesSource: ByteSource {
   private let bytes: [UInt8]
   private var position = 0

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func onlyWhatTheHeaderNamesIsCarried() throws {
+  @Test func onlyColumnsInTheHeaderAreRead() throws {
     let contents = try FeedContents("id,longitude,other,latitude,time\nxx1,2,,1,2020-01-01\n")
     #expect(contents.columns == [.code, .source, .time, .longitude, .latitude])
     #expect(contents.records.first?.double(.longitude) == 2)
@@ -55,7 +55,7 @@ import Testing
     #expect(full.columns.count == QuakeColumn.feed.count - 12)
   }
 
-  @Test func anyChunkingGivesTheSame() throws {
+  @Test func anySizeOfPiecesGivesTheSameRecords() throws {
     let text = "\(Self.header)\r\n" + String(repeating: Self.row + "\r\n", count: 300)
     for seed in 0..<20 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
@@ -118,11 +118,11 @@ import Testing
     ("a,b,c\n1,2,3\n", .notAFeed),
     ("\n\n\n", .emptyBody),
   ])
-  func wrongFilesAreErrors(text: String, code: FeedError.Code) {
+  func invalidFilesAreErrors(text: String, code: FeedError.Code) {
     #expect(failure(of: text)?.code == code)
   }
 
-  @Test func aQuoteWithoutPartnerDoesNotFillTheMemory() {
+  @Test func anUnclosedQuoteDoesNotFillTheMemory() {
     var options = FeedReader.Options()
     options.maximumFeatureBytes = 10_000
     let rows = String(repeating: "a,1,2,2020-01-01\n", count: 100_000)
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: ["", "-", ".", "e5", "1e", "1.2.3", "inf", "nan", "1 ", "0x10", "1,5", "--1"])
-  func whatIsNoDecimalNumber(text: String) {
+  func invalidDecimalNumbers(text: String) {
     #expect(Array(text.utf8).withUnsafeBytes(DecimalNumber.parse) == nil)
   }
 }

@@ -13,13 +13,13 @@ import Testing
     ("https://me:se@cret@Seismo.Example.ORG:8080/x", "seismo.example.org", "seismo.example.org:"),
     ("http://[::1]:8080/x", "::1", "::1:"),
   ])
-  func theHostTells(url: String, name: String, prefix: String) throws {
+  func theHostDecidesTheCentre(url: String, name: String, prefix: String) throws {
     let centre = try #require(DataCentre(url: url))
     #expect(centre.name == name)
     #expect(centre.codePrefix == prefix)
   }
 
-  @Test func noHostNoCentre() {
+  @Test func aURLWithoutHostHasNoCentre() {
     for url in ["", "file", "http:///x", "http://:80/", "http://a@/x"] {
       #expect(DataCentre(url: url) == nil, "\(url)")
     }
@@ -35,6 +35,9 @@ import Testing
   }
 
   @Test func catalogueOfEachFormat() {
-    #expect(FeedFormat.allCases.map { $0.centre?.name } == ["usgs", "emsc", "geonet", "usgs", nil])
+    #expect(
+      FeedFormat.allCases.map { $0.centre?.name } == [
+        "usgs", "emsc", "geonet", "usgs", nil, nil, nil, nil,
+      ])
   }
 }

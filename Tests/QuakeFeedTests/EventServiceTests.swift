@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: ["", "all_day", "ftp://x/y", "http://", "http://x/query?limit=1", "http://x/#y"])
-  func whatIsNoService(base: String) {
+  func invalidServiceURLs(base: String) {
     #expect(throws: FeedError.self) { try EventService(base: base) }
   }
 
@@ -54,7 +54,7 @@ import Testing
     #expect(try EventService.count(in: pieces) == count)
   }
 
-  @Test func aCountCutOffIsAnError() {
+  @Test func aTruncatedCountIsAnError() {
     let cut = FeedError(.truncatedTransfer, "cut")
     #expect(throws: cut) {
       try EventService.count(in: BytesSource(Array("12".utf8), failure: cut))

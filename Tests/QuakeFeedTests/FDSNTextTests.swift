@@ -51,7 +51,7 @@ import Testing
         #expect(record.double(.magnitude) == 5.3)
         #expect(record.double(.latitude) == -31.7703)
         #expect(record.double(.longitude) == -68.7812)
-        // Positive down, also EMSC's.
+        // Positive downwards, unlike the third coordinate of EMSC's GeoJSON.
         #expect(record.double(.depth) == 30.3)
         #expect(record.timestamp(.time)?.description == "2023-07-01T03:29:25.534Z")
       }
@@ -86,7 +86,7 @@ import Testing
     #expect(record.text(.type) == "earthquake")
   }
 
-  /// As INGV, GFZ, GeoNet and SCEDC write it.
+  /// Rows as INGV, GFZ, GeoNet and SCEDC write them.
   @Test func peculiaritiesOfTheCentres() throws {
     let ingv = try contents(
       "46128882|2026-06-04T05:50:09.890000|43.1233|12.7825|10.3|SURVEY-INGV||||ML|1.5|--|1 km NW "
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func commentsAndBlankLinesArePassedOver() throws {
+  @Test func commentsAndBlankLinesAreSkipped() throws {
     let contents = try contents("", "# a comment | of any kind", Self.emsc, "  ", Self.header)
     #expect(contents.records.count == 1)
     #expect(contents.rejects.isEmpty)
@@ -175,7 +175,7 @@ import Testing
     #expect(contents.rejects.first?.reason == "The place is not valid UTF-8.")
   }
 
-  @Test func theStrictRule() throws {
+  @Test func strictReadingRequiresMagnitudeAndPlace() throws {
     let text = Self.header + "\n1|2020-01-01|1|2|||||||||x\n2|2020-01-01|1|2||||||ml|1||\n"
     let contents = try FeedContents(text, options: Self.options("emsc", strict: true))
     #expect(contents.rejects.count == 2)
@@ -184,23 +184,23 @@ import Testing
   @Test(arguments: [
     "#EventID|Time|Latitude\n", "#EventID|Time|Time|Latitude|Longitude\n", "EventID|a|b|c\n",
   ])
-  func headersThatAreWrong(text: String) {
+  func invalidHeaders(text: String) {
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .csvHeader)
   }
 
-  @Test func aCutLastRowIsDistinguishedFromAWholeOne() {
+  @Test func aTruncatedLastRowIsAnError() {
     let text = Self.header + "\n" + Self.emsc + "\n" + Self.emsc.prefix(40)
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .truncated)
   }
 
-  @Test func aLineWithoutEndIsRefused() {
+  @Test func aLineThatIsTooLongIsAnError() {
     var options = Self.options("emsc")
     options.maximumFeatureBytes = 10_000
     let text = Self.header + "\n" + String(repeating: "|", count: 400_000)
     #expect(failure(of: text, options: options)?.code == .featureTooLarge)
   }
 
-  /// Whatever comes, it ends, and every row is either a record or a reject.
+  /// Reading damaged data ends, and every row becomes either a record or a reject.
   @Test func damagedBytesNeverCrash() throws {
     var random = SeededGenerator(seed: 7)
     let good = Array((Self.header + "\n" + String(repeating: Self.emsc + "\n", count: 5)).utf8)

@@ -3,12 +3,12 @@ import Testing
 @testable import QuakeFeed
 
 @Suite struct FeatureSplitterTests {
-  /// The features of a document, fed in pieces.
+  /// The features of a document that is read in pieces.
   private func split(
     _ text: String, maximumFeatureBytes: Int = 1 << 20, pieceSize: @escaping () -> Int = { .max }
   ) throws(FeedError) -> (features: [String], offsets: [Int], metadata: FeedMetadata) {
     let source = BytesSource(Array(text.utf8), pieceSize: pieceSize)
-    // A small buffer, so that it moves and grows.
+    // A small buffer, whose contents must be moved and which must grow.
     let input = InputBuffer(source, name: "feed \"test\"", capacity: 256)
     let splitter = FeatureSplitter(
       input: input, position: 0, maximumFeatureBytes: maximumFeatureBytes, parser: JSONParser())
@@ -116,7 +116,7 @@ import Testing
     ("", .emptyBody),
     ("  \n ", .emptyBody),
   ])
-  func eachWrongDocumentHasItsOwnError(text: String, code: FeedError.Code) {
+  func eachKindOfInvalidDocumentHasItsOwnError(text: String, code: FeedError.Code) {
     #expect(failure(text)?.code == code)
     #expect(failure(text, pieceSize: { 1 })?.code == code)
     #expect(failure(text)?.kind == .badData)
@@ -156,14 +156,14 @@ import Testing
     #expect(failure("{\"x\":\(nested(5000)),\"features\":[]}") == nil)
   }
 
-  @Test func metadataAreLimited() {
+  @Test func theSizeOfTheMetadataIsLimited() {
     let large = String(repeating: "x", count: 64 * 1024)
     #expect(
       failure("{\"metadata\":{\"title\":\"\(large)\"},\"features\":[]}")?.code == .metadataTooLarge)
     #expect(failure("{\"other\":{\"title\":\"\(large)\"},\"features\":[]}") == nil)
   }
 
-  @Test func errorsHaveTheLine() throws {
+  @Test func errorsNameTheLine() throws {
     let text = "{\n\"features\": [\n{},\n{}\n{}\n]}"
     let error = try #require(failure(text, pieceSize: { 1 }))
     #expect(error.detail?.hasSuffix("At byte 23, line 5.") == true)

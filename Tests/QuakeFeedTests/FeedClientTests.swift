@@ -27,7 +27,7 @@ import Testing
     try body(server)
   }
 
-  /// Fetches and reads a feed; the error, if it ends in one.
+  /// The error that fetching and reading a feed ends in; nil when there is none.
   private func failure(_ client: FeedClient, _ url: String) -> FeedError? {
     do throws(FeedError) {
       _ = try FeedContents(try client.open(url: url).body)
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func aLargeBodyIsReadInAnyPieces() throws {
+  @Test func aLargeBodyIsReadInPiecesOfAnySize() throws {
     var random = SeededGenerator(seed: 7)
     let body = (0..<3_000_000).map { _ in UInt8.random(in: 1...255, using: &random) }
     try withServer { _ in
@@ -250,7 +250,8 @@ import Testing
 
   @Test func twoResponsesOfOneClientCanBeRead() throws {
     let body = Array(Self.feedText.utf8)
-    // One connection at a time, so the second is answered only after the first has been sent.
+    // The server serves one connection at a time: it answers the second request after it has sent
+    // the first answer.
     try withServer { _ in
       Answer("200 OK", body: body)
     } _: { server in

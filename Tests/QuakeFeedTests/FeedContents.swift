@@ -2,7 +2,7 @@ import QuakeModel
 
 @testable import QuakeFeed
 
-/// A whole feed, read.
+/// The contents of a whole feed.
 struct FeedContents {
   var format: FeedFormat
   var columns: [QuakeColumn]
@@ -35,7 +35,7 @@ struct FeedContents {
   }
 }
 
-/// The code of the error that reading a feed ends in; nil when there is none.
+/// The error that reading a feed ends in; nil when there is none.
 func failure(of text: String, options: FeedReader.Options = .init()) -> FeedError? {
   failure(of: BytesSource(text), options: options)
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import QuakeFeed
 
-/// Downloads beside each other.
+/// Concurrent downloads.
 @Suite struct FeedDownloadsTests {
   private typealias Answer = TestServer.Answer
 
@@ -15,7 +15,7 @@ import Testing
     return FeedDownloads(options: options, in: "/tmp")
   }
 
-  /// Drives all until one has finished.
+  /// Advances all downloads until `download` has finished.
   private func finish(_ download: FeedDownload, of downloads: FeedDownloads) throws {
     var rounds = 0
     while !download.isFinished {
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: ["/headers", "/body", "/gzip"])
-  func aServerThatDripsKeepsNobodyWaiting(path: String) throws {
+  func aSlowServerDelaysNoOtherDownload(path: String) throws {
     let slow = try Self.dripping(path)
     defer { slow.stop() }
     let quick = try TestServer { _ in Answer("200 OK", headers: ["ETag: \"a\""], body: Self.body) }
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: ["/headers", "/body", "/gzip"])
-  func aServerThatDripsIsGivenUp(path: String) throws {
+  func aDownloadFromASlowServerTimesOut(path: String) throws {
     let slow = try Self.dripping(path)
     defer { slow.stop() }
     let pace = downloads {
@@ -84,12 +84,12 @@ import Testing
       try finish(download, of: downloads)
       let error = try #require(failure(download))
       #expect(error.code == .timeout)
-      // A header that never ends is silence.
+      // An unfinished header line counts as silence.
       #expect(
         error.detail?.contains(words) == true
           || path == "/headers" && error.detail?.contains("sent nothing") == true, "\(error)")
     }
-    // And so is one that is read as it comes.
+    // The time limit also holds for a body that is read while it is received.
     var options = FeedClient.Options(version: "0")
     options.downloadTimeoutMilliseconds = 200
     let client = FeedClient(options: options)
@@ -98,7 +98,7 @@ import Testing
     } throws: { ($0 as? FeedError)?.code == .timeout }
   }
 
-  @Test func timeWithoutACallDoesNotCount() throws {
+  @Test func timeBetweenCallsDoesNotCount() throws {
     let server = try TestServer { _ in Answer("200 OK", body: Self.body) }
     defer { server.stop() }
     let other = try TestServer { _ in Answer("200 OK", body: Self.body) }
@@ -168,7 +168,7 @@ import Testing
     let same = try downloads.start(FeedURL(server.url()), validators: FeedValidators(etag: "\"a\""))
     try finish(same, of: downloads)
     #expect(try same.response().isNotModified)
-    // Its body is not waited for.
+    // The server never finishes this body: the download must not wait for it.
     let gone = try downloads.start(FeedURL(server.url()))
     try finish(gone, of: downloads)
     #expect(failure(gone)?.status == 404)

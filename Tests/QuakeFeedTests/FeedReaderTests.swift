@@ -10,12 +10,15 @@ import Testing
     ("\n  <HTML><body>Log in</body></HTML>", .html),
     ("<p>no", .html),
     ("<?xml version=\"1.0\"?><html xmlns=\"x\">", .html),
-    ("<?xml version=\"1.0\"?><q:quakeml>", .unsupportedFormat),
+    ("<?xml version=\"1.0\"?><q:quakeml>", .truncated),
+    ("<?xml version=\"1.0\"?><rss/>", .unsupportedFormat),
+    ("<kml/>", .unsupportedFormat),
+    ("<feed xmlns=\"http://www.w3.org/2005/Atom\"/>", .unsupportedFormat),
     ("#EventID|Time|Latitude|Longitude\n1|2\n", .unknownCentre),
     ("", .emptyBody), ("\u{FEFF}", .emptyBody), (" \n\t", .emptyBody),
     ("[1]", .notAFeed), ("hello", .notAFeed), ("\u{1}\u{2}\u{3}", .notAFeed),
   ])
-  func whatIsNoFeedHasItsOwnError(text: String, code: FeedError.Code) throws {
+  func eachKindOfInvalidInputHasItsOwnError(text: String, code: FeedError.Code) throws {
     let error = try #require(failure(of: text))
     #expect(error.code == code)
     #expect(error.kind == (code == .unknownCentre ? .usage : .badData))
@@ -67,11 +70,28 @@ import Testing
       asked += 1
       return asked > 4
     }
-    // The writing end stays open: no end of input ever comes.
+    // The writing end stays open, so the input has no end.
     let error = failure(of: source)
     close(ends[1])
     #expect(error?.code == .interrupted)
     #expect(error?.kind == .interrupted)
+  }
+
+  /// A terminal is at its end once for each Ctrl-D, like this file, which grows after its end was read.
+  @Test func theEndOfTheInputIsFinal() throws {
+    let path = try TemporaryFile.path([])
+    defer { TemporaryFile.remove(path) }
+    let descriptor = open(path, O_RDWR)
+    try #require(descriptor >= 0)
+    let source = FileDescriptorSource(descriptor: descriptor, closes: true, name: "file")
+    var bytes: [UInt8] = [0, 0]
+    func read() throws -> Int {
+      try bytes.withUnsafeMutableBytes { try source.read(into: $0) }
+    }
+    #expect(try read() == 0)
+    try #require(write(descriptor, bytes, 2) == 2)
+    try #require(lseek(descriptor, 0, SEEK_SET) == 0)
+    #expect(try read() == 0)
   }
 
   @Test func descriptionHasAllParts() {

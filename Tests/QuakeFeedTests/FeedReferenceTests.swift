@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func theTwentyNames() throws {
+  @Test func theTwentyFeedNames() throws {
     #expect(FeedReference.knownNames.count == 20)
     let reference = try FeedReference("4.5_day")
     #expect(
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["all_dya", "5.0_day", "4.5_dya", "quakes", "all"])
-  func whatLooksLikeANameButIsNone(text: String) throws {
+  func misspelledFeedNames(text: String) throws {
     let error = try #require(failure(text))
     #expect(error.code == .unknownFeed)
     #expect(error.message == "unknown feed \"\(text)\"")
@@ -60,21 +60,21 @@ import Testing
   }
 
   @Test(arguments: ["./all_dya", "nowhere.geojson", "/nowhere/x", "x.csv.gz"])
-  func pathsWhereNothingIs(text: String) {
+  func pathsOfMissingFiles(text: String) {
     #expect(failure(text)?.code == .fileNotFound)
     #expect(failure(text)?.kind == .unavailable)
   }
 
-  @Test func nothing() {
+  @Test func emptyAndInvalidText() {
     #expect(failure("")?.code == .invalidReference)
     #expect(failure("")?.kind == .usage)
     #expect(failure("a\0b")?.code == .invalidReference)
   }
 
   @Test func secretsInMessages() {
-    let url = "http://me:pw1@host/x"
-    #expect(URLText.redact("bad me:pw1 and pw1", of: url) == "bad *** and ***")
-    #expect(URLText.redact("nothing", of: url) == "nothing")
-    #expect(URLText.redact("a * b", of: "http://*@host/") == "a *** b")
+    let url = FeedURL("http://me:pw1@host/x")
+    #expect(url.redact("bad me:pw1 and pw1") == "bad *** and ***")
+    #expect(url.redact("nothing") == "nothing")
+    #expect(FeedURL("http://*@host/").redact("a * b") == "a *** b")
   }
 }

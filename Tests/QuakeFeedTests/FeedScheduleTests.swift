@@ -6,7 +6,7 @@ import Testing
 struct FeedScheduleTests {
   private let chances = stride(from: 0, through: 1, by: 0.125)
 
-  @Test("never before its interval is over, and never much later")
+  @Test("never before its interval has passed, and never much later")
   func every() {
     for (every, longest) in [(60, 66), (300, 330), (3600, 3630)] {
       for chance in chances {
@@ -28,7 +28,7 @@ struct FeedScheduleTests {
     #expect(pauses.count > 10)
   }
 
-  @Test("not before its answer is stale, but within a day")
+  @Test("not while its last answer is fresh, but within a day")
   func freshness() {
     var schedule = FeedSchedule(every: .seconds(60))
     let pause = schedule.succeeded(freshFor: 600, chance: 0)
@@ -41,7 +41,7 @@ struct FeedScheduleTests {
   @Test("after failures with pauses that double, up to an hour")
   func failures() {
     var schedule = FeedSchedule(every: .seconds(60))
-    // With a chance of a half nothing is added or taken away.
+    // A chance of 0.5 leaves the pauses as they are.
     let pauses = (0..<9).map { _ in schedule.failed(retryAfter: nil, chance: 0.5).length }
     #expect(
       pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600].map { Duration.seconds($0) })
@@ -73,7 +73,7 @@ struct FeedScheduleTests {
     }
   }
 
-  @Test("according to failures before the program was started")
+  @Test("with pauses that count failures from before the program was started")
   func resumed() {
     var schedule = FeedSchedule(every: .seconds(60), failures: 3)
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(480))

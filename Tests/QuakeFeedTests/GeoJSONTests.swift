@@ -61,13 +61,13 @@ import Testing
     feature(#""tsunami":-32768"#), feature(#""unknown":{"a":[1]},"title":"""#),
     feature(#""mag":1,"mag":2"#),
   ])
-  func oddButRealEventsAreTaken(text: String) throws {
+  func unusualEventsAreRead(text: String) throws {
     let contents = try FeedContents(collection(text))
     #expect(contents.records.count == 1)
     #expect(contents.rejects.isEmpty)
   }
 
-  @Test func valuesOfOddEvents() throws {
+  @Test func valuesOfUnusualEvents() throws {
     let contents = try FeedContents(
       collection(
         feature(id: "1234", time: "1500000000000.25", coordinates: "[1.5,2,-3.25]", #""mag":0"#),
@@ -153,7 +153,7 @@ import Testing
     (#"{"geometry":5,"id":"a"}"#, "geometry is not an object"),
     (#"{"geometry":null,"properties":{"time":1},"id":"a"}"#, "no coordinates"),
   ])
-  func badEventsAreRejectedAndTheRestIsTaken(text: String, reason: String) throws {
+  func badEventsAreRejectedAndTheOthersAreRead(text: String, reason: String) throws {
     let good = feature(id: #""good""#)
     let contents = try FeedContents(collection(good, text, good))
     #expect(contents.records.count == 2)
@@ -189,7 +189,7 @@ import Testing
     #expect(!cut.contains("\u{FFFD}"))
   }
 
-  @Test func theStrictRuleWantsMagnitudeAndPlace() throws {
+  @Test func strictReadingRequiresMagnitudeAndPlace() throws {
     var options = FeedReader.Options()
     options.strict = true
     let contents = try FeedContents(

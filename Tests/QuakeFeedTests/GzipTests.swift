@@ -15,7 +15,7 @@ import Testing
     #expect(byByte.records.count == 2000)
   }
 
-  @Test func membersInARow() throws {
+  @Test func aFileMayHaveSeveralMembers() throws {
     let half = Self.text.utf8.count / 2
     let first = Array(Self.text.utf8.prefix(half))
     let bytes = try gzip(first) + gzip([]) + gzip(Array(Self.text.utf8.dropFirst(half)))
@@ -45,7 +45,7 @@ import Testing
     #expect(failure(of: BytesSource(bytes + [0x1F, 0]))?.code == .corruptGzip)
   }
 
-  @Test func theSourcesOwnErrorComesThrough() throws {
+  @Test func anErrorOfTheSourceIsPassedOn() throws {
     let bytes = Array(try gzip(Self.text).prefix(100))
     let error = FeedError(.timeout, "x")
     #expect(failure(of: BytesSource(bytes, failure: error)) == error)
@@ -53,7 +53,7 @@ import Testing
   }
 }
 
-/// Compresses, by way of a temporary file: zlib's file functions are not macros.
+/// Compresses through a temporary file: Swift can call zlib's file functions, but not its macros.
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
   let path = try TemporaryFile.path()
   defer { TemporaryFile.remove(path) }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import QuakeFeed
 
-/// Feeds as they were published. They are not part of the project: `QUAKE_REAL_FEEDS` names the
-/// folder, which otherwise is looked for beside the project.
+/// Feeds as they were published. They are not part of the project: `QUAKE_REAL_FEEDS` names their
+/// folder; the default is a folder beside the project.
 enum RealFeeds {
   static let folder: String? = {
     let project = URL(fileURLWithPath: #filePath)
@@ -16,7 +16,7 @@ enum RealFeeds {
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
 
-  /// The files below a folder that end so, as paths from `folder`.
+  /// The files below a subfolder with one of these endings, as paths relative to `folder`.
   static func files(_ subfolder: String, endings: String...) -> [String] {
     guard let folder else { return [] }
     let all = FileManager.default.enumerator(atPath: "\(folder)/\(subfolder)")
@@ -47,7 +47,7 @@ enum RealFeeds {
 @Suite(.enabled(if: RealFeeds.folder != nil, "the real feeds are not here (QUAKE_REAL_FEEDS)"))
 struct RealFeedsTests {
   @Test(arguments: RealFeeds.files("usgs", endings: ".geojson", ".csv"))
-  func everyEventOfUSGSIsTaken(file: String) throws {
+  func everyEventOfUSGSIsRead(file: String) throws {
     let contents = try RealFeeds.contents(file)
     #expect(try contents.records.count == RealFeeds.count(file))
     #expect(contents.rejects.isEmpty)
@@ -69,7 +69,7 @@ struct RealFeedsTests {
   }
 
   @Test(arguments: RealFeeds.files("other", endings: "Z.json"))
-  func everyEventOfEMSCIsTaken(file: String) throws {
+  func everyEventOfEMSCIsRead(file: String) throws {
     let contents = try RealFeeds.contents(file)
     #expect(contents.format == .emscJSON)
     #expect(try contents.records.count == RealFeeds.count(file))
@@ -80,7 +80,7 @@ struct RealFeedsTests {
     }
   }
 
-  /// EMSC's service writes the same values into its text; only when an event was updated is not there.
+  /// EMSC's text format has the same values as its GeoJSON, without the time of the last update.
   @Test(arguments: RealFeeds.files("other", endings: ".json").filter { $0.contains("emsc") })
   func everyEventOfEMSCIsTheSameInText(file: String) throws {
     let document = try JSONSerialization.jsonObject(with: Data(RealFeeds.bytes(file)))
@@ -111,7 +111,7 @@ struct RealFeedsTests {
     #expect(contents.rejects.first?.number == 3)
   }
 
-  @Test func singleFilesWithTheirTraps() throws {
+  @Test func filesWithUnusualContents() throws {
     let before = try RealFeeds.contents("usgs/usgs_feature_id_before.json")
     let after = try RealFeeds.contents("usgs/usgs_feature_id_after.json")
     #expect(before.records.first?.text(.netCode) == after.records.first?.text(.netCode))
@@ -130,7 +130,7 @@ struct RealFeedsTests {
     #expect(old.records.first?.has(.title) == false)
   }
 
-  @Test func oddValuesOccurAndAreKept() throws {
+  @Test func unusualValuesOccurAndAreKept() throws {
     var withoutMagnitude = 0
     var negativeMagnitudes = 0
     var negativeDepths = 0
@@ -152,7 +152,8 @@ struct RealFeedsTests {
     #expect(withoutMagnitude > 0)
     #expect(negativeMagnitudes > 1000)
     #expect(negativeDepths > 100)
-    // Networks tx and ok have used one code for two earthquakes of one file: both are there.
+    // Networks tx and ok have given the same net code to two earthquakes of one file: both are
+    // read.
     #expect(!collisions.isEmpty)
     for code in collisions where codes.contains("tx\(code)") {
       #expect(codes.contains("ok\(code)"))
@@ -161,7 +162,7 @@ struct RealFeedsTests {
 
   @Test(
     arguments: RealFeeds.files("usgs", endings: "query_2020-06-10T0405Z.geojson", "2018-04.csv"))
-  func anyChunkingGivesTheSame(file: String) throws {
+  func anySizeOfPiecesGivesTheSameRecords(file: String) throws {
     let bytes = try RealFeeds.bytes(file)
     let whole = try FeedContents(BytesSource(bytes))
     for seed in 0..<4 as Range<UInt64> {

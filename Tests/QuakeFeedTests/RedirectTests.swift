@@ -2,9 +2,9 @@ import Testing
 
 @testable import QuakeFeed
 
-/// Where a redirect may lead.
+/// Which redirects the client follows.
 @Suite struct RedirectTests {
-  /// 127.0.0.1 is said to be public, 127.0.0.2 private, 127.0.0.3 this machine.
+  /// Treats 127.0.0.1 as public, 127.0.0.2 as private and 127.0.0.3 as this machine.
   private static func kind(_ address: String) -> AddressKind? {
     ["127.0.0.1": .everywhere, "127.0.0.2": .privateNetwork, "127.0.0.3": .loopback][address]
   }
@@ -45,16 +45,18 @@ import Testing
       ("127.0.0.2", "127.0.0.3", false), ("127.0.0.1", "127.0.0.1", true),
       ("127.0.0.2", "127.0.0.1", true), ("127.0.0.3", "127.0.0.3", true),
       ("127.0.0.3", "127.0.0.1", true),
-      // Who has been led away does not come back.
+      // After a redirect to a public address, one back is refused.
       ("127.0.0.3", "127.0.0.1+127.0.0.3", false), ("127.0.0.2", "127.0.0.1+127.0.0.2", false),
-      // By name, whatever it resolves to.
+      // By name: the address that it resolves to counts.
       ("127.0.0.1", "localhost", false),
     ])
-  func noServerLeadsNearerToThisMachineThanItIs(from: String, to: String, isFollowed: Bool) throws {
+  func noServerRedirectsNearerToThisMachineThanItIs(
+    from: String, to: String, isFollowed: Bool
+  ) throws {
     let server = try server()
     defer { server.stop() }
     let url = "http://\(from):\(server.port)/\(to)"
-    // localhost is 127.0.0.1 here: of unknown kind, unless it is told.
+    // localhost resolves to 127.0.0.1, which is public for the first request and loopback then.
     var options = options()
     if to == "localhost" {
       options.addressKind = {
@@ -76,7 +78,7 @@ import Testing
     let server = try server()
     defer { server.stop() }
     let client = FeedClient(options: options())
-    // The first leaves a connection to 127.0.0.3 behind.
+    // This request leaves a connection to 127.0.0.3 in the client.
     _ = try client.open(url: "http://127.0.0.3:\(server.port)/end")
     #expect(throws: FeedError.self) {
       try client.open(url: "http://127.0.0.1:\(server.port)/127.0.0.3")
@@ -84,7 +86,7 @@ import Testing
     #expect(server.requests.count { $0.hasPrefix("GET /end") } == 1)
   }
 
-  @Test func httpsIsNotLeftForHTTP() {
+  @Test func redirectsFromHTTPSToHTTPAreRefused() {
     for (urls, isRefused) in [
       (["https://a/", "http://a/"], true), (["http://a/", "https://a/", "http://b/"], true),
       (["http://a/", "http://b/"], false), (["http://a/", "https://b/"], false),
@@ -102,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func throughAProxyLiteralAddressesCount() {
+  @Test func throughAProxyTheHostInTheURLIsChecked() {
     for (host, isAdmitted) in [
       ("10.0.0.1", false), ("localhost", false), ("[::1]", false), ("example.org", true),
     ] {

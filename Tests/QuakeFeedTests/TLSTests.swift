@@ -20,8 +20,8 @@ struct TLSTests {
   /// Runs `body` with a server that has a certificate for 127.0.0.1.
   ///
   /// - Parameters:
-  ///   - way: How it answers; see s_server(1).
-  ///   - folder: Where its files are.
+  ///   - way: The option of s_server(1) that decides how it answers.
+  ///   - folder: The folder of the files that it serves.
   private func withServer(
     _ way: String, folder: String = "/",
     _ body: (_ url: String, _ certificate: String) throws -> Void
@@ -48,11 +48,11 @@ struct TLSTests {
     server.standardInput = FileHandle.nullDevice
     try server.run()
     defer {
-      // Not terminate(): SIGTERM does not end it when it is started from here.
+      // Not terminate(): SIGTERM does not end openssl when a test started it.
       kill(server.processIdentifier, SIGKILL)
       server.waitUntilExit()
     }
-    // It says "ACCEPT address:port" when it listens; the read ends if it dies instead.
+    // The server prints "ACCEPT address:port" when it listens; the read ends if it dies instead.
     var text = ""
     while text.split(separator: "\n").allSatisfy({ !$0.hasPrefix("ACCEPT") }) || text.last != "\n" {
       let data = output.fileHandleForReading.availableData
@@ -63,7 +63,7 @@ struct TLSTests {
     try body("https://127.0.0.1:\(try #require(line.split(separator: ":").last))/", certificate)
   }
 
-  @Test func onlyACertificateToBeTrustedIsTrusted() throws {
+  @Test func onlyATrustedCertificateIsAccepted() throws {
     try withServer("-www") { url, certificate in
       #expect(failure(url, trusting: nil)?.code == .tls)
       #expect(failure(url, trusting: nil)?.kind == .unavailable)
@@ -74,7 +74,7 @@ struct TLSTests {
     }
   }
 
-  @Test func httpsIsNotLeftForHTTP() throws {
+  @Test func redirectsFromHTTPSToHTTPAreRefused() throws {
     let plain = try TestServer { _ in TestServer.Answer("200 OK", body: [1]) }
     defer { plain.stop() }
     let page = try TemporaryFile.path()
@@ -94,7 +94,8 @@ struct TLSTests {
     }
   }
 
-  /// The error of a request. Its connection is closed by the end: the server serves one at a time.
+  /// The error of a request. Its connection is closed on return, because the server serves one at a
+  /// time.
   private func failure(
     _ url: String, trusting certificate: String?, followingAll: Bool = false
   ) -> FeedError? {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import QuakeFeed
 
-/// Files of a test's own.
+/// Temporary files.
 enum TemporaryFile {
-  /// The path of a new, empty file.
+  /// The path of a new file with these contents.
   static func path(_ contents: [UInt8] = []) throws -> String {
     var template = Array("/tmp/quake-feed-XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)

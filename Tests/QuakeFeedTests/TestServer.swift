@@ -3,16 +3,16 @@ import Glibc
 import Synchronization
 import Testing
 
-/// An HTTP server on the loopback interface that says what it is told to, right or wrong.
+/// An HTTP server on the loopback interface that sends what a test gives it, valid or not.
 ///
-/// It serves one connection at a time on a thread of its own, and notes the requests.
+/// It serves one connection at a time on a thread of its own, and records the requests.
 final class TestServer: Sendable {
-  /// What is sent for one request, and what happens to the connection then.
+  /// The answer to one request, and what happens to the connection afterwards.
   struct Answer {
     enum End {
       /// It is closed.
       case close
-      /// Another request may come.
+      /// It stays open for another request.
       case keep
       /// It stays open, and nothing more is sent.
       case hold
@@ -28,7 +28,8 @@ final class TestServer: Sendable {
       self.end = end
     }
 
-    /// A response with the given headers; `Content-Length` is added unless told otherwise.
+    /// A response with the given headers and a `Content-Length`: of the body, unless `length` is
+    /// given.
     init(
       _ status: String, headers: [String] = [], body: [UInt8] = [], length: Int? = nil,
       end: End = .close
@@ -55,7 +56,7 @@ final class TestServer: Sendable {
       while case let connection = accept(listener, nil, nil), connection >= 0 {
         serve(connection, answer)
       }
-      // Here and not in `stop`: the number would be another server's by the next `accept`.
+      // Not in `stop`: another server could get the descriptor's number before the next `accept`.
       close(listener)
     }
   }
@@ -77,7 +78,7 @@ final class TestServer: Sendable {
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
-  /// Ends the thread and closes what is held.
+  /// Ends the thread and closes the connections that are held open.
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
     connections.withLock { connections in
@@ -89,7 +90,7 @@ final class TestServer: Sendable {
     }
   }
 
-  /// The requests so far, as they came.
+  /// The requests so far, as received.
   var requests: [String] { noted.withLock { $0 } }
 
   func url(_ path: String = "/feed.geojson") -> String { "http://127.0.0.1:\(port)\(path)" }
@@ -111,7 +112,7 @@ final class TestServer: Sendable {
         return
       }
       if answer.end == .drip {
-        // A byte at a time until the client leaves.
+        // Send a byte at a time until the client closes the connection.
         var client = pollfd(fd: connection, events: 0, revents: 0)
         while write(connection, " ", 1) == 1, poll(&client, 1, 5) == 0 {}
         break

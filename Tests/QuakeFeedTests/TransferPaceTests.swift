@@ -13,10 +13,10 @@ import Testing
     after limit: Int = 1000, _ limits: TransferPace.Limits = limits, bytes: (Int) -> Int
   ) -> (Int, TransferPace.Failure)? {
     var pace = TransferPace(limits)
-    var came = 0
+    var received = 0
     for time in 1...limit {
-      came += bytes(time)
-      if let failure = pace.advance(by: Self.second, bytes: came, isConnecting: false) {
+      received += bytes(time)
+      if let failure = pace.advance(by: Self.second, bytes: received, isConnecting: false) {
         return (time, failure)
       }
     }
@@ -33,28 +33,28 @@ import Testing
     #expect(bytes <= 32)
   }
 
-  @Test func aTransferOfTheLeastRateIsEndedByItsTimeLimit() throws {
+  @Test func aTransferAboveTheLowestRateEndsAtItsTimeLimit() throws {
     let (time, failure) = try #require(failure { _ in 110 })
     #expect(failure == .late && time == 600)
   }
 
-  @Test func aPauseIsMadeUpForWithinTheWindow() {
-    // 9 s of silence, then as much as was due.
+  @Test func aPauseCanBeMadeUpForWithinTheWindow() {
+    // 9 s of silence, then enough bytes for 10 s at the lowest rate.
     #expect(failure(after: 590) { $0 % 10 == 0 ? 1100 : 0 } == nil)
   }
 
-  @Test func aGoodBeginningDoesNotHelpForEver() throws {
+  @Test func aFastStartCountsOnlyWithinTheWindow() throws {
     let (time, _) = try #require(failure { $0 < 10 ? 1_000_000 : 1 })
     #expect((38...44).contains(time), "\(time)")
   }
 
-  @Test func silenceIsAnErrorAtOnce() throws {
+  @Test func silenceIsAnErrorAfterTheStallLimit() throws {
     let (time, failure) = try #require(failure { $0 == 1 ? 1_000_000 : 0 })
     #expect(failure == .stalled && time == 11)
     #expect(try #require(self.failure { _ in 0 }).0 == 10)
   }
 
-  @Test func aLongLimitOfSilenceAlsoHoldsForTheRate() throws {
+  @Test func theRateIsMeasuredForAtLeastTheStallLimit() throws {
     var limits = Self.limits
     limits.stall = 120_000
     #expect(try #require(failure(limits) { _ in 1 }).0 >= 120)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import QuakeFeed
 
-/// What of a URL is shown, and what is not.
+/// Which parts of a URL are shown in messages.
 @Suite struct URLSecretsTests {
   @Test(
     arguments: [
-      // What is known to be harmless stays readable.
+      // Parameters that are known to be harmless stay readable.
       ("https://h/summary/all_day.geojson", "https://h/summary/all_day.geojson"),
       (
         "https://h:80/q?starttime=2020-01-01T00:00:00&MinMagnitude=4.5&format=text",
@@ -29,7 +29,7 @@ import Testing
       ("https://h/x?format=\u{22}hunter2\u{22}", "https://h/x?format=***"),
       ("https://h/x#hunter2", "https://h/x#***"),
       ("https://h/x;sid=hunter2/y", "https://h/x;sid=***/y"),
-      // User name and password, in every form that somebody may give them.
+      // User name and password, in every form that a user may type.
       ("https://me:hunter2@h/x", "https://h/x"), ("https://hunter2@h/x", "https://h/x"),
       ("https://me:hun@ter2@h:80/x", "https://h:80/x"), ("http:///me:hunter2@h/x", "http:///h/x"),
       ("http:/me:hunter2@h/x", "http:/h/x"), ("http:me:hunter2@h/x", "http:h/x"),
@@ -61,7 +61,7 @@ import Testing
       ("https://${B}@h/x", false), ("https://h/${B}/x?limit=1", false), ("${B}", false),
       ("all_day", false), ("/a/b.geojson", false),
     ])
-  func aTextHoldsASecretOrNamesIt(text: String, holds: Bool) {
+  func aSecretIsDistinguishedFromAReferenceToOne(text: String, holds: Bool) {
     #expect(FeedURL.holdsSecret(text) == holds)
   }
 
@@ -70,14 +70,14 @@ import Testing
       "http:/me:hunter2@h/x", "http:me:hunter2@h/x", "http:///me:hunter2@h/x", "https:hunter2@h",
       "me:hunter2@h/x.geojson", "h/x.geojson?token=hunter2",
     ])
-  func whatIsNoURLIsRefusedWithoutItsSecrets(text: String) throws {
+  func theErrorOfAnInvalidURLHidesItsSecrets(text: String) throws {
     var failure: FeedError?
     do throws(FeedError) { _ = try FeedReference(text) } catch { failure = error }
     let error = try #require(failure)
     #expect(!error.description.contains("hunter2"), "\(error)")
   }
 
-  @Test func longTextsAreRefused() {
+  @Test func textsThatAreTooLongAreRefused() {
     let long = "https://h/" + String(repeating: "x", count: FeedReference.maximumBytes)
     for text in [long, String(long.dropFirst(8))] {
       #expect {

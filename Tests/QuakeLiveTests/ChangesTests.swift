@@ -50,6 +50,37 @@ struct ChangesTests {
     return filter
   }
 
+  @Test("passes what an alert waits for, as often as its limit allows")
+  func alerts() async throws {
+    let connection = try database.test.connect()
+    for statement in [
+      """
+      insert into quake.quake (code, time, magnitude) values
+        ('large', now(), 6.5), ('old', now() - interval '2 hours', 7), ('grows', now(), 5.9),
+        ('small', now(), 5)
+      """,
+      "update quake.quake set magnitude = 6.1 where code = 'grows'",
+      "update quake.quake set magnitude = 6.3 where code = 'grows'",
+      "update quake.quake set magnitude = 6.8 where code = 'grows'",
+      "delete from quake.quake",
+    ] {
+      try connection.execute(SQL(trusted: statement))
+    }
+    var filter = Self.magnitude(6)
+    filter.newerThan = .seconds(3600)
+    filter.happenings.enters = true
+    filter.happenings.leaves = true
+    filter.happenings.magnitudeChange = 0.3
+    let expected = ["insert large", "update grows", "update grows", "delete large", "delete grows"]
+    let all = try await database.live.changes(after: .beginning, filter: filter)
+      .first(expected.count) { "\($0.op.rawValue) \($0.code ?? "")" }
+    #expect(all.count == expected.count && Set(all) == Set(expected), "\(all)")
+    var limiter = RateLimiter(try #require(RateLimit(2, per: .seconds(86_400))))
+    let delivered = all.filter { _ in limiter.admits() }
+    #expect(delivered == Array(expected[..<2]))
+    #expect(limiter.heldBack == 3)
+  }
+
   @Test("goes on from any place, also within a transaction")
   func places() async throws {
     let connection = try database.test.connect()

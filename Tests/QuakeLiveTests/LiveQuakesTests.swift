@@ -233,7 +233,7 @@ struct LiveQuakesTests {
       }
       try database.connect().run(
         "insert into quake.quake (code, time, magnitude) values ('end\(round)', '2020-01-01Z', 9)")
-      let deadline = Deadline(after: .seconds(20))
+      let deadline = Deadline(after: ToolProcess.patience)
       while seen.total <= round {
         guard !deadline.hasPassed else { throw OwnThread.TimedOut() }
         sched_yield()

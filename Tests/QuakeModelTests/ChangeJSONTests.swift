@@ -1,5 +1,6 @@
 import Foundation
 import QuakeModel
+import TestSupport
 import Testing
 
 /// The public form of a change. It is an interface, because programs parse it.
@@ -35,7 +36,7 @@ struct ChangeJSONTests {
     "depth":null,"title":null,"url":null,"detail":null,"felt":3,"cdi":null,"mmi":null,\
     "alert":null,"tsunami":0,"sig":null,"nst":null,"dmin":null,"rms":null,"gap":null,"ids":null,\
     "sources":null,"types":null,"as_of":null,"validated":false,"withdrawn_at":null,\
-    "superseded_by":null}
+    "superseded_by":null,"first_stored":null}
     """
   }
 
@@ -162,5 +163,96 @@ struct ChangeJSONTests {
         "changed":["felt"],"old":null,"new":\(quake),"transaction":\(transactionJSON)}
         {"op":"delete","code":"us7000pn9s","changed":[],"old":\(quake),"new":null}
         """)
+  }
+
+  /// Events with long texts are written member by member, others at once.
+  @Test("of an event is the same, whichever way it is written")
+  func bothWays() throws {
+    var generator = SeededGenerator(16)
+    let texts = [
+      "", "a", "exactly8", "a \"quoted\" \\ text", "Pāhala, Hawaii\n\u{7F}\u{202E}", "🌋🌋🌋🌋",
+      String(repeating: "\u{1}", count: 50), String(repeating: "long ", count: 60),
+    ]
+    let instants: [Int64] = [
+      0, -1, 1_706_704_496_789_000, 1_706_704_496_789_001, -62_135_596_800_000_000,
+      253_402_300_800_000_000, -99_000_000_000_000_000, .min, .max,
+    ]
+    let numbers = [
+      0, -0.0, 1, -7, 4.56, 0.1, -122.8208333, 38.81567001, 1e-4, 0.0010000001, 99_999_999.9999999,
+      123_456_789.25, 1e300, .nan, .infinity, .leastNonzeroMagnitude,
+    ]
+    for round in 0..<60 {
+      var short = QuakeRecord()
+      var long = QuakeRecord()
+      long.set(.code, String(repeating: "x", count: 9000))
+      for column in QuakeColumn.allCases {
+        guard round > 0, Int.random(in: 0..<4, using: &generator) > 0 else {
+          long.setNull(column)
+          continue
+        }
+        switch column.kind {
+        case .text:
+          let text = texts[Int.random(in: 0..<texts.count, using: &generator)]
+          short.set(column, text)
+          long.set(column, text)
+        case .float8:
+          let value =
+            Bool.random(using: &generator)
+            ? numbers[Int.random(in: 0..<numbers.count, using: &generator)]
+            : Double(Int.random(in: -2_000_000_000...2_000_000_000, using: &generator)) / 1e7
+          short.set(column, value)
+          long.set(column, value)
+        case .int4, .int2:
+          let value = Int(Int32.random(in: .min ... .max, using: &generator))
+          short.set(column, integer: value)
+          long.set(column, integer: value)
+        case .timestamp:
+          let value = Timestamp(
+            microseconds: instants[Int.random(in: 0..<instants.count, using: &generator)])
+          short.set(column, value)
+          long.set(column, value)
+        case .bool:
+          let value = Bool.random(using: &generator)
+          short.set(column, value)
+          long.set(column, value)
+        }
+      }
+      var written: [[UInt8]] = []
+      for record in [short, long] {
+        var json = JSONWriter()
+        // After another value, with its comma.
+        json.array { _ in }
+        json.beginArray()
+        json.quake(record)
+        json.quake(record)
+        json.endArray()
+        json.newline()
+        written.append(json.bytes)
+      }
+      #expect(written[0] == written[1], "\(String(decoding: written[1], as: UTF8.self))")
+    }
+  }
+
+  @Test("of changes of several transactions names the transaction of each")
+  func severalTransactions() throws {
+    func change(_ transaction: ChangeTransaction, _ position: Int64) -> Change {
+      Change(
+        transaction: transaction, position: position, op: .truncate, code: nil, changed: [],
+        old: nil, new: nil)
+    }
+    let transactions = [try transaction(full: true), try transaction(full: false)]
+    let order = [0, 0, 1, 0, 1, 1]
+    var together = JSONWriter()
+    var apart: [UInt8] = []
+    for (position, index) in order.enumerated() {
+      together.change(change(transactions[index], Int64(position)))
+      together.newline()
+      var json = JSONWriter()
+      json.change(change(transactions[index], Int64(position)))
+      json.newline()
+      apart += json.bytes
+    }
+    #expect(together.bytes == apart)
+    #expect(String(decoding: apart, as: UTF8.self).contains("\"position\":3,\"op\":\"truncate\""))
   }
 }

@@ -14,7 +14,9 @@ struct QuakeColumnTests {
 
   @Test("of a feed are all except Quake's own state")
   func feed() {
-    let own: [QuakeColumn] = [.asOf, .validated, .withdrawnAt, .supersededBy]
+    let own: [QuakeColumn] = [
+      .asOf, .validated, .withdrawnAt, .supersededBy, .firstStored,
+    ]
     #expect(QuakeColumn.feed == QuakeColumn.allCases.filter { !own.contains($0) })
   }
 

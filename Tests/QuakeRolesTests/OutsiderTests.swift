@@ -129,7 +129,7 @@ struct OutsiderTests {
     try writer.run(
       "set quake.author = 'somebody'", "set quake.context = 'secret'",
       "insert into quake.quake (code, time, place) values ('hidden', now(), 'hidden')")
-    let deadline = Deadline(after: .seconds(20))
+    let deadline = Deadline(after: ToolProcess.patience)
     var heard: [Notification] = []
     while heard.isEmpty, scene.outsider.wait(until: deadline) == .ready {
       heard = try scene.outsider.takeNotifications()

@@ -1,7 +1,9 @@
 import Postgres
+import QuakeAssociation
 import QuakeHistory
 import QuakeModel
 import QuakeRoles
+import QuakeSchema
 import QuakeWorker
 import TestSupport
 import Testing
@@ -70,6 +72,46 @@ struct RoleBehaviourTests {
       try editor.table(
         "select op, database_user from quake.changes_since('0') order by token, position")
         == ["insert", "update", "delete"].map { "\($0)|\(database.names.name(.editor))" })
+  }
+
+  @Test(
+    "the owner enables associations, writers and editors update them, editors decide",
+    arguments: ServerVersion.present)
+  func associating(_ version: ServerVersion) throws {
+    let database = try RoledDatabase(on: version)
+    #expect(throws: PostgresError.self) {
+      try AssociationTriggers.enable(over: database.connect(as: .editor))
+    }
+    try AssociationTriggers.enable(over: database.connect(as: .owner))
+    let writer = try database.connect(as: .writer)
+    let editor = try database.connect(as: .editor)
+    let reader = try database.connect(as: .reader)
+    let both = "select code from quake.current_quake order by code"
+    try writer.run(
+      """
+      insert into quake.quake (code, source, time, latitude, longitude)
+      values ('us1', 'usgs', '2026-01-01', 1, 2), ('em1', 'emsc', '2026-01-01', 1, 2)
+      """)
+    try Associations(connection: writer, author: "worker").update()
+    #expect(try reader.table(both) == ["us1"])
+    #expect(try reader.table("select quake.others('us1')") == ["{em1}"])
+    #expect(throws: PostgresError.self) {
+      try Associations(connection: writer, author: "worker").split("us1", "em1")
+    }
+    try Associations(connection: editor, author: "ann").split("us1", "em1")
+    #expect(try reader.table(both) == ["em1", "us1"])
+    #expect(try Associations(connection: editor, author: "ann").forget("us1", "em1"))
+    try SourcePreference.set(["emsc"], in: nil, over: editor)
+    try Associations(connection: editor, author: "ann").noteAll()
+    try Associations(connection: editor, author: "ann").update()
+    #expect(try reader.table(both) == ["em1"])
+    #expect(throws: PostgresError.self) {
+      try Associations(connection: reader, author: "ann").split("us1", "em1")
+    }
+    try Associations(connection: editor, author: "ann").dissolveAll()
+    try AssociationTriggers.disable(over: database.connect(as: .owner))
+    #expect(try reader.table(both) == ["em1", "us1"])
+    #expect(try database.findings() == [])
   }
 
   @Test(

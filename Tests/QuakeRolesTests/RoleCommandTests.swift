@@ -123,6 +123,39 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
+  @Test(
+    "own the view of the points, and may read it if they may read the events",
+    arguments: ServerVersion.present)
+  func optionalView(_ version: ServerVersion) throws {
+    let database = try RoledDatabase(on: version)
+    // Its columns do not matter, so that the test needs no PostGIS.
+    try database.connection.run(
+      "create view quake.quake_point as select q.code from quake.quake q",
+      "grant select on quake.quake_point to \(database.names.name(.purger))")
+    let superuser = try #require(try database.connection.ask("select current_user"))
+    #expect(
+      Set(try database.findings()) == [
+        "wrong owner: view quake.quake_point belongs to role \(superuser)",
+        "too few: role writer lacks SELECT on view quake.quake_point",
+        "too few: role editor lacks SELECT on view quake.quake_point",
+        "too few: role reader lacks SELECT on view quake.quake_point",
+        "too few: role watcher lacks SELECT on view quake.quake_point",
+        "too many: role purger has SELECT on view quake.quake_point",
+      ])
+    _ = try RoleMaker(database.names, over: database.connection).make()
+    #expect(try database.findings() == [])
+    for role in Role.allCases {
+      let connection = try database.connect(as: role)
+      let error = try refusal(connection, "select p.code from quake.quake_point p")
+      let mayRead = [Role.owner, .writer, .editor, .reader, .watcher].contains(role)
+      #expect((error == nil) == mayRead, "\(role.rawValue): \(error?.description ?? "done")")
+    }
+    #expect(
+      try database.connection.ask(
+        "select pg_get_userbyid(relowner) from pg_class where oid = 'quake.quake_point'::regclass")
+        == database.names.name(.owner))
+  }
+
   @Test("keep settings and tables that an administrator added")
   func ownSettings() throws {
     let database = try RoledDatabase(on: .main)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import QuakeSimulator
 
-/// 2026-03-01T12:00:00Z, in all tests.
+/// The time in all tests: 2026-03-01T12:00:00Z.
 let noon = Timestamp(microseconds: 1_772_366_400_000_000)
 
 /// The catalogue as the server's `/catalogue.geojson` would have it.
 func rendered(_ catalogue: SimulatedCatalogue) -> [UInt8] {
   let metadata = FeedDocument.Metadata(
     generated: noon.milliseconds, url: "", title: "Simulated Earthquakes")
-  return FeedDocument(metadata: metadata, linkBase: "http://127.0.0.1").render(
+  return FeedDocument(metadata: metadata).render(
     catalogue.events.reversed(), .geojson)
 }
 
@@ -27,9 +27,10 @@ func rendered(_ catalogue: SimulatedCatalogue) -> [UInt8] {
     #expect(rendered(one) != rendered(SimulatedCatalogue(seed: 8, events: 1000, now: noon)))
   }
 
-  @Test func smallMagnitudesAreTenTimesAsManyAsThoseOneLarger() {
+  @Test func eachMagnitudeIsTenTimesAsFrequentAsTheNext() {
     let events = SimulatedCatalogue(seed: 1, events: 60_000, now: noon).events
-    // Aki's estimate of b for one network well above its completeness; true value 1.
+    // Aki's estimate of the b-value of one network, well above its magnitude of completeness. The
+    // true value is 1.
     let alaska = events.filter { $0.id.network == .ak && $0.place.region == 0 }
       .compactMap(\.magnitude).filter { $0 >= 1.95 }
     let mean = alaska.reduce(0, +) / Double(alaska.count)
@@ -74,7 +75,7 @@ func rendered(_ catalogue: SimulatedCatalogue) -> [UInt8] {
       })
   }
 
-  @Test func idsAreUniqueAlthoughBareCodesAreNot() {
+  @Test func idsAreUniqueAlthoughNetCodesAreNot() {
     var catalogue = SimulatedCatalogue(seed: 3, events: 11_000, now: noon)
     for _ in 0..<5000 { catalogue.step(at: noon) }
     let all = catalogue.events.flatMap { [$0.id] + $0.otherIDs }
@@ -86,7 +87,7 @@ func rendered(_ catalogue: SimulatedCatalogue) -> [UInt8] {
     #expect(codes(.tx).intersection(codes(.ok)).count == 1)
   }
 
-  @Test func everyKindOfChangeHappensAndDoesWhatItSays() {
+  @Test func everyKindOfChangeOccursAndHasItsEffect() {
     var catalogue = SimulatedCatalogue(seed: 4, events: 500, now: noon)
     var backwards = 0
     var unchanged = 0
@@ -123,7 +124,7 @@ func rendered(_ catalogue: SimulatedCatalogue) -> [UInt8] {
     #expect(ordered == catalogue.events)
   }
 
-  @Test func anEmptyCatalogueBegins() {
+  @Test func anEmptyCatalogueGetsItsFirstEvent() {
     var catalogue = SimulatedCatalogue(seed: 5, events: 0, now: noon)
     #expect(catalogue.count == 0)
     catalogue.step(at: noon)
@@ -162,7 +163,8 @@ func rendered(_ catalogue: SimulatedCatalogue) -> [UInt8] {
   }
 
   @Test func significanceIsAsUSGSComputesIt() {
-    // Real events: M 5 385, M 3.63 with 26 reports of 3.4 212, M 1.6 39, M -0.5 0.
+    // The significance of real events: 385 for M 5, 39 for M 1.6, 0 for M -0.5, and 212 for M 3.63
+    // with 26 reports of intensity 3.4.
     var event = SimulatedEvent(
       id: EventIdentifier(network: .us, code: "1"), time: 0, updated: 0, appeared: 0,
       magnitude: 5, place: Place(distance: 1, direction: 0, region: 0, town: 0), longitude: 0,

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func aServiceMayHaveAnotherLimitAndNotCount() throws {
+  @Test func aServiceMayHaveASmallerLimitAndNoCounts() throws {
     var options = frozen()
     options.queryLimit = 100
     options.answersCounts = false
@@ -54,7 +54,7 @@ import Testing
     #expect(try HTTPClient.get(count, port: server.port).status == 404)
   }
 
-  @Test func aServiceMayTakeNoLimit() throws {
+  @Test func aServiceMayRefuseTheLimitParameter() throws {
     var options = frozen()
     options.takesLimit = false
     let server = try SimulatedFeedServer(options)
@@ -66,7 +66,7 @@ import Testing
     #expect(try HTTPClient.get(query, port: server.port).status == 200)
   }
 
-  @Test func theFirstEventsMayLieFarBack() throws {
+  @Test func theCatalogueMayCoverTenYears() throws {
     var options = frozen()
     options.days = 3650
     let server = try SimulatedFeedServer(options)
@@ -79,7 +79,7 @@ import Testing
     #expect((200...500).contains(old), "half of them are older than five years: \(old)")
   }
 
-  @Test func countsFailLikeQueriesAndAllIsLogged() throws {
+  @Test func countsFailLikeQueriesAndAllRequestsAreLogged() throws {
     var options = frozen()
     options.faults = [ScheduledFault(.unavailable, every: 2), ScheduledFault(.short, every: 3)]
     let server = try SimulatedFeedServer(options)

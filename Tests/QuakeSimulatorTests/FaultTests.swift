@@ -107,7 +107,7 @@ extension ServerTests {
       #expect(client.isClosed && !client.reply.isComplete)
     }
 
-    @Test func aStalledClientThatLeavesIsReleased() throws {
+    @Test func aStalledConnectionIsReleasedWhenTheClientClosesIt() throws {
       let server = try SimulatedFeedServer(frozen(events: 100))
       defer { server.stop() }
       _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
@@ -131,7 +131,7 @@ extension ServerTests {
         #expect(faulty.body.filter { $0 != 0xE9 } == good.body.filter { $0 != 0xE9 })
       }
       var document = FeedDocument(
-        metadata: FeedDocument.Metadata(generated: 0, url: "", title: ""), linkBase: "")
+        metadata: FeedDocument.Metadata(generated: 0, url: "", title: ""))
       document.distortion = .invalidUTF8
       #expect(String(validating: document.render([], .csv), as: UTF8.self) == nil)
       #expect(String(validating: document.render([], .geojson), as: UTF8.self) == nil)
@@ -161,7 +161,7 @@ extension ServerTests {
       }
     }
 
-    @Test func queriesFailToo() throws {
+    @Test func faultsApplyToQueriesToo() throws {
       let server = try SimulatedFeedServer(frozen(events: 100))
       defer { server.stop() }
       _ = try HTTPClient.request("POST", "/fault?kind=503", port: server.port)

@@ -6,7 +6,7 @@ import Testing
 
 extension ServerTests {
   @Suite(.serialized) struct FeedFileWriterTests {
-    /// What the writer puts into a file.
+    /// The bytes that the writer writes to a file.
     private func written(_ writer: FeedFileWriter) throws -> [UInt8] {
       let file = try #require(tmpfile())
       defer { fclose(file) }
@@ -81,22 +81,22 @@ extension ServerTests {
       #expect(ids[0].count == 2000 && ids[1].count == 2000 && ids[0].isDisjoint(with: ids[1]))
     }
 
-    @Test func progressIsReportedAndMayEndIt() throws {
+    @Test func theProgressCallbackCanStopTheWriter() throws {
       let file = try #require(tmpfile())
       defer { fclose(file) }
-      var told: [Int] = []
+      var reported: [Int] = []
       let writer = FeedFileWriter(seed: 2, events: 3000, now: noon)
       try writer.write(to: fileno(file)) { count in
-        told.append(count)
+        reported.append(count)
         return true
       }
-      #expect(told.count > 5 && told.last == 3000 && told == told.sorted())
-      told = []
+      #expect(reported.count > 5 && reported.last == 3000 && reported == reported.sorted())
+      reported = []
       try writer.write(to: fileno(file)) { count in
-        told.append(count)
+        reported.append(count)
         return false
       }
-      #expect(told.count == 1)
+      #expect(reported.count == 1)
     }
 
     @Test func aFullDiskIsAnError() throws {
@@ -105,7 +105,7 @@ extension ServerTests {
       defer { close(full) }
       do {
         try FeedFileWriter(seed: 1, events: 10, now: noon).write(to: full)
-        Issue.record("/dev/full took it")
+        Issue.record("writing to /dev/full succeeded")
       } catch {
         #expect(error.code == .couldNotWrite)
         #expect(error.message == "could not write simulated events: No space left on device")

@@ -10,7 +10,7 @@ struct HTTPReply {
   var body: [UInt8] = []
 
   var text: String { String(decoding: body, as: UTF8.self) }
-  /// Whether as many bytes came as were announced.
+  /// Whether the body is as long as `Content-Length` says.
   var isComplete: Bool { headers["content-length"].flatMap { Int($0) } == body.count }
 }
 
@@ -52,7 +52,7 @@ final class HTTPClient {
     guard sent == request.count else { throw Failure(what: "could not send") }
   }
 
-  /// Reads what comes within `milliseconds`, until `isEnough` or the connection's end.
+  /// Reads until `isEnough`, the end of the connection, or `milliseconds` without data.
   func read(milliseconds: Int32 = 20_000, until isEnough: ((HTTPReply) -> Bool)? = nil) {
     while !isClosed {
       if let isEnough, isEnough(reply) { return }
@@ -68,7 +68,7 @@ final class HTTPClient {
     }
   }
 
-  /// What has come so far.
+  /// The answer as far as it was received.
   var reply: HTTPReply {
     var reply = HTTPReply()
     let end: [UInt8] = [13, 10, 13, 10]

@@ -1,4 +1,4 @@
-/// A value of JSON, read by a parser that shares nothing with the program's own.
+/// A JSON value, read by a parser that shares no code with the tools.
 indirect enum JSONValue: Equatable {
   case null
   case bool(Bool)

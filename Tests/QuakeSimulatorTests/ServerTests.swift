@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuakeSimulator
 
-/// Options with a fixed clock and a catalogue that stands still.
+/// Options with a fixed clock and a catalogue that does not change.
 func frozen(events: Int = 800) -> SimulatorOptions {
   var options = SimulatorOptions()
   options.events = events
@@ -22,7 +22,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
   try JSONValue(bytes)["features"]?.elements ?? []
 }
 
-/// One after the other: each has a server with a thread.
+/// Serialized, because each test has a server with a thread.
 @Suite(.serialized) struct ServerTests {
   @Test func theTwentyFeedsAreServedInBothFormats() throws {
     let server = try SimulatedFeedServer(frozen())
@@ -106,13 +106,13 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
       #expect(Set(properties.keys) == names)
       #expect(id == net + code)
       #expect(ids.contains(",\(id),") && ids.hasPrefix(",") && ids.hasSuffix(","))
-      #expect(detail == "\(server.baseURL)/earthquakes/feed/v1.0/detail/\(id).geojson")
+      #expect(detail == "http://simulated.invalid/earthquakes/feed/v1.0/detail/\(id).geojson")
       #expect(properties["sources"]?.text?.contains(",\(net),") == true)
       #expect(properties["types"]?.text?.contains(",origin,") == true)
     }
   }
 
-  @Test func aSwitchKeepsTheOldIDAndItsPageAndARemovalIsAConflict() throws {
+  @Test func aSwitchKeepsTheOldIDAndItsDetailPageAndARemovalIsAConflict() throws {
     let server = try SimulatedFeedServer(frozen())
     defer { server.stop() }
     let reply = try HTTPClient.request("POST", "/step?n=300", port: server.port)
@@ -144,7 +144,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     #expect(state["steps"]?.number == 300)
   }
 
-  @Test func conditionalRequestsAreAnsweredWith304UntilSomethingChanges() throws {
+  @Test func conditionalRequestsAreAnsweredWith304UntilAnEventChanges() throws {
     let server = try SimulatedFeedServer(frozen())
     defer { server.stop() }
     let first = try HTTPClient.get(day, port: server.port)
@@ -168,7 +168,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     #expect(changed.status == 200 && changed.headers["etag"] != tag)
   }
 
-  @Test func bodiesAreCompressedWhereThatIsAccepted() throws {
+  @Test func bodiesAreCompressedIfTheClientAcceptsGzip() throws {
     let server = try SimulatedFeedServer(frozen())
     defer { server.stop() }
     let plain = try HTTPClient.get(day, port: server.port)
@@ -185,7 +185,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     #expect(refused.headers["content-encoding"] == nil && refused.body == plain.body)
   }
 
-  @Test func wallTimeMovesTheCatalogueAndDocumentsAge() throws {
+  @Test func theCatalogueChangesWithTheClockAndDocumentsExpire() throws {
     let clock = Mutex(noon)
     var options = frozen()
     options.rate = 60
@@ -202,9 +202,9 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     #expect(later.body != first.body)
     let state = try JSONValue(HTTPClient.get("/state", port: server.port).body)
     let steps = state["steps"]?.number ?? 0
-    #expect((500...700).contains(steps), "600 expected, \(steps) came")
+    #expect((500...700).contains(steps), "about 600 steps expected, not \(steps)")
 
-    // The number of requests makes no difference.
+    // The catalogue does not depend on the number of requests.
     let late = Mutex(noon)
     options.now = { late.withLock { $0 } }
     let other = try SimulatedFeedServer(options)
@@ -264,7 +264,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     options.port = server.port
     do {
       try SimulatedFeedServer(options).stop()
-      Issue.record("two servers on one port")
+      Issue.record("two servers listen on one port")
     } catch {
       #expect(error.code == .portUnavailable)
       #expect(
@@ -307,10 +307,10 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
     let before = openDescriptors()
     for _ in 0..<100 {
       try round()
-      // Without a call of stop, too.
+      // A server closes its descriptors without a call of stop(), too.
       _ = try SimulatedFeedServer(frozen(events: 0))
     }
-    // Tests of other parts may run in this process meanwhile, and have some open of their own.
+    // Other tests in this process may have descriptors open meanwhile.
     #expect(openDescriptors() < before + 80)
   }
 }

@@ -136,7 +136,7 @@ struct FeedLockTests {
         won.add(try FeedLock.take(["day"], over: connection).count)
         tried.add(1)
         // Whoever has it keeps it until all have tried.
-        let deadline = Deadline(after: .seconds(20))
+        let deadline = Deadline(after: ToolProcess.patience)
         while tried.total < 4, !deadline.hasPassed { poll(nil, 0, 1) }
       }
       #expect(won.total <= 1)
@@ -181,7 +181,7 @@ struct FeedLockTests {
   }
 
   private func eventually(_ wanted: FeedLock.Condition, _ limit: Duration) throws -> Bool {
-    let deadline = Deadline(after: .seconds(20))
+    let deadline = Deadline(after: ToolProcess.patience)
     while !deadline.hasPassed {
       if try condition(limit) == wanted { return true }
     }

@@ -39,7 +39,7 @@ struct ForeignNotificationTests {
   /// A wait, and a read that finds nothing.
   private func roundTrip(_ listener: inout ChangeListener) throws {
     try notify()
-    let outcome = try listener.wait(until: Deadline(after: .seconds(20)), wake: -1)
+    let outcome = try listener.wait(until: Deadline(after: ToolProcess.patience), wake: -1)
     #expect(outcome == .ready)
     try listener.hasRead(foundChanges: false)
   }
@@ -58,7 +58,7 @@ struct ForeignNotificationTests {
       ) == "1")
     // It polls: no notification comes, and the wait times out.
     try notify()
-    #expect(try listener.wait(until: Deadline(after: .seconds(20)), wake: -1) == .timedOut)
+    #expect(try listener.wait(until: Deadline(after: ToolProcess.patience), wake: -1) == .timedOut)
   }
 
   @Test("do not make it poll when many of them bring changes")
@@ -66,7 +66,7 @@ struct ForeignNotificationTests {
     var listener = try ChangeListener(connection: reader, session: .direct)
     for round in 0..<500 {
       try notify()
-      #expect(try listener.wait(until: Deadline(after: .seconds(20)), wake: -1) == .ready)
+      #expect(try listener.wait(until: Deadline(after: ToolProcess.patience), wake: -1) == .ready)
       try listener.hasRead(foundChanges: round % 5 == 0)
     }
     #expect(listener.pollingReason == nil && listener.isListening)

@@ -33,7 +33,7 @@ struct HistoryFollowerTests {
   }
 
   private func wait() throws -> Connection.WaitOutcome {
-    try follower.wait(until: Deadline(after: .seconds(20)), wake: -1)
+    try follower.wait(until: Deadline(after: ToolProcess.patience), wake: -1)
   }
 
   /// The last statement of the follower's session.

@@ -24,7 +24,7 @@ struct HistoryNotificationTests {
   private func payloads() throws -> [String] {
     try writer.run("select pg_notify('quake_changes', 'end')")
     var payloads: [String] = []
-    let deadline = Deadline(after: .seconds(20))
+    let deadline = Deadline(after: ToolProcess.patience)
     while true {
       for notification in try listener.takeNotifications() {
         guard notification.payload != "end" else { return payloads }
@@ -113,10 +113,10 @@ struct HistoryNotificationTests {
     try writer.insertQuakes("a")
     #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
     try writer.run("commit")
-    #expect(try changes.wait(until: Deadline(after: .seconds(20)), wake: ends[0]) == .ready)
+    #expect(try changes.wait(until: Deadline(after: ToolProcess.patience), wake: ends[0]) == .ready)
     var byte: UInt8 = 1
     #expect(write(ends[1], &byte, 1) == 1)
-    #expect(try changes.wait(until: Deadline(after: .seconds(20)), wake: ends[0]) == .woken)
+    #expect(try changes.wait(until: Deadline(after: ToolProcess.patience), wake: ends[0]) == .woken)
     Glibc.read(ends[0], &byte, 1)
     // A listener that has paused is not notified.
     try changes.pause()
@@ -126,6 +126,6 @@ struct HistoryNotificationTests {
     #expect(try listening.ask("select count(*) from pg_listening_channels()") == "0")
     try changes.resume()
     try writer.insertQuakes("c")
-    #expect(try changes.wait(until: Deadline(after: .seconds(20)), wake: ends[0]) == .ready)
+    #expect(try changes.wait(until: Deadline(after: ToolProcess.patience), wake: ends[0]) == .ready)
   }
 }

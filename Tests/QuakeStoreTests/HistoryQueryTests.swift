@@ -108,6 +108,48 @@ struct HistoryQueryTests {
     #expect(found > 300, "the filters let nearly nothing through")
   }
 
+  @Test("gets the same in pages, each of which begins after the last change of the one before")
+  func pagesAfterAChange() throws {
+    var generator = SeededGenerator(7)
+    try RandomHistory(connection).write(80, using: &generator)
+    let history = try history()
+    var pages = 0
+    for round in 0..<40 {
+      var question = Question(about: history, using: &generator)
+      question.request.limit = nil
+      let whole = try changes(question.request).map(text)
+      let limits = HistoryPage.Limits(
+        rows: .random(in: 1...20, using: &generator),
+        scanned: .random(in: 1...200, using: &generator),
+        codes: Bool.random(using: &generator) ? 0 : 50)
+      question.request.limit = .random(in: 1...9, using: &generator)
+      var parts: [String] = []
+      while true {
+        let page = try changes(question.request, limits: limits)
+        parts += page.map(text)
+        guard let last = page.last else { break }
+        pages += 1
+        let place = try #require(ChangePlace("\(ChangePlace(of: last))"))
+        question.request.afterChange = place
+      }
+      #expect(parts == whole, "\(round): \(question.request), \(limits)")
+    }
+    #expect(pages > 200)
+  }
+
+  @Test("does not begin after a change that there is not")
+  func placeWithoutAChange() throws {
+    try insertMany("x", 3)
+    let change = try #require(try history().last)
+    var request = HistoryQuery()
+    let place = try #require(ChangePlace("\(change.transaction.token):3") as ChangePlace?)
+    request.afterChange = place
+    #expect(throws: StoreError.self) { try changes(request) }
+    for text in ["", "0:0", "1.0123abcd", "1.0123abcd:", "1.0123abcd:-1", "1.0123abcd:01", "x:1"] {
+      #expect(ChangePlace(text) == nil, "\(text)")
+    }
+  }
+
   @Test("gets the codes of the events, each once", arguments: 1...2)
   func codes(seed: UInt64) throws {
     var generator = SeededGenerator(seed)

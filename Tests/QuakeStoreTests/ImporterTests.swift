@@ -66,7 +66,7 @@ struct ImporterTests {
   func manyConflicts() throws {
     let codes = (0..<20_000).map { "e\($0)" }
     try load(FakeSource(codes.map { QuakeRecord($0) }))
-    let deadline = Deadline(after: .seconds(20))
+    let deadline = Deadline(after: ToolProcess.patience)
     let error = try #require(throws: ImportRefusal.self) {
       try load(FakeSource(codes.map { QuakeRecord($0, magnitude: 1) })) { $0.policy = .error }
     }

@@ -160,11 +160,15 @@ struct MigratorTests {
 
   @Test("of another line are refused as such, however many the database has")
   func otherLine() throws {
-    let names = ["quake", "history", "retention", "queries", "judging", "workers", "backfill"]
+    let names = [
+      "quake", "history", "retention", "queries", "judging", "workers", "backfill", "stations",
+      "arrivals", "amplitudes", "phases", "tensors",
+    ]
     #expect(try names.count > Folder.migrations().count)
     _ = try migrate(
       names.enumerated().map { index, name in
-        try migration("000\(index + 1)_\(name).sql", "create table public.\(name) ();")
+        try migration(
+          "\(String("000\(index + 1)".suffix(4)))_\(name).sql", "create table public.\(name) ();")
       })
     for body in [
       { _ = try Migrator(connection: connection, program: "tests 1").migrate() },

@@ -60,17 +60,26 @@ struct RandomHistory {
     let type = maybe(Self.types.randomElement(using: &generator) ?? "")
     let longitude = maybe(Double.random(in: -180...180, using: &generator))
     let latitude = longitude.map { _ in Double.random(in: -90...90, using: &generator) }
+    let depth = maybe(Double(Int.random(in: 0...40, using: &generator)))
+    let age = Int64.random(in: 0...600, using: &generator)
+    let isWithdrawn = Int.random(in: 0..<6, using: &generator) == 0
+    let isSuperseded = Int.random(in: 0..<6, using: &generator) == 0
     try connection.execute(
       """
-      insert into quake.quake as q (code, time, magnitude, type, longitude, latitude, felt)
-      values ($1, '2024-01-01Z', $2, $3, $4, $5, 0)
+      insert into quake.quake as q
+        (code, time, magnitude, type, longitude, latitude, felt, depth, withdrawn_at, superseded_by)
+      values ($1, now() - $6 * interval '1 minute', $2, $3, $4, $5, 0, $7,
+              case when $8 then '2024-01-01Z'::timestamptz end, case when $9 then 'other' end)
       on conflict (code) do update
-         set magnitude = excluded.magnitude, type = excluded.type,
-             longitude = excluded.longitude, latitude = excluded.latitude, felt = q.felt + 1
+         set magnitude = excluded.magnitude, type = excluded.type, time = excluded.time,
+             longitude = excluded.longitude, latitude = excluded.latitude, felt = q.felt + 1,
+             depth = excluded.depth, withdrawn_at = excluded.withdrawn_at,
+             superseded_by = excluded.superseded_by
       """,
       [
         .text(code), magnitude.map { .double($0) } ?? .null, .text(type),
         longitude.map { .double($0) } ?? .null, latitude.map { .double($0) } ?? .null,
+        .integer(age), depth.map { .double($0) } ?? .null, .bool(isWithdrawn), .bool(isSuperseded),
       ])
   }
 
@@ -86,6 +95,11 @@ struct RandomHistory {
       filter.minimumMagnitude = Double(Int.random(in: -10...80, using: &generator)) / 10
     }
     if rarely() { filter.types = some(types) }
+    if rarely() {
+      filter.maximumMagnitude = Double(Int.random(in: -10...80, using: &generator)) / 10
+    }
+    // Each update of an event adds a report.
+    if rarely() { filter.minimumFelt = Int.random(in: 0...4, using: &generator) }
     if rarely() { filter.authors = some(authors) }
     if rarely() { filter.excludedAuthors = some(authors) }
     if rarely() { filter.contexts = some(contexts) }
@@ -107,6 +121,18 @@ struct RandomHistory {
         radius: .random(in: 0...20_000, using: &generator),
         latitude: .random(in: -90...90, using: &generator),
         longitude: .random(in: -180...180, using: &generator))
+    }
+    if rarely() { filter.newerThan = .seconds(Int.random(in: 0...36_000, using: &generator)) }
+    // In tenths, as the values are, so that some differ by exactly the limit.
+    func limit(_ most: Int) -> Double? {
+      rarely() ? Double(Int.random(in: 0...most, using: &generator)) / 10 : nil
+    }
+    if rarely() {
+      filter.happenings.enters = Bool.random(using: &generator)
+      filter.happenings.leaves = Bool.random(using: &generator)
+      filter.happenings.magnitudeChange = limit(60)
+      filter.happenings.depthChange = limit(300)
+      filter.happenings.placeChange = limit(150_000)
     }
     return filter
   }

@@ -24,7 +24,7 @@ struct RefreshTests {
   }
 
   private func isRung(_ connection: Connection) throws -> Bool {
-    let deadline = Deadline(after: .seconds(10))
+    let deadline = Deadline(after: ToolProcess.patience)
     while try connection.takeNotifications().isEmpty {
       guard connection.wait(until: deadline) == .ready else { return false }
     }

@@ -9,8 +9,10 @@ extension Connection {
   func insertQuakes(_ codes: String..., magnitude: Double = 5) throws {
     for code in codes {
       try execute(
-        "insert into quake.quake (code, time, magnitude) values ($1, '2024-01-31T12:00:00Z', $2)",
-        [.text(code), .double(magnitude)])
+        """
+        insert into quake.quake (code, time, magnitude, first_stored)
+        values ($1, '2024-01-31T12:00:00Z', $2, '2024-01-31T12:10:00Z')
+        """, [.text(code), .double(magnitude)])
     }
   }
 

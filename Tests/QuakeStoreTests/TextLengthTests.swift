@@ -42,7 +42,8 @@ struct TextLengthTests {
 
   /// Columns that only the owner and the history's trigger write, or that PostgreSQL itself keeps short.
   private static let unlimited = [
-    "quake.code", "import.quarantine_reason", "watcher.name", "watcher.nonce",
+    "association_pending.code", "quake.code", "import.quarantine_reason", "watcher.name",
+    "watcher.nonce",
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
   ]
 

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A thread of a test's own, for what blocks: Swift's own pool has no thread to spare for that.
+/// A thread for code that blocks: Swift's cooperative pool has no thread to spare for that.
 public final class BackgroundThread: Sendable {
   private let state: State
   private let handle: pthread_t
@@ -36,7 +36,7 @@ public final class BackgroundThread: Sendable {
     handle = thread
   }
 
-  /// Waits for the thread to end; throws what it threw. To be called once.
+  /// Waits for the thread to end, and throws its error. Call this once.
   public func join() throws {
     pthread_join(handle, nil)
     if let failure = state.failure.withLock({ $0 }) { throw failure }
@@ -47,8 +47,8 @@ public final class BackgroundThread: Sendable {
     pthread_detach(BackgroundThread(body).handle)
   }
 
-  /// Runs `body` on `count` threads at once, each with its number, and waits for all of them; throws
-  /// the first of what they threw.
+  /// Runs `body` on `count` threads at once, each with its number, waits for all of them, and
+  /// throws their first error.
   public static func run(
     _ count: Int, _ body: @escaping @Sendable (Int) throws -> Void
   ) throws {

@@ -14,7 +14,7 @@ extension Connection {
     return result.rowCount > 0 ? result.text(0, 0) : nil
   }
 
-  /// A query's answer as `psql -At` prints it: a line for each row, columns apart by `|`.
+  /// A query's answer as `psql -At` prints it: a line for each row, columns separated by `|`.
   public func table(_ query: String, _ parameters: [Parameter] = []) throws -> [String] {
     let result = try execute(SQL(trusted: query), parameters)
     return (0..<result.rowCount).map { row in
@@ -22,23 +22,22 @@ extension Connection {
     }
   }
 
-  /// Repeats a query until it answers true, for what happens in another session; at most for
-  /// `duration`.
+  /// Repeats a query about another session until it answers true, at most for `duration`.
   ///
-  /// - Returns: Whether it came to answer true.
+  /// - Returns: Whether it answered true in time.
   public func eventually(
     _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(45)
   ) throws -> Bool {
     let deadline = Deadline(after: duration)
     repeat {
       if try ask("select (\(condition))::text", parameters) == "true" { return true }
-      // The process that it waits for needs the processor, too.
+      // Leave the processor to the process that the test waits for.
       poll(nil, 0, 5)
     } while !deadline.hasPassed
     return false
   }
 
-  /// Waits until a session of that name waits for a lock in this database.
+  /// Waits until a session with this application name waits for a lock in this database.
   public func waitUntilBlocked(applicationName: String) throws -> Bool {
     try eventually(
       """

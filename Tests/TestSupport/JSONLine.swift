@@ -23,7 +23,7 @@ public struct JSONLine {
 
   /// The names of its members.
   public var keys: Set<String> { Set(members.keys) }
-  /// Whether a member is there and null.
+  /// Whether a member is present and null.
   public func isNull(_ key: String) -> Bool { members[key] is NSNull }
   /// A member of that type; nil for another, or none.
   public func string(_ key: String) -> String? { members[key] as? String }

@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// Stands between a client and a real server and changes what the server says.
+/// A proxy between a client and a real server that changes the server's messages.
 public final class LyingProxy: Sendable {
   private let server: LyingServer
 
-  /// Changes a message of the server's, of which it is told how many of this type came before on the
-  /// connection; what it gives goes to the client in its place.
+  /// Returns the bytes to send to the client in place of a message of the server. `number` is the
+  /// number of earlier messages of this type on the connection.
   public typealias Lie = @Sendable (_ message: PostgresWire.Message, _ number: Int) -> [UInt8]
 
   /// A proxy in front of the unix socket at `path`.
@@ -19,7 +19,7 @@ public final class LyingProxy: Sendable {
         real.send(PostgresWire.int32(Int32(startup.count + 4)) + startup)
       else { return }
       let thread = BackgroundThread {
-        // Nothing of what the client says is changed.
+        // The client's messages are passed on unchanged.
         while let message = client.receive(), real.send(message) {}
         shutdown(target, Int32(SHUT_RDWR))
       }
@@ -35,9 +35,9 @@ public final class LyingProxy: Sendable {
     }
   }
 
-  /// How libpq reaches a database through it.
+  /// The connection string of a database behind the proxy.
   public func conninfo(database: String) -> String {
-    // The later of two equal keywords counts.
+    // libpq takes the later of two equal keywords.
     server.conninfo + " dbname=\(database)"
   }
 

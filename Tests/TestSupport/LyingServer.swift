@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// What speaks as much of PostgreSQL's protocol as a test wants, and as wrongly.
+/// A server that speaks as much of PostgreSQL's protocol as a test needs, correctly or not.
 public final class LyingServer: Sendable {
   /// Its port, on 127.0.0.1.
   public let port: Int
@@ -50,21 +50,21 @@ public final class LyingServer: Sendable {
     for client in clients.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
   }
 
-  /// How libpq reaches it.
+  /// Its connection string.
   public var conninfo: String { Self.conninfo(port) }
 
   private static func conninfo(_ port: Int) -> String {
     "host=127.0.0.1 port=\(port) dbname=quake user=quake sslmode=disable gssencmode=disable"
   }
 
-  /// Lets a client in; false: it wanted something else.
+  /// Accepts a client without a password; false if it sent something other than a startup packet.
   @discardableResult
   public static func welcome(_ wire: PostgresWire) -> Bool {
     guard let packet = wire.receiveStartup(), packet.starts(with: [0, 3]) else { return false }
     return wire.send(welcome)
   }
 
-  /// What a server says to a client that it lets in.
+  /// The messages to a client that is accepted.
   public static var welcome: [UInt8] {
     PostgresWire.Message("R", PostgresWire.int32(0)).bytes()
       + setting("server_version", "15.0") + setting("client_encoding", "UTF8")
@@ -72,12 +72,12 @@ public final class LyingServer: Sendable {
       + PostgresWire.Message("K", PostgresWire.int32(1) + PostgresWire.int32(2)).bytes() + ready
   }
 
-  /// A setting that a client is told of.
+  /// The message that reports a setting to a client.
   public static func setting(_ name: String, _ value: String) -> [UInt8] {
     PostgresWire.Message("S", PostgresWire.text(name) + PostgresWire.text(value)).bytes()
   }
 
-  /// The server waits for a statement.
+  /// The message that the server is ready for a statement.
   public static let ready = PostgresWire.Message("Z", [0x49]).bytes()
 
   /// The description of columns of a type.
@@ -104,13 +104,13 @@ public final class LyingServer: Sendable {
     PostgresWire.Message("C", PostgresWire.text(tag)).bytes()
   }
 
-  /// The answer to what each connection asks first: its search path and its process.
+  /// The answer to the first query of each connection: its search path and its process id.
   public static let session =
     parsed + columns(2, format: 0)
     + row([Array("pg_catalog,pg_temp".utf8), Array("1".utf8)]) + complete("SELECT 1") + ready
 
-  /// A server that lets clients in, tells them what they ask first, and answers what they ask then, up to
-  /// a Sync, with `answer`; false from it ends the connection.
+  /// A server that accepts clients, answers the first query of each, and calls `answer` at each
+  /// later Sync or simple query; false from it closes the connection.
   public convenience init(
     answering answer: @escaping @Sendable (_ wire: PostgresWire, _ statement: Int) -> Bool
   ) throws {
@@ -130,7 +130,7 @@ public final class LyingServer: Sendable {
     }
   }
 
-  /// What comes before the result of a statement that was sent with its parameters.
+  /// The messages before the result of a statement that was sent with its parameters.
   public static let parsed =
     PostgresWire.Message("1").bytes() + PostgresWire.Message("2").bytes()
 }

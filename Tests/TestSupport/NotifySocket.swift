@@ -2,7 +2,7 @@ import Glibc
 
 /// The service manager's end of sd_notify(3): a datagram socket that a test reads.
 public final class NotifySocket {
-  /// What `NOTIFY_SOCKET` is to be.
+  /// The value for `NOTIFY_SOCKET`.
   public let name: String
   private let descriptor: Int32
   private let path: String?
@@ -44,7 +44,7 @@ public final class NotifySocket {
     return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
   }
 
-  /// Reads messages until one has this line, and gives it.
+  /// Reads messages until one has this line, and returns that one.
   public func message(
     with line: String, within patience: Duration = ToolProcess.patience
   ) throws -> String {
@@ -55,6 +55,6 @@ public final class NotifySocket {
       if message.split(separator: "\n").contains(where: { $0 == line }) { return message }
       seen.append(message)
     }
-    throw ToolProcess.Failure(description: "waited in vain for \(line); there was \(seen)")
+    throw ToolProcess.Failure(description: "timed out waiting for \(line); received \(seen)")
   }
 }

@@ -5,7 +5,7 @@ public struct PostgresWire: Sendable {
   /// The socket.
   public let descriptor: Int32
 
-  /// An end over a socket, which stays the caller's.
+  /// An end over a socket, which the caller closes.
   public init(_ descriptor: Int32) {
     self.descriptor = descriptor
   }
@@ -14,7 +14,7 @@ public struct PostgresWire: Sendable {
   public struct Message: Sendable {
     /// Its type, such as `D` for a row.
     public var type: UInt8
-    /// What comes after its length.
+    /// The bytes after its length.
     public var body: [UInt8]
 
     /// A message.
@@ -23,7 +23,7 @@ public struct PostgresWire: Sendable {
       self.body = body
     }
 
-    /// As it goes over the wire; with a wrong length where one is given.
+    /// Its bytes on the wire; with a wrong length if one is given.
     public func bytes(length: Int32? = nil) -> [UInt8] {
       [type] + PostgresWire.int32(length ?? Int32(body.count + 4)) + body
     }
@@ -39,7 +39,7 @@ public struct PostgresWire: Sendable {
     withUnsafeBytes(of: value.bigEndian) { Array($0) }
   }
 
-  /// A text with its end.
+  /// A text with its final NUL.
   public static func text(_ text: String) -> [UInt8] { Array(text.utf8) + [0] }
 
   /// Sends bytes; false: the other end is gone.
@@ -88,7 +88,8 @@ public struct PostgresWire: Sendable {
     return message
   }
 
-  /// The first packet of a client, which has no type; nil: it is gone, or wanted something else.
+  /// The first packet of a client, which has no type; nil: the client is gone, or the packet is
+  /// invalid.
   public func receiveStartup() -> [UInt8]? {
     guard let length = takeLength(), length >= 8 else { return nil }
     return take(length - 4)

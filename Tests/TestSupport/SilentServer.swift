@@ -1,12 +1,12 @@
 import Glibc
 
-/// A TCP port that takes connections (the kernel does, into the backlog) and never says anything.
+/// A TCP port that accepts connections (the kernel queues them) and never sends anything.
 public final class SilentServer {
   private let socket: Int32
   /// The port, on 127.0.0.1.
   public let port: UInt16
 
-  /// What the system says against it.
+  /// A failed system call.
   public struct Failure: Error {
     /// Its error number.
     public var code: Int32

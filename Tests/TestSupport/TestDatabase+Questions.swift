@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 
 extension TestDatabase {
-  /// `--database` and the address.
+  /// The option `--database` with the connection string.
   public var option: [String] { ["--database", conninfo] }
 
   /// The first column of the answer, as text.
@@ -24,7 +24,7 @@ extension TestDatabase {
     Int(try value("select count(*) from \(table)")) ?? -1
   }
 
-  /// Everything that an import may write, as one text: equal texts, equal contents.
+  /// A digest of every table that an import may write, for comparisons.
   public func contents() throws -> String {
     let tables = [
       "quake", "quake_alias", "quake_version", "change_transaction", "change_pending", "import",
@@ -49,14 +49,14 @@ extension TestDatabase {
       """)
   }
 
-  /// What `psql` does with statements on its standard input, one after the other in one session.
+  /// Runs `psql` with `script` as its standard input; throws if it fails.
   @discardableResult
   public func psql(
     _ script: String, options: [String] = [], environment: [String: String] = [:]
   ) throws -> ToolProcess.Outcome {
     let folder = try TemporaryFolder()
     let process = try ToolProcess(
-      Tools.psql(), ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", conninfo] + options,
+      Tools.psql, ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", conninfo] + options,
       environment: Tools.environment.merging(environment) { $1 },
       input: folder.write("script.sql", script))
     let outcome = try process.exit()
@@ -66,7 +66,7 @@ extension TestDatabase {
     return outcome
   }
 
-  /// Waits until a session of `application` has sent what contains `statement` and is idle.
+  /// Waits until a session of `application` is idle after a statement that contains `statement`.
   public func waitForIdle(_ application: String, after statement: String) throws {
     try eventually("\(application) is idle after \(statement)") {
       try value(

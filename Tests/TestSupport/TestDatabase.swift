@@ -1,15 +1,14 @@
-internal import EmbeddedPostgres
 import Glibc
 public import Postgres
 import Synchronization
 
-/// A database of a test's own, migrated, empty, and dropped with the last reference to it.
+/// A migrated, empty database for one test, dropped after the last reference to it is gone.
 public final class TestDatabase: Sendable {
   private static let counter = Atomic<Int>(0)
 
   /// Its name.
   public let name: String
-  /// How to reach it.
+  /// Its connection string.
   public let conninfo: String
 
   private let server: TestServer
@@ -29,18 +28,20 @@ public final class TestDatabase: Sendable {
     let number = Self.counter.add(1, ordering: .relaxed).newValue
     name = "test_\(getpid())_\(number)"
     conninfo = TestServer.conninfo(server.server, database: name)
-    let admin = try Self.administrator(of: server)
+    let admin = try server.administrator()
     try admin.execute(SQL(trusted: "create database \(name) template \(template)"))
   }
 
-  deinit {
-    _ = try? Self.administrator(of: server).execute(
-      SQL(trusted: "drop database if exists \(name) with (force)"))
-  }
+  deinit { server.dropLater(name) }
 
-  private static func administrator(of server: TestServer) throws -> Connection {
-    try Connection(
-      ConnectionSettings(server.server.conninfo, applicationName: "tests"))
+  /// Refuses further connections and ends those that are open, or accepts connections again.
+  public func allowConnections(_ allows: Bool) throws {
+    let administrator = try server.administrator()
+    try administrator.execute(
+      SQL(trusted: "alter database \(name) with allow_connections \(allows)"))
+    guard !allows else { return }
+    try administrator.execute(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [.text(name)])
   }
 
   /// A new connection to it.

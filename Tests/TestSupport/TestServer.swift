@@ -1,11 +1,12 @@
 import ChildProcesses
+import Dispatch
 public import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeSchema
 
-/// The PostgreSQL that a run of the tests talks to: private, in a folder of its own, started at its first
-/// use and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
+/// The private PostgreSQL server of a test run, in a folder of its own, started at its first use
+/// and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
 public final class TestServer: Sendable {
   /// The server of this process.
   public static let shared: TestServer = {
@@ -16,8 +17,8 @@ public final class TestServer: Sendable {
     }
   }()
 
-  /// A second server of another version, whose programs `QUAKE_PG18_BIN` names; nil: there is none. For
-  /// what depends on the version: roles and privileges.
+  /// A second server of another version, whose programs `QUAKE_PG18_BIN` names; nil: there is none.
+  /// For tests of roles and privileges, which depend on the version.
   public static let other: TestServer? = {
     guard let folder = getenv("QUAKE_PG18_BIN").map({ String(cString: $0) }), !folder.isEmpty else {
       return nil
@@ -31,12 +32,16 @@ public final class TestServer: Sendable {
 
   /// The server itself.
   public let server: EmbeddedServer
+  /// The path of its `psql`.
+  public let psqlPath: String
+
+  private let drops = DispatchQueue(label: "dropped databases")
 
   private static let prefix = "quake-test-server-"
   private static let folders = ["/dev/shm", "/tmp"]
 
-  /// Where servers keep their data: in memory if there is plenty, because each test makes and drops a
-  /// database, which is three hundred files. The long variants write too much for that.
+  /// Where servers keep their data: in memory if 6 GiB are free, because each test creates and
+  /// drops a database of three hundred files. Soak tests write too much for that.
   private static let folder: String = {
     var memory = statvfs()
     guard !Tools.isSoak, statvfs(folders[0], &memory) == 0,
@@ -54,17 +59,32 @@ public final class TestServer: Sendable {
   private init(binDirectory: String?, suffix: String) throws {
     var options = EmbeddedServer.Options(home: "\(Self.folder)/\(Self.prefix)\(getpid())\(suffix)")
     options.binDirectory = binDirectory
-    // Nothing here has to survive a power failure.
+    // The data need not survive a power failure.
     options.settings = [
       "fsync": "off", "full_page_writes": "off", "max_wal_size": "512MB",
       "max_connections": "300",
-      // For what must not survive its session.
+      // For the tests of prepared transactions.
       "max_prepared_transactions": "20",
     ]
     server = try EmbeddedServer(options)
     try server.start()
+    psqlPath = try server.psqlPath
     try Self.createTemplate(server)
     if !suffix.isEmpty { atexit { if let other = TestServer.other { TestServer.stop(other) } } }
+  }
+
+  /// A new connection for statements about databases.
+  func administrator() throws -> Connection {
+    try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
+  }
+
+  /// Drops a database. The caller does not wait: PostgreSQL makes a checkpoint for each, and so writes
+  /// what other tests have changed.
+  func dropLater(_ database: String) {
+    drops.async {
+      _ = try? self.administrator().execute(
+        SQL(trusted: "drop database if exists \(database) with (force)"))
+    }
   }
 
   private static func createTemplate(_ server: EmbeddedServer) throws {
@@ -76,7 +96,7 @@ public final class TestServer: Sendable {
   }
 
   static func conninfo(_ server: EmbeddedServer, database: String) -> String {
-    // The later of two equal keywords counts.
+    // libpq takes the later of two equal keywords.
     server.conninfo + " dbname=\(database)"
   }
 
@@ -85,7 +105,8 @@ public final class TestServer: Sendable {
     remove(stopped.server.options.home)
   }
 
-  /// A run that was killed leaves its server behind; its process id tells.
+  /// Stops and removes the servers of runs that were killed: those whose process, named in the
+  /// folder's name, is gone.
   private static func removeLeftovers() {
     for folder in folders { removeLeftovers(in: folder) }
   }

@@ -14,9 +14,9 @@ public final class ToolProcess {
     case killed(by: Int32)
   }
 
-  /// What a test gets that waited in vain.
+  /// A wait that timed out, or a program or call that failed.
   public struct Failure: Error, CustomStringConvertible {
-    /// What it waited for, and what there was instead.
+    /// What failed, and what was there instead.
     public let description: String
 
     /// A failure with a text.
@@ -25,11 +25,11 @@ public final class ToolProcess {
     }
   }
 
-  /// What a program left.
+  /// The result of a program.
   public struct Outcome: Sendable {
     /// How it ended.
     public var ending: Ending
-    /// What of standard output had not been read yet.
+    /// The part of standard output that had not been read yet.
     public var output: String
     /// All of standard error.
     public var errors: String
@@ -40,8 +40,8 @@ public final class ToolProcess {
     public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
   }
 
-  /// Generous, because other people's builds may run on the same machine.
-  public static let patience = Duration.seconds(30)
+  /// Generous, because other programs may load the machine.
+  public static let patience = Duration.seconds(180)
 
   /// Its process id.
   public let pid: pid_t
@@ -57,8 +57,8 @@ public final class ToolProcess {
   /// - Parameters:
   ///   - input: A file for its standard input.
   ///   - folder: The folder to start it in.
-  ///   - output: A descriptor for its standard output, where a test reads that by itself; it stays the
-  ///     caller's to close.
+  ///   - output: A descriptor for its standard output, for a test that reads it itself. The caller
+  ///     closes it.
   public init(
     _ executable: String, _ arguments: [String], environment: [String: String],
     input: String = "/dev/null", folder: String? = nil, output: Int32? = nil
@@ -76,7 +76,7 @@ public final class ToolProcess {
     posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output ?? outputEnds[1], 1)
     posix_spawn_file_actions_adddup2(&actions, errorEnds[1], 2)
-    // What other tests have open is none of its business: it would keep their pipes from ending.
+    // Close the descriptors of other tests: their pipes would stay open while this program runs.
     _ = SpawnActions.closeFrom(&actions, 3)
     if let folder { _ = SpawnActions.changeDirectory(&actions, folder) }
     var attributes = posix_spawnattr_t()
@@ -129,7 +129,7 @@ public final class ToolProcess {
     return body(pointers)
   }
 
-  // MARK: Talking to it
+  // MARK: Signals and output
 
   /// Sends it a signal, unless it has ended.
   public func signal(_ number: Int32) {
@@ -142,7 +142,8 @@ public final class ToolProcess {
     outputDescriptor = -1
   }
 
-  /// Takes in what it has written, for a test that looks elsewhere: with its pipe full it would wait.
+  /// Reads what the program has written so far, for a test that does not look at it: a full pipe
+  /// would block the program.
   public func takeIn() {
     while pump(milliseconds: 0) {}
   }
@@ -180,7 +181,7 @@ public final class ToolProcess {
     while !reap() || outputDescriptor >= 0 || errorDescriptor >= 0 {
       guard ContinuousClock.now < deadline else { throw timeout("its end") }
       pump(milliseconds: 10)
-      // What it started may have inherited the pipes and outlive it.
+      // Its child processes may have inherited the pipes and outlive it.
       if ending != nil, !pump(milliseconds: 0) { break }
     }
     guard let ending else { throw timeout("its end") }
@@ -208,7 +209,7 @@ public final class ToolProcess {
   private func timeout(_ what: String) -> Failure {
     Failure(
       description: """
-        waited in vain for \(what) of: \(name)
+        timed out waiting for \(what) of: \(name)
         standard output not read: \(String(decoding: output.prefix(2000), as: UTF8.self))
         standard error: \(errorText.suffix(4000))
         """)
@@ -230,7 +231,7 @@ public final class ToolProcess {
     return true
   }
 
-  /// Takes in what it has written; true if there was anything.
+  /// Reads what the program has written; true if there was anything.
   @discardableResult
   private func pump(milliseconds: Int32) -> Bool {
     var descriptors = [

@@ -20,17 +20,19 @@ public enum Tools {
   public static let folder =
     ProcessInfo.processInfo.environment["QUAKE_BIN"] ?? package + "/.build/release"
 
-  /// Long variants run too.
+  /// Whether to run the soak tests, which take longer.
   public static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
 
-  /// What every tool sees: nothing of the caller's that would name a database.
+  /// The environment of every tool, without variables of the caller that name a database.
   public static var environment: [String: String] {
     let caller = ProcessInfo.processInfo.environment
     var environment = [
       "PATH": caller["PATH"] ?? "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-      // A test that forgets to name a database must not touch the machine's own: this is a folder
-      // that not even root can make.
-      "QUAKE_SERVER_HOME": "/dev/null/quake", "HOME": "/nonexistent",
+      // A test that forgets to name a database must not use the user's own: not even root can
+      // create these folders.
+      "QUAKE_SERVER_HOME": "/dev/null/quake", "HOME": "/dev/null/home",
+      // The settings of this machine are not those of the tests.
+      "QUAKE_SYSTEM_CONFIG": "",
     ]
     environment["QUAKE_PG_BIN"] = caller["QUAKE_PG_BIN"]
     return environment
@@ -74,10 +76,10 @@ public enum Tools {
   }
 
   /// The real `psql` of the server under test.
-  public static func psql() throws -> String { try TestServer.shared.server.psqlPath }
+  public static let psql = TestServer.shared.psqlPath
 }
 
-/// A folder of a test's own, gone with the last reference to it.
+/// A folder for one test, removed with the last reference to it.
 public final class TemporaryFolder {
   /// Where it is.
   public let path: String
@@ -91,13 +93,13 @@ public final class TemporaryFolder {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Writes a file; gives its path.
+  /// Writes a file and returns its path.
   @discardableResult
   public func write(_ name: String, _ text: String) throws -> String {
     try write(name, Array(text.utf8))
   }
 
-  /// Writes a file; gives its path.
+  /// Writes a file and returns its path.
   @discardableResult
   public func write(_ name: String, _ bytes: [UInt8]) throws -> String {
     let file = path + "/" + name
@@ -106,14 +108,15 @@ public final class TemporaryFolder {
   }
 }
 
-/// Waits for what sends no event to a test, such as another process's state, with a deadline.
+/// Waits until `holds`, with a deadline, for a state that no event announces, such as another
+/// process's.
 public func eventually(
   _ what: String, within patience: Duration = ToolProcess.patience, _ holds: () throws -> Bool
 ) throws {
   let deadline = ContinuousClock.now + patience
   while try !holds() {
     guard ContinuousClock.now < deadline else {
-      throw ToolProcess.Failure(description: "waited in vain: \(what)")
+      throw ToolProcess.Failure(description: "timed out waiting: \(what)")
     }
     poll(nil, 0, 10)
   }

@@ -58,7 +58,7 @@ import Testing
     #expect(try database.count("quake.import") == 11)
   }
 
-  @Test func aBadFileDoesNotKeepTheOthersOut() throws {
+  @Test func aBadFileDoesNotStopTheOthers() throws {
     try folder.write("a.csv", "no feed at all\n")
     let good = try folder.write("b.geojson", Feeds.collection(count: 2))
     let outcome = try run([folder.path])
@@ -67,10 +67,10 @@ import Testing
     #expect(outcome.output.contains("is not complete"))
     #expect(try database.count("quake.quake") == 2)
     #expect(try database.column("select path from quake.backfill_file") == [good])
-    // Put right, it is all that is still to be read.
+    // Once it is corrected, only this file is read.
     try folder.write("a.csv", Feeds.csvHeader + "\n" + Feeds.row("us7") + "\n")
     let again = try run([folder.path])
-    #expect(again.status == 0 && again.errors.contains("1 of 2 files are stored already"))
+    #expect(again.status == 0 && again.errors.contains("1 of 2 files is stored already"))
     #expect(again.output.contains("backfill 1 of \(folder.path) is complete: 3 seen"))
   }
 
@@ -88,7 +88,7 @@ import Testing
     #expect(try database.count("quake.quake") == 2)
   }
 
-  @Test func whatIsNotThere() throws {
+  @Test func aMissingFileIsUnavailable() throws {
     let outcome = try run([folder.path + "/nothing"])
     #expect(outcome.status == 69)
     #expect(outcome.errors.contains("No such file or directory"))

@@ -4,14 +4,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What bad input gets: a message, what to do, the documented exit status, and a database exactly as
-/// before.
+/// Bad input leads to a message, a hint and the documented exit status, and leaves the database
+/// unchanged.
 @Suite struct BadInputTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
   private let before: String
 
-  /// A database that has something in it.
+  /// A database with three events.
   init() throws {
     database = try TestDatabase()
     folder = try TemporaryFolder()
@@ -72,15 +72,28 @@ import Testing
     Body("empty", "", says: ["is empty"]),
     Body("spaces only", " \n\n ", says: ["is empty"]),
     Body("HTML", "<!DOCTYPE html><html><body>Sorry</body></html>", says: ["HTML page"]),
-    Body("QuakeML", "<?xml version=\"1.0\"?><q:quakeml/>", says: ["XML", "not supported"]),
+    Body(
+      "QuakeML without events", "<?xml version=\"1.0\"?><q:quakeml/>", says: ["eventParameters"]),
+    Body("other XML", "<?xml version=\"1.0\"?><rss/>", says: ["XML of an unknown kind"]),
+    Body("KML", "<kml></kml>", says: ["KML, which cannot be imported"]),
+    Body("Atom", "<?xml version=\"1.0\"?><feed/>", says: ["Atom feed, which cannot be imported"]),
+    Body(
+      "an XML bomb",
+      "<?xml version=\"1.0\"?><!DOCTYPE q [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;\">]><q:quakeml>&b;</q:quakeml>",
+      says: ["document type declaration", "refused"]),
+    Body(
+      "an external entity",
+      "<!DOCTYPE q [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><q:quakeml>&a;</q:quakeml>",
+      says: ["document type declaration", "refused"]),
+    Body("truncated QuakeML", "<q:quakeml><eventParameters><event>", says: ["truncated"]),
     Body("truncated JSON", String(good.dropLast(500)), says: ["truncated"]),
     Body("cut after the last feature", String(good.dropLast(2)), says: ["truncated"]),
-    Body("something behind the end", good + "{}", says: ["line"]),
+    Body("data after the end", good + "{}", says: ["line"]),
     Body("not JSON", "{\"type\": oops", says: ["line"]),
     Body("no features", "{\"type\":\"FeatureCollection\"}", says: ["features"]),
     Body("features of the wrong type", "{\"features\": 7}", says: ["features"]),
     Body("an array", "[1,2,3]", says: ["feed"]),
-    Body("prose", "Service unavailable, sorry.\n", says: ["feed"]),
+    Body("plain text", "Service unavailable, sorry.\n", says: ["feed"]),
     Body(
       "truncated CSV", Feeds.csvHeader + "\n" + Feeds.row("us1") + "\n2023-11-14T22:1",
       says: ["truncated", "The last row has 1 fields and no end."]),
@@ -116,7 +129,7 @@ import Testing
       "magnitude out of range", Feeds.collection([Feeds.feature("us1", magnitude: "99")]),
       says: ["mag", "99"]),
     Body(
-      "a number beyond all", Feeds.collection([Feeds.feature("us1", magnitude: "1e999")]),
+      "a number beyond a double", Feeds.collection([Feeds.feature("us1", magnitude: "1e999")]),
       says: ["record 1"]),
     Body(
       "time out of range",
@@ -131,14 +144,14 @@ import Testing
           ])
       ]), says: ["nest"]),
     Body(
-      "nesting without an end", String(repeating: "{\"a\":", count: 100_000), says: ["truncated"]),
+      "nesting without end", String(repeating: "{\"a\":", count: 100_000), says: ["truncated"]),
   ]
 
   @Test(arguments: bodies)
-  func bodiesThatAreNoFeedAreBadData(_ body: Body) throws {
+  func invalidBodiesAreBadData(_ body: Body) throws {
     let file = try folder.write("bad.feed", body.bytes)
     try refuse([file], status: 65, says: body.says)
-    // The same from a server, and with the whole of the good in front of it.
+    // The same from a server.
     let server = try ScriptedServer(body: body.bytes)
     try refuse([server.url], status: 65, says: body.says)
   }
@@ -157,7 +170,7 @@ import Testing
     try refuse([folder.path + "/damaged.gz"], status: 65, says: ["gzip"])
   }
 
-  /// 200 MB are sent if anybody reads them; the tool must say no before long, and stay small.
+  /// The server would send 200 MB. The tool must refuse early, and use little memory.
   @Test func aHugeFeatureIsBadDataAndNeedsLittleMemory() throws {
     let asked = Flag()
     let answered = Flag()
@@ -169,7 +182,7 @@ import Testing
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
         for _ in 0..<200 where !client.send(piece) { break }
       } else {
-        // While the tool waits for the second source its memory can be looked at.
+        // While the tool waits for the second source, the test reads its peak memory.
         asked.raise()
         try? answered.wait()
         client.answer(404, [], "")
@@ -264,7 +277,7 @@ import Testing
     ] {
       try refuse(arguments, status: 64, says: [])
     }
-    // A file that is not there is not a wrong option.
+    // A missing file is not a usage error.
     try refuse(["/nonexistent.json"], status: 69, says: ["could not open file"])
   }
 
@@ -283,7 +296,7 @@ import Testing
     ] {
       let outcome = try Tools.run(tool, arguments + ["--database", address])
       check(outcome, status: 69, says: [])
-      // The same where the environment names it.
+      // The same with the address in the environment.
       let other = try Tools.run(tool, arguments, environment: ["DATABASE_URL": address])
       #expect(other.status == 69)
       #expect(other.errors == outcome.errors)
@@ -327,7 +340,7 @@ import Testing
     try refuseSchema(says: "was modified after it was applied", everywhere: false)
   }
 
-  /// - Parameter everywhere: Also by what only looks at the version.
+  /// - Parameter everywhere: Whether commands that only check the version refuse it too.
   private func refuseSchema(says words: String, everywhere: Bool) throws {
     let before = try database.contents()
     let file = try folder.write("a.geojson", Feeds.collection(count: 1))
@@ -356,9 +369,10 @@ import Testing
     return (try? Tools.shell(command).status) == 0
   }
 
-  /// The database's own files, the temporary table's too, in a file system that is too small.
+  /// The database's files, also those of its temporary tables, are in a file system that is too
+  /// small.
   @Test(.enabled(if: mayMount, "only root may mount a small file system"))
-  func aFullDiskIsUnavailableAndUndone() throws {
+  func aFullDiskIsUnavailableAndRolledBack() throws {
     let disk = folder.path + "/disk"
     let place = "tablespace_\(database.name)"
     let admin = try Connection(

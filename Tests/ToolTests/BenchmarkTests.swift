@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The benchmark measures what it says, on little data.
+/// The benchmark, with little data.
 @Suite struct BenchmarkTests {
   private let folder: TemporaryFolder
 
@@ -60,7 +60,8 @@ import Testing
       }
       if row.string("contender") == "limit" { #expect(row.double("ratio") == 1) }
     }
-    // What commits once for each event takes longer, and writes of its own to the log.
+    // A commit for each event takes longer. A first load writes more write-ahead log than an
+    // unchanged one.
     func figure(_ letter: String, _ name: String, _ key: String) -> Double {
       rows.first { $0.string("workload") == letter && $0.string("contender") == name }?.double(key)
         ?? .nan
@@ -76,8 +77,8 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["tables.md"])
   }
 
-  /// A contender that stores less than the file has is found out; the others are measured.
-  @Test func wrongRowsFailIt() throws {
+  /// A contender that stores fewer events than the file has fails the run; the others are measured.
+  @Test func wrongRowsFailTheRun() throws {
     let bin = folder.path + "/bin"
     try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
     let program = try folder.write(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every tool says of itself.
+/// Help, version and usage errors of every tool.
 @Suite struct CommandLineTests {
   static let commands = [
     "quake-ingest", "quake-ingest run", "quake-ingest import", "quake-ingest replay",
@@ -23,7 +23,7 @@ import Testing
   func helpIsOnStandardOutput(_ command: String) throws {
     let long = try Self.run(command, "--help")
     #expect(long.status == 0 && long.errors.isEmpty)
-    // What is handed on to psql comes last: our options stand before it.
+    // The arguments for psql come last, so the options of quake-admin are before it.
     let isPassedOn = command == "quake-admin server psql"
     let usage = isPassedOn ? "quake-admin server [OPTION]... psql" : command
     for words in ["Usage:\n  \(usage)", "--help"] {
@@ -31,6 +31,34 @@ import Testing
     }
     #expect(long.lines.allSatisfy { $0.count <= 80 }, "no wider than a terminal")
     if !isPassedOn { #expect(try Self.run(command, "-h").output == long.output) }
+  }
+
+  @Test(arguments: commands + ["quake-serve", "quake-admin events delete", "quake-admin watchers"])
+  func helpBeforeTheCommandIsTheSame(_ command: String) throws {
+    let words = command.split(separator: " ").map(String.init)
+    let help = try Tools.run(words[0], ["help"] + words.dropFirst())
+    #expect(help.status == 0 && help.errors.isEmpty)
+    #expect(try help.output == Self.run(command, "--help").output)
+    #expect(
+      help.output.hasSuffix("\nReport problems at https://github.com/quake-project/quake/issues.\n")
+    )
+  }
+
+  @Test(arguments: ["quake-ingest", "quake-query", "quake-admin", "quake-admin roles"])
+  func withoutACommandExamplesComeFirst(_ command: String) throws {
+    let outcome = try Self.run(command)
+    #expect(outcome.status == 64 && outcome.output.isEmpty)
+    let examples = try #require(outcome.errors.firstRange(of: "\nExamples:\n  # "))
+    let commands = try #require(outcome.errors.firstRange(of: "\nCommands:\n"))
+    #expect(examples.lowerBound < commands.lowerBound)
+    #expect(outcome.errors.contains("Report problems at https://"))
+    #expect(outcome.errors.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    // In a log of JSON, it is an error as any other.
+    let json = try Self.run(command, "--log-format", "json")
+    #expect(json.status == 64)
+    #expect(
+      try JSONLine(json.errors).string("message")?.hasPrefix("'\(command)' needs a command") == true
+    )
   }
 
   @Test(arguments: ["quake-ingest", "quake-watch", "quake-query", "quake-admin"])
@@ -45,7 +73,7 @@ import Testing
   @Test(arguments: commands)
   func wrongOptionsAreUsageErrors(_ command: String) throws {
     guard command != "quake-admin server psql" else {
-      // Everything is psql's.
+      // All arguments are psql's.
       return #expect(try Self.run(command, "--help").status == 0)
     }
     let outcome = try Self.run(command, "--no-such-option")
@@ -64,14 +92,45 @@ import Testing
   }
 
   @Test(arguments: ["--quiet", "--verbose"])
-  func commonOptionsGoBeforeAndAfter(_ option: String) throws {
+  func commonOptionsMayBeBeforeOrAfterTheSubcommand(_ option: String) throws {
     let address = ["--database", "host=/nonexistent"]
     for arguments in [[option, "migrate"] + address, ["migrate", option] + address] {
       #expect(try Tools.run("quake-admin", arguments).status == 69, "\(arguments)")
     }
   }
 
-  /// A simulator of its own process, and a file of it.
+  /// A restarted simulator has another port, and serves what the first one would serve now.
+  @Test(
+    arguments: [
+      ([], 0), (["--start", "2026-01-02T03:04:05Z"], 0), (["--start", "now"], 200),
+    ] as [([String], Int)])
+  func aRestartedSimulatorServesTheSameCatalogue(start: [String], updated: Int) throws {
+    let database = try TestDatabase()
+    for run in 1...2 {
+      let simulator = try Tools.start(
+        "quake-ingest", ["simulate", "--port", "0", "--events", "200", "--rate", "0"] + start)
+      _ = try simulator.line()
+      let feed = try #require(try simulator.line().split(separator: " ").last.map(String.init))
+      let port = try #require(URL(string: feed)?.port)
+      let url = "http://127.0.0.1:\(port)/catalogue.geojson"
+      let outcome = try Tools.run("quake-ingest", ["import", url] + database.option)
+      #expect(outcome.status == 0)
+      let counts = run == 1 ? "200 inserted, 0 updated" : "0 inserted, \(updated) updated"
+      #expect(outcome.output.contains(counts), "\(outcome.output)")
+      simulator.signal(SIGTERM)
+      #expect(try simulator.exit().ending == .exited(0))
+    }
+    let folder = try TemporaryFolder()
+    let files = ["a", "b"].map { "\(folder.path)/\($0).geojson" }
+    for file in files {
+      let arguments = ["simulate", "--events", "50", "--output", file] + start
+      #expect(try Tools.run("quake-ingest", arguments).status == 0)
+    }
+    let contents = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
+    #expect((contents[0] == contents[1]) == (updated == 0))
+  }
+
+  /// The simulator as a server, and as a writer of files.
   @Test func theSimulatorServesAndWrites() throws {
     let simulator = try Tools.start(
       "quake-ingest", ["simulate", "--port", "0", "--events", "50", "--seed", "7"])
@@ -94,7 +153,10 @@ import Testing
       #expect(outcome.status == 0)
       #expect(try Feeds.eventCount(file) == 50)
     }
-    for arguments in [["--fault", "rain"], ["--events", "-1"], ["--port", "70000"]] {
+    for arguments in [
+      ["--fault", "rain"], ["--events", "-1"], ["--port", "70000"], ["--start", "2999-01-01"],
+      ["--start", "soon"],
+    ] {
       #expect(try Tools.run("quake-ingest", ["simulate"] + arguments).status == 64)
     }
   }

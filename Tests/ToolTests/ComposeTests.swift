@@ -4,15 +4,15 @@ import Postgres
 import TestSupport
 import Testing
 
-/// docker-compose.yml and deploy/compose-secrets.sh. There is no Docker here: the file is read, and its
-/// commands are run as its user, with its read-only root, its temporary folders and its secrets, in a mount
-/// namespace.
+/// docker-compose.yml and deploy/compose-secrets.sh. No Docker is needed: the test reads the file
+/// and runs its commands as its user, with its read-only root, its temporary folders and its
+/// secrets, in a mount namespace.
 @Suite(
-  .serialized, .enabled(if: ComposeFile.isReadable, "there is no Python that reads YAML"))
+  .serialized, .enabled(if: ComposeFile.isReadable, "there is no Python with a YAML package"))
 struct ComposeTests {
   @Test func everyServiceIsConfined() throws {
     let compose = try ComposeFile()
-    #expect(compose.services.map(\.name) == ["ingest", "migrate", "postgres", "watch"])
+    #expect(compose.services.map(\.name) == ["ingest", "migrate", "postgres", "serve", "watch"])
     for service in compose.services {
       #expect(service.strings("cap_drop") == ["ALL"], "\(service.name)")
       #expect(service.strings("security_opt") == ["no-new-privileges:true"], "\(service.name)")
@@ -37,9 +37,13 @@ struct ComposeTests {
   @Test func eachToolConnectsAsTheRoleThatItNeeds() throws {
     let compose = try ComposeFile()
     for (service, role, secrets) in [
-      ("migrate", "quake", ["superuser_passfile", "writer_password", "watcher_password"]),
+      (
+        "migrate", "quake",
+        ["superuser_passfile", "writer_password", "watcher_password", "reader_password"]
+      ),
       ("ingest", "quake_writer", ["writer_passfile"]),
       ("watch", "quake_watcher", ["watcher_passfile"]),
+      ("serve", "quake_reader", ["reader_passfile"]),
     ] {
       let service = try compose.service(service)
       #expect(
@@ -52,15 +56,15 @@ struct ComposeTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root makes a mount namespace"))
-  func theServicesRunAsTheyAreConfined() throws {
+  func theConfinedServicesWork() throws {
     let compose = try ComposeFile()
     let scene = try ComposeScene(compose)
-    // What the sandbox is for.
+    // The system's folders are read-only, and the user is not root.
     let writes = try scene.run(
       "ingest", command: ["sh", "-c", "touch /quake-own || touch /var/lib/quake-own || id -u"])
     #expect(writes.lines == ["10001"], "\(writes.output)\(writes.errors)")
 
-    // As often as one likes.
+    // The service may run again and again.
     for _ in 0..<2 {
       let migrate = try scene.run("migrate")
       #expect(migrate.status == 0, "\(migrate.errors)")
@@ -68,7 +72,7 @@ struct ComposeTests {
     #expect(
       try scene.admin.table(
         "select rolname from pg_authid where rolpassword is not null and rolname like 'quake\\_%' order by 1"
-      ) == ["quake_watcher", "quake_writer"])
+      ) == ["quake_reader", "quake_watcher", "quake_writer"])
 
     let feed = try ScriptedServer(200, body: Array(Feeds.collection(count: 3).utf8))
     let ingest = try scene.start("ingest", feed: feed.url)
@@ -84,12 +88,17 @@ struct ComposeTests {
       #expect(outcome.status == 0, "\(outcome.errors)")
       #expect(outcome.output.isEmpty)
     }
-    // A new container goes on where the last stopped.
+    let serve = try scene.start(
+      "serve", command: ["quake-serve", "--listen", "127.0.0.1:0"])
+    try serve.waitForError("serving on http://")
+    serve.signal(SIGTERM)
+    #expect(try serve.exit().status == 0)
+    // The cursor is in the database, from which a new container continues.
     #expect(
       try scene.admin.table(
         "select w.name, w.token, t.database_user from quake.watcher w, quake.change_transaction t")
         == ["compose|1|quake_writer"])
-    // A wrong password is no way in.
+    // A wrong password is refused.
     try scene.setPassword("writer", "wrong")
     let refused = try scene.run("ingest", feed: feed.url)
     #expect(refused.status == 69, "\(refused.status) \(refused.errors)")
@@ -98,7 +107,7 @@ struct ComposeTests {
 
 /// The services of the Compose file with a server of their own.
 private final class ComposeScene {
-  /// As the superuser.
+  /// A connection of the superuser.
   let admin: Connection
   private let compose: ComposeFile
   private let server: EmbeddedServer
@@ -109,7 +118,7 @@ private final class ComposeScene {
   init(_ compose: ComposeFile) throws {
     self.compose = compose
     folder = try TemporaryFolder()
-    // The script makes its secrets beside itself.
+    // The script writes the secrets beside itself. A second run keeps them.
     let made = try Tools.shell(
       """
       mkdir deploy; cp '\(Tools.package)/deploy/compose-secrets.sh' deploy/
@@ -124,7 +133,7 @@ private final class ComposeScene {
     server = try EmbeddedServer(options)
     try server.start()
     admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
-    // As the image has it: a superuser with a password, and no connection without one.
+    // As in the image: a superuser with a password, and no connection without one.
     let password = try String(contentsOfFile: secrets + "/postgres_password", encoding: .utf8)
     try admin.run(
       "alter role quake password '\(password.trimmingCharacters(in: .whitespacesAndNewlines))'")
@@ -132,10 +141,10 @@ private final class ComposeScene {
       toFile: options.home + "/data/pg_hba.conf", atomically: false, encoding: .utf8)
     try admin.run("select pg_reload_conf()")
     _ = chmod(socket, 0o755)
-    for name in ["superuser", "writer", "watcher"] {
+    for name in ["superuser", "writer", "watcher", "reader"] {
       let path = "\(secrets)/\(name)_passfile"
       let line = try String(contentsOfFile: path, encoding: .utf8)
-      // In its place, so that it stays its owner's.
+      // Overwritten in place, so that the file keeps its owner.
       try Self.overwrite(path, line.replacing("postgres:5432", with: "/run/postgresql:*"))
     }
   }
@@ -162,7 +171,7 @@ private final class ComposeScene {
     try start(name, feed: feed, command: command).exit()
   }
 
-  /// Runs what a service runs, as it is confined there.
+  /// Starts the command of a service, confined as the service is.
   func start(_ name: String, feed: String = "", command: [String]? = nil) throws -> ToolProcess {
     let service = try compose.service(name)
     var environment = Tools.environment
@@ -194,8 +203,8 @@ private final class ComposeScene {
     return file
   }
 
-  /// The container: our tools, the secrets of the service, the way to the server; nothing that can be
-  /// written but the temporary folders that the service has.
+  /// The container: the tools, the secrets of the service and the server's socket. Only the
+  /// temporary folders of the service are writable.
   private static let sandbox = """
     mount --bind "$TOOLS" /usr/local/bin
     mount -t tmpfs tmpfs /run

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `quake-ingest run --config`: the file says what the command line can.
+/// `quake-ingest run --config`: the file may give the same options as the command line.
 @Suite struct ConfigurationTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -20,7 +20,7 @@ import Testing
     try Tools.run("quake-ingest", ["run"] + arguments, environment: environment)
   }
 
-  /// The options of `run` that a file may give, out of its help.
+  /// The options of `run` that a file may give, from its help.
   private func options() throws -> [String] {
     let help = try Tools.run("quake-ingest", ["run", "--help"]).lines
     let names = help.compactMap { line in
@@ -65,7 +65,7 @@ import Testing
     #expect(try messages(flags.errors) == messages(configured.errors))
   }
 
-  /// Each option of the table is a key: an error comes for the key after them, not for one of them.
+  /// Each option is a key: the error is about the unknown key after it.
   @Test func everyOptionIsAKey() throws {
     let options = try options()
     #expect(options.count >= 14 && options.contains("feed") && options.contains("database"))
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func theCommandLineThenTheFileThenTheEnvironment() throws {
+  @Test func theCommandLineOverridesTheFileAndTheFileTheEnvironment() throws {
     let other = try TestDatabase()
     let file = try folder.write(
       "q.conf", "once = yes\nfeed = \(feed)\ndatabase = \(database.conninfo)\nauthor = file\n")
@@ -95,7 +95,7 @@ import Testing
     #expect(try database.value("select author from quake.change_transaction") == "file")
     #expect(try run(["--author", "flag"] + other.option, environment: environment).status == 0)
     #expect(try other.value("select author from quake.change_transaction") == "flag")
-    // The named file is another; an empty name is none.
+    // `--config` overrides `QUAKE_CONFIG`; an empty `QUAKE_CONFIG` names no file.
     let empty = try folder.write("empty.conf", "once = yes\n")
     #expect(try run(["--config", empty, "--feed", feed], environment: environment).status == 69)
     #expect(
@@ -122,7 +122,7 @@ import Testing
       #expect(outcome.status == 64, "\(text): \(outcome.errors)")
       for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)") }
     }
-    // Also what only a library can judge.
+    // Also for errors that a library finds.
     for (text, words, status) in [
       ("feed = all_hou", "q.conf:2: key 'feed': unknown feed \"all_hou\"", 64),
       ("database = hst=a", "q.conf:2: key 'database': invalid connection string", 69),
@@ -135,13 +135,13 @@ import Testing
     }
     let missing = try run(["--config", folder.path + "/none"])
     #expect(missing.status == 64 && missing.errors.contains("No such file or directory"))
-    // In the form that the file itself asks for.
+    // In the log format that the file itself sets.
     let file = try folder.write("q.conf", "log-format = json\nevry = 5m\n")
     let line = try JSONLine(run(["--config", file]).errors)
     #expect(line.string("message")?.contains("q.conf:2: unknown key 'evry'") == true)
   }
 
-  @Test func aPasswordThatOthersCanReadIsWarnedOf() throws {
+  @Test func aPasswordThatOthersCanReadCausesAWarning() throws {
     let warning = "contains a password, and other users can read it"
     for (address, permissions, isWarned) in [
       ("postgresql://me:swordfish@127.0.0.1:1/quake", 0o644, true),
@@ -158,14 +158,14 @@ import Testing
     }
   }
 
-  // MARK: What is in deploy
+  // MARK: Files in deploy
 
   private func example() throws -> String {
     try String(contentsOfFile: Tools.package + "/deploy/quake-ingest.conf", encoding: .utf8)
   }
 
   @Test func theExampleWorksAndNamesEveryOption() throws {
-    // What is commented out is part of the example.
+    // Options that are commented out are part of the example.
     let active = try example().split(separator: "\n", omittingEmptySubsequences: false).map {
       $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
     }
@@ -178,7 +178,7 @@ import Testing
       let positive = option.hasPrefix("no-") ? String(option.dropFirst(3)) : option
       #expect(keys.contains(positive), "\(option) is not in the example")
     }
-    // As it is it changes nothing.
+    // Unmodified, it sets no option.
     let untouched = try run(
       ["--config", Tools.package + "/deploy/quake-ingest.conf", "--once", "--feed", feed]
         + database.option)

@@ -3,19 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is there after something was killed.
+/// The state after a process was killed.
 @Suite struct CrashTests {
-  private let folder: TemporaryFolder
-
-  init() throws {
-    folder = try TemporaryFolder()
-  }
-
   // MARK: The import
 
-  /// An import killed at any moment leaves all of itself or nothing; the next run completes it.
-  @Test func aKilledImportLeavesNothingHalf() throws {
+  /// An import that is killed at any moment has stored everything or nothing. The next run
+  /// completes it.
+  @Test func aKilledImportHasStoredEverythingOrNothing() throws {
     let events = 15_000
+    let folder = try TemporaryFolder()
     let file = folder.path + "/large.geojson"
     let made = try Tools.run(
       "quake-ingest", ["simulate", "--events", "\(events)", "--output", file])
@@ -23,7 +19,7 @@ import Testing
     func start(_ database: TestDatabase) throws -> ToolProcess {
       try Tools.start("quake-ingest", ["import", "--json", file] + database.option)
     }
-    // The second import is not slowed down by what the first had to read from disk.
+    // The second import is measured: it finds in memory what the first reads from disk.
     var length = Duration.zero
     for _ in 1...2 {
       let trial = try TestDatabase()
@@ -37,7 +33,7 @@ import Testing
       let database = try TestDatabase()
       let before = try database.contents()
       let process = try start(database)
-      // Spread over the length of an import; most of them end before it does.
+      // Spread over the duration of an import, so that most imports are killed before their end.
       let instant = length * (Double(round) + Double.random(in: 0...1)) / Double(rounds)
       let whole = try? process.exit(within: instant)
       process.signal(SIGKILL)
@@ -65,72 +61,39 @@ import Testing
 
   // MARK: The server
 
-  /// A server of a test's own, as the tools start it.
-  private final class Server {
-    let environment: [String: String]
-    private let server: EmbeddedServer
-
-    init(_ folder: TemporaryFolder) throws {
-      let home = folder.path + "/server"
-      environment = ["QUAKE_SERVER_HOME": home]
-      var options = EmbeddedServer.Options(home: home)
-      options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
-      server = try EmbeddedServer(options)
-    }
-
-    deinit { _ = try? server.stop(mode: .immediate) }
-
-    var pid: pid_t { get throws { try #require(server.status().pid) } }
-
-    func admin(_ arguments: [String]) throws -> ToolProcess.Outcome {
-      try Tools.run("quake-admin", arguments, environment: environment)
-    }
-
-    func psql(_ query: String) throws -> [String] {
-      let outcome = try admin(["server", "psql", "-X", "-A", "-t", "-q", "-c", query])
-      try #require(outcome.status == 0, "\(outcome.errors)")
-      return outcome.lines
-    }
-
-    func history() throws -> [String] {
-      try psql(
-        """
-        select concat_ws(' ', token, position, op, coalesce(code, 'null'))
-          from quake.changes_since('0')
-        """)
-    }
-  }
-
-  @Test func aServerThatIsKilledOrStoppedIsSurvivedByRunAndWatch() throws {
-    let server = try Server(folder)
-    let run = try Tools.start(
-      "quake-ingest", ["run", "--feed", "simulated", "--every", "100ms"],
-      environment: server.environment)
+  @Test func runAndWatchSurviveAServerThatIsKilledOrStopped() throws {
+    let server = try ToolServer()
+    let run = try server.start(
+      "quake-ingest", ["run", "--feed", "simulated", "--every", "100ms"])
     try run.waitForError("token 1.")
-    let watch = try Tools.start(
-      "quake-watch", ["--json", "--from-start"], environment: server.environment)
+    let watch = try server.start("quake-watch", ["--json", "--from-start"])
     var received = try watch.lines(2000).map { try JSONLine($0).change }
     for round in 1...2 {
-      // In the middle of what is going on.
+      // While changes are being committed.
       received.append(try JSONLine(watch.line()).change)
-      kill(try server.pid, SIGKILL)
+      kill(try #require(server.embedded.status().pid), SIGKILL)
       try watch.waitForError("connected again", count: round)
       try run.waitForError("connected to the database again", count: round)
       received.append(try JSONLine(watch.line()).change)
     }
-    // Somebody who stops it means it: neither starts it again, both come back with it.
-    #expect(try server.admin(["server", "stop"]).status == 0)
+    // A server that was stopped on purpose is not started again by the tools. Both connect again
+    // once it runs.
+    #expect(try server.command("stop").status == 0)
     try watch.waitForError("lost the connection to the database", count: 3)
     try run.waitForError("lost the database", count: 3)
-    #expect(try server.admin(["server", "status"]).status == 1)
-    #expect(try server.admin(["server", "start"]).status == 0)
+    #expect(try server.command("status").status == 1)
+    #expect(try server.command("start").status == 0)
     try watch.waitForError("connected again", count: 3)
     try run.waitForError("connected to the database again", count: 3)
     received.append(try JSONLine(watch.line()).change)
 
     run.signal(SIGTERM)
     #expect(try run.exit().ending == .exited(0))
-    let history = try server.history()
+    let history = try server.psql(
+      """
+      select concat_ws(' ', token, position, op, coalesce(code, 'null'))
+        from quake.changes_since('0')
+      """)
     while received.count < history.count {
       received.append(try JSONLine(watch.line()).change)
     }
@@ -140,7 +103,7 @@ import Testing
     #expect(outcome.output.isEmpty)
     #expect(received == history)
     #expect(history.count > 2003)
-    // The list and the history say the same.
+    // The table and the history have the same events.
     #expect(
       try server.psql(
         """

@@ -33,7 +33,8 @@ import Testing
         guard let path = span.wholeMatch(of: /[A-Za-z][A-Za-z0-9_.+-]*\/[A-Za-z0-9_.+\/-]*/)?.0,
           let folder = path.split(separator: "/").first.map(String.init)
         else { continue }
-        // Tests are written as folder and suite, which another test compares; a script makes the secrets.
+        // Another test checks the names of tests, written as folder and suite. A script creates the
+        // secrets.
         let isOfTest = folder.hasSuffix("Tests") && !path.hasSuffix(".swift")
         guard Self.exists(folder), !isOfTest, path != "deploy/secrets" else { continue }
         count += 1

@@ -5,68 +5,50 @@ import Testing
 
 /// The embedded server and the migrations, through the tools.
 @Suite struct EmbeddedServerToolTests {
-  private let folder: TemporaryFolder
-  private let home: String
-  private let stopper: Stopper
-
-  /// Stops whatever the test has started.
-  private final class Stopper {
-    let server: EmbeddedServer
-
-    init(home: String) throws {
-      var options = EmbeddedServer.Options(home: home)
-      options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
-      server = try EmbeddedServer(options)
-    }
-
-    deinit { _ = try? server.stop(mode: .immediate) }
-  }
+  private let server: ToolServer
 
   init() throws {
-    folder = try TemporaryFolder()
-    home = folder.path + "/server"
-    stopper = try Stopper(home: home)
+    server = try ToolServer()
   }
 
-  private func start(_ tool: String, _ arguments: [String]) throws -> ToolProcess {
-    try Tools.start(tool, arguments, environment: ["QUAKE_SERVER_HOME": home])
-  }
-
-  private func server(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try start("quake-admin", ["server"] + arguments).exit()
-  }
-
-  @Test func itStartsStopsAndTellsHowItIs() throws {
-    let before = try server("status")
+  @Test func itStartsStopsAndReportsItsState() throws {
+    let before = try server.command("status")
     #expect(before.status == 1)
     #expect(before.output.contains("stopped") && before.output.contains("not created yet"))
-    let started = try server("start")
+    let started = try server.command("start")
     #expect(started.status == 0)
-    #expect(started.output == "the embedded server was started in \(home)\n")
-    #expect(try server("start").output == "the embedded server is running in \(home)\n")
-    let running = try server("status")
+    #expect(started.output == "the embedded server was started in \(server.home)\n")
+    #expect(
+      try server.command("start").output == "the embedded server is running in \(server.home)\n")
+    let running = try server.command("status")
     #expect(running.status == 0)
-    for words in ["running", home + "/data", "process id", "connection        host="] {
+    for words in ["running", server.home + "/data", "process id", "connection        host="] {
       #expect(running.output.contains(words), "\(running.output)")
     }
-    let asked = try server("psql", "-X", "-A", "-t", "-c", "select 6 * 7")
+    let asked = try server.command("psql", "-X", "-A", "-t", "-c", "select 6 * 7")
     #expect(asked.status == 0 && asked.output == "42\n")
-    // psql's own status and words.
-    let failed = try server("psql", "-X", "-c", "select nonsense")
+    // psql's own exit status and message.
+    let failed = try server.command("psql", "-X", "-c", "select nonsense")
     #expect(failed.status == 1 && failed.errors.contains("column \"nonsense\" does not exist"))
-    #expect(try server("stop").output == "the embedded server was stopped\n")
-    let again = try server("stop")
+    #expect(try server.command("stop").output == "the embedded server was stopped\n")
+    let again = try server.command("stop")
     #expect(again.status == 0 && again.output == "the embedded server was not running\n")
-    #expect(try server("status").status == 1)
-    // Asking for psql is asking for the server.
-    #expect(try server("psql", "-X", "-A", "-t", "-c", "select 1").output == "1\n")
+    #expect(try server.command("status").status == 1)
+    // Running psql starts the server.
+    #expect(try server.command("psql", "-X", "-A", "-t", "-c", "select 1").output == "1\n")
   }
 
   @Test func toolsThatStartAtOnceShareOneServer() throws {
-    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
-    let watch = try start("quake-watch", ["--json", "--from-start"])
-    let imports = try (0..<3).map { _ in try start("quake-ingest", ["import", "--json", file]) }
-    let migrate = try start("quake-admin", ["migrate"])
+    let file = try server.folder.write("a.geojson", Feeds.collection(count: 3))
+    let imports = try (0..<3).map { _ in
+      try server.start("quake-ingest", ["import", "--json", file])
+    }
+    let migrate = try server.start("quake-admin", ["migrate"])
+    // A watch does not create a server, so it begins when one of the others has; it need not run yet.
+    try eventually("there is a server") {
+      FileManager.default.fileExists(atPath: server.home + "/data/PG_VERSION")
+    }
+    let watch = try server.start("quake-watch", ["--json", "--from-start"])
     #expect(try watch.lines(3).count == 3)
     var inserted = 0
     for process in imports {
@@ -80,20 +62,20 @@ import Testing
     let ended = try watch.exit()
     #expect(ended.status == 0 && ended.output.isEmpty)
     #expect(
-      try server(
+      try server.command(
         "psql", "-X", "-A", "-t", "-c",
         "select count(*) from quake.migration union all select count(*) from quake.quake"
       ).lines.last == "3")
-    // One of them says that it has started it, and how to stop it.
+    // One tool reports that it has started the server, and how to stop it.
     let errors = imports.map(\.errorText).joined() + migrate.errorText + ended.errors
     #expect(
       errors.components(
         separatedBy:
-          "started a private PostgreSQL in \(home); stop it with \"quake-admin server stop\""
+          "started a private PostgreSQL in \(server.home); stop it with \"quake-admin server stop\""
       ).count == 2, "\(errors)")
   }
 
-  @Test func migrationsAreToldOfAndApplied() throws {
+  @Test func migrationsAreListedAndApplied() throws {
     let database = try TestDatabase(migrated: false)
     func migrate(_ arguments: String...) throws -> ToolProcess.Outcome {
       let outcome = try Tools.run("quake-admin", ["migrate"] + database.option + arguments)
@@ -115,8 +97,8 @@ import Testing
     #expect(both.status == 64)
   }
 
-  /// Many at once: each migration is applied by one of them.
-  @Test func manyMigrateAtOnce() throws {
+  /// Each migration is applied by one of many concurrent processes.
+  @Test func concurrentMigrationsApplyEachMigrationOnce() throws {
     let database = try TestDatabase(migrated: false)
     let processes = try (0..<20).map { _ in
       try Tools.start("quake-admin", ["migrate"] + database.option)

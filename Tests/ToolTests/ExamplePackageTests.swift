@@ -3,16 +3,29 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A program in a package of its own imports `QuakeStore` and follows changes. Its build takes most of a
-/// minute, so that only the soak runs it.
-@Suite(.enabled(if: Tools.isSoak)) struct ExamplePackageTests {
-  private static let package = Tools.package + "/Examples/follow-changes"
-  private static let scratch = Tools.package + "/.build/examples/follow-changes"
+/// The programs of the package in `Examples`, which import `QuakeStore` as a program of somebody else would.
+/// Their build takes most of a minute, so `make examples` and `make soak` run these tests.
+@Suite(
+  .enabled(if: Tools.isSoak || ProcessInfo.processInfo.environment["QUAKE_EXAMPLES"] != nil),
+  .serialized)
+struct ExamplePackageTests {
+  private static let programs = Result { try build() }
 
-  /// Builds the example; returns the program's path.
-  private func build() throws -> String {
+  private let database: TestDatabase
+  private let connection: Connection
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+    folder = try TemporaryFolder()
+  }
+
+  /// Builds the examples; returns the folder of the programs.
+  private static func build() throws -> String {
     let arguments = [
-      "swift", "build", "--package-path", Self.package, "--scratch-path", Self.scratch,
+      "swift", "build", "--package-path", Tools.package + "/Examples", "--scratch-path",
+      Tools.package + "/.build/examples",
     ]
     let environment = ProcessInfo.processInfo.environment
     let build = try ToolProcess("/usr/bin/env", arguments, environment: environment)
@@ -21,32 +34,113 @@ import Testing
     let path = try ToolProcess(
       "/usr/bin/env", arguments + ["--show-bin-path"], environment: environment
     ).exit()
-    return try #require(path.lines.last) + "/follow-changes"
+    return try #require(path.lines.last)
   }
 
-  @Test func aProgramInAnotherPackageFollowsChangesAndContinues() throws {
-    let program = try build()
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    let folder = try TemporaryFolder()
-    let arguments = [database.conninfo, folder.path + "/cursor"]
+  private func start(_ program: String, _ arguments: String...) throws -> ToolProcess {
+    try ToolProcess(
+      Self.programs.get() + "/" + program, [database.conninfo] + arguments,
+      environment: Tools.environment)
+  }
 
-    let first = try ToolProcess(program, arguments, environment: Tools.environment)
+  @Test func followChangesContinuesWhereItWas() throws {
+    let cursor = folder.path + "/cursor"
+    let first = try start("follow-changes", cursor)
     #expect(try first.line() == "following the changes after 0")
     try connection.execute("set quake.author = 'ann'")
     try connection.execute(
       "insert into quake.quake (code, time, magnitude) values ('a1', now(), 5.5)")
     #expect(try first.line() == "insert a1 M5.5 ann")
-    try eventually("the cursor is saved") {
-      FileManager.default.fileExists(atPath: folder.path + "/cursor")
-    }
+    try eventually("the cursor is saved") { FileManager.default.fileExists(atPath: cursor) }
     first.signal(SIGKILL)
     _ = try first.exit()
 
     // Committed while no program follows.
     try connection.execute("delete from quake.quake")
-    let second = try ToolProcess(program, arguments, environment: Tools.environment)
+    let second = try start("follow-changes", cursor)
     #expect(try second.line().hasPrefix("following the changes after 1."))
     #expect(try second.line() == "delete a1 ann")
+  }
+
+  @Test func alertSendsOneMessageForAnEarthquakeThatReachesTheMagnitude() throws {
+    let server = try ScriptedServer(body: [])
+    let alert = try start("alert", folder.path + "/cursor", "6", server.url)
+    #expect(try alert.line() == "alerting after 0")
+    try connection.execute(
+      """
+      insert into quake.quake (code, type, time, magnitude, place)
+      values ('weak', 'earthquake', now(), 5.9, 'the coast'),
+             ('old', 'earthquake', now() - interval '2 hours', 7, 'long ago'),
+             ('blast', 'explosion', now(), 7, 'a quarry')
+      """)
+    try connection.execute("update quake.quake set magnitude = 6.1 where code = 'weak'")
+    try connection.execute("update quake.quake set felt = 5 where code = 'weak'")
+    try connection.execute("update quake.quake set magnitude = 6.3 where code = 'weak'")
+    try connection.execute(
+      """
+      insert into quake.quake (code, type, time, magnitude, place)
+      values ('strong', 'earthquake', now(), 7.5, 'the sea')
+      """)
+    #expect(try alert.line().hasPrefix("M6.1 the coast at "))
+    #expect(try alert.line().hasPrefix("M7.5 the sea at "))
+    #expect(server.requests.count == 2)
+    #expect(server.requests.allSatisfy { $0.body.contains(" the ") })
+  }
+
+  @Test func mirrorKeepsTheOtherTableEqual() throws {
+    let target = try TestDatabase()
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude) select 'm' || i, now(), i from generate_series(1, 9) i"
+    )
+    func isEqual() throws -> Bool {
+      let columns = "select code || coalesce(magnitude::text, '-') || time from"
+      return try database.column("\(columns) quake.quake order by code")
+        == target.column("\(columns) public.mirror order by code")
+    }
+    var program = try start("mirror", target.conninfo)
+    try eventually("the table is filled") { (try? isEqual()) == true }
+    try connection.execute("update quake.quake set magnitude = null where code = 'm3'")
+    try connection.execute("delete from quake.quake where code = 'm4'")
+    try eventually("the changes are applied") { (try? isEqual()) == true }
+    program.signal(SIGKILL)
+    _ = try program.exit()
+    try connection.execute("truncate quake.quake, quake.quake_alias")
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude) values ('new', now(), 1)")
+    program = try start("mirror", target.conninfo)
+    try eventually("it continues") { (try? isEqual()) == true }
+    #expect(try target.column("select code from public.mirror") == ["new"])
+  }
+
+  @Test func secondApplicationIgnoresItsOwnChanges() throws {
+    let program = try start("second-application", "6")
+    #expect(try program.line() == "following the changes of others after 0")
+    try connection.execute("set quake.author = 'ann'")
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude) values ('s1', now(), 6.5)")
+    #expect(try program.line() == "insert s1 ann")
+    #expect(try program.line() == "validated s1")
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude) values ('s2', now(), 2)")
+    // Its own update of s1 was committed before, and is not printed.
+    #expect(try program.line() == "insert s2 ann")
+    #expect(
+      try database.column(
+        "select code || ' ' || coalesce(author, '') from quake.changes_since('0')")
+        == ["s1 ann", "s1 second-application", "s2 ann"])
+  }
+
+  @Test func liveListShowsTheNewest() throws {
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude, place) values ('l1', '2026-01-01Z', 5, 'one')"
+    )
+    let program = try start("live-list", "1")
+    #expect(try program.line().hasPrefix("1 event at 1."))
+    #expect(try program.line().hasSuffix(" 5.0  one"))
+    try connection.execute(
+      "insert into quake.quake (code, time, magnitude, place) values ('l2', '2026-01-02Z', 6, 'two')"
+    )
+    #expect(try program.line().hasPrefix("2 events at 2."))
+    #expect(try program.line().hasSuffix(" 6.0  two"))
   }
 }

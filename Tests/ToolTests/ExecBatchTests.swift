@@ -40,7 +40,7 @@ import Testing
     #expect(try scene.state() == scene.tokens().last)
   }
 
-  /// However many changes a transaction holds, they pass through.
+  /// A transaction of any size is streamed to the command.
   @Test func aLargeTransactionNeedsLittleMemory() throws {
     let count = Tools.isSoak ? 1_000_000 : 100_000
     try scene.database.psql(
@@ -50,14 +50,14 @@ import Testing
       """)
     let watch = try scene.watch(["--from-start", "--state", "state", "--exec-batch", "wc -l"])
     #expect(try watch.line(within: .seconds(Tools.isSoak ? 600 : 60)) == "\(count)")
-    try eventually("the place is kept") { try scene.state() == scene.tokens().last }
+    try eventually("the cursor is saved") { try scene.state() == scene.tokens().last }
     let peak = try ProcessMemory.peak(of: watch.pid)
     #expect(peak < 24 * 1024, "peak of \(peak) kB")
     watch.signal(SIGTERM)
     #expect(try watch.exit().status == 0)
   }
 
-  @Test func aCommandNeedNotRead() throws {
+  @Test func aCommandNeedNotReadItsInput() throws {
     try scene.insert((1...3000).map { "e\($0)" })
     try scene.insert("last")
     let outcome = try scene.run(["--exec-batch", "head -n 1 | grep -o '\"position\":0'"])
@@ -65,7 +65,7 @@ import Testing
     #expect(outcome.lines == ["\"position\":0", "\"position\":0"])
   }
 
-  @Test func theLimitCutsNoTransaction() throws {
+  @Test func theLimitSplitsNoTransaction() throws {
     try scene.insert((1...1200).map { "e\($0)" })
     try scene.insert("next")
     let arguments = ["--state", "state", "--exec-batch", "wc -l"]
@@ -92,9 +92,10 @@ import Testing
         ])
   }
 
-  // MARK: In the middle of one
+  // MARK: In the middle of a transaction
 
-  /// A large transaction whose command has begun to read and waits at a gate.
+  /// Starts a watcher with a large transaction, whose command has begun to read and waits at a
+  /// gate.
   private func begin(_ rest: String) throws -> (
     ToolProcess, Gate
   ) {
@@ -108,7 +109,7 @@ import Testing
     return (watch, gate)
   }
 
-  @Test func aLostConnectionCutsNoTransaction() throws {
+  @Test func aLostConnectionSplitsNoTransaction() throws {
     let (watch, gate) = try begin("read line < gate; wc -l")
     try scene.database.psql(
       """
@@ -121,8 +122,8 @@ import Testing
     #expect(try watch.line() == "begun")
   }
 
-  /// However many pages of it had been handed over.
-  @Test func aTransactionCutByACrashIsRepeatedWhole() throws {
+  /// The command receives all of it again, however many pages it had received.
+  @Test func aTransactionInterruptedByACrashIsRepeatedWhole() throws {
     let watch = try begin("head -n 3000 >/dev/null; read line < gate; wc -l").0
     try eventually("the watcher is far into the transaction") {
       try scene.database.value(
@@ -136,18 +137,18 @@ import Testing
       try scene.run(["--state", "state", "--exec-batch", "wc -l"]).lines == ["5000", "1"])
   }
 
-  @Test func aSignalCutsNoTransaction() throws {
+  @Test func aSignalSplitsNoTransaction() throws {
     let (watch, gate) = try begin("read line < gate; wc -l")
     watch.signal(SIGTERM)
     try gate.letOneThrough()
     let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(0) && outcome.errors.isEmpty)
+    #expect(outcome.ending == .exited(0) && outcome.problems.isEmpty)
     #expect(outcome.lines == ["4999"])
     #expect(try scene.state() == scene.tokens().first)
   }
 
-  /// A command that has not got the whole transaction must not think so.
-  @Test func aTransactionThatCannotBeHandedOverWholeIsNotEnded() throws {
+  /// A command that has not received the whole transaction must not get an end of input.
+  @Test func aCommandIsEndedIfItsTransactionCannotBeReadWhole() throws {
     let (watch, gate) = try begin(
       "trap 'echo told; exit 1' TERM; read line < gate; wc -l; echo whole")
     try scene.database.psql(

@@ -11,11 +11,11 @@ import Testing
   // MARK: stop
 
   @Test(arguments: [["--state", "state"], ["--name", "alerts"]])
-  func aFailureStopsExactlyBeforeItsChange(_ bookmark: [String]) throws {
+  func aFailureStopsExactlyBeforeItsChange(_ cursor: [String]) throws {
     try scene.insert("first")
     try scene.insert("a", "b", "c", "d")
     let arguments =
-      bookmark + ["--exec", "echo $QUAKE_CODE; test $QUAKE_CODE != c || test -e ready || exit 3"]
+      cursor + ["--exec", "echo $QUAKE_CODE; test $QUAKE_CODE != c || test -e ready || exit 3"]
     let token = try scene.tokens()[1]
     for round in 1...2 {
       let outcome = try scene.run(arguments)
@@ -24,14 +24,14 @@ import Testing
       #expect(
         outcome.errors.hasPrefix(
           "quake-watch: error: command for insert c (token \(token), position 2) exited with "
-            + "status 3\n  hint: The next watch begins with it."), "\(outcome.errors)")
+            + "status 3\n  hint: The next start tries it again."), "\(outcome.errors)")
     }
     try scene.make("ready")
     #expect(try scene.run(arguments).lines == ["c", "d"])
     #expect(try scene.run(arguments).lines.isEmpty)
   }
 
-  @Test func atTheBeginningOfATransactionThePlaceIsTheOneBefore() throws {
+  @Test func aFailureAtTheStartOfATransactionLeavesTheCursorBeforeIt() throws {
     try scene.insert("a", "b")
     try scene.insert("c")
     let arguments = ["--state", "state", "--exec", "echo $QUAKE_CODE; test $QUAKE_CODE != c"]
@@ -41,7 +41,7 @@ import Testing
     #expect(try scene.state() == scene.tokens()[0])
   }
 
-  /// There is no place within a snapshot.
+  /// A cursor cannot name a position within a snapshot.
   @Test func aSnapshotWhoseCommandFailsBeginsAgain() throws {
     try scene.database.psql(
       """
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func waysToFail() throws {
+  @Test func kindsOfFailure() throws {
     try scene.insert("a")
     for (command, words) in [
       ("kill -9 $$", "was ended by signal 9"), ("nonexistent-program", "exited with status 127"),
@@ -68,7 +68,7 @@ import Testing
     ] {
       let outcome = try scene.run(["--exec", command])
       #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
-      #expect(outcome.errors.contains("hint: Nothing keeps the place for the next watch"))
+      #expect(outcome.errors.contains("hint: The next start cannot resume here"))
     }
   }
 
@@ -86,8 +86,9 @@ import Testing
       "\(outcome.errors)")
   }
 
-  /// Others run at the same time; what is kept is the place before the first that was not done.
-  @Test func withSeveralAtOnceNothingIsPassedOver() throws {
+  /// Other commands run at the same time. The saved cursor is before the first change that is not
+  /// done.
+  @Test func withSeveralJobsNoChangeIsSkipped() throws {
     try scene.insert("a", "b", "c", "d", "e", "f")
     let gate = try scene.gate()
     let arguments = [
@@ -95,8 +96,8 @@ import Testing
       "echo $QUAKE_CODE >> done; test $QUAKE_CODE != b || test -e ready || { read line < gate; exit 1; }",
     ]
     let watch = try scene.watch(["--from-start", "--no-follow"] + arguments)
-    // All others run while there are free jobs.
-    try eventually("the others are done") { try scene.lines(of: "done").count == 6 }
+    // The other commands run, because there are free jobs.
+    try eventually("all commands have begun") { try scene.lines(of: "done").count == 6 }
     try gate.letOneThrough()
     let outcome = try watch.exit()
     #expect(outcome.status == 1 && outcome.errors.contains("command for insert b ("))
@@ -127,7 +128,7 @@ import Testing
     #expect(try scene.state() == "\(scene.tokens()[0]) 1")
   }
 
-  @Test func afterAFailureNothingMoreIsBegun() throws {
+  @Test func afterAFailureNoCommandsAreStarted() throws {
     try scene.insert((1...600).map { "e\($0)" })
     let outcome = try scene.run([
       "--jobs", "8", "--state", "state", "--exec", "echo $QUAKE_CODE; test $QUAKE_CODE != e3",
@@ -160,7 +161,7 @@ import Testing
 
   // MARK: skip
 
-  @Test func aFailureMayBePassedOver() throws {
+  @Test func aFailedChangeMayBeSkipped() throws {
     try scene.insert("a", "b", "c")
     for arguments in [[], ["--jobs", "4"]] {
       let outcome = try scene.run(
@@ -179,7 +180,7 @@ import Testing
   // MARK: Signals
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func aSignalWaitsForTheCommandAndKeepsThePlace(_ signal: Int32) throws {
+  func aSignalWaitsForTheCommandAndSavesTheCursor(_ signal: Int32) throws {
     try scene.insert("a", "b", "c")
     let gate = try scene.gate()
     let arguments = [
@@ -190,20 +191,20 @@ import Testing
     watch.signal(signal)
     try gate.letOneThrough()
     let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(0) && outcome.errors.isEmpty)
+    #expect(outcome.ending == .exited(0) && outcome.problems.isEmpty)
     #expect(outcome.lines == ["done"])
     #expect(try scene.state() == "\(scene.tokens()[0]) 1")
     let next = try scene.watch(arguments)
     #expect(try next.line() == "b")
     next.signal(signal)
     next.signal(signal)
-    // The second may come before the first has been seen; then it is the same as one.
+    // The second signal may arrive before the first has been handled; then the two are one.
     try eventually("the second signal ends it") {
       next.signal(signal)
       return try Self.isZombie(next.pid)
     }
     #expect(try next.exit().ending == .exited(128 + signal))
-    // The command was left to itself.
+    // The command still runs: let it end.
     try gate.letOneThrough()
   }
 
@@ -211,7 +212,7 @@ import Testing
     try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8).contains(") Z ")
   }
 
-  /// Who stops a service signals its commands too, perhaps first.
+  /// A service manager signals a service's commands too, perhaps before the service.
   @Test(arguments: [[], ["--exec-failure", "skip"]])
   func aCommandThatIsStoppedWithTheWatcherHasNotFailed(_ policy: [String]) throws {
     try scene.insert("a", "b")
@@ -224,11 +225,11 @@ import Testing
     kill(command, SIGTERM)
     watch.signal(SIGTERM)
     let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(0) && outcome.errors.isEmpty, "\(outcome.errors)")
+    #expect(outcome.ending == .exited(0) && outcome.problems.isEmpty, "\(outcome.errors)")
     #expect(try scene.state() == "\(scene.tokens()[0]) 1")
   }
 
-  @Test func aKilledWatcherRunsCommandsAgainAtMost() throws {
+  @Test func aKilledWatcherSkipsNoChange() throws {
     try scene.insert((1...40).map { "e\($0)" })
     let arguments = ["--from-start", "--state", "state", "--exec", "echo $QUAKE_CODE"]
     var seen: [String] = []

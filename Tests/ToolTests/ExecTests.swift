@@ -20,12 +20,12 @@ import Testing
     let outcome = try scene.run(["--exec", "cat"])
     #expect(outcome.status == 0 && outcome.lines.count == 5)
     #expect(outcome.output == expected.output && outcome.errors.isEmpty)
-    // One process each, and the outputs are the watcher's.
+    // One process for each change, with the watcher's outputs.
     let each = try scene.run(["--exec", "wc -l; echo message >&2", "--op", "insert,update"])
     #expect(each.lines == ["1", "1", "1"] && each.errors == "message\nmessage\nmessage\n")
   }
 
-  @Test func variablesSayWhatTheChangeIs() throws {
+  @Test func variablesDescribeTheChange() throws {
     try scene.insert("a")
     try scene.database.psql(
       """
@@ -52,7 +52,7 @@ import Testing
     #expect(try outcome.lines == zip(scene.tokens(), expected).map { "\($0) \($1)" })
   }
 
-  /// What feeds and writers say is data, whatever it looks like.
+  /// Values from feeds and writers are never run as code.
   @Test func hostileValuesAreData() throws {
     let hostile = "'\"; $(touch hacked) `touch hacked`; -rf \\ * ~ |&> () { :; }; touch hacked %s é"
     try scene.database.psql(
@@ -72,14 +72,14 @@ import Testing
         == "\(hostile)|\(hostile)|1\ntwo lines|Subject Bcc: all\u{FFFD}[2J x|1\nempty||1\n"
         + "long|\(String(repeating: "x", count: 4096))…|1\n")
     #expect(!FileManager.default.fileExists(atPath: scene.file("hacked")))
-    // The input has them as they are.
+    // The input has the values unchanged.
     let inputs = try scene.run(["--exec", "cat"]).lines.map(JSONLine.init)
     #expect(inputs.map { $0.string("code") } == [hostile, "two\nlines", "empty", "long"])
     #expect(inputs[1]["new"]?.string("place") == "Subject\r\nBcc: all\u{1B}[2J\tx")
     #expect(inputs[3]["new"]?.string("place")?.count == 60_000)
   }
 
-  @Test func aCommandNeedNotRead() throws {
+  @Test func aCommandNeedNotReadItsInput() throws {
     try scene.database.psql(
       """
       insert into quake.quake (code, time, place, title, url, detail)
@@ -93,7 +93,7 @@ import Testing
 
   @Test func aCommandInheritsNothing() throws {
     try scene.insert("a")
-    // The fourth is the folder that it reads.
+    // The fourth descriptor is the folder that ls reads.
     let open = try scene.run(["--state", "state", "--exec", "exec ls /proc/self/fd"])
     #expect(open.lines == ["0", "1", "2", "3"])
     // Signals 32 and 33 are the C library's own.
@@ -117,14 +117,14 @@ import Testing
       most = try max(most, descriptors())
     }
     #expect(most <= before + 8)
-    try eventually("nothing is left of them") {
+    try eventually("no child process or descriptor is left") {
       let children = try String(
         contentsOfFile: "/proc/\(watch.pid)/task/\(watch.pid)/children", encoding: .utf8)
       return try children.isEmpty && descriptors() == before
     }
     watch.signal(SIGTERM)
     let outcome = try watch.exit()
-    #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty)
+    #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.problems.isEmpty)
   }
 
   // MARK: Several at once
@@ -138,7 +138,8 @@ import Testing
     }
     try scene.database.psql("truncate quake.quake;")
     try scene.insert(events)
-    // A folder for each that runs: a second one for the same event could not make it.
+    // Each command creates a folder for its event, which fails while another command for the event
+    // runs.
     let command = """
       code=${QUAKE_CODE-all}
       mkdir "running.$code" || echo "$code overlaps"
@@ -165,9 +166,9 @@ import Testing
     #expect(ops[ops.count - 13] == "truncate")
   }
 
-  // MARK: Beginnings
+  // MARK: Snapshots
 
-  @Test func aSnapshotIsHandedOverToo() throws {
+  @Test func aSnapshotRunsCommandsToo() throws {
     try scene.insert("a", "b")
     let outcome = try scene.watch([
       "--snapshot", "--no-follow", "--state", "state", "--exec", "echo $QUAKE_OP $QUAKE_CODE",
@@ -176,7 +177,7 @@ import Testing
     #expect(try scene.state() == scene.tokens().last)
   }
 
-  @Test func aResetIsACommandOfItsOwn() throws {
+  @Test func aResetRunsACommandOfItsOwn() throws {
     try scene.insert("a")
     let outcome = try scene.watch([
       "--after", "1.00000000", "--on-expired", "snapshot", "--no-follow", "--jobs", "4",
@@ -188,7 +189,7 @@ import Testing
   }
 
   /// The server need not keep notifications for a watcher that waits for a command.
-  @Test func aLongCommandHoldsNothingUp() throws {
+  @Test func theWatcherDoesNotListenDuringALongCommand() throws {
     let gate = try scene.gate()
     let watch = try scene.watch(["--exec", "read line < gate; echo $QUAKE_CODE"])
     try scene.database.waitForIdle("quake-watch", after: "select t.token, v.id")

@@ -22,7 +22,7 @@ import Testing
     "http://\(userInfo)127.0.0.1:\(server.port)/all_day.geojson\(query)"
   }
 
-  /// All texts of the tables that an address may get into.
+  /// The rows of all tables that may have an address, as text.
   private func stored() throws -> String {
     try database.column(
       """
@@ -64,7 +64,7 @@ import Testing
     try expectNoSecret(status)
   }
 
-  @Test func soItIsInErrorsAndInImports() throws {
+  @Test func errorsAndImportsMaskItToo() throws {
     let query = Self.queries[0]
     let bad = try Self.server(404)
     for arguments in [
@@ -81,7 +81,7 @@ import Testing
           "\(said)")
       }
     }
-    // Where no address belongs.
+    // An address where none is expected.
     let misplaced = try Tools.run("quake-ingest", ["run", url(bad, query.0)] + database.option)
     #expect(misplaced.status == 64 && misplaced.errors.contains("unexpected argument 'http://...'"))
     try expectNoSecret(misplaced)
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func twoTokensAreOneFeedUnderOneNameAndTwoUnderTwo() throws {
+  @Test func theNameOfAFeedAndNotItsTokenIdentifiesIt() throws {
     let server = try Self.server()
     let other = "http://127.0.0.1:\(server.port)/all_week.geojson?token=\(Self.secret)2"
     let both = try Tools.run(
@@ -112,7 +112,7 @@ import Testing
       ["run", "--once", "--feed", url(server, "?token=a"), "--feed", url(server, "?token=b")]
         + database.option)
     #expect(same.status == 64 && same.errors.contains("two feeds are called \"all_day\""))
-    // A new token is no new feed.
+    // A new token does not make a new feed.
     let changed = try ScriptedServer { request, client in
       client.answer(
         request.headers["if-none-match"] == "\"v\"" ? 304 : 200, ["ETag: \"v\""],
@@ -144,7 +144,7 @@ import Testing
           "quake-ingest", arguments + database.option, environment: environment)
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(server.requests.last?.target == expected)
-        // What only names a secret is no reason to warn.
+        // A reference to a secret causes no warning.
         #expect(!outcome.errors.contains("other users can read it"), "\(outcome.errors)")
         try expectNoSecret(outcome)
         #expect(
@@ -152,7 +152,7 @@ import Testing
             == url(server, "?token=***&limit=5"))
       }
     }
-    // Elsewhere in an address, and all of it.
+    // In the path of an address, and as the whole address.
     let server = try Self.server()
     let path = "http://127.0.0.1:\(server.port)/${TOKEN}/all_day.geojson"
     let whole = ["ALL": url(server, "?token=\(Self.secret)"), "TOKEN": Self.secret]
@@ -170,7 +170,7 @@ import Testing
     #expect(server.requests.map(\.target).first == "/\(Self.secret)/all_day.geojson")
   }
 
-  @Test func aNameThatIsNotSetIsAUsageErrorThatSaysIt() throws {
+  @Test func aMissingSecretIsAUsageErrorThatNamesIt() throws {
     let empty = try folder.write("empty", "\n")
     let broken = try folder.write("broken", "\(Self.secret)\n\(Self.secret)\n")
     for (name, words) in [
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  // MARK: Who else may see them
+  // MARK: Other users of the machine
 
   @Test func theListOfProcessesDoesNotShowThem() throws {
     let asked = Flag()
@@ -218,11 +218,11 @@ import Testing
       let line = try String(contentsOfFile: "/proc/\(run.pid)/cmdline", encoding: .utf8)
       #expect(line.contains("quake-ingest") && !line.contains("hunter2"), "\(line)")
       run.signal(SIGTERM)
-      _ = try run.exit(within: .seconds(20))
+      _ = try run.exit()
     }
   }
 
-  @Test func aConfigurationFileThatOthersCanReadIsWarnedOf() throws {
+  @Test func aConfigurationFileThatOthersCanReadCausesAWarning() throws {
     let warning = "contains a password or a token of a feed (line 2), and other users can read it"
     for (feed, permissions, isWarned) in [
       ("http://127.0.0.1:1/all_day.geojson?token=\(Self.secret)@5m", 0o644, true),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What servers, feeds and people give that is meant badly, or might as well be.
+/// Input from servers, feeds and users that is malicious, or as harmful as that.
 @Suite struct HostileInputTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: ["Last-Modified", "Expires", "Date"])
-  func datesTooFarAwayDoNoHarm(header: String) throws {
+  func datesAfterTheYear9999DoNoHarm(header: String) throws {
     let server = try ScriptedServer(
       200, ["\(header): Sat, 01 Jan 300000 00:00:00 GMT"],
       body: Array(Feeds.collection(count: 2).utf8))
@@ -32,7 +32,7 @@ import Testing
     #expect(try database.count("quake.quake") == 2)
   }
 
-  @Test func aRejectedRecordCannotSteerTheTerminal() throws {
+  @Test func aRejectedRecordCannotControlTheTerminal() throws {
     let row = Feeds.row("us2").replacing("2.5,ml", with: "\u{1B}]0;x\u{07}\u{1B}[31m,ml")
     let file = try folder.write(
       "escapes.csv", [Feeds.csvHeader, Feeds.row("us1"), row, ""].joined(separator: "\n"))
@@ -59,7 +59,7 @@ import Testing
     #expect(try watch.exit().status == 0)
   }
 
-  @Test func aPipeThatGivesNothingCanBeLeft() throws {
+  @Test func waitingForAPipeCanBeInterrupted() throws {
     let pipe = folder.path + "/pipe"
     #expect(mkfifo(pipe, 0o600) == 0)
     // Open at both ends, so that the tool neither waits for a writer nor sees the end.
@@ -67,7 +67,7 @@ import Testing
     defer { close(descriptor) }
     let before = try database.contents()
     let tool = try Tools.start("quake-ingest", ["import", pipe, "--database", database.conninfo])
-    // It has opened the pipe, so it is about to wait for what comes out.
+    // It has opened the pipe, so it is about to wait for data.
     try eventually("the pipe is open") {
       let folder = "/proc/\(tool.pid)/fd"
       return try FileManager.default.contentsOfDirectory(atPath: folder).contains {
@@ -81,8 +81,8 @@ import Testing
     #expect(try database.contents() == before)
   }
 
-  /// As on 7 October 2024: nothing of it can be taken, and it is said how much there was.
-  @Test func aFeedOfNothingButGarbageIsCountedAndRefused() throws {
+  /// As on 7 October 2024: no record is valid, and the error has their number.
+  @Test func aFeedWithoutValidRecordsIsCountedAndRefused() throws {
     let rows = (1...3).map {
       Feeds.row("us\($0)").replacing("2023-11-14T22:13:20.000Z", with: "1970-01-01T00:00:02.-1Z")
     }

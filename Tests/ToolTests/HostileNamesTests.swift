@@ -3,7 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Names in our statements mean PostgreSQL's own objects, whatever others have created.
+/// Names in the tools' statements refer to PostgreSQL's own objects, whatever objects other users
+/// have created.
 @Suite struct HostileNamesTests {
   private let folder: TemporaryFolder
 
@@ -14,7 +15,7 @@ import Testing
   /// How the tools reach the database.
   enum Route: String, CaseIterable {
     case direct, session, transaction
-    /// A pooler that takes our startup parameter and forgets it.
+    /// A pooler that accepts the tools' startup parameter and ignores it.
     case forgetful
   }
 
@@ -23,7 +24,7 @@ import Testing
     return routes.map { ($0, true) } + [(.direct, false)]
   }
 
-  /// Runs a tool as superuser, and expects that nothing planted has run.
+  /// Runs a tool as superuser, and expects that it has run no planted object.
   @discardableResult
   private func run(
     _ scene: HostileNames, _ conninfo: String, _ tool: String, _ arguments: [String],
@@ -39,11 +40,11 @@ import Testing
   }
 
   @Test(arguments: routes)
-  func nothingPlantedRuns(_ route: Route, isCareless: Bool) throws {
+  func noPlantedObjectRuns(_ route: Route, isCareless: Bool) throws {
     let scene = try HostileNames(isCareless: isCareless)
     for (kind, count) in scene.planted { #expect(count > 0, "no \(kind) could be planted") }
     #expect((scene.planted["function"] ?? 0) > 100 && (scene.planted["operator"] ?? 0) > 100)
-    // The traps work: who uses the path as it is falls into them.
+    // The traps work: a statement that relies on the search path runs them.
     #expect(try scene.fires(at: "select 1::bigint || 'x'::text"))
     if isCareless {
       for statement in [
@@ -71,10 +72,11 @@ import Testing
     try pooler?.stop()
   }
 
-  /// Temporary objects of whoever had the session before; a pool in session mode drops them.
+  /// Temporary objects of the client that had the session before. A pool in session mode drops
+  /// them.
   private func plantInSession(_ conninfo: String) throws {
     let planter = try ToolProcess(
-      Tools.psql(), ["-X", "-q", "-d", conninfo, "-v", "ON_ERROR_STOP=1"],
+      Tools.psql, ["-X", "-q", "-d", conninfo, "-v", "ON_ERROR_STOP=1"],
       environment: Tools.environment.merging(["PGOPTIONS": ""]) { $1 },
       input: folder.write(
         "session.sql",
@@ -97,10 +99,10 @@ import Testing
     #expect(outcome.status == 0, "\(outcome.errors)")
   }
 
-  /// Nothing of ours stays in sessions that are lent.
+  /// The tools leave no setting in pooled sessions.
   private func expectCleanSessions(_ pooler: Pooler) throws {
     let psql = try ToolProcess(
-      Tools.psql(),
+      Tools.psql,
       ["-X", "-q", "-A", "-t", "-d", pooler.conninfo, "-c", "show search_path"],
       environment: Tools.environment)
     let outcome = try psql.exit()
@@ -133,7 +135,7 @@ import Testing
     }
     try watch(conninfo, scene)
     _ = try run("quake-admin", ["watchers"])
-    _ = try run("quake-admin", ["watchers", "--remove", "alerts"])
+    _ = try run("quake-admin", ["watchers", "remove", "alerts", "--yes"])
     let quarantined = try scene.database.value(
       "select coalesce(max(id), 0) from quake.import where quarantined_at is not null")
     _ = try run("quake-admin", ["imports"])
@@ -142,18 +144,19 @@ import Testing
       _ = try run("quake-admin", ["imports", "body", quarantined])
       _ = try run("quake-admin", ["imports", "apply", quarantined])
     }
-    _ = try run("quake-admin", ["refresh", "--timeout", "1s"], status: route.polls ? 69 : 64)
+    _ = try run(
+      "quake-admin", ["refresh", "--timeout", "1s"], status: route.keepsSessions ? 69 : 64)
     for arguments in [["status"], ["status", "--json"], ["status", "--prometheus"]] {
-      _ = try run("quake-admin", arguments, status: route.polls ? 1 : 0)
+      _ = try run("quake-admin", arguments)
     }
     _ = try run("quake-admin", ["history", "purge", "--before", token, "--dry-run"])
-    _ = try run("quake-admin", ["history", "purge", "--before", token])
+    _ = try run("quake-admin", ["history", "purge", "--yes", "--before", token])
   }
 
   private func runIngest(
     _ run: (String, [String], Int32) throws -> String, _ route: Route
   ) throws {
-    // Two of them say that they are one earthquake.
+    // Two of the records belong to one earthquake.
     let events =
       (1...30).map { Feeds.feature("us\($0)") } + [
         Feeds.feature("us31", changes: ["ids": "\",us31,ci31,\""]), Feeds.feature("ci31"),
@@ -184,8 +187,8 @@ import Testing
         ))
     }
     _ = try run("quake-ingest", ["replay", snapshots, "--speed", "1000000"], 0)
-    // A backfill and a worker hold locks for as long as their sessions last.
-    guard route.polls else { return }
+    // A backfill and a worker hold session locks, for which a transaction pool is unsuitable.
+    guard route.keepsSessions else { return }
     let past = folder.path + "/past"
     try FileManager.default.createDirectory(atPath: past, withIntermediateDirectories: false)
     try folder.write("past/a.geojson", Feeds.collection(count: 5, from: 2000))
@@ -198,7 +201,7 @@ import Testing
     _ = try run("quake-ingest", ["run", "--once", "--dry-run", "--feed", server.url], 0)
   }
 
-  /// One that waits, too.
+  /// The same for a watcher that waits for changes.
   private func watch(_ conninfo: String, _ scene: HostileNames) throws {
     let watch = try Tools.start(
       "quake-watch", ["--database", conninfo, "--json", "--from-start", "--name", "follower"])
@@ -215,5 +218,5 @@ import Testing
 
 extension HostileNamesTests.Route {
   /// Whether sessions last as long as their clients.
-  fileprivate var polls: Bool { self == .direct || self == .session }
+  fileprivate var keepsSessions: Bool { self == .direct || self == .session }
 }

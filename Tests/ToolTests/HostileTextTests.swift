@@ -2,12 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What feeds, writers and the server say, wherever a tool prints it.
+/// Texts of feeds, writers and the server, in everything that a tool prints.
 @Suite struct HostileTextTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
 
-  /// Ends a line, clears the screen in two ways, turns the order round, says something unseen.
+  /// Breaks the line, clears the screen in two ways, reverses the text, and has invisible
+  /// characters.
   private static let hostile =
     "a\nb\u{1B}[2J\u{9B}2J\u{7F}\u{202E}evil\u{2066}\u{200B}\u{FEFF}\u{2028}\u{E0041}\u{F8FF}é"
 
@@ -16,7 +17,7 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  /// Whether there is nothing in it but what is printed, and ends of lines.
+  /// Whether a text has only printable characters and line breaks.
   private func isHarmless(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {
@@ -45,7 +46,7 @@ import Testing
       """)
   }
 
-  @Test func nothingThatIsPrintedSteersATerminal() throws {
+  @Test func noOutputControlsTheTerminal() throws {
     try fill()
     let commands: [[String]] = [
       ["quake-watch", "--from-start", "--no-follow"],
@@ -59,8 +60,9 @@ import Testing
       ["quake-query", "show", Self.hostile + "?"], ["quake-query", Self.hostile],
       ["quake-admin", "status"], ["quake-admin", "status", "--prometheus"],
       ["quake-admin", "status", "--feed", Self.hostile + "?", "--log-format", "json"],
-      ["quake-admin", "watchers"], ["quake-admin", "watchers", "--remove", Self.hostile + "?"],
-      ["quake-admin", "history", "purge", "--before", "1s", "--dry-run"],
+      ["quake-admin", "watchers"],
+      ["quake-admin", "watchers", "remove", Self.hostile + "?", "--yes"],
+      ["quake-admin", "history", "purge", "--up-to", "1s", "--dry-run"],
       ["quake-admin", "refresh", Self.hostile, "--timeout", "1ms"],
       ["quake-ingest", "import", folder.path + "/" + Self.hostile],
       ["quake-ingest", "import", folder.path + "/" + Self.hostile, "--log-format", "json"],
@@ -74,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func jsonGivesTheSameTextBack() throws {
+  @Test func jsonPreservesTheText() throws {
     try fill()
     for command in [
       ["quake-watch", "--from-start", "--no-follow", "--json"],
@@ -110,8 +112,8 @@ import Testing
     #expect(outcome.output == "\(value)|\(value)|")
   }
 
-  /// The author is what the writer says, the role what the server knows.
-  @Test func whoDisagreesIsNamed() throws {
+  /// The writer sets the author, the server records the role.
+  @Test func theRoleIsNamedIfItDiffersFromTheAuthor() throws {
     try database.psql(
       """
       set application_name = 'by hand';
@@ -131,11 +133,13 @@ import Testing
     }
   }
 
-  /// A command whose environment is longer than the system allows is not run, and that is said.
-  @Test func anEnvironmentThatIsTooLongIsSaid() throws {
+  /// A command whose environment is longer than the system allows is not run, and the error says
+  /// so.
+  @Test func anEnvironmentThatIsTooLongIsAnError() throws {
     try database.psql(
       "insert into quake.quake (code, time, place) values ('a', now(), repeat('p', 5000));")
-    // The smallest limit that there is, 128 KiB, with a stack as small: the watcher's own fits.
+    // A small stack sets the smallest limit that there is, 128 KiB. The watcher's own environment
+    // fits.
     let outcome = try Tools.shell(
       """
       ulimit -s 512

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `quake-ingest import` with what it should take.
+/// `quake-ingest import` with valid sources.
 @Suite struct ImportTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func everyRealFileIsTakenWholeAndASecondTimeChangesNothing() throws {
+  func everyRealFileIsImportedAndASecondImportChangesNothing() throws {
     let files = try Feeds.real("usgs", ["geojson", "csv"])
     try #require(files.count > 40)
     let lines = try report(files.flatMap { [$0, $0] })
@@ -56,7 +56,7 @@ import Testing
     let changing = lines.filter { !$0.isNull("token") }.count
     #expect(try database.count("quake.change_transaction") == changing)
     #expect(try database.count("quake.import") == lines.count)
-    // What must not be taken for missing or wrong.
+    // Values that must not be treated as missing or wrong.
     #expect(try database.value("select count(*) > 0 from quake.quake where magnitude = 0") == "t")
     #expect(try database.value("select count(*) > 0 from quake.quake where magnitude < 0") == "t")
     #expect(try database.value("select count(*) > 0 from quake.quake where depth < 0") == "t")
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func otherCataloguesAndSingleEventsAreTaken() throws {
+  func otherCataloguesAndSingleEventsAreImported() throws {
     let files =
       try Feeds.real("other", ["json"]) + Feeds.real("usgs", ["json"])
     try #require(files.count >= 6)
@@ -82,7 +82,7 @@ import Testing
 
   /// Consecutive snapshots, with a day of impossible times and one of empty bodies among them.
   @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func replaysAreCountedWhole() throws {
+  func everyRecordOfAReplayIsCounted() throws {
     let files = try Feeds.real("replay", ["csv"])
     try #require(files.count > 30)
     let outcome = try run(["--json"] + files)
@@ -95,7 +95,7 @@ import Testing
       // "1970-01-01T00:00:02.-2147483648Z" is not a time.
       let garbage = records.filter { $0.contains(".-2147483648Z") }.count
       let line = try #require(byFeed[file], "\(file) was not counted")
-      // Of a snapshot with nothing else nothing is taken, and its import fails.
+      // The import of a snapshot without a valid record fails.
       if garbage == records.count, garbage > 0 { refused += 1 }
       #expect(line.integer("seen") == records.count, "\(file)")
       #expect(line.integer("rejected") == garbage, "\(file)")
@@ -105,9 +105,9 @@ import Testing
     #expect(outcome.errors.components(separatedBy: "records were rejected").count > 1)
   }
 
-  /// Networks tx and ok used the same code of their own for two earthquakes.
+  /// Networks tx and ok used the same net code for two earthquakes.
   @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func eventsWithTheSameBareCodeAreBothStored() throws {
+  func eventsWithTheSameNetCodeAreBothStored() throws {
     var pairs: [String: Set<String>] = [:]
     var files: Set<String> = []
     for file in try Feeds.real("usgs", ["geojson", "csv"]) {
@@ -130,7 +130,7 @@ import Testing
     #expect(pairs.values.contains { ids in ids.contains { $0.hasPrefix("tx") } })
   }
 
-  /// Identifier and network of each event of a file, read by other means than the program's.
+  /// Code and network of each event of a file, read without the tools' code.
   private static func identities(_ file: String) throws -> [(String, String)] {
     let data = try Data(contentsOf: URL(fileURLWithPath: file))
     if file.hasSuffix(".csv") {
@@ -176,7 +176,7 @@ import Testing
     #expect(server.requests.first?.headers["user-agent"]?.hasPrefix("quake/") == true)
   }
 
-  @Test func aBadSourceDoesNotKeepTheOthersOut() throws {
+  @Test func aBadSourceDoesNotStopTheOthers() throws {
     let good = try folder.write("good.geojson", Feeds.collection(count: 3))
     let bad = try folder.write("bad.geojson", "<html><body>Sorry</body></html>")
     let other = try folder.write("other.geojson", Feeds.collection(count: 2, from: 11))
@@ -188,7 +188,7 @@ import Testing
     #expect(try database.count("quake.quake") == 5)
   }
 
-  @Test func theSummaryIsOneLineForPeople() throws {
+  @Test func theSummaryIsOneLine() throws {
     let file = try folder.write("a.geojson", Feeds.collection(count: 3))
     let outcome = try run([file])
     #expect(outcome.status == 0)
@@ -200,7 +200,7 @@ import Testing
     #expect(outcome.errors.isEmpty, "no progress bar where there is no terminal")
   }
 
-  @Test func jsonTellsEverything() throws {
+  @Test func jsonHasEveryFigure() throws {
     let body = Feeds.collection([
       Feeds.feature("us1"), Feeds.feature("us2"), Feeds.feature("us1", magnitude: "3"),
       Feeds.feature("us3", coordinates: "500,0,0"),
@@ -222,7 +222,7 @@ import Testing
     #expect(try line.string("token") == database.value("select quake.latest_token()"))
     #expect(
       try line.integer("import").map(String.init) == database.value("select id from quake.import"))
-    // Of two with the same code the last counts; what was rejected is kept.
+    // The last of two records with the same code is stored. The reject is recorded.
     #expect(try database.value("select magnitude from quake.quake where code = 'us1'") == "3")
     #expect(
       try database.value("select reason from quake.import_reject where record = 4").contains(
@@ -249,7 +249,7 @@ import Testing
     #expect(try database.contents() == before)
   }
 
-  @Test func commitEveryCommitsInPieces() throws {
+  @Test func commitEveryCommitsInBatches() throws {
     var features = (1...7).map { Feeds.feature("us\($0)") }
     features[4] = Feeds.feature("us5", coordinates: "500,0,0")
     let file = try folder.write("a.geojson", Feeds.collection(features))
@@ -264,8 +264,8 @@ import Testing
     #expect(Self.counts(again) == [7, 0, 0, 6, 1, 0])
   }
 
-  /// A batch of nothing but rejects is not a feed of nothing but rejects.
-  @Test func commitEveryTakesABatchOfRejects() throws {
+  /// A batch that has only rejects does not fail the import.
+  @Test func commitEveryContinuesAfterABatchOfRejects() throws {
     let file = try folder.write(
       "a.geojson",
       Feeds.collection([
@@ -276,7 +276,7 @@ import Testing
     #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us3"])
   }
 
-  @Test func commitEveryKeepsWhatCameBeforeTheDamage() throws {
+  @Test func commitEveryKeepsTheBatchesBeforeTheDamage() throws {
     let whole = Feeds.collection(count: 5)
     let file = try folder.write("a.geojson", String(whole.dropLast(100)))
     let outcome = try run(["--commit-every", "2", file])
@@ -287,9 +287,9 @@ import Testing
     #expect(try Self.counts(#require(report([file]).first)) == [5, 3, 0, 2, 0, 0])
   }
 
-  /// Another session writes the same events in another order: the import that ends in a deadlock begins anew as
-  /// a snapshot import.
-  @Test func aDeadlockIsNotTheEnd() throws {
+  /// Another session writes the same events in another order: an import that ends in a deadlock is
+  /// repeated as a snapshot import.
+  @Test func anImportIsRepeatedAfterADeadlock() throws {
     _ = try report([try folder.write("first", Feeds.collection([Feeds.feature("first")]))])
     // More than a batch.
     let file = try folder.write("a.geojson", Feeds.collection(count: 8_000))
@@ -317,7 +317,7 @@ import Testing
         == ["1|0", "2|0", "7998|2"])
   }
 
-  @Test func mergePoliciesDecideWhoWins() throws {
+  @Test func mergePoliciesDecideWhatIsStored() throws {
     let old = try folder.write("old", Feeds.collection(count: 1, magnitude: "1", generated: 1000))
     let new = try folder.write("new", Feeds.collection(count: 1, magnitude: "2", generated: 2000))
     func magnitude() throws -> String { try database.value("select magnitude from quake.quake") }
@@ -356,8 +356,8 @@ import Testing
     #expect(newer.string("generated")?.hasPrefix("2024-01-03T00:00:00") == true)
   }
 
-  /// What a feed says of its age counts, also where it says so at its end.
-  @Test func theFeedKnowsItsAgeBest() throws {
+  /// The feed's own `generated` overrides the option, also where it is at the feed's end.
+  @Test func theFeedsOwnAgeOverridesTheOption() throws {
     _ = try report([try folder.write("first", Feeds.collection([Feeds.feature("first")]))])
     let feature = Feeds.feature("us1")
     let file = try folder.write(
@@ -371,7 +371,7 @@ import Testing
         == "2023-11-14 22:16:40")
   }
 
-  @Test func strictRejectsWhatTheFirstProgramRejected() throws {
+  @Test func strictRejectsEventsWithoutMagnitudeOrPlace() throws {
     let file = try folder.write(
       "a.geojson",
       Feeds.collection([
@@ -394,17 +394,25 @@ import Testing
         """) == "night shift/a.geojson/quake-ingest/t")
   }
 
-  /// A terminal gets a progress bar, on standard error, and gets rid of it.
+  /// On a terminal an import that takes longer than a second shows a progress bar on standard error, and erases it.
   @Test func aTerminalGetsAProgressBar() throws {
+    // Each batch takes more than half a second.
+    try database.psql(
+      """
+      create function public.slow() returns trigger language plpgsql
+        as 'begin perform pg_sleep(0.6); return null; end';
+      create trigger slow before insert on quake.quake execute function public.slow();
+      """)
     let file = try folder.write("a.geojson", Feeds.collection(count: 3000))
     let outcome = try Tools.shell(
       """
-      script -qec "quake-ingest import --database '\(database.conninfo)' '\(file)'" /dev/null
+      script -qec "quake-ingest import --commit-every 500 --database '\(database.conninfo)' '\(file)'" /dev/null
       """, environment: ["TERM": "xterm"])
     #expect(outcome.status == 0)
     #expect(outcome.output.contains("3,000 inserted"))
     #expect(outcome.output.contains("a.geojson"))
     #expect(outcome.output.contains("records"), "the bar counts records")
+    #expect(outcome.output.contains(/\d%, [\d,]+ records/), "and tells the part of the file")
     #expect(outcome.output.contains("\u{1B}["), "and is erased")
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `--log-format json`: each line of standard error is an object, to the last.
+/// `--log-format json`: each line of standard error is an object, also the last.
 @Suite struct LogFormatTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -84,10 +84,10 @@ import Testing
     }
     try insert("a")
     #expect(try watch.line().contains("(a)"))
-    try eventually("the place is kept") { try database.count("quake.watcher") == 1 }
+    try eventually("the cursor is stored") { try database.count("quake.watcher") == 1 }
     let holder = try database.value("select holder from quake.watcher")
     let other = try Tools.start("quake-watch", arguments)
-    try eventually("another has taken it") {
+    try eventually("the other watcher has taken it over") {
       try database.value("select holder from quake.watcher") != holder
     }
     try insert("b")

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the tools do with a PostgreSQL server that lies, or means it badly.
+/// The tools with a PostgreSQL server that answers wrongly, or is malicious.
 @Suite struct LyingServerTests {
   private static let database = try? Self.makeDatabase()
 
@@ -33,7 +33,6 @@ import Testing
 
     func tell(_ message: PostgresWire.Message, _ number: Int) -> [UInt8] {
       guard message.type == UInt8(ascii: "D") else { return message.bytes() }
-      // The first row is often that of a question without which nothing else is asked.
       switch self {
       case .notices:
         let notice = Array("SWARNING\0C01000\0M\u{1B}[2J\u{202E}\0\0".utf8)
@@ -44,7 +43,7 @@ import Testing
         return PostgresWire.Message("E", error).bytes()
       case .nothing: return []
       case .twice: return message.bytes() + message.bytes()
-      // Longer than what follows, which the client would wait for, it would prove nothing.
+      // The wrong length must not exceed what follows: the client would only wait for more.
       case .wrongLengths: return message.bytes(length: Int32(message.body.count + 7)) + [0, 0, 0]
       default: return row(message, number)
       }
@@ -69,7 +68,7 @@ import Testing
           .bytes()
       case .textThatIsNot: each { $0.count > 3 ? [0xED, 0xA0, 0x80] + $0.dropFirst(3) : $0 }
       case .structures:
-        // Lengths and counts within values: each fourth byte begins a large or a negative number.
+        // Lengths and counts within values: some of them become large or negative.
         each { value in
           value.count < 12
             ? value
@@ -118,16 +117,16 @@ import Testing
     ["quake-admin", "imports"], ["quake-admin", "history", "purge", "--before", "1d", "--dry-run"],
   ]
 
-  /// After how many true answers the lies begin. All of them take minutes: a run takes another part for
-  /// each lie and command.
+  /// The numbers of true answers before the lies begin. All of them take minutes, so that a normal
+  /// run takes a few, which depend on the lie and the command.
   private func truths(of command: Int, _ lie: Lie) -> [Int] {
     if Tools.isSoak { return Array(0...14) }
     let place = command + (Lie.allCases.firstIndex(of: lie) ?? 0)
     return place % 6 == 0 ? [[1, 4, 9][place / 6 % 3]] : []
   }
 
-  /// No lie makes a tool trap, hang, or show what a terminal would obey. The first questions of a tool
-  /// are answered truly, each time some more of them.
+  /// No lie makes a tool crash, hang, or print what controls a terminal. The first queries of a
+  /// tool are answered truly.
   @Test(arguments: Lie.allCases)
   func noLieDoesHarm(_ lie: Lie) throws {
     let database = try #require(Self.database)
@@ -146,14 +145,14 @@ import Testing
         if let ended = try? tool.exit(within: .seconds(2)) {
           outcome = ended
         } else {
-          // A watcher that had begun waits for a better server, and what reads for an answer that may
-          // still come: then the second signal ends it.
+          // A watcher tries to connect again, and other tools may wait for the rest of an answer.
+          // Then the second signal ends them.
           tool.signal(SIGTERM)
           if let ended = try? tool.exit(within: .seconds(3)) {
             outcome = ended
           } else {
             tool.signal(SIGTERM)
-            outcome = try tool.exit(within: .seconds(20))
+            outcome = try tool.exit()
           }
         }
         let what = "\(lie) after \(truths): \(command.joined(separator: " ")): \(outcome.errors)"

@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func blocksAreFoundAsTheyAreWritten() {
+  @Test func blocksAndTheirExcusesAreFound() {
     let text = """
       ```sh
       one

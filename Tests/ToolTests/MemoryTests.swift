@@ -13,15 +13,14 @@ import Testing
   /// An idle watcher needs no more than 1.5 times what an idle psql does.
   @Test func anIdleWatcherIsAsSmallAsPsql() throws {
     let database = try TestDatabase()
-    // Copies share no page of their code with what other tests run, as they would not where they
-    // run alone.
+    // Copies share no pages of code with the programs that other tests run.
     let watcher = folder.path + "/quake-watch"
     let client = folder.path + "/psql"
     try FileManager.default.copyItem(atPath: Tools.folder + "/quake-watch", toPath: watcher)
     try FileManager.default.copyItem(
-      atPath: URL(fileURLWithPath: Tools.psql()).resolvingSymlinksInPath().path, toPath: client)
+      atPath: URL(fileURLWithPath: Tools.psql).resolvingSymlinksInPath().path, toPath: client)
     let watch = try ToolProcess(watcher, database.option, environment: Tools.environment)
-    // A pipe that never brings anything: psql waits for a command.
+    // psql waits for a command from a pipe that stays empty.
     let psql = try Tools.startShell(
       "mkfifo pipe; exec 3<>pipe; exec ./psql -X -d '\(database.conninfo)' <pipe",
       folder: folder.path)
@@ -33,8 +32,9 @@ import Testing
          where datname = current_database() and application_name = 'psql' and state = 'idle'
         """) == "1"
     }
-    // Both at the same moment, again and again: a page counts as a process's own only while no other
-    // process maps it, and other tests' processes come and go. A watcher is idle after a second.
+    // Both are measured at the same moment, repeatedly: a page counts as a process's own only while
+    // no other process maps it, and processes of other tests start and end. A watcher is idle after
+    // a second.
     var sizes = (watch: 0, psql: 0)
     let deadline = ContinuousClock.now + ToolProcess.patience
     repeat {
@@ -43,11 +43,11 @@ import Testing
       )
       poll(nil, 0, 50)
     } while Double(sizes.watch) > 1.5 * Double(sizes.psql) && ContinuousClock.now < deadline
-    #expect(sizes.psql > 500, "\(sizes.psql) kB cannot be")
+    #expect(sizes.psql > 500, "\(sizes.psql) kB is implausible")
     #expect(
       Double(sizes.watch) <= 1.5 * Double(sizes.psql),
       "quake-watch \(sizes.watch) kB, psql \(sizes.psql) kB")
-    // And it still does its work.
+    // The watcher still works.
     try database.psql("insert into quake.quake (code, time) values ('us1', now());")
     #expect(try watch.line().contains("us1"))
   }
@@ -66,14 +66,14 @@ import Testing
     return database
   }
 
-  /// Nor on that of a transaction.
+  /// Memory does not depend on the size of a transaction.
   @Test(arguments: [["--json"], ["--json", "--descending"], ["--min-magnitude", "1"]])
   func aLargeTransactionNeedsLittleMemory(_ arguments: [String]) throws {
     let database = try Self.largeTransaction.get()
     let changes = Self.changes
     let expected = arguments.contains("--min-magnitude") ? changes - changes / 7 : changes
     let tool = try Tools.start("quake-query", ["history"] + arguments + database.option)
-    // What is left does not fit into the pipe: it is still at work.
+    // The rest does not fit into the pipe, so the tool is still running.
     _ = try tool.lines(expected * 9 / 10, within: .seconds(Tools.isSoak ? 600 : 60))
     let peak = try ProcessMemory.peak(of: tool.pid)
     let rest = try tool.exit()
@@ -82,7 +82,7 @@ import Testing
     #expect(peak < 24 * 1024, "peak of \(peak) kB")
   }
 
-  /// Nor on how long texts are, and on what they are made of: a control character takes six bytes in
+  /// The longest texts need little memory, even of control characters, which take six bytes each in
   /// JSON.
   @Test(arguments: [
     ["quake-watch", "--snapshot", "--no-follow"],
@@ -100,7 +100,7 @@ import Testing
   ])
   func theLongestTextsNeedLittleMemory(_ arguments: [String]) throws {
     let database = try Self.longestTexts.get()
-    // Each event takes as much, and there are enough of them to be looked at in between.
+    // There are enough events of this size to measure the memory meanwhile.
     let tool = try Tools.start(arguments[0], Array(arguments.dropFirst()) + database.option)
     var peak = 0
     while !tool.hasEnded {
@@ -148,7 +148,7 @@ import Testing
       try? answer.wait()
       client.answer(404, [], "")
     }
-    // While it waits for the second source its memory can be looked at.
+    // While the tool waits for the second source, the test reads its peak memory.
     let tool = try Tools.start(
       "quake-ingest",
       ["import", "--json", file, server.url, "--timeout", "60s"] + arguments + database.option)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What others may have put where the tools keep their files.
+/// Files and links that other users may have put where the tools keep their files.
 @Suite struct PlantedFileTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -22,12 +22,12 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
   }
 
-  /// The name of the temporary file once was that of the file and the number of the process: who knew
-  /// both had the watcher write where a link led.
+  /// The temporary file was once named after the file and the process id: with a link of that name,
+  /// another user could choose where the watcher wrote.
   @Test func aTemporaryNameCannotBePlanted() throws {
     let target = try folder.write("target", "precious")
     let state = folder.path + "/state"
-    // A shell plants the names, and becomes the watcher, so that its process has their number.
+    // A shell creates the links and becomes the watcher, so that its process id is in their names.
     let tool = try Tools.startShell(
       """
       ln -s '\(target)' "\(state).$$.new"
@@ -60,8 +60,8 @@ import Testing
     #expect(try files() == ["state", "target"])
   }
 
-  /// A named pipe would be waited for until somebody writes to it.
-  @Test func whatIsNoFileIsRefused() throws {
+  /// With a named pipe, the tool would wait for a writer.
+  @Test func onlyRegularFilesAreAccepted() throws {
     let pipe = folder.path + "/pipe"
     #expect(mkfifo(pipe, 0o600) == 0)
     for place in [pipe, folder.path, "/dev/null"] {
@@ -77,9 +77,9 @@ import Testing
     #expect(try files() == ["pipe"])
   }
 
-  /// In a folder like /tmp, where anybody may have been before.
+  /// In a folder like /tmp, where every user may create files.
   @Test(.enabled(if: geteuid() == 0))
-  func aStrangersFileInAnOpenFolderIsNotBelieved() throws {
+  func anotherUsersFileInAnOpenFolderIsRefused() throws {
     let open = folder.path + "/open"
     try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
     #expect(chmod(open, 0o1777) == 0)
@@ -89,21 +89,21 @@ import Testing
     let outcome = try watch(state)
     #expect(outcome.status == 1 && outcome.output.isEmpty)
     #expect(outcome.errors.contains("another user"), "\(outcome.errors)")
-    // A stranger's link to a file of our own is one, too.
+    // Another user's link to the caller's own file is refused, too.
     let own = try folder.write("own", "0\n")
     unlink(state)
     #expect(symlink(own, state) == 0 && lchown(state, 65534, 65534) == 0)
     let link = try watch(state)
     #expect(link.status == 1 && link.output.isEmpty)
-    // In a folder that is not open the same file is the administrator's own affair.
+    // In a folder that other users cannot write to, the same file is accepted.
     unlink(state)
     try Data("0\n".utf8).write(to: URL(fileURLWithPath: state))
     #expect(chown(state, 65534, 65534) == 0 && chmod(open, 0o755) == 0)
     #expect(try watch(state).lines.count == 1)
   }
 
-  /// The file is as readable as the caller's umask has it.
-  @Test func outputsAreShared() throws {
+  /// The caller's umask decides who may read the file.
+  @Test func theUmaskDecidesWhoMayReadOutputs() throws {
     let file = folder.path + "/quake.prom"
     let outcome = try Tools.shell(
       "umask 027; quake-admin status --prometheus --output '\(file)' -d '\(database.conninfo)'")
@@ -113,10 +113,11 @@ import Testing
     #expect(try files() == ["quake.prom"])
   }
 
-  /// A feed's body is kept where TMPDIR says, without a name, and what is wrong with that is said.
-  @Test func temporaryFilesAreWhereTheyShouldBe() throws {
+  /// A feed's body is kept in TMPDIR, in a file without a name. An error names the folder and
+  /// TMPDIR.
+  @Test func temporaryFilesAreInTMPDIR() throws {
     let server = try ScriptedServer(200, body: Array(Feeds.collection(count: 2).utf8))
-    // What is polled is judged, and what is judged may have to be kept.
+    // A polled snapshot is judged, and its body is kept for the quarantine.
     let poll = ["run", "--once", "--feed", server.url] + database.option
     let missing = folder.path + "/missing"
     let failed = try Tools.run("quake-ingest", poll, environment: ["TMPDIR": missing])

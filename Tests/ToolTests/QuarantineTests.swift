@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// What people are told of a body that cannot be read, and of its way out of quarantine.
+/// Messages about a body that cannot be read, and how it leaves the quarantine.
 @Suite struct QuarantineTests {
-  @Test func anUnreadableBodyIsToldOfAndCannotBeApplied() throws {
+  @Test func anUnreadableBodyIsReportedAndCannotBeApplied() throws {
     let database = try TestDatabase()
     let server = try ScriptedServer(
       200, body: Array(#"{"type":"FeatureCollection","features":[{"type":"Feature","#.utf8))
@@ -15,7 +15,7 @@ import Testing
     #expect(
       run.errors.contains(#"hint: Its body is in quarantine; see "quake-admin imports", import 1."#)
     )
-    // There is none.
+    // With --once there is no next attempt.
     #expect(!run.errors.contains("Next attempt"))
     let apply = try Tools.run("quake-admin", ["imports", "apply", "1"] + database.option)
     #expect(apply.status == 65, "\(apply.errors)")

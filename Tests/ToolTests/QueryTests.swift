@@ -66,7 +66,7 @@ import Testing
     #expect(watched.lines.count == 5)
   }
 
-  @Test func rangesSelect() throws {
+  @Test func rangesSelectChanges() throws {
     let tokens = try tokens()
     let all = ["insert us1", "insert us2", "update us1", "delete us2", "insert us3"]
     #expect(try changes() == all)
@@ -89,13 +89,13 @@ import Testing
     #expect(
       try changes("--since", "2024-01-01T00:01Z", "--until", "2024-01-01T00:02:30Z")
         == ["update us1"])
-    // A clock that was set back does not hide what was committed since.
+    // A clock that was set back hides no later transaction.
     try database.psql("update quake.change_transaction set at = '2024-01-02' where token = 2;")
     #expect(try changes("--until", "2024-01-03T00:00:00Z") == all)
     #expect(try changes("--since", "2024-01-03T00:00:00Z").isEmpty)
   }
 
-  @Test func conditionsSelect() throws {
+  @Test func conditionsSelectChanges() throws {
     #expect(try changes("--code", "us2") == ["insert us2", "delete us2"])
     #expect(try changes("--author", "ada") == ["insert us1", "insert us2"])
     #expect(try changes("--not-author", "ada", "--op", "insert") == ["insert us3"])
@@ -108,7 +108,7 @@ import Testing
     #expect(try changes("--within", "50:40,30", "--op", "delete,insert").count == 2)
   }
 
-  @Test func itCountsAndNames() throws {
+  @Test func itCountsChangesAndListsCodes() throws {
     #expect(try lines(["history", "--count"]) == ["5"])
     #expect(try lines(["history", "--count", "--json", "--op", "insert"]) == ["{\"count\":3}"])
     #expect(try lines(["history", "--count", "--min-magnitude", "5"]) == ["3"])
@@ -130,7 +130,7 @@ import Testing
       ])
     #expect(first.string("token") == (try tokens()[0]))
     #expect(first.string("author") == "ada" && first.string("context") == "first load")
-    // Of the transaction, though not all of it was asked for.
+    // The counts are those of the whole transaction, of which the filter selects a part.
     #expect(first.integer("inserted") == 2 && first.integer("updated") == 0)
     let changes = try #require(first.objects("changes"))
     try #require(changes.count == 1)
@@ -147,7 +147,7 @@ import Testing
 
   // MARK: list, show
 
-  @Test func theListIsThatOfNowOrThen() throws {
+  @Test func theListMayBeAsOfAnEarlierToken() throws {
     #expect(
       try lines(["list"]) == [
         "2024-05-08T00:00:00Z  M  7.0  place unknown (us3)",
@@ -159,7 +159,9 @@ import Testing
     let tokens = try tokens()
     #expect(try codes("--as-of", tokens[0]) == ["us2", "us1"])
     #expect(try codes("--as-of", "3") == ["us1"])
-    #expect(try codes("--as-of", "0") == [])
+    let before = try Tools.run("quake-query", ["list", "--as-of", "0"] + database.option)
+    #expect(before.status == 0 && before.output.isEmpty)
+    #expect(before.errors.contains("no transaction was committed by then"))
     #expect(try codes("--as-of", tokens[0], "--min-magnitude", "2") == ["us1"])
     #expect(try codes("--limit", "1") == ["us3"])
     #expect(try codes("--code", "us1,us2") == ["us1"])
@@ -178,7 +180,7 @@ import Testing
       let json = try JSONLine(try #require(try lines(["show", id, "--json"]).first))
       #expect(json.string("code") == "us1" && json.double("magnitude") == 5.75)
       let text = try lines(["show", id])
-      #expect(text.contains("code       us1") && text.contains("felt       3"), "\(text)")
+      #expect(text.contains("code          us1") && text.contains("felt          3"), "\(text)")
       #expect(!text.contains { $0.hasPrefix("title") }, "what is not known is not shown")
     }
   }
@@ -208,9 +210,40 @@ import Testing
       ])
   }
 
+  @Test func linesForPeopleFitAndTellWhatAPersonSees() throws {
+    let before = try database.value("select quake.latest_token()")
+    let place = "12 km SSW of Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch, Wales"
+    try database.psql(
+      "update quake.quake set updated = now(), as_of = now() where code = 'us1'")
+    try database.psql(
+      """
+      set quake.author = 'a person with a rather long name';
+      insert into quake.quake (code, time, magnitude, depth, place)
+        values ('us4', now(), 4.7, 35, '\(place)');
+      update quake.quake
+         set magnitude = 0.1 + 4.6, status = 'reviewed', felt = 12, depth = 10, alert = 'green'
+       where code = 'us4';
+      """)
+    let plain = try Tools.run("quake-query", ["diff", before] + database.option)
+    #expect(plain.lines.count == 1 && plain.lines[0].contains("(us4)"), "\(plain.output)")
+    #expect(plain.errors.contains("left out: 1 event with differences only in columns"))
+    let quiet = try Tools.run("quake-query", ["diff", before, "--quiet"] + database.option)
+    #expect(quiet.lines == plain.lines && quiet.errors.isEmpty, "\(quiet.errors)")
+    let all = try lines(["diff", before, "--verbose"])
+    #expect(all.count == 2 && all[0].hasSuffix("(us1): updated, as_of"), "\(all)")
+    let json = try lines(["diff", before, "--json"])
+    #expect(json.count == 2)
+    let versions = try lines(["versions", "us4"])
+    #expect(versions.count == 2)
+    #expect(versions[1].contains("us4: ") && !versions[1].contains("magnitude"), "\(versions)")
+    for line in plain.lines + all + versions + (try lines(["history", "--transactions"])) {
+      #expect(line.count <= 100, "\(line)")
+    }
+  }
+
   // MARK: versions
 
-  @Test func versionsTellWhatChanged() throws {
+  @Test func versionsHaveTheChangedColumns() throws {
     let tokens = try tokens()
     for id in ["us1", "ci9"] {
       let versions = try lines(["versions", id, "--json"]).map(JSONLine.init)
@@ -221,15 +254,16 @@ import Testing
       #expect(versions[1]["transaction"]?.string("author") == "bob")
       #expect(versions[0].isNull("old") && versions[0].integer("position") == 0)
     }
-    // One that is not there any more.
+    // An event that was deleted.
     let gone = try lines(["versions", "us2", "--json"]).map(JSONLine.init)
     #expect(gone.map { $0.string("op") } == ["insert", "delete"])
     #expect(gone[0].integer("position") == 1)
     #expect(gone[1].isNull("new") && gone[1]["old"]?.double("magnitude") == 1.25)
     let text = try lines(["versions", "us1"])
     #expect(text.count == 2 && text[0].hasPrefix(tokens[0] + "  "))
-    #expect(text[1].contains("magnitude 5.5 → 5.75, felt none → 3  by bob (role quake)"))
-    // A truncate takes the event away; after a purge only the base of what is there is left.
+    #expect(
+      text[1].hasSuffix("Z  changed M  5.8  us1: magnitude 5.5 → 5.75, felt none → 3  by bob"))
+    // A truncate removes the event. After a purge only the base version of the new event is left.
     try database.psql(
       "truncate quake.quake; insert into quake.quake (code, time) values ('us1', now());")
     let more = try lines(["versions", "us1", "--json"]).map(JSONLine.init)
@@ -237,15 +271,17 @@ import Testing
     #expect(more[2]["old"]?.double("magnitude") == 5.75 && more[2].isNull("new"))
     let newest = try database.value("select quake.latest_token()")
     #expect(
-      try Tools.run("quake-admin", ["history", "purge", "--before", newest] + database.option)
-        .status == 0)
+      try Tools.run(
+        "quake-admin", ["history", "purge", "--yes", "--before", newest] + database.option
+      )
+      .status == 0)
     let base = try lines(["versions", "us1", "--json"]).map(JSONLine.init)
     #expect(base.count == 1 && base[0].isNull("position"))
   }
 
-  // MARK: What is wrong
+  // MARK: Errors
 
-  @Test func wrongTokensAreBadDataEachWithItsSentence() throws {
+  @Test func wrongTokensAreBadDataEachWithItsMessage() throws {
     for (token, words) in [
       ("hello", "malformed token \"hello\""), ("77.0123abcd", "token 77.0123abcd is in the future"),
       ("1.00000000", "history diverged at token 1.00000000"), ("99", "there is no transaction 99"),
@@ -268,9 +304,11 @@ import Testing
   @Test func expiredTokensAreBadData() throws {
     let tokens = try tokens()
     #expect(
-      try Tools.run("quake-admin", ["history", "purge", "--before", tokens[2]] + database.option)
-        .status == 0)
-    #expect(try changes() == ["insert us3"], "it begins at the floor")
+      try Tools.run(
+        "quake-admin", ["history", "purge", "--yes", "--before", tokens[2]] + database.option
+      )
+      .status == 0)
+    #expect(try changes() == ["insert us3"], "it begins at the retention floor")
     for arguments in [
       ["history", "--after", tokens[1]], ["history", "--after", "0"], ["history", "--after", "1"],
       ["history", "--since", "2024-01-01"], ["list", "--as-of", tokens[0]],
@@ -279,8 +317,12 @@ import Testing
     ] {
       let outcome = try Tools.run("quake-query", arguments + database.option)
       #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains("has expired"), "\(outcome.errors)")
-      #expect(outcome.errors.contains(tokens[2]), "it names the oldest that is valid")
+      let words =
+        arguments.contains("2024-01-01")
+        ? "the history at 2024-01-01T00:00:00.000Z was purged" : "has expired"
+      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+      #expect(outcome.errors.contains(tokens[2]), "it names the oldest valid token")
+      #expect(outcome.errors.contains("ask for that time or a later one"), "\(outcome.errors)")
     }
   }
 
@@ -300,7 +342,7 @@ import Testing
       ["history", "--transaction", "1.00000000", "--up-to", "0"], ["history", "something"],
       ["list", "--bbox", "1,2,3"], ["list", "--as-of", "2024-13-01"], ["list", "--op", "insert"],
       ["diff"], ["diff", "0", "1", "2"], ["diff", "10:00"], ["versions"], ["show"],
-      ["show", "a", "b"],
+      ["show", "-", "-"],
     ] {
       let outcome = try Tools.run("quake-query", arguments + database.option)
       #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
@@ -308,7 +350,7 @@ import Testing
     }
   }
 
-  @Test func aReaderThatLeavesEndsItQuietly() throws {
+  @Test func aClosedPipeEndsItQuietly() throws {
     try database.psql(
       """
       insert into quake.quake (code, time, place)
@@ -328,7 +370,7 @@ import Testing
     }
   }
 
-  /// A transaction that is larger than a page, in one line.
+  /// A transaction that is larger than a page.
   @Test func aLargeTransactionIsOneLine() throws {
     try database.psql(
       "insert into quake.quake (code, time) select 'e' || n, now() from generate_series(1, 1700) n;"

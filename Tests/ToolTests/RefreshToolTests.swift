@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Asking the workers to poll now.
+/// Requests that workers poll now.
 @Suite struct RefreshToolTests {
   private let database: TestDatabase
 
@@ -42,7 +42,7 @@ import Testing
     #expect(try worker.exit().ending == .exited(0))
   }
 
-  @Test func theAskerIsToldWhatCameOfIt() throws {
+  @Test func theResultIsReported() throws {
     let feed = ChangingFeed()
     feed.set(200, [], Feeds.collection(count: 3))
     let server = try feed.serve()
@@ -72,7 +72,7 @@ import Testing
     #expect(server.requests.count == 4)
   }
 
-  @Test func aPollThatFailsIsToldWithItsStatus() throws {
+  @Test func aFailedPollIsReportedWithItsStatus() throws {
     let feed = ChangingFeed()
     feed.set(200, [], Feeds.collection(count: 3))
     let server = try feed.serve()
@@ -82,11 +82,11 @@ import Testing
     #expect(bad.status == 65 && bad.output.isEmpty, "\(bad.errors)")
     #expect(
       bad.errors.contains("could not refresh feed \"all_day\"") && bad.errors.contains("HTML"))
-    // One that is set aside is no success either.
+    // A quarantined snapshot is no success either.
     feed.set(200, [], Feeds.collection(count: 3, generated: 1_600_000_000_000))
     let stale = try refresh()
     #expect(
-      stale.status == 65 && stale.errors.contains("set aside as "), "\(stale.errors)")
+      stale.status == 65 && stale.errors.contains("quarantined as "), "\(stale.errors)")
     feed.set(500)
     let line = try refresh(["--json"])
     #expect(line.status == 69, "\(line.errors)")
@@ -94,32 +94,32 @@ import Testing
     let unknown = try refresh(["all_week"])
     #expect(unknown.status == 64, "\(unknown.errors)")
     #expect(unknown.errors.contains("The feeds are all_day."))
-    // What failed before does not keep anybody from asking.
+    // Earlier failures do not prevent another request.
     feed.set(200, [], Feeds.collection(count: 4))
     #expect(try refresh().status == 0)
     try end(worker)
     #expect(server.requests.count == 5)
   }
 
-  @Test func withoutAWorkerTheAskerIsToldSo() throws {
+  @Test func withoutAWorkerARefreshFails() throws {
     let unknown = try refresh()
     #expect(unknown.status == 64 && unknown.errors.contains("there is no feed to refresh"))
     try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
     let outcome = try refresh()
     #expect(outcome.status == 69, "\(outcome.errors)")
     #expect(outcome.errors.contains("no worker runs that polls it"))
-    // One that comes in time does it.
+    // A worker that starts in time answers the request.
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
-    let asker = try Tools.start("quake-admin", ["refresh"] + database.option)
+    let requester = try Tools.start("quake-admin", ["refresh"] + database.option)
     try database.waitForIdle("quake-admin", after: "refresh_request")
     let worker = try start(server.url)
-    let late = try asker.exit()
+    let late = try requester.exit()
     #expect(late.status == 0, "\(late.errors)")
     #expect(late.output.hasPrefix("all_day: 3 seen: 3 inserted"))
     try end(worker)
   }
 
-  @Test func aSlowPollIsWaitedForOnlySoLong() throws {
+  @Test func waitingForASlowPollTimesOut() throws {
     let release = Flag()
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { request, client in
@@ -134,7 +134,8 @@ import Testing
     try end(worker)
   }
 
-  /// Many ask, from psql: the feed is left alone for as long as it should be, and then asked once.
+  /// Several requests from psql cause one poll, after the interval that must pass between
+  /// refreshes.
   @Test func requestsShareAPollThatIsNotTooSoon() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
     let worker = try start(server.url, interval: "2s")
@@ -142,7 +143,7 @@ import Testing
       try database.psql("select quake.request_refresh('all_day');").output
         .trimmingCharacters(in: .whitespacesAndNewlines)
     }
-    // They are one request, unless the worker has begun to answer it meanwhile.
+    // They are one request, unless the worker has meanwhile begun to answer it.
     #expect(ids.first == "1" && Set(ids).count <= 2, "\(ids)")
     try eventually("all are answered") {
       try database.value("select bool_and(outcome = 'imported') from quake.refresh_request") == "t"
@@ -164,7 +165,7 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test func aWatcherCanAskAndSeesTheChanges() throws {
+  @Test func aWatcherCanRequestARefreshAndSeesTheChanges() throws {
     let feed = ChangingFeed()
     feed.set(200, [], Feeds.collection(count: 3))
     let server = try feed.serve()
@@ -178,7 +179,7 @@ import Testing
     #expect(try watch.exit().status == 0)
     try end(worker)
     #expect(server.requests.count == 2)
-    // Without a feed it is told of, and the watch goes on.
+    // Without a feed the watcher prints a warning and continues.
     let empty = try TestDatabase()
     let idle = try Tools.start("quake-watch", ["--refresh"] + empty.option)
     try idle.waitForError("could not ask for a refresh: there is no feed to refresh")

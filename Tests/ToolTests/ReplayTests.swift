@@ -25,8 +25,8 @@ struct ReplayTests {
       .filter { $0.hasSuffix(".csv") }.sorted().map { "\(folder)/\($0)" }
   }
 
-  /// What the last snapshot that has it says of each event, as the store should have it.
-  private static func lastWord(_ name: String) throws -> [String: [String]] {
+  /// The values of each event in the last snapshot that has it, which the store should have.
+  private static func lastValues(_ name: String) throws -> [String: [String]] {
     var events: [String: [String]] = [:]
     for file in try files(name) {
       let rows = try CSVTable(String(contentsOfFile: file, encoding: .utf8))
@@ -44,7 +44,7 @@ struct ReplayTests {
     ("dmin", "dmin"), ("rms", "rms"), ("time", "time"), ("updated", "updated"),
   ]
 
-  /// As the feed writes it, but for numbers, which are compared as such.
+  /// The stored values as the feed writes them. `isSame` compares numbers by value.
   private func stored() throws -> [String: [String]] {
     let list = Self.columns.map { column in
       ["time", "updated"].contains(column.store)
@@ -70,19 +70,19 @@ struct ReplayTests {
   }
 
   @Test(arguments: ["2026-08-15_normal_days", "2025-03-28_m7.7_myanmar"])
-  func ordinaryDaysEndAsTheirLastSnapshotsSay(_ name: String) throws {
+  func ordinaryDaysEndWithTheValuesOfTheLastSnapshots(_ name: String) throws {
     let lines = try replay(name)
     #expect(lines.count == (try Self.files(name)).count)
     #expect(lines.allSatisfy { $0.string("feed") == "all_day" })
-    #expect(try database.count("quake.import_body") == 0, "no good snapshot is set aside")
-    let expected = try Self.lastWord(name)
+    #expect(try database.count("quake.import_body") == 0, "no good snapshot is quarantined")
+    let expected = try Self.lastValues(name)
     let found = try stored()
     #expect(found.count == expected.count)
     for (code, values) in expected {
       let stored = try #require(found[code], "\(code)")
       #expect(Self.isSame(values, stored), "\(values) \(stored)")
     }
-    // No version changes nothing, and nothing of the last snapshot is gone.
+    // Each update changes a column, and all events of the last snapshot are current.
     #expect(
       try database.value(
         "select count(*) from quake.quake_version where op = 'update' and changed = '{}'") == "0")
@@ -90,14 +90,14 @@ struct ReplayTests {
       String(contentsOfFile: #require(Self.files(name).last), encoding: .utf8))
     let live = Set(try database.column("select code from quake.current_quake"))
     #expect(last.rows.allSatisfy { live.contains($0["id"] ?? "") })
-    // Again it changes nothing.
+    // A second replay changes nothing.
     let token = try database.value("select quake.latest_token()")
     let again = try replay(name)
     #expect(again.allSatisfy { $0.integer("withdrawn") == 0 && $0.integer("restored") == 0 })
     #expect(try database.value("select quake.latest_token()") == token)
   }
 
-  @Test func aGreatEarthquakeIsOneLiveEventThroughout() throws {
+  @Test func aGreatEarthquakeIsOneCurrentEventThroughout() throws {
     _ = try replay("2025-03-28_m7.7_myanmar")
     let great = "from quake.quake_version where magnitude >= 7.5"
     #expect(try database.column("select distinct code \(great)") == ["us7000pn9s"])
@@ -107,8 +107,8 @@ struct ReplayTests {
         "select bool_and(superseded_by is null and withdrawn_at is null) \(great)") == "t")
   }
 
-  /// Which snapshots are bad, by what is in them: nothing, no time that can be read, or nothing of the
-  /// last hours.
+  /// Why each snapshot is bad, from its contents: no events, no valid times, or no update in the
+  /// last hours. nil for a good one.
   private static func reasons(_ name: String) throws -> [String?] {
     try files(name).map { file in
       let rows = try CSVTable(String(contentsOfFile: file, encoding: .utf8)).rows
@@ -134,7 +134,7 @@ struct ReplayTests {
     #expect(reasons.contains { $0 != nil } && reasons.contains { $0 == nil })
     let lines = try replay(name)
     #expect(lines.map { $0["quarantine"]?.string("reason") } == reasons)
-    // The store is what the good ones alone say.
+    // The store has the contents of the good snapshots only.
     let events = try zip(Self.files(name), reasons).filter { $0.1 == nil }
       .reduce(into: [String: [String]]()) { events, file in
         for row in try CSVTable(String(contentsOfFile: file.0, encoding: .utf8)).rows {
@@ -146,7 +146,7 @@ struct ReplayTests {
     for (code, values) in events {
       #expect(Self.isSame(values, stored[code] ?? []), "\(values) \(stored[code] ?? [])")
     }
-    // What is withdrawn was in no good snapshot any more.
+    // Later good snapshots do not have the withdrawn events.
     for (code, since) in try database.column(
       "select code || ' ' || to_char(withdrawn_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24MI\"Z\"') from quake.quake where withdrawn_at is not null"
     ).map({ ($0.split(separator: " ")[0], $0.split(separator: " ")[1]) }) {
@@ -156,7 +156,7 @@ struct ReplayTests {
         #expect(try !String(contentsOfFile: file, encoding: .utf8).contains(",\(code),"))
       }
     }
-    // The bodies are there as they came.
+    // The bodies are stored unchanged.
     let listed = try Tools.run(
       "quake-admin", ["imports", "--quarantined", "--json"] + database.option
     ).lines.map(JSONLine.init)
@@ -168,7 +168,7 @@ struct ReplayTests {
       try body.output == String(contentsOfFile: #require(first.string("source")), encoding: .utf8))
   }
 
-  @Test func whatWasSetAsideCanBeDecidedOn() throws {
+  @Test func quarantinedSnapshotsCanBeAppliedOrDiscarded() throws {
     _ = try replay("2025-09-29_stale_and_empty")
     func admin(_ arguments: String...) throws -> (status: Int32, text: String) {
       let outcome = try Tools.run("quake-admin", ["imports"] + arguments + database.option)
@@ -198,7 +198,7 @@ struct ReplayTests {
   }
 
   @Test(arguments: [false, true])
-  func switchedIdsAreOneLiveEventEach(_ isReversed: Bool) throws {
+  func switchedIdsAreOneCurrentEventEach(_ isReversed: Bool) throws {
     let files = ["usgs_all_week_2021-07-20T1423Z", "usgs_all_week_2021-07-22T2039Z"].map {
       "\(Feeds.realFolder)/usgs/\($0).geojson"
     }
@@ -237,7 +237,7 @@ struct ReplayTests {
     #expect(try count("--withdrawn") == "\(all - switched.count)")
   }
 
-  @Test func oneEventBeforeAndAfterItsSwitch() throws {
+  @Test func anEventIsFoundByItsIdsBeforeAndAfterASwitch() throws {
     for name in ["before", "after"] {
       let file = "\(Feeds.realFolder)/usgs/usgs_feature_id_\(name).json"
       #expect(try Tools.run("quake-ingest", ["import", file] + database.option).status == 0)

@@ -3,13 +3,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `quake-admin roles`, and each tool over a connection of the role that it is for.
+/// `quake-admin roles`, and each tool with the role that it needs.
 @Suite(.serialized) struct RolesTests {
   private static let roles = [
     "owner", "writer", "editor", "reader", "watcher", "purger", "monitor",
   ]
 
-  /// A database whose roles `quake-admin roles create` has made.
+  /// A database whose roles `quake-admin roles create` has created.
   private final class Scene {
     let database: TestDatabase
     let folder: TemporaryFolder
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// Where there is a second server, on that, too.
+  /// Whether to use the second server: also true if there is one.
   private static let servers = TestServer.other == nil ? [false] : [false, true]
 
   private func expect(
@@ -58,6 +58,22 @@ import Testing
   }
 
   // MARK: - The tools as their roles
+
+  /// Only the owner can switch triggers. Whoever else tries must not end associations before that is found out.
+  @Test func anEditorCannotDisableAssociationsByHalf() throws {
+    let scene = try Scene()
+    expect(0, try scene.run("owner", "quake-admin", ["associations", "enable"]))
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, source, time, magnitude, longitude, latitude)
+        values ('a', 'usgs', now(), 5, 10, 20), ('b', 'emsc', now(), 5, 10, 20);
+      """)
+    expect(0, try scene.run("editor", "quake-admin", ["associations", "run"]))
+    #expect(try scene.database.count("quake.current_quake") == 1)
+    expect(77, try scene.run("editor", "quake-admin", ["associations", "disable"]))
+    #expect(try scene.database.count("quake.current_quake") == 1)
+    #expect(try scene.database.value("select enabled from quake.association_settings") == "t")
+  }
 
   @Test(arguments: servers) func theOwnerMigratesAndTheOthersDoNot(_ other: Bool) throws {
     let scene = try Scene(other: other)
@@ -78,7 +94,7 @@ import Testing
     try empty.connect().run("drop owned by \(scene.prefix)owner cascade")
   }
 
-  @Test(arguments: servers) func theWriterImportsPollsReplaysAndDecides(_ other: Bool) throws {
+  @Test(arguments: servers) func theWriterImportsAndResolvesQuarantine(_ other: Bool) throws {
     let scene = try Scene(other: other, ["--writer-purges"])
     let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))
     expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
@@ -88,7 +104,7 @@ import Testing
         "writer", "quake-ingest", ["import", "--jobs", "2", "--commit-every", "10", file]))
     expect(0, try scene.run("writer", "quake-ingest", ["import", "--dry-run", file]))
 
-    // What is bad goes to the quarantine, and it decides on it; rejects are recorded.
+    // A bad snapshot goes to quarantine, and the writer applies or discards it.
     let bad = try ScriptedServer(200, body: Array(Feeds.collection(count: 0).utf8))
     expect(65, try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]))
     expect(0, try scene.run("writer", "quake-admin", ["imports", "--quarantined"]))
@@ -134,13 +150,13 @@ import Testing
     let ended = try worker.exit()
     #expect(ended.status == 0, "\(ended.errors)")
     #expect(!ended.errors.contains("permission denied"), "\(ended.errors)")
-    // It was the writer's doing.
+    // All changes are the writer's.
     #expect(
       try scene.database.column("select distinct database_user from quake.change_transaction")
         == ["\(scene.prefix)writer"])
   }
 
-  @Test(arguments: servers) func readersWatchersAndThePurgerDoWhatTheyAreFor(_ other: Bool) throws {
+  @Test(arguments: servers) func readersWatchersAndThePurgerDoOnlyTheirTasks(_ other: Bool) throws {
     let scene = try Scene(other: other)
     let file = try scene.folder.write("a.geojson", Feeds.collection(count: 3))
     let revised = try scene.folder.write(
@@ -167,35 +183,59 @@ import Testing
       ("reader", "quake-ingest", ["import", file]), ("watcher", "quake-ingest", ["import", file]),
       ("monitor", "quake-ingest", ["import", file]), ("purger", "quake-ingest", ["import", file]),
       ("reader", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"]),
-      ("reader", "quake-admin", ["history", "purge", "--before", "1s"]),
-      ("writer", "quake-admin", ["history", "purge", "--before", "1s"]),
+      ("reader", "quake-admin", ["history", "purge", "--yes", "--before", "1s"]),
+      ("writer", "quake-admin", ["history", "purge", "--yes", "--before", "1s"]),
       ("monitor", "quake-query", ["list"]),
     ] { expect(77, try scene.run(role, tool, arguments)) }
 
-    // A cursor of one's own.
+    // A durable cursor.
     let named = try scene.run(
       "watcher", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"])
     expect(0, named)
     #expect(named.lines.count == 6)
     expect(0, try scene.run("watcher", "quake-watch", ["--name", "mine", "--no-follow"]))
-    expect(77, try scene.run("watcher", "quake-admin", ["watchers", "--remove", "mine"]))
-    expect(77, try scene.run("monitor", "quake-admin", ["watchers", "--remove", "mine"]))
+    expect(77, try scene.run("watcher", "quake-admin", ["watchers", "remove", "mine", "--yes"]))
+    expect(77, try scene.run("monitor", "quake-admin", ["watchers", "remove", "mine", "--yes"]))
 
     // The purger.
-    for arguments in [["--dry-run"], []] {
+    for argument in ["--dry-run", "--yes"] {
       expect(
         0,
-        try scene.run("purger", "quake-admin", ["history", "purge", "--before", "0s"] + arguments)
+        try scene.run("purger", "quake-admin", ["history", "purge", "--before", "0s", argument])
       )
     }
     #expect(try scene.database.count("quake.quake_version") == 3)
-    expect(0, try scene.run("purger", "quake-admin", ["watchers", "--remove", "mine"]))
+    expect(0, try scene.run("purger", "quake-admin", ["watchers", "remove", "mine", "--yes"]))
     expect(0, try scene.run("monitor", "quake-admin", ["status"]))
   }
 
   // MARK: - The command
 
-  @Test func createSaysWhatItDoesAndRepeatsNothing() throws {
+  @Test(arguments: [false, true])
+  func theSameRolesReadThePointsWhicheverIsMadeFirst(_ rolesFirst: Bool) throws {
+    let scene = try Scene(creates: rolesFirst)
+    guard
+      try scene.database.value(
+        "select count(*) from pg_available_extensions where name = 'postgis'")
+        == "1"
+    else { return print("SKIPPED: the server has no PostGIS") }
+    expect(0, try Tools.run("quake-admin", ["postgis", "enable"] + scene.database.option))
+    if !rolesFirst { expect(0, try scene.roles(["create"])) }
+    expect(0, try scene.roles(["check"]))
+    for role in ["owner", "writer", "editor", "reader", "watcher"] {
+      let connection = try Connection(
+        ConnectionSettings(scene.conninfo(role), applicationName: role))
+      #expect(try connection.ask("select count(p.geom) from quake.quake_point p") == "0")
+    }
+    let again = try scene.run("owner", "quake-admin", ["postgis", "enable"])
+    expect(0, again)
+    #expect(again.output == "it was enabled already\n")
+    expect(0, try scene.roles(["check"]))
+    expect(0, try scene.run("owner", "quake-admin", ["postgis", "disable"]))
+    expect(0, try scene.roles(["check"]))
+  }
+
+  @Test func createReportsWhatItDoesAndIsIdempotent() throws {
     let scene = try Scene(creates: false)
     let planned = try scene.roles(["create", "--dry-run"])
     expect(0, planned)
@@ -237,7 +277,7 @@ import Testing
       lines[1].string("statement")
         == "revoke update on table quake.quake_version from \(scene.prefix)reader")
     #expect(lines[1].keys == ["kind", "role", "object", "item", "text", "statement"])
-    // Whoever may read the schema may look.
+    // A role that may read the schema may check it.
     expect(1, try scene.roles(["check"], as: "monitor"))
     expect(0, try scene.roles(["create"]))
     expect(0, try scene.roles(["check"]))
@@ -264,7 +304,7 @@ import Testing
            and rolpassword like 'SCRAM-SHA-256$%' order by 1
         """) == ["\(scene.prefix)reader", "\(scene.prefix)writer"])
 
-    // What is no password.
+    // Invalid passwords.
     let empty = try scene.folder.write("empty", "\n")
     let long = try scene.folder.write("long", String(repeating: "x", count: 1001))
     let odd = try scene.folder.write("odd", [0x61, 0x00, 0x62])
@@ -280,7 +320,7 @@ import Testing
     expect(64, try scene.roles(["create", "--passwords", scene.folder.path]))
   }
 
-  @Test func dropAsksAndRemovesWhatWasMade() throws {
+  @Test func dropAsksAndRemovesTheRoles() throws {
     let scene = try Scene()
     let unasked = try scene.roles(["drop"])
     expect(64, unasked)
@@ -289,7 +329,7 @@ import Testing
     let count = "select count(*) from pg_roles where rolname like '\(scene.prefix)%'"
     #expect(try scene.database.value(count) == "7")
 
-    // On a terminal it asks; anything but yes is no.
+    // On a terminal it asks; any answer but yes is no.
     let command =
       "quake-admin roles drop --prefix \(scene.prefix) -d '\(scene.database.conninfo)'"
     for (answer, left) in [("n", "7"), ("", "7"), ("yes", "0")] {
@@ -302,12 +342,12 @@ import Testing
     expect(1, try scene.roles(["check"]))
   }
 
-  @Test func whoMayNotIsToldWhy() throws {
+  @Test func aRefusalGivesItsReason() throws {
     let scene = try Scene()
     let outcome = try scene.roles(["drop", "--yes"], as: "monitor")
     expect(1, outcome)
     #expect(outcome.errors.contains("because it is one of them"))
-    // The owner may grant, but makes no roles.
+    // The owner may grant, but cannot create roles.
     try scene.database.connect().run("alter role \(scene.prefix)reader connection limit -1")
     let owner = try scene.roles(["create"], as: "owner")
     expect(77, owner)
@@ -323,7 +363,7 @@ import Testing
     expect(78, try Tools.run("quake-admin", ["roles", "create", "-d", empty.conninfo]))
   }
 
-  @Test func aFloodOfForeignNotificationsForgesNothing() throws {
+  @Test func manyForeignNotificationsCauseNoOutput() throws {
     let scene = try Scene()
     let watch = try Tools.start(
       "quake-watch", ["--from-start", "--json", "--database", scene.conninfo("reader")])

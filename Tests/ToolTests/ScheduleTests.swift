@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// When `quake-ingest run` polls, and what it knows of that after a restart.
+/// When `quake-ingest run` polls, also after a restart.
 @Suite struct ScheduleTests {
   private let database: TestDatabase
 
@@ -20,12 +20,12 @@ import Testing
     #expect(try run.exit().ending == .exited(0))
   }
 
-  /// Has the worker poll out of turn, which shows that it has come to rest before.
+  /// Has the worker poll at once, whatever the schedule.
   private func refresh() throws -> ToolProcess.Outcome {
     try Tools.run("quake-admin", ["refresh"] + database.option)
   }
 
-  @Test func withoutNamesThreeFeedsArePolledEachInItsTime() throws {
+  @Test func withoutNamesThreeFeedsArePolledEachAtItsInterval() throws {
     // No request leaves the machine: a proxy that refuses all of them answers for USGS.
     let proxy = try ScriptedServer(503, body: [])
     let outcome = try run(
@@ -41,7 +41,7 @@ import Testing
     #expect(proxy.requests.map(\.target) == Array(repeating: "earthquake.usgs.gov:443", count: 3))
   }
 
-  @Test func eachFeedHasATimeOfItsOwn() throws {
+  @Test func eachFeedHasItsOwnInterval() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { _, client in client.answer(200, [], body) }
     let folder = try TemporaryFolder()
@@ -61,7 +61,7 @@ import Testing
       ])
   }
 
-  /// A password with something in it that looks like a length of time.
+  /// The password looks like an interval.
   @Test func anAddressWithAPasswordStaysWhole() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { _, client in client.answer(200, [], body) }
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func aRestartDoesNotAskBeforeItIsTime() throws {
+  @Test func aRestartDoesNotPollBeforeItIsDue() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { _, client in client.answer(200, ["ETag: \"v1\""], body) }
     let arguments = ["--feed", "\(server.url)@1h", "--refresh-interval", "0s"]
@@ -99,7 +99,7 @@ import Testing
       ) == "t")
     let second = try run(arguments)
     try second.waitForError("polling all_day")
-    // It has looked for requests, and so had the choice to poll.
+    // It has looked for refresh requests, so it could have polled.
     try database.waitForIdle("quake-ingest", after: "refresh_request")
     #expect(try database.value("select next_due from quake.feed") == due)
     #expect(server.requests.count == 1)
@@ -107,13 +107,13 @@ import Testing
     #expect(server.requests.count == 2)
     #expect(server.requests.last?.headers["if-none-match"] == "\"v1\"")
     try end(second)
-    // Who wants it more often than it was polled does not wait for that.
+    // A worker with a shorter interval does not wait for the earlier due time.
     let third = try run(["--feed", "\(server.url)@50ms"])
     try eventually("a third request") { server.requests.count >= 3 }
     try end(third)
   }
 
-  @Test func aRestartKnowsOfFailures() throws {
+  @Test func aRestartKeepsTheNumberOfFailures() throws {
     let server = try ScriptedServer(500, body: [])
     let arguments = ["--feed", "\(server.url)@50ms"]
     let first = try run(arguments)
@@ -149,7 +149,7 @@ import Testing
     try second.waitForError("polling all_day")
     let refused = try refresh()
     #expect(refused.status == 69, "\(refused.errors)")
-    #expect(refused.errors.contains("asked to be left alone for another 16m"))
+    #expect(refused.errors.contains("accepts no request (Retry-After) for another 16m"))
     try end(second)
     #expect(server.requests.count == 1)
     #expect(

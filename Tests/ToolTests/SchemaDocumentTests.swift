@@ -13,7 +13,7 @@ import Testing
   }
 
   /// In their order, in one database with 200 events.
-  @Test(arguments: [("schema.md", 9), ("operating.md", 2), ("importing.md", 1)])
+  @Test(arguments: [("schema.md", 9), ("operating.md", 2), ("importing.md", 1), ("recipes.md", 6)])
   func examplesWork(document: String, least: Int) throws {
     let database = try TestDatabase()
     let folder = try TemporaryFolder()
@@ -27,5 +27,38 @@ import Testing
     #expect(examples.count >= least)
     // Fails, with the statement, at the first error.
     for example in examples { try database.psql(example, options: ["--echo-errors"]) }
+  }
+
+  /// The picture in schema.md has the foreign keys of the schema as solid lines, no others, and only tables
+  /// that there are.
+  @Test func thePictureHasTheForeignKeys() throws {
+    let database = try TestDatabase()
+    let text = try String(contentsOfFile: Tools.package + "/docs/schema.md", encoding: .utf8)
+    let picture = try #require(text.components(separatedBy: "erDiagram\n").dropFirst().first)
+      .components(separatedBy: "```")[0]
+    let lines = picture.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+      .filter { $0.count == 5 && $0[3] == ":" }
+    let keys = lines.filter { $0[1].contains("--") }.map { "\($0[2]).\($0[4]) -> \($0[0])" }
+    #expect(
+      try database.column(
+        """
+        select c.relname || '.' || a.attname || ' -> ' || f.relname
+          from pg_constraint k
+          join pg_class c on c.oid = k.conrelid
+          join pg_class f on f.oid = k.confrelid
+          join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+         where k.contype = 'f' and k.connamespace = 'quake'::regnamespace
+         order by 1
+        """) == keys.sorted())
+    // A dotted line ends at a column that the table has.
+    #expect(lines.count > keys.count)
+    for line in lines {
+      #expect(
+        try database.value(
+          """
+          select count(*) from pg_attribute
+           where attrelid = to_regclass('quake.\(line[2])') and attname = '\(line[4])'
+          """) == "1", "\(line)")
+    }
   }
 }

@@ -25,7 +25,7 @@ import Testing
 
   @Test func itIsReadyWhenItPollsAndAliveUntilItStops() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
-    // Long after the next tick is the next poll.
+    // The next poll is due long after the next watchdog message.
     let run = try start(["--feed", server.url, "--every", "1h"], watchdog: "400000")
     let ready = try socket.message(with: "READY=1")
     #expect(ready == "READY=1\nSTATUS=connected; feeds: all_day")
@@ -39,7 +39,7 @@ import Testing
     #expect(try run.exit().status == 0)
   }
 
-  @Test func aLongImportIsAlive() throws {
+  @Test func theWatchdogIsFedDuringALongImport() throws {
     let body = Array(Feeds.collection(count: 2000).utf8)
     let rest = Flag()
     let server = try ScriptedServer { _, client in
@@ -49,7 +49,7 @@ import Testing
     }
     let run = try start(["--feed", server.url, "--every", "1h"], watchdog: "400000")
     _ = try socket.message(with: "READY=1")
-    // Half of the body is there, the other half lets itself be waited for.
+    // The server has sent half of the body and delays the other half.
     for _ in 0..<5 { _ = try socket.message(with: "WATCHDOG=1") }
     #expect(try database.count("quake.import") == 0)
     rest.raise()
@@ -58,22 +58,15 @@ import Testing
     #expect(try run.exit().status == 0)
   }
 
-  /// A database that is gone for long is waited for.
-  @Test func aLostDatabaseIsNoHang() throws {
+  /// The worker waits for the database to come back.
+  @Test func theWatchdogIsFedWithoutADatabase() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
     let run = try start(["--feed", server.url, "--every", "100ms"], watchdog: "400000")
     _ = try waitForStatus { $0.contains("3 seen") }
-    let admin = try Connection(
-      ConnectionSettings(TestServer.shared.server.conninfo, applicationName: "tests"))
-    try admin.execute(
-      SQL(trusted: "alter database \(database.name) with allow_connections false"))
-    try admin.execute(
-      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1",
-      [.text(database.name)])
+    try database.allowConnections(false)
     #expect(try waitForStatus { $0.contains("lost") }.hasPrefix("STATUS=lost the database: "))
     for _ in 0..<5 { _ = try socket.message(with: "WATCHDOG=1") }
-    try admin.execute(
-      SQL(trusted: "alter database \(database.name) with allow_connections true"))
+    try database.allowConnections(true)
     _ = try waitForStatus { $0.contains("3 seen") }
     run.signal(SIGTERM)
     #expect(try run.exit().status == 0)
@@ -88,7 +81,7 @@ import Testing
     #expect(try run.exit().status == 0)
   }
 
-  @Test func withoutADatabaseItNeverGetsReady() throws {
+  @Test func withoutADatabaseItNeverReportsReady() throws {
     let outcome = try Tools.run(
       "quake-ingest", ["run", "--feed", "all_hour", "-d", "host=/nonexistent"],
       environment: ["NOTIFY_SOCKET": socket.name])
@@ -101,6 +94,6 @@ import Testing
     while let message = socket.message(within: max(.zero, deadline - .now)) {
       if message.hasPrefix("STATUS="), isMeant(message) { return message }
     }
-    throw ToolProcess.Failure(description: "waited in vain for a status")
+    throw ToolProcess.Failure(description: "timed out waiting for a status")
   }
 }

@@ -3,8 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What `quake-watch` does with a token that is not, or no longer, one of the history: each outcome,
-/// to stop and to begin again with a snapshot.
+/// `quake-watch` with a token that is not, or no longer, in the history: it stops, or begins again
+/// with a snapshot.
 @Suite struct WatchOutcomeTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -31,13 +31,15 @@ import Testing
 
   @discardableResult
   private func purge(_ arguments: [String]) throws -> ToolProcess.Outcome {
-    let outcome = try Tools.run("quake-admin", ["history", "purge"] + arguments + database.option)
+    let consent = arguments.contains("--dry-run") ? [] : ["--yes"]
+    let outcome = try Tools.run(
+      "quake-admin", ["history", "purge"] + arguments + consent + database.option)
     try #require(outcome.status == 0, "\(outcome.errors)")
     return outcome
   }
 
-  /// A token of each kind that cannot be followed, with the words it is told by.
-  private func uselessTokens() throws -> [(token: String, reason: String, words: String)] {
+  /// Invalid tokens of each kind, with the reason and the message.
+  private func invalidTokens() throws -> [(token: String, reason: String, words: String)] {
     try insert("a", "b", "c", "d")
     let tokens = try tokens()
     try purge(["--before", tokens[2]])
@@ -49,10 +51,10 @@ import Testing
     ]
   }
 
-  @Test func eachEndsItWithStatus65() throws {
-    let useless = try uselessTokens()
+  @Test func invalidTokensEndItWithStatus65() throws {
+    let invalid = try invalidTokens()
     let oldest = try tokens()[2]
-    for (token, reason, words) in useless {
+    for (token, reason, words) in invalid {
       for follow in [[], ["--no-follow"]] {
         let outcome = try watch(["--after", token] + follow).exit()
         #expect(outcome.status == 65, "\(outcome.errors)")
@@ -64,7 +66,7 @@ import Testing
         }
       }
     }
-    // The oldest itself is good.
+    // The oldest valid token itself is accepted.
     let good = try watch(["--after", oldest, "--no-follow"]).exit()
     #expect(good.status == 0 && good.lines.count == 1)
     let malformed = try watch(["--after", "1.XYZ", "--on-expired", "snapshot"]).exit()
@@ -72,8 +74,8 @@ import Testing
     #expect(malformed.output.isEmpty)
   }
 
-  @Test func eachIsAnsweredByOneResetAndASnapshotIfThatIsWanted() throws {
-    for (token, reason, words) in try uselessTokens() {
+  @Test func onRequestInvalidTokensCauseOneResetAndASnapshot() throws {
+    for (token, reason, words) in try invalidTokens() {
       let newest = try #require(try tokens().last)
       let file = folder.path + "/cursor-\(token)"
       if token != "0" { try folder.write("cursor-\(token)", token + "\n") }
@@ -86,21 +88,21 @@ import Testing
       #expect(lines.dropFirst().allSatisfy { $0.string("op") == "snapshot" })
       #expect(Set(lines.dropFirst().compactMap { $0.string("code") }).count == stored)
       #expect(watch.errorText.contains("warning: \(words)"), "\(watch.errorText)")
-      // And then what comes.
+      // Then come the new changes.
       try insert("after \(token)")
       let next = try JSONLine(watch.line())
       #expect(next.string("op") == "insert" && next.string("code") == "after \(token)")
       watch.signal(SIGTERM)
       let outcome = try watch.exit()
       #expect(outcome.status == 0 && outcome.output.isEmpty)
-      // The cursor has gone on from the snapshot: there is nothing to reset the next time.
+      // The cursor is after the snapshot: the next run needs no reset.
       let again = try self.watch(["--on-expired", "snapshot", "--state", file, "--no-follow"])
         .exit()
       #expect(again.status == 0 && again.output.isEmpty && again.errors.isEmpty)
     }
   }
 
-  /// A history that is purged faster than it is followed is told of, not reset again and again.
+  /// A history that is purged faster than it is followed is an error, not a reset again and again.
   @Test func itResetsOnceAndNotInALoop() throws {
     try insert("a", "b", "c")
     try purge(["--before", try tokens()[1]])
@@ -118,10 +120,10 @@ import Testing
     #expect(outcome.errors.contains("has expired"))
   }
 
-  /// The connection is lost in the middle of it: it is begun again, and a reset says that what came
-  /// before is to be forgotten.
+  /// The connection is lost during the snapshot. The snapshot is begun again, after a reset that
+  /// makes the first part invalid.
   @Test(arguments: [[], ["--on-expired", "snapshot", "--from-start"]])
-  func aSnapshotThatWasCutIsBegunAgain(_ resetting: [String]) throws {
+  func anInterruptedSnapshotIsBegunAgain(_ resetting: [String]) throws {
     try insert("a", "b")
     try purge(["--before", try #require(try tokens().last)])
     try database.psql(
@@ -151,13 +153,13 @@ import Testing
     #expect(try JSONLine(watch.line()).string("code") == "after")
   }
 
-  /// While it follows, too: the database under it is replaced by an older copy of itself.
-  @Test func aRestoredDatabaseIsNoticedByAWatcherThatWasThere() throws {
+  /// While the watcher follows, its database is replaced by an older copy.
+  @Test func aRunningWatcherNoticesARestoredDatabase() throws {
     try insert("a", "b")
     let watch = try watch(["--from-start", "--on-expired", "snapshot"])
     #expect(try watch.lines(2).count == 2)
-    // What a restore to an earlier state looks like: the last transaction never was, and another one
-    // takes its number.
+    // As after a restore to an earlier state: the last transaction is missing, and another one gets
+    // its number.
     try database.psql(
       """
       begin;
@@ -182,7 +184,7 @@ import Testing
     #expect(Set(lines.compactMap { $0.string("code") }) == ["a", "other"])
   }
 
-  @Test func aNameKeepsThePlaceInTheDatabase() throws {
+  @Test func aNamedWatcherHasADurableCursor() throws {
     try insert("a", "b")
     func read(_ arguments: [String]) throws -> [String?] {
       let outcome = try watch(["--no-follow", "--name", "alerts"] + arguments).exit()
@@ -193,7 +195,7 @@ import Testing
     try insert("c")
     #expect(try read(["--from-start"]) == ["b", "c"])
     #expect(try read([]) == [])
-    // Filtered out is handed over, too.
+    // Changes that do not pass the filter count as done, too.
     try insert("d")
     #expect(try read(["--op", "delete"]) == [])
     #expect(try read([]) == [])
@@ -210,7 +212,7 @@ import Testing
     let table = try Tools.run("quake-admin", ["watchers"] + database.option).lines
     #expect(table.count == 2 && table[1].hasPrefix("alerts  \(newest)"))
 
-    // It holds the history back, and the purge names it.
+    // The cursor holds back the purge, which names the watcher.
     let dry = try purge(["--before", try #require(try tokens().last), "--dry-run"])
     #expect(
       dry.lines.first?.contains("watcher \"alerts\" holds the history after \(newest)") == true)
@@ -219,23 +221,26 @@ import Testing
     #expect(
       try purge(["--before", try #require(try tokens().last)]).errors.contains("\"alerts\""))
     #expect(try read([]) == ["e", "f"])
-    // But not for ever.
+    // But only up to --hold-limit.
     try insert("g")
     try purge(["--before", "0d", "--hold-limit", "0s"])
     let lost = try watch(["--no-follow", "--name", "alerts"]).exit()
     #expect(lost.status == 65 && lost.errors.contains("has expired"))
+    #expect(lost.errors.contains("--on-expired snapshot"))
     #expect(
       try read(["--on-expired", "snapshot"]) == [nil, "g", "f", "e", "d", "c", "b", "a"])
     #expect(try read([]) == [])
     let removed = try Tools.run(
-      "quake-admin", ["watchers", "--remove", "alerts"] + database.option)
+      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
     #expect(removed.status == 0)
     #expect(
-      try Tools.run("quake-admin", ["watchers", "--remove", "alerts"] + database.option).status == 1
+      try Tools.run("quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+        .status == 1
     )
   }
 
-  /// Whoever takes the name last has it; the one before ends, and has moved nothing since.
+  /// The last watcher that takes a name has its cursor. The earlier one ends, and has not moved the
+  /// cursor since.
   @Test func aNameBelongsToOneProcess() throws {
     let first = try watch(["--from-start", "--name", "n"])
     try insert("a")
@@ -271,7 +276,10 @@ import Testing
       #expect(line.string("op") == "heartbeat" && line.isNull("position"))
       #expect(line.isNull("code") && line.isNull("new") && line.isNull("old"))
       #expect(line.string("at")?.hasSuffix("Z") == true)
-      #expect(try String(contentsOfFile: file, encoding: .utf8) == newest + "\n")
+      // It is written after the line.
+      try eventually("the cursor is that of the heartbeat") {
+        try String(contentsOfFile: file, encoding: .utf8) == newest + "\n"
+      }
     }
     try database.psql("insert into quake.quake (code, time, magnitude) values ('great', now(), 9);")
     var line = try JSONLine(watch.line())

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Events that a polled feed holds no longer.
+/// Events that a polled feed no longer has.
 @Suite struct WithdrawalTests {
   private let database: TestDatabase
 
@@ -11,7 +11,7 @@ import Testing
     database = try TestDatabase()
   }
 
-  /// A feed of events that happened hours ago, with a page for each.
+  /// A feed of events that happened hours ago, and their detail pages.
   private final class Catalogue: Sendable {
     private let events: Mutex<Set<Int>>
     private let pages = Mutex<[String]>([])
@@ -32,7 +32,7 @@ import Testing
       try ScriptedServer { [self] request, client in
         if request.target.hasPrefix("/detail/") {
           pages.withLock { $0.append(request.target) }
-          // Event 8 is only missing from the feed, and there are events without a page.
+          // Event 7 is deleted, event 8 is only missing from the feed, and the others have no page.
           let status =
             switch request.target {
             case "/detail/us7.geojson": 409
@@ -65,7 +65,7 @@ import Testing
       == "t"
   }
 
-  @Test func anEventThatIsGoneIsWithdrawnAndComesBack() throws {
+  @Test func aMissingEventIsWithdrawnAndRestored() throws {
     let catalogue = Catalogue()
     let server = try catalogue.serve()
     let worker = try run(server)
@@ -81,12 +81,12 @@ import Testing
     #expect(catalogue.asked.isEmpty)
   }
 
-  @Test func whereItIsConfirmedOnlyTheCataloguesWordCounts() throws {
+  @Test func withConfirmationOnlyDeletedEventsAreWithdrawn() throws {
     let catalogue = Catalogue()
     let server = try catalogue.serve()
     let worker = try run(server, "--confirm-withdrawals")
     try worker.waitForError("30 inserted")
-    // These are asked for first, and their pages say nothing.
+    // The pages of these are requested first, and do not exist.
     for event in 1...6 { catalogue.set(false, event) }
     try eventually("events without a page were asked for") { catalogue.asked.count >= 5 }
     catalogue.set(false, 7)
@@ -95,12 +95,12 @@ import Testing
     #expect(try isWithdrawn("us7"))
     #expect(
       try database.value("select status from quake.quake where code = 'us7'") == "deleted")
-    // It is asked for again and again, but stays.
+    // Its page is requested again, and the event is not withdrawn.
     try eventually("event 8 was asked for twice") {
       catalogue.asked.filter { $0 == "/detail/us8.geojson" }.count >= 2
     }
     #expect(try !isWithdrawn("us8"))
-    // Those without a page are left alone for a while.
+    // A page that does not exist is not requested again for a while.
     #expect(
       (1...6).allSatisfy { n in catalogue.asked.count { $0 == "/detail/us\(n).geojson" } == 1 })
     catalogue.set(true, 7)

@@ -1,14 +1,15 @@
 import Foundation
 import Postgres
+import QuakeModel
 import QuakeSimulator
 import TestSupport
 import Testing
 
-/// Several `quake-ingest run` on one database.
+/// Several workers on one database.
 @Suite struct WorkersTests {
   private let database: TestDatabase
   private let names = ["all_hour", "all_day", "all_month"]
-  /// As long as a takeover may take.
+  /// The longest time that a takeover may take.
   private let takeover = Duration.seconds(5)
 
   init() throws { database = try TestDatabase() }
@@ -28,13 +29,13 @@ import Testing
   /// Waits until each feed has been imported again.
   private func waitForProgress(_ scene: WorkerScene) throws {
     let before = try scene.importCounts()
-    try eventually("every feed goes on") {
+    try eventually("every feed has been imported again") {
       let after = try scene.importCounts()
       return names.allSatisfy { after[$0, default: 0] > before[$0, default: 0] }
     }
   }
 
-  /// Six kills, or with QUAKE_SOAK=1 as many as a minute takes.
+  /// Six kills, or with QUAKE_SOAK=1 as many as fit into a minute.
   @Test func killedHoldersAreReplacedAndNoSnapshotIsImportedTwice() throws {
     let (server, feeds) = try lively()
     defer { server.stop() }
@@ -44,16 +45,16 @@ import Testing
     let end = ContinuousClock.now + .seconds(60)
     var kills = 0
     while Tools.isSoak ? ContinuousClock.now < end : kills < 6 {
-      // Every other one while it is busy with what it has just taken over.
+      // Every other worker is killed right after its takeover.
       if kills.isMultiple(of: 2) { try waitForProgress(scene) }
       let holders = try scene.holders()
       let victim = try #require(holders[names[kills % names.count]])
       let others = Set(scene.workers.keys).subtracting([victim])
       let killed = ContinuousClock.now
       try scene.kill(victim)
-      let heirs = try scene.waitForHolders(of: names, otherThan: victim, within: takeover)
+      let newHolders = try scene.waitForHolders(of: names, otherThan: victim, within: takeover)
       #expect(ContinuousClock.now - killed < takeover)
-      #expect(others.isSuperset(of: heirs.values))
+      #expect(others.isSuperset(of: newHolders.values))
       kills += 1
       try scene.start()
     }
@@ -66,7 +67,7 @@ import Testing
     #expect(try database.value("select count(*) from quake.feed_status where held") == "0")
   }
 
-  /// Its server process is not idle then, but waits for somebody else.
+  /// Its server process is not idle then, but waits for a lock.
   @Test func aHolderKilledWithinAStatementIsReplacedToo() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
     let scene = WorkerScene(database, ["--feed", "\(server.url)@1h"])
@@ -84,7 +85,7 @@ import Testing
     #expect(try database.count("quake.import") == 1)
   }
 
-  @Test func aNamesakeAtAnotherAddressIsToldOf() throws {
+  @Test func aFeedOfTheSameNameAtAnotherAddressCausesAWarning() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let (one, other) = (try ScriptedServer(body: body), try ScriptedServer(body: body))
     let first = try Tools.start(
@@ -101,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatEndsHandsItsFeedsOver() throws {
+  @Test func theFeedsOfAWorkerThatEndsAreTakenOver() throws {
     let (server, feeds) = try lively()
     defer { server.stop() }
     let scene = WorkerScene(database, feeds)
@@ -114,45 +115,48 @@ import Testing
       Set(try scene.waitForHolders(of: names, otherThan: first, within: takeover).values)
         == [second])
     try waitForProgress(scene)
-    // Said once.
-    let heir = try scene.worker(second)
-    try heir.waitForError("took over all_hour, all_day, all_month")
+    // Each message appears once.
+    let standby = try scene.worker(second)
+    try standby.waitForError("took over all_hour, all_day, all_month")
     try scene.stop()
-    #expect(heir.errorText.components(separatedBy: "took over").count == 2, "\(heir.errorText)")
-    #expect(heir.errorText.components(separatedBy: "standing by").count == 2)
+    #expect(
+      standby.errorText.components(separatedBy: "took over").count == 2, "\(standby.errorText)")
+    #expect(standby.errorText.components(separatedBy: "standing by").count == 2)
     #expect(try scene.repeatedImports() == [])
   }
 
-  /// A worker that is stopped keeps its connection, and with it the locks, until it is taken from it.
-  @Test func aPausedHolderIsReplacedAndDoesNoHarmWhenItWakesUp() throws {
+  /// A worker that is stopped keeps its connection and its locks until another worker ends that
+  /// connection.
+  @Test func aPausedHolderIsReplacedAndDoesNoHarmWhenItContinues() throws {
     let (server, feeds) = try lively()
     defer { server.stop() }
     let scene = WorkerScene(database, feeds + ["--takeover-after", "2s"])
     let first = try scene.start()
     _ = try scene.waitForHolders(of: names, within: ToolProcess.patience)
     let second = try scene.start()
-    for (paused, heir) in [(first, second), (second, first)] {
-      try scene.worker(heir).waitForError("standing by for ")
+    for (paused, standby) in [(first, second), (second, first)] {
+      try scene.worker(standby).waitForError("standing by for ")
       try waitForProgress(scene)
       try scene.worker(paused).signal(SIGSTOP)
       let holders = try scene.waitForHolders(
         of: names, otherThan: paused, within: ToolProcess.patience)
-      #expect(Set(holders.values) == [heir])
-      try scene.worker(heir).waitForError("ended the connection of the worker that polled all_")
+      #expect(Set(holders.values) == [standby])
+      try scene.worker(standby).waitForError("ended the connection of the worker that polled all_")
       try waitForProgress(scene)
       try scene.worker(paused).signal(SIGCONT)
       try scene.worker(paused).waitForError("lost the database: ")
       try scene.worker(paused).waitForError("connected to the database again")
       try waitForProgress(scene)
-      #expect(Set(try scene.holders().values) == [heir])
+      #expect(Set(try scene.holders().values) == [standby])
     }
     try scene.stop()
     #expect(try scene.repeatedImports() == [])
   }
 
-  /// Paused in the middle of a snapshot: that is given more time, and then nothing of it stays.
-  @Test func aHolderPausedWithinAnImportLeavesNothingOfIt() throws {
-    // Long enough for the copy to be seen and stopped before it is done.
+  /// A worker that is paused during an import is given more time. Then it is replaced, and its
+  /// import is rolled back.
+  @Test func theImportOfAPausedHolderIsRolledBack() throws {
+    // Long enough for the test to stop the worker during its COPY.
     let long = Array(Feeds.collection(count: 60_000).utf8)
     let body = Array(Feeds.collection(count: 2000).utf8)
     let server = try ScriptedServer { request, client in
@@ -180,7 +184,7 @@ import Testing
     _ = try scene.waitForHolders(of: ["all_day"], otherThan: first, within: .seconds(60))
     try scene.worker(second).waitForError("2,000 inserted")
     try scene.worker(first).signal(SIGCONT)
-    // It finds out when it sends on.
+    // The worker notices when it sends more data.
     try scene.worker(first).waitForError("lost the database: ")
     try scene.worker(first).waitForError("standing by for all_day")
     try scene.stop()
@@ -190,7 +194,7 @@ import Testing
   }
 
   /// While it waits for a server that is slow to answer, a worker shows that it is alive.
-  @Test func aHolderThatWaitsForAServerIsLeftAlone() throws {
+  @Test func aHolderThatWaitsForAServerIsNotReplaced() throws {
     let asked = Flag()
     let answer = Flag()
     let body = Array(Feeds.collection(count: 3).utf8)

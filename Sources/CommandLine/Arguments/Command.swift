@@ -55,12 +55,18 @@ public struct Command: Sendable {
   public var discussion: String?
   /// The program's version; only that of the outermost command is used.
   public var version: String?
+  /// Where to report problems with the program; only that of the outermost command is used.
+  public var problems: String?
   /// The options, in the order of the help.
   public var options: [Option]
   /// The arguments, in order.
   public var positionals: [Positional]
   /// The subcommands, in the order of the help.
   public var subcommands: [Command]
+  /// The subcommand that runs if the command line names none.
+  public var standard: String?
+  /// Whether help, manual page and completions leave the command out, because only programs use it.
+  public var isHidden: Bool
   /// Examples; two are enough.
   public var examples: [Example]
   /// Environment variables; a subcommand without any shows those of the command above it.
@@ -72,9 +78,12 @@ public struct Command: Sendable {
   public init(
     _ name: String, purpose: String, discussion: String? = nil, version: String? = nil,
     options: [Option] = [], positionals: [Positional] = [], subcommands: [Command] = [],
-    examples: [Example] = [], environment: [Variable] = [], exitStatuses: [Outcome] = []
+    standard: String? = nil, isHidden: Bool = false, examples: [Example] = [],
+    environment: [Variable] = [], exitStatuses: [Outcome] = []
   ) {
     self.name = name
+    self.standard = standard
+    self.isHidden = isHidden
     self.purpose = purpose
     self.discussion = discussion
     self.version = version
@@ -85,6 +94,12 @@ public struct Command: Sendable {
     self.environment = environment
     self.exitStatuses = exitStatuses
   }
+
+  /// The subcommands that people use.
+  var shownSubcommands: [Command] { subcommands.filter { !$0.isHidden } }
+
+  /// The subcommand that runs if the command line names none.
+  var standardSubcommand: Command? { subcommands.first { $0.name == standard } }
 
   /// Whether everything after the command's name is passed to another program.
   var passesThrough: Bool { positionals.first?.count == .passedThrough }
@@ -117,7 +132,10 @@ struct CommandPath {
     return options
   }
 
-  var allOptions: [Option] { command.options + inheritedOptions }
+  /// The options of the command, and of the subcommand that stands for it.
+  var ownOptions: [Option] { command.options + (command.standardSubcommand?.options ?? []) }
+
+  var allOptions: [Option] { ownOptions + inheritedOptions }
 
   var environment: [Command.Variable] {
     commands.last { !$0.environment.isEmpty }?.environment ?? []
@@ -136,13 +154,15 @@ struct CommandPath {
     } else {
       parts.append("[OPTION]...")
     }
-    if !command.subcommands.isEmpty { parts.append("COMMAND") }
+    if !command.subcommands.isEmpty {
+      parts.append(command.standard == nil ? "COMMAND" : "[COMMAND]")
+    }
     parts += command.positionals.map(\.usage)
     return parts.joined(separator: " ")
   }
 
-  /// This path and those of all its subcommands, depth first.
+  /// This path and those of all its subcommands that people use, depth first.
   var descendants: [CommandPath] {
-    [self] + command.subcommands.flatMap { appending($0).descendants }
+    [self] + command.shownSubcommands.flatMap { appending($0).descendants }
   }
 }

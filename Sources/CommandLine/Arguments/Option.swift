@@ -8,6 +8,20 @@ public enum ValueCompletion: Sendable, Equatable {
   case folders
   /// One of these words.
   case words([String])
+  /// Usually one of these words, although others are valid: a word that is not among them but near one of them
+  /// is most likely a mistake. `anyCase`: ignoring case.
+  case usually([String], anyCase: Bool = false)
+  /// One of these words or of the lines that a command prints, such as `quake-admin complete feeds`; then, with
+  /// `files`, the names of files.
+  case found(by: String? = nil, or: [String] = [], files: Bool = false)
+
+  /// The words that are known in advance.
+  var words: [String] {
+    switch self {
+    case .none, .files, .folders: []
+    case .words(let words), .usually(let words, _), .found(_, let words, _): words
+    }
+  }
 }
 
 /// One option of a command. The parser, the help, the manual page and the completions all use this
@@ -17,8 +31,9 @@ public struct Option: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     /// No value: the option is given or not.
     case flag
-    /// No value: `--name` turns it on, `--no-name` off, and `initially` applies if neither is given.
-    case toggle(initially: Bool)
+    /// No value: `--name` turns it on, `--no-name` off, and `initially` applies if neither is given; nil: the
+    /// program decides then.
+    case toggle(initially: Bool?)
     /// A value, shown in the help as `placeholder`.
     case value(placeholder: String)
     /// A value that may be omitted.
@@ -66,9 +81,10 @@ public struct Option: Sendable, Equatable {
 
   /// An option that `--name` turns on and `--no-name` turns off.
   ///
-  /// The help shows the form that changes the default: `--no-migrate` if it is on `initially`.
+  /// The help shows the form that changes the default: `--no-migrate` if it is on `initially`; both forms if
+  /// that is nil, because the program decides.
   public static func toggle(
-    _ name: String, short: Character? = nil, initially: Bool, help: String
+    _ name: String, short: Character? = nil, initially: Bool?, help: String
   ) -> Option {
     Option(
       name: name, short: short, help: help, isRepeatable: false, defaultText: nil,
@@ -116,12 +132,30 @@ public struct Option: Sendable, Equatable {
   public static let verbose = Option.flag(
     "verbose", short: "v", help: "also print the details of the work")
 
+  /// `--color` and `--no-color`; see ``ColourChoice``.
+  public static let colour = Option.toggle(
+    "color", initially: nil,
+    help: "colour, or none; by default on a terminal, unless NO_COLOR is set"
+  ).onCommandLineOnly()
+  /// `--limit N` and `-n N`: how much a command prints at most.
+  public static func limit(
+    default defaultText: String? = nil, help: String
+  ) -> Option {
+    .value("limit", short: "n", "N", default: defaultText, help: help)
+  }
+  /// `--output FILE` and `-o FILE`: where a command writes instead of standard output.
+  public static func output(
+    help: String = "write this file, which is replaced as a whole, instead of standard output"
+  ) -> Option {
+    .value("output", short: "o", "FILE", completion: .files, help: help)
+  }
+
   static let helpRequest = Option.flag("help", short: "h", help: "show this help")
     .onCommandLineOnly()
   static let versionRequest = Option.flag("version", help: "show the version").onCommandLineOnly()
 
   /// The value's placeholder, or nil when the option takes none.
-  var placeholder: String? {
+  public var placeholder: String? {
     switch kind {
     case .value(let placeholder), .optionalValue(let placeholder): placeholder
     case .flag, .toggle: nil
@@ -139,6 +173,9 @@ public struct Option: Sendable, Equatable {
     placeholder.map { valueIsOptional ? "[\($0)]" : $0 }
   }
 
+  /// Whether the value is a list with commas.
+  var isList: Bool { placeholder?.hasSuffix(",...") == true }
+
   /// Every long name that the parser accepts, and whether it turns the option on.
   var spellings: [(name: String, isOn: Bool)] {
     if case .toggle = kind { return [(name, true), ("no-" + name, false)] }
@@ -147,8 +184,11 @@ public struct Option: Sendable, Equatable {
 
   /// The long spelling for help and completions, with its dashes.
   var shownName: String {
-    if case .toggle(initially: true) = kind { return "--no-" + name }
-    return "--" + name
+    switch kind {
+    case .toggle(initially: true): "--no-" + name
+    case .toggle(initially: nil): "--[no-]" + name
+    default: "--" + name
+    }
   }
 
   /// The help with repeatability and default added.

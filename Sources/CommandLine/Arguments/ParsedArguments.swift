@@ -6,9 +6,12 @@ public enum ParsedCommandLine: Sendable {
   case help(String)
   /// Print this version on standard output and end with status 0.
   case version(String)
+  /// Print this short help on standard error and end with status 64: the command line names a group of commands
+  /// and none of them. In a log of JSON, the error says so instead.
+  case shortHelp(String, UsageError)
 }
 
-/// A command line's options and arguments.
+/// A command line's options and arguments, or the parameters of a URL that are read as options.
 ///
 /// The accessors take the long names of options. Access to an option that the command does not declare is a
 /// programming error and traps.
@@ -20,6 +23,14 @@ public struct ParsedArguments: Sendable {
     var setting: Setting?
   }
 
+  /// How a user writes options.
+  enum Notation: Sendable {
+    /// `--limit 10`.
+    case commandLine
+    /// `limit=10` in the query of a URL.
+    case url
+  }
+
   /// The chosen command's name and those above it, outermost first: `["quake-admin", "server",
   /// "start"]`.
   public let path: [String]
@@ -29,6 +40,8 @@ public struct ParsedArguments: Sendable {
   let options: [Option]
   let declaredPositionals: [Positional]
   var occurrences: [String: [Occurrence]]
+  /// How messages name the options.
+  var notation = Notation.commandLine
 
   /// The names of the chosen subcommands: `["server", "start"]`.
   public var subcommand: [String] { Array(path.dropFirst()) }
@@ -43,7 +56,7 @@ public struct ParsedArguments: Sendable {
   public func flag(_ name: String) -> Bool {
     let option = declared(name)
     if let last = occurrences[name]?.last { return last.isOn }
-    if case .toggle(let initially) = option.kind { return initially }
+    if case .toggle(let initially) = option.kind { return initially ?? false }
     return false
   }
 
@@ -73,9 +86,40 @@ public struct ParsedArguments: Sendable {
     return index < positionals.count ? positionals[index] : nil
   }
 
+  /// An option as its user writes it: `--limit`, or `limit` in a URL.
+  public func spelled(_ name: String) -> String {
+    switch notation {
+    case .commandLine: "--" + name
+    case .url: name
+    }
+  }
+
+  /// An option at the beginning of a message: `--limit`, or `parameter limit` in a URL.
+  public func subject(_ name: String) -> String {
+    switch notation {
+    case .commandLine: "--" + name
+    case .url: "parameter " + name
+    }
+  }
+
+  /// The word for one option: `option`, or `parameter` in a URL.
+  public var noun: String {
+    switch notation {
+    case .commandLine: "option"
+    case .url: "parameter"
+    }
+  }
+
   /// An error in the use of this command, for rules that the program checks itself.
   public func usageError(_ message: String, suggestion: String? = nil) -> UsageError {
     UsageError(message, suggestion: suggestion, command: title)
+  }
+
+  /// An error about options that are valid by themselves but not together.
+  public func contradiction(_ message: String) -> UsageError {
+    var error = usageError(message)
+    error.isContradiction = true
+    return error
   }
 
   /// An error about an option's value: `invalid value '…' for option --name: expected …`.
@@ -83,7 +127,7 @@ public struct ParsedArguments: Sendable {
     _ value: String, for name: String, expected: String, suggestion: String? = nil
   ) -> UsageError {
     let place = place(of: value, for: name).map { "\($0): " } ?? ""
-    let what = place.isEmpty ? "option --\(name)" : "key '\(name)'"
+    let what = place.isEmpty ? "\(noun) \(spelled(name))" : "key '\(name)'"
     return usageError(
       "\(place)invalid value '\(value)' for \(what): expected \(expected)", suggestion: suggestion)
   }
@@ -98,8 +142,8 @@ public struct ParsedArguments: Sendable {
   public func requireAtMostOne(of names: String...) throws(UsageError) {
     let given = names.filter { isGiven($0) }
     if given.count > 1 {
-      throw usageError(
-        "options \(given.map { "--" + $0 }.joined(separator: " and ")) cannot be used together")
+      throw contradiction(
+        "\(noun)s \(given.map { spelled($0) }.joined(separator: " and ")) cannot be used together")
     }
   }
 

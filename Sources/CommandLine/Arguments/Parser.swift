@@ -6,7 +6,8 @@ extension Command {
   ///   is written with an equals sign. An optional value is the next word if that does not begin
   ///   with a dash.
   /// - `--` ends the options; `-` is an argument.
-  /// - `help` before a subcommand's name is the same as `--help` after it.
+  /// - `help` before a subcommand's name is the same as `--help` after it, also as the only argument of a command
+  ///   that takes none.
   public func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
     var parser = Parser(root: self, arguments: arguments)
     return try parser.parse()
@@ -47,6 +48,10 @@ private struct Parser {
     case .version: return .version("\(path.root.name) \(path.root.version ?? "")\n")
     case nil: break
     }
+    if let standard = path.command.standardSubcommand { path = path.appending(standard) }
+    guard path.command.subcommands.isEmpty else {
+      return .shortHelp(path.shortHelp(), commandNeeded)
+    }
     try checkCompleteness()
     return .run(
       ParsedArguments(
@@ -61,6 +66,8 @@ private struct Parser {
       try takeSubcommand(word)
     } else if hasRoom {
       positionals.append(word)
+    } else if word == "help", positionals.isEmpty {
+      request = .help
     } else {
       throw error(
         path.command.positionals.isEmpty
@@ -87,10 +94,19 @@ private struct Parser {
   private mutating func takeSubcommand(_ word: String) throws(UsageError) {
     let subcommands = path.command.subcommands
     if let chosen = subcommands.first(where: { $0.name == word }) {
+      let group = path
       path = path.appending(chosen)
+      // An option before the name may be one of the subcommand that stands for the group.
+      let known = path.allOptions
+      let other = group.allOptions.first { option in
+        occurrences[option.name] != nil && !known.contains { $0.name == option.name }
+      }
+      if let other { throw error("unknown option '--\(other.name)'") }
       if chosen.passesThrough { passThrough() }
     } else if word == "help" {
       while let name = remaining.popFirst() {
+        // An option would not change the help.
+        if name.hasPrefix("-") { continue }
         guard let chosen = path.command.subcommands.first(where: { $0.name == name }) else {
           throw unknownSubcommand(name)
         }
@@ -103,7 +119,7 @@ private struct Parser {
   }
 
   private func unknownSubcommand(_ word: String) -> UsageError {
-    let names = path.command.subcommands.map(\.name)
+    let names = path.command.shownSubcommands.map(\.name)
     guard !names.isEmpty else { return error("'\(path.title)' has no command '\(word)'") }
     return error(
       "unknown command '\(word)' for '\(path.title)': expected "
@@ -135,6 +151,9 @@ private struct Parser {
     for option in path.allOptions {
       guard let spelling = option.spellings.first(where: { $0.name == name }) else { continue }
       return try take(option, shown: "--" + name, attached: attached, isOn: spelling.isOn)
+    }
+    if let command = path.command.shownSubcommands.first(where: { $0.name == name }) {
+      throw error("unknown option '--\(name)'", suggestion: "\(path.title) \(command.name)")
     }
     // A leading dash keeps the comparison between whole spellings.
     let known = path.allOptions.flatMap(\.spellings).map { "--" + $0.name }
@@ -218,16 +237,17 @@ private struct Parser {
 
   private func checkCompleteness() throws(UsageError) {
     let command = path.command
-    if !command.subcommands.isEmpty {
-      throw error(
-        "'\(path.title)' needs a command: "
-          + ParsedArguments.alternatives(command.subcommands.map(\.name)))
-    }
     let required = command.positionals.filter { $0.count == .one || $0.count == .oneOrMore }
     if positionals.count < required.count {
       let missing = required[positionals.count]
       throw error("missing argument \(missing.usage): \(missing.help)")
     }
+  }
+
+  private var commandNeeded: UsageError {
+    error(
+      "'\(path.title)' needs a command: "
+        + ParsedArguments.alternatives(path.command.shownSubcommands.map(\.name)))
   }
 
   private func error(_ message: String, suggestion: String? = nil) -> UsageError {

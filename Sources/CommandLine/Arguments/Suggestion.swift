@@ -1,7 +1,7 @@
 /// Finds the name that a user may have mistyped.
-enum Suggestion {
+public enum Suggestion {
   /// The candidate nearest to `word`, or nil if none is near enough.
-  static func nearest(to word: String, among candidates: [String]) -> String? {
+  public static func nearest(to word: String, among candidates: [String]) -> String? {
     var best: (distance: Int, candidate: String)?
     for candidate in candidates {
       // The beginning of a name is most likely an abbreviation of it.

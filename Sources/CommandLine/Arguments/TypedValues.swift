@@ -27,7 +27,7 @@ extension ParsedArguments {
 
   /// The option's value as exactly `count` numbers separated by commas, as in `--bbox W,S,E,N`.
   public func doubles(_ name: String, count: Int) throws(UsageError) -> [Double]? {
-    try number(name, range: nil, kind: "\(count) numbers parted by commas") { text in
+    try number(name, range: nil, kind: "\(count) numbers separated by commas") { text in
       let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
         Self.finite(String($0))
       }
@@ -62,7 +62,8 @@ extension ParsedArguments {
     for value in strings(name) {
       for word in value.split(separator: ",", omittingEmptySubsequences: false) {
         guard !word.isEmpty else {
-          throw invalidValue(value, for: name, expected: "words parted by commas, none of it empty")
+          throw invalidValue(
+            value, for: name, expected: "words separated by commas, none of it empty")
         }
         words.append(String(word))
       }

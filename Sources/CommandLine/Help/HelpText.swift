@@ -11,13 +11,13 @@ extension CommandPath {
     page.section("Usage")
     page.verbatim(usage)
     for paragraph in TextWrapping.paragraphs(command.discussion ?? "") { page.paragraph(paragraph) }
-    page.list("Commands", command.subcommands.map { ($0.name, $0.purpose) })
+    page.list("Commands", command.shownSubcommands.map { ($0.name, $0.purpose) })
     page.list(
       "Arguments", command.positionals.filter { !$0.help.isEmpty }.map { ($0.name, $0.help) })
     if commands.count == 1 {
       page.options("Options", allOptions)
     } else {
-      page.options("Options", command.options)
+      page.options("Options", ownOptions)
       page.options("Common options", inheritedOptions)
     }
     page.examples(command.examples)
@@ -26,6 +26,25 @@ extension CommandPath {
     if !command.subcommands.isEmpty {
       page.paragraph("For one of the commands: '\(title) COMMAND --help'.")
     }
+    if let problems = root.problems { page.paragraph("Report problems at \(problems).") }
+    return page.text
+  }
+
+  /// What a person sees who types the name of a tool alone, or names no subcommand: examples first, then the
+  /// commands.
+  func shortHelp(width: Int = 80) -> String {
+    var page = HelpPage(width: width)
+    page.paragraph("\(title): \(command.purpose)")
+    let subcommands = command.shownSubcommands
+    page.examples(
+      command.examples.isEmpty ? subcommands.compactMap(\.examples.first) : command.examples)
+    page.list("Commands", subcommands.map { ($0.name, $0.purpose) })
+    if !subcommands.isEmpty {
+      let names = commands.dropFirst().map { $0.name + " " }.joined()
+      page.paragraph("For one of the commands: '\(root.name) help \(names)COMMAND'.")
+    }
+    page.paragraph("All options: '\(title) --help'.")
+    if let problems = root.problems { page.paragraph("Report problems at \(problems).") }
     return page.text
   }
 }
@@ -82,7 +101,8 @@ private struct HelpPage {
     guard !examples.isEmpty else { return }
     section("Examples")
     for example in examples {
-      text += "  # \(example.purpose)\n  \(example.line)\n"
+      for line in TextWrapping.lines(example.purpose, width: width - 4) { text += "  # \(line)\n" }
+      text += "  \(example.line)\n"
     }
   }
 }

@@ -7,7 +7,7 @@ extension Command {
     var page = RoffPage()
     let root = CommandPath(self)
     let source = [name, version ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
-    page.request("TH", [name.uppercased(), "1", date, source, manual])
+    page.title(name.uppercased(), date: date, source, manual)
     // No hyphenation and no justification, so that commands can be copied.
     page.request("nh")
     page.request("ad l")
@@ -44,7 +44,11 @@ extension Command {
     page.definitions("EXIT STATUS", exitStatuses.map { ("\($0.status.rawValue)", $0.meaning) })
     if !examples.isEmpty {
       page.request("SH", ["EXAMPLES"])
-      page.examples(examples)
+      page.examples(examples, afterHeading: true)
+    }
+    if let problems {
+      page.request("SH", ["BUGS"])
+      page.text("Report problems at \(problems).")
     }
     return page.source
   }
@@ -62,10 +66,39 @@ private struct RoffPage {
     source += "\n"
   }
 
+  /// The title line. Its date is not escaped: programs read it.
+  mutating func title(_ name: String, date: String, _ source: String, _ manual: String) {
+    let words = [name, "1", date, source, manual].map {
+      ($0 == date ? $0 : Self.escaped($0)).replacingQuotes()
+    }
+    self.source += ".TH" + words.map { " \"\($0)\"" }.joined() + "\n"
+  }
+
+  /// The longest line of the source in bytes: tools for manual pages warn of longer ones.
+  private static let longest = 80
+
+  /// The words in lines that are short enough. A character outside ASCII counts as its escape, `\[u0101]`.
+  private static func lines(_ text: String) -> [String] {
+    var lines: [String] = []
+    var (line, length) = ("", 0)
+    for word in text.split(separator: " ") {
+      let size = word.unicodeScalars.reduce(0) { $0 + ($1.isASCII ? 1 : 8) }
+      if !line.isEmpty, length + 1 + size >= longest {
+        lines.append(line)
+        (line, length) = ("", 0)
+      }
+      line += (line.isEmpty ? "" : " ") + word
+      length += size + 1
+    }
+    return lines + [line]
+  }
+
   mutating func text(_ text: String) {
-    // roff takes a line that begins with a dot or an apostrophe for a request.
-    let isRequest = text.hasPrefix(".") || text.hasPrefix("'")
-    source += (isRequest ? "\\&" : "") + Self.escaped(text) + "\n"
+    for line in Self.lines(Self.escaped(text)) {
+      // roff takes a line that begins with a dot or an apostrophe for a request.
+      let isRequest = line.hasPrefix(".") || line.hasPrefix("\\(aq")
+      source += (isRequest ? "\\&" : "") + line + "\n"
+    }
   }
 
   mutating func bold(_ text: String) { source += "\\fB" + Self.escaped(text) + "\\fR\n" }
@@ -108,9 +141,10 @@ private struct RoffPage {
     }
   }
 
-  mutating func examples(_ examples: [Command.Example]) {
-    for example in examples {
-      request("PP")
+  /// - Parameter afterHeading: Whether a heading is above them, which begins a paragraph already.
+  mutating func examples(_ examples: [Command.Example], afterHeading: Bool = false) {
+    for (index, example) in examples.enumerated() {
+      if index > 0 || !afterHeading { request("PP") }
       text(example.purpose + ":")
       request("PP")
       request("RS", ["4"])

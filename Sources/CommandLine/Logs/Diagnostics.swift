@@ -50,7 +50,7 @@ public struct Diagnostics: Sendable {
   /// The format of messages.
   public var format = Format.text
   /// Colour for the words "error" and "warning".
-  public let colour: Colour
+  public private(set) var colour: Colour
   /// The file descriptor that messages are written to.
   public let descriptor: Int32
   private let isTerminal: Bool
@@ -77,8 +77,13 @@ public struct Diagnostics: Sendable {
     return arguments.flag("verbose") ? .verbose : .normal
   }
 
-  /// Applies ``Option/quiet``, ``Option/verbose`` and ``Option/logFormat``, if the command has them.
+  /// Applies ``Option/quiet``, ``Option/verbose``, ``Option/logFormat`` and ``Option/colour``, if the command has
+  /// them.
   public mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
+    if arguments.options.contains(.colour), arguments.isGiven(Option.colour.name) {
+      ColourChoice.current = arguments.flag(Option.colour.name) ? .always : .never
+      colour = Colour(for: descriptor, noColor: nil)
+    }
     if arguments.options.contains(.logFormat),
       let word = try arguments.choice(
         Option.logFormat.name, of: Format.allCases.map(\.rawValue))
@@ -88,6 +93,12 @@ public struct Diagnostics: Sendable {
     if arguments.options.contains(.quiet), arguments.options.contains(.verbose) {
       verbosity = try Self.verbosity(of: arguments)
     }
+  }
+
+  /// Applies ``ColourChoice`` anew, after a configuration file has been read.
+  public mutating func choosePreferredColour() {
+    colour = Colour(
+      for: descriptor, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
   }
 
   /// Reports an error.

@@ -30,9 +30,6 @@ public final class StandardOutput {
 
   deinit { buffer.deallocate() }
 
-  /// How many bytes wait to be flushed.
-  public var bufferedCount: Int { used }
-
   /// Writes bytes.
   public func write(_ bytes: [UInt8]) throws(OutputError) {
     let result = bytes.withUnsafeBytes { attempt($0) }

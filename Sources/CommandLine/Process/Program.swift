@@ -18,7 +18,10 @@ public enum Program {
     },
     body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) -> Never {
+    StandardDescriptors.reserve()
     Signals.ignoreClosedPipes()
+    ColourChoice.current = ColourChoice(
+      noColor: Environment.value("NO_COLOR"), force: Environment.value("CLICOLOR_FORCE"))
     let diagnostics = Diagnostics(
       tool: command.name, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
     status(of: command, arguments, StandardOutput(), diagnostics, complete: complete, body).exit()
@@ -41,10 +44,21 @@ public enum Program {
         try output.write(text)
         try output.flush()
         return .ok
+      case .shortHelp(let text, let error):
+        if diagnostics.format == .json {
+          diagnostics.report(error)
+        } else {
+          _ = Descriptor.writeAll(text, to: diagnostics.descriptor)
+        }
+        return .usage
       case .run(let parsed):
-        let arguments = try complete(parsed, &diagnostics)
-        try diagnostics.obey(arguments)
-        return try body(arguments, diagnostics)
+        let settings = try complete(parsed, &diagnostics)
+        try diagnostics.obey(settings)
+        for doubt in settings.doubtfulValues {
+          diagnostics.warning(doubt.message, hint: "did you mean '\(doubt.suggestion)'?")
+        }
+        if arguments.isEmpty { introduce(command, diagnostics) }
+        return try body(settings, diagnostics)
       }
     } catch let error as UsageError {
       diagnostics.report(error)
@@ -56,6 +70,14 @@ public enum Program {
         "\(error)", fields: ["status": .integer(Int64(ExitStatus.failed.rawValue))])
       return .failed
     }
+  }
+
+  /// Prints the short help of a tool that works without any argument, before it does: whoever types its name
+  /// alone may want to know what else it does.
+  private static func introduce(_ command: Command, _ diagnostics: Diagnostics) {
+    guard diagnostics.format == .text, diagnostics.verbosity > .quiet, !command.examples.isEmpty
+    else { return }
+    _ = Descriptor.writeAll(CommandPath(command).shortHelp() + "\n", to: diagnostics.descriptor)
   }
 
   /// Whether `--log-format json` is among the arguments, even if they are not valid.

@@ -62,12 +62,6 @@ public enum Signals {
     return polled[0].revents != 0
   }
 
-  /// Clears all flags, for tests.
-  static func reset() {
-    stopSignal.store(0, ordering: .sequentiallyConsistent)
-    drainWake()
-  }
-
   private static func openWakePipe() {
     guard wakeDescriptor < 0 else { return }
     var ends: [Int32] = [-1, -1]

@@ -37,12 +37,18 @@ public struct Colour: Sendable, Equatable {
   /// Colour on or off.
   public init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
-  /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty.
+  /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty, unless the person has
+  /// decided otherwise (``ColourChoice``).
   ///
   /// `noColor` is the value of the environment variable `NO_COLOR`, `term` that of `TERM`.
   public init(for descriptor: Int32, noColor: String?, term: String? = nil) {
     isEnabled =
-      Terminal.isTerminal(descriptor) && (noColor ?? "").isEmpty && term != "dumb"
+      switch ColourChoice.current {
+      case .always: true
+      case .never: false
+      case .automatic:
+        Terminal.isTerminal(descriptor) && (noColor ?? "").isEmpty && term != "dumb"
+      }
   }
 
   /// The text in the given styles.

@@ -3,8 +3,8 @@ import SystemClock
 
 /// One line on standard error that shows the progress of a long operation.
 ///
-/// It is drawn only on a terminal, at most ten times a second, and erased at the end. Messages of
-/// ``Diagnostics`` are printed above it. Use it from one thread only.
+/// It is drawn only on a terminal, from the second second on, at most ten times a second, and erased at the
+/// end. Messages of ``Diagnostics`` are printed above it. Use it from one thread only.
 public final class ProgressBar {
   /// The unit of the counts.
   public enum Unit: Sendable, Equatable {
@@ -18,17 +18,26 @@ public final class ProgressBar {
   public private(set) var done = 0
   /// The total amount, or nil if it is unknown.
   public var total: Int?
+  /// The part that is done, 0 to 1, for an operation whose total amount is unknown but whose size is known in
+  /// another unit.
+  public var share: (() -> Double?)?
   private let label: String
   private let unit: Unit
   private let isShown: Bool
   private let descriptor: Int32
   private let start = MonotonicClock.now()
+  /// The time after which it is drawn first: a shorter operation needs no bar.
+  private let delay: Duration
   /// The amount that was done before the bar began, which does not count for the rate.
   private var before = 0
   private var lastDrawn: Duration?
 
   /// A bar. It draws nothing if the diagnostics are quiet, in JSON, or not on a terminal.
-  public init(_ label: String, unit: Unit, total: Int? = nil, diagnostics: Diagnostics) {
+  public init(
+    _ label: String, unit: Unit, total: Int? = nil, after delay: Duration = .seconds(1),
+    diagnostics: Diagnostics
+  ) {
+    self.delay = delay
     self.label = PrintableText.line(label, atMost: 200)
     self.unit = unit
     self.total = total
@@ -54,12 +63,13 @@ public final class ProgressBar {
     self.done = done
     guard isShown else { return }
     let now = MonotonicClock.now()
+    guard now - start >= delay else { return }
     if let lastDrawn, now - lastDrawn < .milliseconds(100) { return }
     lastDrawn = now
     let width = Terminal.columns(descriptor) ?? 80
     let line = Self.line(
-      label: label, unit: unit, done: done, total: total, before: before, elapsed: now - start,
-      width: width)
+      label: label, unit: unit, done: done, total: total, share: total == nil ? share?() : nil,
+      before: before, elapsed: now - start, width: width)
     ProgressLine.isShown = true
     _ = Descriptor.writeAll(ProgressLine.erase + line, to: descriptor)
   }
@@ -74,10 +84,11 @@ public final class ProgressBar {
 
   /// The line, at most `width` - 1 columns wide, because some terminals wrap in the last column.
   static func line(
-    label: String, unit: Unit, done: Int, total: Int?, before: Int = 0, elapsed: Duration,
-    width: Int
+    label: String, unit: Unit, done: Int, total: Int?, share: Double? = nil, before: Int = 0,
+    elapsed: Duration, width: Int
   ) -> String {
     var parts: [String] = []
+    if let share { parts.append("\(Int(share * 100))%") }
     if let total, total > 0 {
       parts.append("\(min(100, Int(Double(done) / Double(total) * 100)))%")
       parts.append("\(amount(done, unit, named: false)) of \(amount(total, unit, named: true))")
@@ -88,6 +99,10 @@ public final class ProgressBar {
     if seconds >= 0.5, done > before {
       let rate = Double(done - before) / seconds
       parts.append("\(amount(Int(rate), unit, named: false))/s")
+      if let share, share > 0, share < 1 {
+        let left = seconds * (1 - share) / share
+        if left < 1e9 { parts.append("\(time(Int64(left) + 1)) left") }
+      }
       if let total, total > done {
         let left = Double(total - done) / rate
         if left < 1e9 { parts.append("\(time(Int64(left) + 1)) left") }
@@ -95,7 +110,10 @@ public final class ProgressBar {
     }
     parts.append(time(elapsed.components.seconds))
     let text = "\(label): " + parts.joined(separator: ", ")
-    let bar = total.map { self.bar(done: done, total: $0, width: width - text.count - 4) } ?? ""
+    let space = width - text.count - 4
+    let bar =
+      share.map { self.bar(done: Int($0 * 1000), total: 1000, width: space) }
+      ?? total.map { self.bar(done: done, total: $0, width: space) } ?? ""
     return String((text + bar).prefix(max(0, width - 1)))
   }
 

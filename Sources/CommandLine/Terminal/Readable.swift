@@ -11,6 +11,18 @@ public enum Readable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// A number of things with their noun: `0 events`, `1 event`, `1,234 events`.
+  ///
+  /// - Parameter noun: The noun in the singular, also with words after it: `transaction of the history`. Its
+  ///   first word gets an `s` in the plural.
+  public static func count(_ number: some BinaryInteger, _ noun: StaticString) -> String {
+    let words = "\(noun)"
+    let number = Int(clamping: number)
+    guard number != 1 else { return "1 \(words)" }
+    let end = words.firstIndex(of: " ") ?? words.endIndex
+    return "\(count(number)) \(words[..<end])s\(words[end...])"
+  }
+
   /// `999 B`, `1.5 KiB`, `20 MiB`: one decimal below ten.
   public static func bytes(_ number: Int) -> String {
     if number < 1024 { return "\(number) B" }
@@ -54,6 +66,32 @@ public enum Readable {
     let fraction = "\(scaled % scale)"
     let zeros = String(repeating: "0", count: places - fraction.utf8.count)
     return "\(sign)\(scaled / scale).\(zeros)\(fraction)"
+  }
+
+  /// A number with as few digits as tell it from every other, and none for a fraction of zero: `4.5`, `10`.
+  public static func shortest(_ number: Double) -> String {
+    let text = "\(number)"
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+
+  /// A number that may be very large or small, with three digits: `1.23e15`.
+  public static func scientific(_ number: Double) -> String {
+    guard number != 0, number.isFinite else { return shortest(number) }
+    var exponent = 0
+    var mantissa = number.magnitude
+    while mantissa >= 10 {
+      mantissa /= 10
+      exponent += 1
+    }
+    while mantissa < 1 {
+      mantissa *= 10
+      exponent -= 1
+    }
+    if mantissa >= 9.995 {
+      mantissa = 1
+      exponent += 1
+    }
+    return (number < 0 ? "-" : "") + decimal(mantissa, places: 2) + "e\(exponent)"
   }
 
   private static func twoDigits(_ number: Int64) -> String {

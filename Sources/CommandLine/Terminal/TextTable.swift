@@ -42,9 +42,6 @@ public struct TextTable: Sendable {
   /// A table without rows.
   public init(_ columns: [Column]) { self.columns = columns }
 
-  /// How many rows it has.
-  public var count: Int { rows.count }
-
   /// Adds a row. Missing cells are empty; excess cells are ignored.
   public mutating func add(_ cells: [Cell]) {
     let missing = max(0, columns.count - cells.count)

@@ -7,6 +7,8 @@ extension Connection {
     case underWay(SQL)
     case answered(OpaquePointer)
     case failed(PostgresError)
+    /// A COPY whose rows have not all been read.
+    case copying(CopyStream)
   }
 
   /// Identifies a prefetched statement.
@@ -59,14 +61,19 @@ extension Connection {
     try finishPrefetch()
     defer { prefetched = .none }
     switch prefetched {
-    case .none, .underWay: return nil
+    case .none, .underWay, .copying: return nil
     case .answered(let result): return QueryResult(owning: result)
     case .failed(let error): throw error
     }
   }
 
-  /// Receives the whole prefetched answer, if there is one, and keeps it. Afterwards the connection is idle.
+  /// Receives the whole prefetched answer, if there is one, and keeps it; of a prefetched COPY, as many rows as
+  /// `prefetchCopy` says. Afterwards the connection is idle.
   public func finishPrefetch() throws(PostgresError) {
+    if case .copying(let stream) = prefetched {
+      if stream.isUnderWay { try stream.receiveRest(over: self) }
+      return
+    }
     guard case .underWay(let statement) = prefetched else { return }
     do throws(PostgresError) {
       prefetched = .answered(try lastResult(statement.text).release())
@@ -76,8 +83,14 @@ extension Connection {
     }
   }
 
+  /// Discards a prefetched statement and its answer, unless another one was prefetched since.
+  public func dropPrefetched(_ ticket: PrefetchTicket) {
+    if ticket.number == prefetchCount { dropPrefetched() }
+  }
+
   /// Discards the prefetched statement and its answer.
-  private func dropPrefetched() {
+  func dropPrefetched() {
+    if case .copying(let stream) = prefetched { stream.drop(over: self) }
     _ = try? takePrefetched()
   }
 }

@@ -30,6 +30,10 @@ extension Connection {
   /// How long to wait for the answer to a cancelled statement. A server that is alive answers at once.
   private static let cancelTimeout = Duration.seconds(10)
 
+  static let silent = PostgresError(
+    kind: .timeout, message: "no answer from the database",
+    hint: "The server, or the network to it, may be down.")
+
   /// Waits until the socket is readable or writable.
   func wait(for events: Int16, _ patience: inout Patience) throws(PostgresError) {
     while true {
@@ -50,9 +54,7 @@ extension Connection {
         if let watch, patience.look?.hasPassed == true {
           lookAt(&patience, with: watch)
         } else if patience.deadline?.hasPassed == true {
-          throw PostgresError(
-            kind: .timeout, message: "no answer from the database",
-            hint: "The server, or the network to it, may be down.")
+          throw Self.silent
         }
       }
     }

@@ -298,7 +298,7 @@ public final class Connection {
     guard sent == 1 else { throw lost() }
   }
 
-  private func expectAnswer(limit: Int?) {
+  func expectAnswer(limit: Int?) {
     answerLimit = limit
     answerBytes = 0
   }
@@ -438,7 +438,7 @@ public final class Connection {
   }
 
   /// The error for a server that violates the protocol.
-  private static func confused(_ how: String) -> PostgresError {
+  static func confused(_ how: String) -> PostgresError {
     PostgresError(
       kind: .connection, message: "the database answered a statement \(how)",
       hint: "The peer does not behave like a PostgreSQL server.")
@@ -451,7 +451,7 @@ public final class Connection {
   /// The next result of the running statement, or nil at its end.
   ///
   /// - Parameter limit: The latest end of the wait.
-  private func nextResult(until limit: Deadline? = nil) throws(PostgresError) -> OpaquePointer? {
+  func nextResult(until limit: Deadline? = nil) throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
       var patience = Patience(self, until: limit)
       var flood = AnswerFlood()
@@ -479,7 +479,7 @@ public final class Connection {
     collectNotifications()
   }
 
-  private static let tooLarge = PostgresError(
+  static let tooLarge = PostgresError(
     kind: .tooLarge, message: "the answer of the database is too large")
 
   /// Reads all results of the statement. Returns the last one or throws the first error.
@@ -553,18 +553,23 @@ public final class Connection {
   // MARK: - COPY
 
   /// Cancels a COPY to the client, and discards its data.
-  private func dropCopy() throws(PostgresError) {
+  func dropCopy() throws(PostgresError) {
     cancelHandle?.cancel(within: CancelHandle.patience)
     let deadline = Deadline(after: CancelHandle.patience)
     var row: UnsafeMutablePointer<CChar>?
+    var isSilent = false
     while true {
       let count = PQgetCopyData(connection, &row, 1)
       guard count >= 0 else { return }
       PQfreemem(row)
       row = nil
-      guard !deadline.hasPassed else { throw Self.confused("with a COPY that does not end") }
+      guard !deadline.hasPassed else {
+        throw isSilent ? Self.silent : Self.confused("with a COPY that does not end")
+      }
       if count == 0 {
-        _ = Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
+        isSilent =
+          Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
+          != .ready
         guard PQconsumeInput(connection) == 1 else { throw lost() }
       }
     }

@@ -1,13 +1,13 @@
-/// Finds the lines on which the statements of a script begin, for errors without a position. It is used only
-/// for messages, never to run statements.
+/// Finds the lines on which the statements of a script begin, for errors without a position, and the
+/// parameters of a statement.
 ///
 /// It handles quotes, dollar quotes and comments, but not the semicolons of a `begin atomic` body.
 struct SQLScript {
-  private let bytes: [UInt8]
-  private var position = 0
+  let bytes: [UInt8]
+  private(set) var position = 0
   private var line = 1
 
-  private init(_ text: String) {
+  init(_ text: String) {
     bytes = Array(text.utf8)
   }
 
@@ -22,6 +22,8 @@ struct SQLScript {
     }
     return nil
   }
+
+  var isAtEnd: Bool { position >= bytes.count }
 
   private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
   private var following: UInt8? { position + 1 < bytes.count ? bytes[position + 1] : nil }
@@ -52,14 +54,48 @@ struct SQLScript {
       case UInt8(ascii: ";"):
         advance()
         return
-      case UInt8(ascii: "'"):
-        let before = position > 0 ? bytes[position - 1] : 0
-        skipQuoted(byte, escapes: before == UInt8(ascii: "e") || before == UInt8(ascii: "E"))
+      case UInt8(ascii: "'"): skipText()
       case UInt8(ascii: "\""): skipQuoted(byte, escapes: false)
       case UInt8(ascii: "$"): skipDollarQuoted()
       default: if !skipComment() { advance() }
       }
     }
+  }
+
+  /// Skips a text, a quoted name, a comment, a name, a parameter or one byte.
+  ///
+  /// - Returns: The number of the parameter, if it was one.
+  mutating func skipTokenOrParameter() -> Int? {
+    guard let byte = current else { return nil }
+    switch byte {
+    case UInt8(ascii: "'"): skipText()
+    case UInt8(ascii: "\""): skipQuoted(byte, escapes: false)
+    case UInt8(ascii: "$"):
+      var end = position + 1
+      while end < bytes.count, Self.isDigit(bytes[end]) { end += 1 }
+      guard end > position + 1 else {
+        skipDollarQuoted()
+        return nil
+      }
+      let digits = String(decoding: bytes[(position + 1)..<end], as: UTF8.self)
+      advance(by: end - position)
+      return Int(digits) ?? .max
+    case _ where Self.isNamePart(byte):
+      // A name may contain a dollar sign.
+      while let part = current, Self.isNamePart(part) || part == UInt8(ascii: "$") { advance() }
+    default: if !skipComment() { advance() }
+    }
+    return nil
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+  }
+
+  private mutating func skipText() {
+    let before = position > 0 ? bytes[position - 1] : 0
+    skipQuoted(
+      UInt8(ascii: "'"), escapes: before == UInt8(ascii: "e") || before == UInt8(ascii: "E"))
   }
 
   /// Skips a quoted text. A doubled quote inside counts as the end of one text and the start of the next,

@@ -1,4 +1,4 @@
-/// Another source's bytes, decompressed if they begin like gzip data. The name of a file and the headers of a
+/// Another source's bytes, decompressed if they begin like gzip or Zstandard data. The name of a file and the headers of a
 /// response do not matter.
 public final class DecompressingSource: ByteSource {
   private let name: String
@@ -16,13 +16,19 @@ public final class DecompressingSource: ByteSource {
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     if let chosen { return try chosen.read(into: buffer) }
     var first: [UInt8] = []
-    while first.count < GunzipSource.magic.count {
+    let forms = [GunzipSource.magic, ZstdSource.magic]
+    // No more bytes than are needed: the rest of a slow source may come much later.
+    while forms.contains(where: { $0.count > first.count && $0.starts(with: first) }) {
       guard let byte = try nextByte() else { break }
       first.append(byte)
     }
     let whole = PrefixedSource(prefix: first, source: original)
     let source: any ByteSource =
-      first == GunzipSource.magic ? GunzipSource(whole, name: name) : whole
+      switch first {
+      case GunzipSource.magic: GunzipSource(whole, name: name)
+      case ZstdSource.magic: ZstdSource(whole, name: name)
+      default: whole
+      }
     chosen = source
     return try source.read(into: buffer)
   }

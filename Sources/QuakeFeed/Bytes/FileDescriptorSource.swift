@@ -6,6 +6,7 @@ public final class FileDescriptorSource: ByteSource {
   private let closes: Bool
   private let name: String
   private let interrupt: (() -> Bool)?
+  private var ended = false
 
   /// A source that reads `descriptor`, and closes it at its deinitialisation if `closes` is true.
   ///
@@ -31,12 +32,17 @@ public final class FileDescriptorSource: ByteSource {
     if closes { close(descriptor) }
   }
 
-  /// Reads the available bytes; waits if there are none.
+  /// Reads the available bytes; waits if there are none. The end stays the end: a terminal would wait for
+  /// another Ctrl-D if it were read again.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    if ended { return 0 }
     while true {
       try waitUntilReadable()
       let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-      if count >= 0 { return count }
+      if count >= 0 {
+        ended = count == 0
+        return count
+      }
       let failure = errno
       if failure == EINTR || failure == EAGAIN { continue }
       throw FeedError(

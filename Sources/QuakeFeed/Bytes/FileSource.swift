@@ -3,6 +3,8 @@ import Glibc
 /// Reads a file.
 public final class FileSource: ByteSource {
   private let source: FileDescriptorSource
+  /// The size of a regular file in bytes; nil for others.
+  let size: Int64?
 
   /// The kind of file at a path.
   public enum Kind: Sendable {
@@ -63,6 +65,7 @@ public final class FileSource: ByteSource {
         detail: "It is a named pipe, a socket or a device, and reading it could block.",
         hint: "\"quake-ingest import\" reads such files.")
     }
+    size = kind == .regular ? Int64(status.st_size) : nil
     source = FileDescriptorSource(
       descriptor: descriptor, closes: true, name: name,
       interrupt: kind == .regular ? interrupt : interrupt ?? { false })

@@ -31,6 +31,8 @@ extension FeedFormat {
         .init("magType", .magnitudeType, .text),
         .init("type", .type, .text),
         .init("title", .title, .text),
+        // An export has it where the id does not tell the catalogue.
+        .init("quake:source", .source, .text),
       ]
     case .emscJSON:
       [
@@ -54,7 +56,40 @@ extension FeedFormat {
         .init("locality", .place, .text),
         .init("quality", .status, .text),
       ]
-    case .usgsCSV, .fdsnText: []
+    case .ndjson:
+      [
+        .init("code", .code, .text),
+        .init("net", .net, .text),
+        .init("net_code", .netCode, .text),
+        .init("source", .source, .text),
+        .init("type", .type, .text),
+        .init("status", .status, .text),
+        .init("magnitude", .magnitude, .number),
+        .init("magnitude_type", .magnitudeType, .text),
+        .init("place", .place, .text),
+        .init("time", .time, .iso8601),
+        .init("updated", .updated, .iso8601),
+        .init("longitude", .longitude, .number),
+        .init("latitude", .latitude, .number),
+        .init("depth", .depth, .number),
+        .init("title", .title, .text),
+        .init("url", .url, .text),
+        .init("detail", .detail, .text),
+        .init("felt", .felt, .integer),
+        .init("cdi", .cdi, .number),
+        .init("mmi", .mmi, .number),
+        .init("alert", .alert, .text),
+        .init("tsunami", .tsunami, .integer),
+        .init("sig", .sig, .integer),
+        .init("nst", .nst, .integer),
+        .init("dmin", .dmin, .number),
+        .init("rms", .rms, .number),
+        .init("gap", .gap, .number),
+        .init("ids", .ids, .text),
+        .init("sources", .sources, .text),
+        .init("types", .types, .text),
+      ]
+    case .usgsCSV, .fdsnText, .quakeML, .seisComP: []
     }
   }
 

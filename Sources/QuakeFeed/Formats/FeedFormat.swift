@@ -10,6 +10,12 @@ public enum FeedFormat: String, Sendable, CaseIterable {
   case usgsCSV = "usgs-csv"
   /// FDSN's text, of any data centre: an event service's `format=text`.
   case fdsnText = "fdsn-text"
+  /// One JSON object a line, as `quake-query list --json` prints it.
+  case ndjson
+  /// QuakeML 1.2, or an older version.
+  case quakeML = "quakeml"
+  /// SeisComP's XML: SC3ML, SCML.
+  case seisComP = "scml"
 
   /// The data centre of the catalogue; nil if the format does not imply it.
   var centre: DataCentre? {
@@ -17,7 +23,7 @@ public enum FeedFormat: String, Sendable, CaseIterable {
     case .usgsGeoJSON, .usgsCSV: .usgs
     case .emscJSON: .emsc
     case .geonetJSON: .geonet
-    case .fdsnText: nil
+    case .fdsnText, .ndjson, .quakeML, .seisComP: nil
     }
   }
 }

@@ -2,7 +2,9 @@ import CSimdjson
 
 /// The syntax of a feed, recognised by its first bytes.
 enum FeedSyntax {
-  case json, csv
+  case json, csv, xml
+  /// A JSON object a line.
+  case jsonLines
   /// FDSN text.
   case text
 
@@ -30,15 +32,11 @@ enum FeedSyntax {
     }
     let folded = Array(String(decoding: text, as: UTF8.self).lowercased().utf8)
     switch first {
-    case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
+    case UInt8(ascii: "{"): return isEventLine(text) ? .jsonLines : .json
+    case UInt8(ascii: "["): return .json
     case UInt8(ascii: "<"):
-      let isQuakeML = folded.hasBytes("<q:quakeml") || folded.hasBytes("<quakeml")
       let isHTML = folded.hasBytes("<html") || folded.hasBytes("<!doctype html")
-      if isQuakeML || folded.starts(with: "<?xml".utf8) && !isHTML {
-        throw FeedError(
-          .unsupportedFormat, "\(input.name) is XML, which is not supported",
-          detail: "It may be QuakeML.", hint: "Ask the service for GeoJSON, CSV or text.")
-      }
+      if !isHTML, isXML(folded) { return .xml }
       throw FeedError(
         .html, "\(input.name) looks like an HTML page, not a feed",
         detail: "It begins with \"<\".",
@@ -46,6 +44,30 @@ enum FeedSyntax {
     default:
       return isTextHeader(folded) ? .text : .csv
     }
+  }
+
+  /// Whether the text begins with an XML declaration, a comment, a document type, or the root of a kind of
+  /// document that is known.
+  private static func isXML(_ text: [UInt8]) -> Bool {
+    guard text.count > 1 else { return false }
+    if text[1] == UInt8(ascii: "?") || text[1] == UInt8(ascii: "!") { return true }
+    let name = text.dropFirst().prefix {
+      $0 > 0x20 && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "/")
+    }
+    let local = name.split(separator: UInt8(ascii: ":")).last ?? []
+    return ["quakeml", "seiscomp", "kml", "feed"].contains { local.elementsEqual($0.utf8) }
+  }
+
+  /// Whether an object begins with a member that an event has, and a feed has not.
+  private static func isEventLine(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+    let key = text.dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
+    guard key.first == UInt8(ascii: "\"") else { return false }
+    let name = key.dropFirst().prefix { $0 != UInt8(ascii: "\"") }
+    let names: [StaticString] = [
+      "code", "net", "net_code", "magnitude", "magnitude_type", "place", "time", "updated",
+      "longitude", "latitude", "depth",
+    ]
+    return names.contains { $0.withUTF8Buffer { name.elementsEqual($0) } }
   }
 
   /// Whether the text begins like `#EventID|Time|...`. Some centres omit the `#`, or put spaces around the

@@ -91,6 +91,20 @@ enum FieldCheck {
     }
   }
 
+  /// Throws if an export of ours marks the event as withdrawn or superseded: by its type, and by its status
+  /// where the format has one. An import of such an event would restore it.
+  static func checkNotPast(_ record: QuakeRecord, byStatus: Bool = true) throws(Rejection) {
+    guard record.withUTF8(.type, { isWord("not existing", $0) }),
+      !byStatus || record.withUTF8(.status, { isWord("deleted", $0) })
+    else { return }
+    throw Rejection("The event was withdrawn or superseded when it was exported.")
+  }
+
+  private static func isWord(_ word: StaticString, _ text: UnsafeRawBufferPointer?) -> Bool {
+    guard let text, text.count == word.utf8CodeUnitCount else { return false }
+    return word.withUTF8Buffer { UnsafeRawBufferPointer($0).elementsEqual(text) }
+  }
+
   /// The column's name as words.
   static func name(_ column: QuakeColumn) -> String {
     String(column.name.map { $0 == "_" ? " " : $0 })

@@ -1,6 +1,20 @@
 import QuakeModel
 
 extension QuakeRecord {
+  /// Sets `source` to the catalogue that the code tells.
+  mutating func setInferredSource(scratch: inout [UInt8]) {
+    scratch.removeAll(keepingCapacity: true)
+    withUTF8(.code) { code in
+      guard let code, let length = CatalogueCode.nameLength(in: code) else { return }
+      scratch.append(contentsOf: code[..<length])
+    }
+    if scratch.isEmpty {
+      CatalogueCode.unnamed.withUTF8Buffer { set(.source, utf8: UnsafeRawBufferPointer($0)) }
+    } else {
+      scratch.withUnsafeBytes { set(.source, utf8: $0) }
+    }
+  }
+
   /// Sets `net_code` to the part after the network in USGS's id, for formats without a field for it. If the
   /// id does not begin with the network, because an older id may remain when `net` changes, `net_code` stays
   /// null.
@@ -10,6 +24,9 @@ extension QuakeRecord {
     guard netCount > 0 else { return }
     withUTF8(.code) { code in
       guard let code, code.count > netCount else { return }
+      if let length = CatalogueCode.nameLength(in: code) {
+        return scratch.append(contentsOf: code[(length + 1)...])
+      }
       let startsWithNet = withUTF8(.net) { net in net.map { code.starts(with: $0) } ?? false }
       if startsWithNet { scratch.append(contentsOf: code[netCount...]) }
     }

@@ -43,7 +43,13 @@ public final class FeedClient {
 
     /// The defaults, for a program of the given version.
     public init(version: String, interrupt: (() -> Bool)? = nil) {
-      userAgent = "quake/\(version)"
+      self.init(userAgent: "quake/\(version)", interrupt: interrupt)
+    }
+
+    /// The defaults, for a program that names itself; control characters are removed.
+    public init(userAgent: String, interrupt: (() -> Bool)? = nil) {
+      self.userAgent = String(
+        userAgent.unicodeScalars.filter { (" "..."~").contains($0) }.map(Character.init))
       self.interrupt = interrupt
     }
   }

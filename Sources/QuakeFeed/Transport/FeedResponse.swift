@@ -24,6 +24,8 @@ public struct FeedResponse {
   /// How near to this machine a URL in this answer may be.
   public let reach: AddressKind
   private let transfer: HTTPTransfer
+  /// How far the body has been read, if it was not downloaded before.
+  public let measure: MeasuredSource?
 
   init(_ transfer: HTTPTransfer, now: Timestamp, spool: BodySpool? = nil) {
     let headers = transfer.headers
@@ -38,7 +40,15 @@ public struct FeedResponse {
     maxAge = headers.maxAge
     retryAfter = headers.retryAfter(now: now)
     effectiveURL = transfer.effectiveURL
-    body = DecompressingSource(spool ?? HTTPSource(transfer), name: "\"\(transfer.name)\"")
+    if let spool {
+      measure = nil
+      body = DecompressingSource(spool, name: "\"\(transfer.name)\"")
+    } else {
+      let measure = MeasuredSource(
+        HTTPSource(transfer), size: headers.value("content-length").flatMap { Int64($0) })
+      self.measure = measure
+      body = DecompressingSource(measure, name: "\"\(transfer.name)\"")
+    }
     self.transfer = transfer
   }
 

@@ -52,7 +52,7 @@ struct HistoryPage {
       conditions = HistoryConditions(filter, firstParameter: 7)
     } else {
       self.codes = nil
-      conditions = HistoryConditions(query.filter, firstParameter: 6)
+      conditions = HistoryConditions(query.filter, firstParameter: 6, ofTransaction: "v")
     }
     let sql = HistoryPageSQL(
       conditions: conditions, isAscending: isAscending, rows: rows, scanned: limits.scanned)

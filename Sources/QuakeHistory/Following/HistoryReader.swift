@@ -4,9 +4,14 @@ internal import SystemClock
 
 /// Reads the history after a token, in commit order, a page at a time.
 ///
-/// Between two pages it holds no transaction and nothing but its cursor: however large the backlog, or
-/// a single transaction in it, memory is bounded. Committed history does not change, so pages read by
-/// separate statements fit together.
+/// There are two kinds of pages. A live page has the newest changes, which a statement returns at once and
+/// whole. After a full one there is a backlog, which is read in bulk pages: with COPY, of many rows, which are
+/// handed over as they arrive, as many at a time as a live page has. Until all are handed over, the server
+/// keeps the snapshot of the statement; another statement on the connection, and a pause, end that.
+///
+/// Otherwise it holds nothing but its cursor between two calls: however large the backlog, or a single
+/// transaction in it, memory is bounded. Committed history does not change, so pages read by separate
+/// statements fit together.
 public struct HistoryReader {
   private let connection: Connection
   /// The newest transaction that has been handed over whole; or that of the cursor it began at, if
@@ -21,7 +26,11 @@ public struct HistoryReader {
   private var last: Row?
   /// The page that is being prefetched, and the row after which it begins.
   private var prefetch: (row: Row, size: PageSize, ticket: Connection.PrefetchTicket)?
-  /// How many rows the next page has.
+  /// The bulk page that is under way.
+  private var bulk: BulkPage?
+  private var bulkSizes: BulkSizes
+  private var bulkDecoder = BulkChangeDecoder()
+  /// How many rows the next live page has.
   private var size = PageSize.full
   /// Whether the last page reached the end of the history.
   private var isAtEnd = false
@@ -39,7 +48,15 @@ public struct HistoryReader {
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
   public init(connection: Connection, after cursor: HistoryCursor) throws {
+    try self.init(connection: connection, after: cursor, bulkSizes: BulkSizes())
+  }
+
+  /// The same with other sizes of bulk pages.
+  init(
+    connection: Connection, after cursor: HistoryCursor, bulkSizes: BulkSizes
+  ) throws {
     self.connection = connection
+    self.bulkSizes = bulkSizes
     token = cursor.token
     done = cursor.changes
     try verify()
@@ -57,6 +74,7 @@ public struct HistoryReader {
   /// - Throws: `StoreError` of kind `token` if the server's history is not the one `other` has read.
   public init(connection: Connection, continuing other: HistoryReader) throws {
     self.connection = connection
+    self.bulkSizes = other.bulkSizes
     self.token = other.token
     self.partial = other.partial
     self.done = other.done
@@ -95,8 +113,8 @@ public struct HistoryReader {
     var version: Int64
   }
 
-  /// Reads one page and hands over its changes. While it does, the server reads the next one, if there
-  /// is more.
+  /// Reads one page, or a part of a bulk page, and hands over its changes. While it does, the server reads
+  /// on, if there is more.
   ///
   /// - Parameter body: Gets each change, in commit order. When it throws, the page counts as read up
   ///   to the change before.
@@ -104,6 +122,8 @@ public struct HistoryReader {
   /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     lastAnswer = nil
+    // What is read in bulk was read before the call began: more may have been committed since.
+    if try readBulk(body) { return false }
     let prefetchedSize = prefetch?.size ?? size
     if let page = try takePrefetchedPage() {
       try handOver(page, of: prefetchedSize, body)
@@ -186,9 +206,13 @@ public struct HistoryReader {
       let version = page.binaryInteger(count - 1, ChangeDecoder.version)
     {
       let row = Row(transaction: number, version: version)
-      let ticket = try connection.prefetch(
-        size.statement, Self.parameters(row), format: .binary, limit: PageSize.limit)
-      prefetch = (row, size, ticket)
+      if size == .full, bulkSizes.first > 0 {
+        try beginBulk(after: row, rows: bulkSizes.first)
+      } else {
+        let ticket = try connection.prefetch(
+          size.statement, Self.parameters(row), format: .binary, limit: PageSize.limit)
+        prefetch = (row, size, ticket)
+      }
     }
     for row in 0..<count {
       try handOver(page, row: row, body)
@@ -201,9 +225,26 @@ public struct HistoryReader {
   ) throws {
     guard let number = page.binaryInteger(row, ChangeDecoder.token),
       let version = page.binaryInteger(row, ChangeDecoder.version)
-    else {
-      throw StoreError(.inconsistent, "the history returned a row without a token")
+    else { throw Self.withoutToken }
+    let (transaction, position) = try place(number, version) {
+      try ChangeDecoder.composites.transaction(page, row)
     }
+    if position >= done {
+      try body(
+        try ChangeDecoder.composites.change(page, row, of: transaction, at: position))
+    }
+    move(to: version, of: transaction, at: position)
+  }
+
+  private static let withoutToken = StoreError(
+    .inconsistent, "the history returned a row without a token")
+
+  /// The transaction and the position of the next version.
+  ///
+  /// - Parameter decode: Makes the transaction of the row, if the version is its first.
+  private func place(
+    _ number: Int64, _ version: Int64, _ decode: () throws -> ChangeTransaction
+  ) throws -> (ChangeTransaction, Int64) {
     let transaction: ChangeTransaction
     let position: Int64
     if let partial, partial.transaction.token.number == number {
@@ -216,20 +257,23 @@ public struct HistoryReader {
       guard partial == nil, done > 0 ? number == token.number : number > token.number else {
         throw Self.outOfOrder(number)
       }
-      transaction = try ChangeDecoder.composites.transaction(page, row)
+      transaction = try decode()
       position = 0
     }
     guard done <= transaction.changeCount else {
       throw StoreError(
         .token(.malformed),
-        "transaction \(transaction.token) has \(transaction.changeCount) changes, not \(done)",
+        "transaction \(transaction.token) has \(transaction.changeCount) \(transaction.changeCount == 1 ? "change" : "changes"), not \(done)",
         hint: "Continue after its token alone, or begin again with a snapshot.")
     }
-    if position >= done {
-      try body(
-        try ChangeDecoder.composites.change(page, row, of: transaction, at: position))
-    }
-    last = Row(transaction: number, version: version)
+    return (transaction, position)
+  }
+
+  /// Takes note that a version has been handed over.
+  private mutating func move(
+    to version: Int64, of transaction: ChangeTransaction, at position: Int64
+  ) {
+    last = Row(transaction: transaction.token.number, version: version)
     if position + 1 == transaction.changeCount {
       token = transaction.token
       partial = nil
@@ -245,7 +289,118 @@ public struct HistoryReader {
       hint: "Please report this.")
   }
 
-  /// How much a page holds: a number of rows. If a full page has too many bytes, a small one is read
+  // MARK: - Bulk pages
+
+  /// A bulk page that is under way.
+  private struct BulkPage {
+    var ticket: Connection.PrefetchTicket
+    /// The row handed over last, or after which it begins.
+    var after: Row
+    /// How many rows have been read, and how many were asked for.
+    var read = 0
+    var rows: Int
+  }
+
+  /// How many rows bulk pages have. Each begins with a plan, so few are better; but the first ones are
+  /// small, because a backlog usually is, too.
+  struct BulkSizes: Equatable {
+    /// Rows of the first page after a live one; 0: none are read in bulk.
+    var first = 1000
+    /// Each page has four times the rows of the one before, up to this number.
+    var most = 16_000
+    /// The same once a page was cut short, which wastes what the server has read in advance.
+    static let mostAfterCut = 4000
+
+    func next(after rows: Int) -> Int { min(rows * 4, most) }
+  }
+
+  private mutating func beginBulk(after row: Row, rows: Int) throws(PostgresError) {
+    let ticket = try connection.prefetchCopy(
+      BulkPageSQL.page(of: rows), Self.parameters(row), columns: BulkChangeDecoder.columnCount,
+      rowLimit: Connection.longestRow)
+    bulk = BulkPage(ticket: ticket, after: row, rows: rows)
+  }
+
+  /// Hands over as many changes of the bulk page as a live page has.
+  ///
+  /// - Returns: Whether there were any; if not, the next page is a live one.
+  private mutating func readBulk(_ body: (Change) throws -> Void) throws -> Bool {
+    guard var page = bulk else { return false }
+    bulk = nil
+    // The page before may not have been handed over to its end.
+    guard page.after == last else {
+      connection.dropPrefetched(page.ticket)
+      return false
+    }
+    var failure: PostgresError?
+    var hasEnded = false
+    var count = 0
+    let isThere = try connection.readPrefetchedCopy(page.ticket, after: page.read) { rows in
+      var size = 0
+      while count < Self.pageSize, size < PageSize.limit, !hasEnded {
+        do throws(PostgresError) {
+          hasEnded = try !rows.nextRow()
+        } catch {
+          failure = error
+          return
+        }
+        guard !hasEnded else { break }
+        guard page.read < page.rows else { throw Self.tooManyRows }
+        try handOver(rows, body)
+        count += 1
+        size += rows.rowSize
+        page.read += 1
+      }
+      // The next page begins while the caller works with this one.
+      if page.read == page.rows, !hasEnded {
+        do throws(PostgresError) {
+          hasEnded = try !rows.nextRow()
+        } catch {
+          failure = error
+          return
+        }
+        guard hasEnded else { throw Self.tooManyRows }
+      }
+      if hasEnded, rows.isCutShort {
+        bulkSizes.most = min(bulkSizes.most, BulkSizes.mostAfterCut)
+      }
+    }
+    guard isThere else { return false }
+    if let failure {
+      // A prefetch does not know yet whether the last transaction is complete, and so requires more of the
+      // history than the next page may need; the live page decides.
+      guard StoreError(token: failure) != nil || failure.kind == .tooLarge else { throw failure }
+      return count > 0
+    }
+    page.after = last ?? page.after
+    if !hasEnded {
+      bulk = page
+    } else if page.read == page.rows {
+      try beginBulk(after: page.after, rows: bulkSizes.next(after: page.rows))
+    }
+    return count > 0
+  }
+
+  private static let tooManyRows = StoreError(
+    .inconsistent, "the history returned more rows than were asked for",
+    hint: "What answers there is no PostgreSQL server.")
+
+  private mutating func handOver(
+    _ rows: borrowing CopyReader, _ body: (Change) throws -> Void
+  ) throws {
+    guard let (number, version) = BulkChangeDecoder.place(rows) else { throw Self.withoutToken }
+    let (transaction, position) = try place(number, version) {
+      try BulkChangeDecoder.transaction(rows)
+    }
+    if position >= done {
+      try body(try bulkDecoder.change(rows, of: transaction, at: position))
+    }
+    move(to: version, of: transaction, at: position)
+  }
+
+  // MARK: - Live pages
+
+  /// How much a live page holds: a number of rows. If a full page has too many bytes, a small one is read
   /// instead, so that memory does not depend on the length of the texts in the store.
   private enum PageSize {
     /// Rows as they usually are: 500 of them have some hundred kilobytes.
@@ -283,7 +438,7 @@ public struct HistoryReader {
           """)), clock_timestamp()
           from (select t as row, t.token, t.transaction_id, t.client_address
                   from quake.change_transaction t
-                 where (select case when $1 - 1 < f.token then quake.history_covers($1 - 1)
+                 where (select case when $1::bigint - 1 < f.token then quake.history_covers($1::bigint - 1)
                                     else true end
                           from quake.history_floor f where f.single)
                    and t.token >= $1

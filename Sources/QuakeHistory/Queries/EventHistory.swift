@@ -16,6 +16,24 @@ public struct EventHistory {
     return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
   }
 
+  /// The code of the event that an edit of this id changes: that of `event`, except that an event that is
+  /// associated with a preferred one stands for itself; nil if there is none now.
+  public func editedCode(of id: String) throws -> String? {
+    try connection.execute(
+      """
+      select coalesce((select a.code from quake.association a where a.code = $1),
+                      (select q.code from quake.find($1) q))
+      """, [.text(id)]
+    ).text(0, 0)
+  }
+
+  /// The events of other sources that are the same earthquake as a preferred event.
+  public func others(of event: QuakeRecord) throws -> [String] {
+    guard let code = event.text(.code) else { return [] }
+    return try connection.execute("select quake.others($1)", [.text(code)], format: .binary)
+      .binaryTextArray(0, 0) ?? []
+  }
+
   /// The code under which the history has the event that has, or had, this id, whether or not the event
   /// exists now; nil if the history has none.
   public func code(of id: String) throws -> String? {

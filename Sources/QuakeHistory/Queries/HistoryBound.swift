@@ -9,6 +9,8 @@ public enum HistoryBound: Sendable {
   case number(Int64)
   /// After the last transaction committed by that time, by the server's clock.
   case time(Timestamp)
+  /// Before the oldest change that is still held.
+  case oldest
 
   /// The token of the transaction.
   ///
@@ -22,9 +24,24 @@ public enum HistoryBound: Sendable {
     case .time(let time):
       let text = try connection.execute("select quake.token_at($1)", [.text("\(time)")]).text(0, 0)
       let token = try Self.token(text)
-      try HistoryReader.verify(token, over: connection)
+      do {
+        try HistoryReader.verify(token, over: connection)
+      } catch let error as StoreError where error.kind == .token(.expired) {
+        // The token of that time says nothing to whoever gave a time.
+        throw StoreError(
+          error.kind, "the history at \(time) was purged", detail: error.detail, hint: error.hint)
+      }
       return token
+    case .oldest:
+      return try Self.token(try connection.execute("select quake.oldest_token()").text(0, 0))
     }
+  }
+
+  /// When the first transaction was committed, by the server's clock; nil if there was none yet.
+  public static func firstCommit(over connection: Connection) throws(PostgresError) -> Timestamp? {
+    try connection.execute(
+      "select at from quake.change_transaction order by token limit 1", format: .binary
+    ).firstTimestamp
   }
 
   private static func token(
@@ -58,5 +75,12 @@ public enum HistoryBound: Sendable {
         .inconsistent, "the store's history has a token that is not of a token's form")
     }
     return token
+  }
+}
+
+extension QueryResult {
+  /// The moment that is the only value; nil if it is null, or there is no row.
+  var firstTimestamp: Timestamp? {
+    rowCount == 0 ? nil : binaryTimestamp(0, 0).map { Timestamp(microseconds: $0) }
   }
 }

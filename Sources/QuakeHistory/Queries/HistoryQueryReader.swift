@@ -24,7 +24,8 @@ public struct HistoryQueryReader {
 
   /// A reader of the changes that `query` selects among those that are committed now.
   ///
-  /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
+  /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`, or
+  ///   `afterChange` is not in it; of kind `badData` if `afterChange` is outside this part of it.
   public init(_ query: HistoryQuery, over connection: Connection) throws {
     try self.init(query, over: connection, limits: HistoryPage.Limits())
   }
@@ -43,7 +44,12 @@ public struct HistoryQueryReader {
     smallPage = HistoryPage(query, range, limits: small)
     order = query.order
     remaining = query.limit
-    cursor = fullPage.beginning
+    if let place = query.afterChange {
+      cursor = try HistoryQueryCursor(
+        after: place, range, query.order, codes: fullPage.codes, over: connection)
+    } else {
+      cursor = fullPage.beginning
+    }
   }
 
   private var page: HistoryPage { isSmall ? smallPage : fullPage }

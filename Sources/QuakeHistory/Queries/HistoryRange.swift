@@ -14,7 +14,8 @@ struct HistoryRange {
   init(_ query: HistoryQuery, over connection: Connection) throws {
     if let token = query.transaction {
       try HistoryReader.verify(token, over: connection)
-      after = token.number - 1
+      // Nothing is before the beginning.
+      after = max(0, token.number - 1)
       upTo = token.number
     } else {
       after = try query.after?.resolve(over: connection).number

@@ -13,15 +13,10 @@ public enum Snapshot {
     over connection: Connection, begin: (ChangeToken) throws -> Void,
     _ body: (QuakeRecord) throws -> Void
   ) throws {
-    try connection.transaction(.repeatableRead, readOnly: true) {
-      // Before the transaction takes its snapshot: with one older than the commit of a truncate, it would
-      // find the table empty at a token at which it was not.
-      try connection.execute("lock table quake.quake in access share mode")
+    try connection.atOneMoment {
       try connection.planFreely()
       try begin(try HistoryReader.latestToken(over: connection))
-      try connection.stream(list) { rows in
-        for row in 0..<rows.rowCount { try body(try rows.record(row, firstColumn: 0)) }
-      }
+      try connection.copyEvents(list) { try body($0) }
     }
   }
 

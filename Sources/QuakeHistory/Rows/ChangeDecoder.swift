@@ -70,12 +70,8 @@ enum ChangeDecoder {
   func transaction(_ page: borrowing QueryResult, _ row: Int) throws -> ChangeTransaction {
     switch self {
     case .composites:
-      guard var fields = CompositeFields(page.binary(row, Self.transaction)) else {
-        throw Self.incomplete
-      }
-      let transaction = try Self.transaction(page.text(row, Self.client)) { fields.next() }
-      guard !fields.isCutShort else { throw Self.incomplete }
-      return transaction
+      return try Self.transaction(
+        client: page.binary(row, Self.client), row: page.binary(row, Self.transaction))
     case .columns:
       var column = Self.transaction
       return try Self.transaction(page.text(row, Self.client)) {
@@ -83,6 +79,16 @@ enum ChangeDecoder {
         return page.binary(row, column)
       }
     }
+  }
+
+  /// A transaction from its address and its whole row.
+  static func transaction(
+    client: BinaryValue, row: BinaryValue
+  ) throws -> ChangeTransaction {
+    guard var fields = CompositeFields(row) else { throw incomplete }
+    let transaction = try transaction(client.text) { fields.next() }
+    guard !fields.isCutShort else { throw incomplete }
+    return transaction
   }
 
   private static func transaction(
@@ -139,11 +145,12 @@ enum ChangeDecoder {
     }
   }
 
-  private static func operation(_ value: BinaryValue) throws -> ChangeOperation {
-    guard let op = value.text.flatMap({ ChangeOperation(rawValue: $0) }) else {
-      throw unknownOperation
+  static func operation(_ value: BinaryValue) throws -> ChangeOperation {
+    // No text is made of it for each of a million changes.
+    for op in [ChangeOperation.insert, .update, .delete, .truncate] {
+      if let bytes = value.bytes, bytes.elementsEqual(op.rawValue.utf8) { return op }
     }
-    return op
+    throw unknownOperation
   }
 
   private static let unknownOperation = StoreError(

@@ -1,16 +1,16 @@
-internal import Postgres
-internal import QuakeModel
+package import Postgres
+package import QuakeModel
 
 extension QuakeColumn {
   /// The event's columns of a table, an alias or a composite value, in their order.
-  static func list(of table: String) -> String {
+  package static func list(of table: String) -> String {
     allCases.map { "\(table).\($0.name)" }.joined(separator: ", ")
   }
 }
 
 extension QueryResult {
   /// An event from the columns of `quake.quake`, all of them and in their order, in the binary format.
-  func record(_ row: Int, firstColumn: Int) throws(StoreError) -> QuakeRecord {
+  package func record(_ row: Int, firstColumn: Int) throws(StoreError) -> QuakeRecord {
     guard firstColumn + QuakeColumn.allCases.count <= columnCount else {
       throw QuakeRecord.malformed("an event with too few columns")
     }
@@ -22,13 +22,102 @@ extension QueryResult {
   }
 }
 
+extension CopyReader {
+  /// Sets a record to an event from the columns of `quake.quake`, all of them and in their order. It is set
+  /// in place, because a record for each of a million rows would be allocated.
+  ///
+  /// - Parameter firstColumn: The column with the code, within the columns of the statement.
+  func read(_ record: inout QuakeRecord, firstColumn: Int = 0) throws(StoreError) {
+    record.removeAll()
+    for column in QuakeColumn.allCases {
+      try record.set(column, value(firstColumn + column.rawValue))
+    }
+  }
+
+  /// Sets a record to an event from the first columns, which are these.
+  fileprivate func read(
+    _ record: inout QuakeRecord, columns: [QuakeColumn]
+  ) throws(StoreError) {
+    record.removeAll()
+    for (index, column) in columns.enumerated() { try record.set(column, value(index)) }
+  }
+}
+
+extension Connection {
+  /// Runs a query that returns events and passes each to `body` as it arrives. It is read with COPY, which
+  /// costs less than rows do.
+  ///
+  /// - Parameters:
+  ///   - query: The query, with `$1`, `$2`, ... for the parameters.
+  ///   - parameters: Their values.
+  ///   - columns: The columns that the query returns, in its order. If there are none, it returns one column,
+  ///     which is not read.
+  package func copyEvents(
+    _ query: SQL, _ parameters: [Parameter] = [], columns: [QuakeColumn] = QuakeColumn.allCases,
+    _ body: (QuakeRecord) throws -> Void
+  ) throws {
+    try copyOut(
+      query, parameters, columns: max(columns.count, 1), rowLimit: Self.longestRow
+    ) { rows in
+      var record = QuakeRecord()
+      while try rows.nextRow() {
+        try rows.read(&record, columns: columns)
+        try body(record)
+      }
+    }
+  }
+
+  /// Runs `body` in a transaction in which all statements see the events and the history of one moment. If a
+  /// transaction is open, it runs in that one.
+  package func atOneMoment<Value>(_ body: () throws -> Value) throws -> Value {
+    guard isIdle else { return try body() }
+    return try transaction(.repeatableRead, readOnly: true) {
+      // Before the transaction takes its snapshot: with one older than the commit of a truncate, it would
+      // find the table empty at a moment at which it was not.
+      try execute("lock table quake.quake in access share mode")
+      return try body()
+    }
+  }
+
+  /// No row of the store has more bytes: the longest texts of an event take half a megabyte, and a change has
+  /// two.
+  static var longestRow: Int { 4 << 20 }
+}
+
+extension QueryResult {
+  /// An event from some columns of `quake.quake`, in this order, in the binary format.
+  package func record(
+    _ row: Int, firstColumn: Int, columns: [QuakeColumn]
+  ) throws(StoreError) -> QuakeRecord {
+    guard firstColumn + columns.count <= columnCount else {
+      throw QuakeRecord.malformed("an event with too few columns")
+    }
+    var record = QuakeRecord()
+    for (index, column) in columns.enumerated() {
+      try record.set(column, binary(row, firstColumn + index))
+    }
+    return record
+  }
+}
+
 extension CompositeFields {
   /// An event from the next fields: the columns of `quake.quake`, all of them and in their order.
   mutating func nextRecord() throws(StoreError) -> QuakeRecord {
     var record = QuakeRecord()
+    try read(&record)
+    return record
+  }
+
+  /// Sets a record to the event of a whole row of `quake.quake_version`.
+  mutating func readVersion(_ record: inout QuakeRecord) throws(StoreError) {
+    skip(4)  // id, transaction_id, op, changed
+    record.removeAll()
+    try read(&record)
+  }
+
+  private mutating func read(_ record: inout QuakeRecord) throws(StoreError) {
     for column in QuakeColumn.allCases { try record.set(column, next()) }
     guard !isCutShort else { throw QuakeRecord.malformed("an event that is cut short") }
-    return record
   }
 }
 

@@ -54,7 +54,8 @@ final class BulkImport {
   ///   - total: What has been done so far, with the number of the import.
   init(
     connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
-    record: ImportRecord, total: ImportReport, start: BulkStart, commits: ImportPlan.Commits
+    inferred: Set<QuakeColumn>, record: ImportRecord, total: ImportReport, start: BulkStart,
+    commits: ImportPlan.Commits
   ) throws {
     self.columns = columns
     self.record = record
@@ -74,8 +75,8 @@ final class BulkImport {
       WriterThread(
         connection,
         BulkWriter(
-          connection: connection, options: options, columns: columns, total: total, start: start,
-          copying: copying))
+          connection: connection, options: options, columns: columns, inferred: inferred,
+          total: total, start: start, copying: copying))
     }
   }
 

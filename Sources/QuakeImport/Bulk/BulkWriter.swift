@@ -47,6 +47,7 @@ final class BulkWriter {
   private let connection: Connection
   private let options: ImportOptions
   private let columns: [QuakeColumn]
+  private let inferred: Set<QuakeColumn>
   private let storedStatement: SQL
   /// When the snapshot was generated; nil: unknown.
   private let generated: Timestamp?
@@ -68,12 +69,13 @@ final class BulkWriter {
   private var pendingClaims: [IDClaim] = []
 
   init(
-    connection: Connection, options: ImportOptions, columns: [QuakeColumn], total: ImportReport,
-    start: BulkStart, copying: Copying
+    connection: Connection, options: ImportOptions, columns: [QuakeColumn],
+    inferred: Set<QuakeColumn>, total: ImportReport, start: BulkStart, copying: Copying
   ) {
     self.connection = connection
     self.options = options
     self.columns = columns
+    self.inferred = inferred
     storedStatement = ImportStatements.stored(columns)
     generated = total.generated
     importID = total.id ?? 0
@@ -89,7 +91,8 @@ final class BulkWriter {
       """
       select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true),
              set_config('work_mem', '16MB', true), set_config('quake.author', $1, true),
-             set_config('quake.context', $2, true), set_config('quake.import', $3, true)
+             set_config('quake.context', $2, true), set_config('quake.import', $3, true),
+             set_config('quake.keep_deleted', 'on', true)
       """,
       [
         .text(options.author), .text(options.context ?? options.feed), .text(String(importID)),
@@ -184,15 +187,15 @@ final class BulkWriter {
 
   private var merge: ImportMerge {
     ImportMerge(
-      connection: connection, options: options, columns: columns, generated: generated, scope: nil,
-      claims: pendingClaims)
+      connection: connection, options: options, columns: columns, inferred: inferred,
+      generated: generated, scope: nil, claims: pendingClaims)
   }
 
   // MARK: - New events
 
   /// Copies the events straight into the table. Without staging, joining and looking for conflicts this
-  /// takes half the time. Returns false, and does nothing, if an event is stored already, if any of the
-  /// ids is known, or if staged records have to be merged first.
+  /// takes half the time. Returns false, and does nothing, if an event is stored already or was deleted, if
+  /// any of the ids is known, or if staged records have to be merged first.
   private func copy(_ batch: RecordBatch) throws -> Bool {
     guard copying != .never, staged == 0, pendingClaims.isEmpty else { return false }
     let claims = batch.claims
@@ -251,10 +254,10 @@ final class BulkWriter {
         """)
   }
 
-  /// Whether an event is stored already, or another session is inserting it. A deadlock beside stored events
-  /// ends the transaction: the import begins anew.
+  /// Whether an event is stored already, another session is inserting it, or it has just been deleted. A
+  /// deadlock beside stored events ends the transaction: the import begins anew.
   private func isConflict(_ error: PostgresError) -> Bool {
-    error.sqlState == SQLState.uniqueViolation
+    error.sqlState == SQLState.uniqueViolation || error.sqlState == StoreState.deletedEvent
       || error.sqlState == SQLState.deadlockDetected && start != .besideStoredEvents
   }
 

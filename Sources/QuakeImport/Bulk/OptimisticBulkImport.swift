@@ -45,8 +45,9 @@ struct OptimisticBulkImport<Source: ImportSource> {
       try row.write(&total, complete: false, over: connection)
       do {
         total = try BulkImport(
-          connections: [connection], options: options, columns: source.columns, record: row,
-          total: total, start: start, commits: .onceAtTheEnd
+          connections: [connection], options: options, columns: source.columns,
+          inferred: source.inferredColumns, record: row, total: total, start: start,
+          commits: .onceAtTheEnd
         ).run(
           from: &source, lookahead: first, record: &record, shouldStop: { false },
           progress: progress)

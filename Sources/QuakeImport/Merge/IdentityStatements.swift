@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeAssociation
 internal import QuakeModel
 
 /// The SQL that keeps one preferred row for each earthquake although its preferred id changes. Run after the
@@ -19,33 +20,37 @@ struct IdentityStatements {
   /// The ids that events of the snapshot claim and that are no events of the snapshot, with the events that
   /// claim them, where the claim is new. If two events claim an id, the first gets it. The result is two
   /// arrays: the planner knows their length, and looks few events up through the index.
-  static let claimed: SQL = """
-    select array_agg(c.id), array_agg(c.successor)
-      from (select distinct on (i.id) i.id, s.code as successor
-              from pg_temp.quake_staging s
-             cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
-             where s.reject_reason is null and s.ids <> ',' || s.code || ',' and i.id <> s.code
-               and i.id <> ''
-             order by i.id, s.code) c
-      left join quake.quake_alias a on a.id = c.id
-      left join quake.quake q on q.code = c.id
-     where (a.id is null or coalesce(a.named_by, a.code) <> c.successor
-            or q.code is not null and q.superseded_by is null)
-       and not exists (select from pg_temp.quake_staging o
-                        where o.code = c.id and o.reject_reason is null)
-    """
+  static let claimed = SQL(
+    trusted: """
+      select array_agg(c.id), array_agg(c.successor)
+        from (select distinct on (i.id) i.id, s.code as successor
+                from pg_temp.quake_staging s
+               cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
+               where s.reject_reason is null and s.ids <> ',' || s.code || ',' and i.id <> s.code
+                 and i.id <> ''
+               order by i.id, s.code) c
+        left join quake.quake_alias a on a.id = c.id
+        left join quake.quake q on q.code = c.id
+       where (a.id is null or coalesce(a.named_by, a.code) <> c.successor
+              or q.code is not null and \(AssociationStatements.isOwn("q")))
+         and not exists (select from pg_temp.quake_staging o
+                          where o.code = c.id and o.reject_reason is null)
+      """)
 
   /// The same for ids, $1, that the events $2 claim and that are known not to be staged.
-  static let claimedAmong: SQL = """
-    select array_agg(c.id), array_agg(c.successor)
-      from (select distinct on (i.id) i.id, i.successor
-              from unnest($1::text[], $2::text[]) i (id, successor)
-             order by i.id, i.successor) c
-      left join quake.quake_alias a on a.id = c.id
-      left join quake.quake q on q.code = c.id
-     where a.id is null or coalesce(a.named_by, a.code) <> c.successor
-        or q.code is not null and q.superseded_by is null
-    """
+  static let claimedAmong = SQL(
+    trusted: """
+      select array_agg(c.id), array_agg(c.successor)
+        from (select distinct on (i.id) i.id, i.successor
+                from unnest($1::text[], $2::text[]) i (id, successor)
+               order by i.id, i.successor) c
+        left join quake.quake_alias a on a.id = c.id
+        left join quake.quake q on q.code = c.id
+       where (a.id is null or coalesce(a.named_by, a.code) <> c.successor
+              or q.code is not null and \(AssociationStatements.isOwn("q")))
+         -- The claim of an event that was deleted, and therefore not merged, does not count.
+         and exists (select from quake.quake o where o.code = c.successor)
+      """)
 
   /// The events of the snapshot that are known as ids of another event: those that were superseded by it,
   /// and $1, which are new.
@@ -80,7 +85,7 @@ struct IdentityStatements {
       (a.as_of is null or $1::timestamptz is null or a.as_of <= $1::timestamptz)
              and (y.as_of is null or $1::timestamptz is null or y.as_of <= $1::timestamptz)
              -- ... nor that it is an event of its own.
-             and (h.successor is null or q.superseded_by is not null or q.as_of is null
+             and (h.successor is null or not \(AssociationStatements.isOwn("q")) or q.as_of is null
                   or $1::timestamptz is null or q.as_of <= $1::timestamptz)
              and (h.successor is null
                   or not exists (select from quake.quake_alias n
@@ -106,7 +111,7 @@ struct IdentityStatements {
             left join quake.quake_alias a on a.id = h.id
             -- The event that it is known to belong to, if that event's ids still have it.
             left join quake.quake y on y.code = coalesce(a.named_by, a.code)
-                 and y.superseded_by is null and \(Self.names("y", "h.id"))
+                 and \(AssociationStatements.isOwn("y")) and \(Self.names("y", "h.id"))
            where \(isNews)
         ), touched (id) as (
           select id from accepted
@@ -148,7 +153,7 @@ struct IdentityStatements {
           update quake.quake q set superseded_by = s.code
             from resolved s
            where q.code = s.id and q.superseded_by is distinct from s.code
-             and (q.superseded_by is null
+             and (\(AssociationStatements.isOwn("q"))
                   or exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by))
           returning q.code
         ), freed as (
@@ -173,7 +178,7 @@ struct IdentityStatements {
   /// Whether no newer snapshot has confirmed the stored row.
   private static let isUnconfirmed = """
     and (y.code is null or not exists (\(ImportStatements.confirmation(of: "y"))))
-           and (h.successor is null or q.superseded_by is not null
+           and (h.successor is null or not \(AssociationStatements.isOwn("q"))
                 or not exists (\(ImportStatements.confirmation(of: "q"))))
     """
 

@@ -6,6 +6,8 @@ struct ImportMerge {
   let connection: Connection
   let options: ImportOptions
   let columns: [QuakeColumn]
+  /// Those that are set in new events only.
+  let inferred: Set<QuakeColumn>
   /// When the snapshot was generated; nil: unknown.
   let generated: Timestamp?
   /// Which events it should hold; nil: unknown.
@@ -37,16 +39,21 @@ struct ImportMerge {
   func merge(_ batch: inout ImportReport) throws {
     let state = try connection.execute(ImportStatements.state, [asOf])
     let isLate = state.bool(0, 0) ?? false
-    let statements = ImportStatements(columns: columns, policy: options.policy, isLate: isLate)
+    let statements = ImportStatements(
+      columns: columns, inferred: inferred, policy: options.policy, isLate: isLate)
     if options.policy == .error { try refuseConflicts(statements) }
     try connection.execute(
-      "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
-      [.text(options.author), .text(options.context ?? options.feed)])
+      """
+      select set_config('quake.author', $1, true), set_config('quake.context', $2, true),
+             set_config('quake.keep_deleted', 'on', true)
+      """, [.text(options.author), .text(options.context ?? options.feed)])
     let overwrites = options.policy.overwrites
     if overwrites, state.bool(0, 1) == true {
       batch.restored += try count(IdentityStatements.restore)
     }
-    let counts = try connection.execute(statements.merge, [asOf])
+    let counts = try DeletedEvents(connection: connection).leavingOut(asOf) {
+      () throws(PostgresError) in try connection.execute(statements.merge, [asOf])
+    }
     let inserted = counts.text(0, 2)
     batch.inserted = counts.integer(0, 0) ?? 0
     batch.updated = counts.integer(0, 1) ?? 0

@@ -44,14 +44,16 @@ struct ImportStatements {
         """)
   }
 
-  /// Whether the store has neither events nor aliases.
+  /// Whether the store has neither events nor aliases, and no event was deleted from it.
   static let isStoreEmpty: SQL = """
     select not exists (select from quake.quake) and not exists (select from quake.quake_alias)
+       and not exists (select from quake.tombstone)
     """
 
-  /// Whether any of the ids $1 is an alias of an event, or any of $2 is an event's code.
+  /// Whether any of the ids $1 is an alias of an event or a deleted event, or any of $2 is an event's code.
   static let isAnyKnown: SQL = """
     select exists (select from quake.quake_alias where id = any($1::text[]))
+        or exists (select from quake.tombstone where code = any($1::text[]))
         or exists (select from quake.quake where code = any($2::text[]))
     """
 
@@ -93,11 +95,14 @@ struct ImportStatements {
     """
 
   /// - Parameter columns: The columns that the source can fill; `code` is among them.
+  /// - Parameter inferred: Those that are set in new events only.
   /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. An event that it
   ///   held is not overwritten then, not even if it confirmed the stored contents and so wrote nothing.
-  init(columns: [QuakeColumn], policy: MergePolicy, isLate: Bool) {
+  init(
+    columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool
+  ) {
     let all = columns.map(\.name)
-    let rest = columns.filter { $0 != .code }.map(\.name)
+    let rest = columns.filter { $0 != .code && !inferred.contains($0) }.map(\.name)
     func list(_ names: [String], _ prefix: String = "") -> String {
       names.map { prefix + $0 }.joined(separator: ", ")
     }

@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeAssociation
 
 /// The SQL that counts how many good snapshots lacked an event that they should have held, and withdraws the
 /// event after a number of them. Run after the merge, in its transaction.
@@ -100,7 +101,7 @@ enum AbsenceStatements {
         select q.code, i.scope, count(distinct i.generated), min(i.generated)
           from quake.quake q
           join quake.import i on i.generated > $1::timestamptz and \(covering)
-         where q.code = any ($2::text[]) and q.superseded_by is null
+         where q.code = any ($2::text[]) and \(AssociationStatements.isOwn("q"))
          group by q.code, i.scope
         on conflict do nothing
         returning code
@@ -117,7 +118,7 @@ enum AbsenceStatements {
           from quake.quake q
          where q.source = $1 and q.time >= $2::timestamptz and q.time <= $3::timestamptz
            and ($4::double precision is null or q.magnitude >= $4)
-           and q.as_of <= $5::timestamptz and q.superseded_by is null
+           and q.as_of <= $5::timestamptz and \(AssociationStatements.isOwn("q"))
            -- Written so that the planner hashes the subquery, even if it expects few rows.
            and q.code not in (select s.code from pg_temp.quake_staging s where s.code is not null)
       ), missing as materialized (
@@ -170,7 +171,7 @@ enum AbsenceStatements {
       ), changed as materialized (
         select q.code, f.feed, f.at, q.withdrawn_at is null as is_withdrawn
           from quake.quake q left join first f on f.code = q.code
-         where q.code = any ($2::text[]) and q.superseded_by is null
+         where q.code = any ($2::text[]) and \(AssociationStatements.isOwn("q"))
            and q.withdrawn_at is distinct from f.at
            -- Not if a person has withdrawn the event, or if its own page said that it was deleted.
            and (q.withdrawn_at is null

@@ -1,4 +1,5 @@
 public import Postgres
+internal import QuakeAssociation
 
 /// Events that enough good snapshots lack for them to be withdrawn, if each event's own page is asked first.
 public struct Absences {
@@ -17,19 +18,22 @@ public struct Absences {
     self.connection = connection
   }
 
+  private static let missing = SQL(
+    trusted: """
+      select q.code, q.detail from quake.absence a join quake.quake q on q.code = a.code
+       where a.feed = $1 and a.snapshots >= $2
+         and q.withdrawn_at is null and \(AssociationStatements.isOwn("q"))
+         and (a.asked_at is null or a.asked_at < clock_timestamp() - interval '10 minutes')
+       order by a.asked_at nulls first, a.since, q.code limit $3
+      """)
+
   /// The events that a feed lacked in at least `times` good snapshots, one after the other, without those
   /// that were postponed minutes ago.
   public func missing(
     from feed: String, times: Int, limit: Int64
   ) throws(PostgresError) -> [Event] {
     let rows = try connection.execute(
-      """
-      select q.code, q.detail from quake.absence a join quake.quake q on q.code = a.code
-       where a.feed = $1 and a.snapshots >= $2
-         and q.withdrawn_at is null and q.superseded_by is null
-         and (a.asked_at is null or a.asked_at < clock_timestamp() - interval '10 minutes')
-       order by a.asked_at nulls first, a.since, q.code limit $3
-      """, [.text(feed), .integer(Int64(times)), .integer(limit)])
+      Self.missing, [.text(feed), .integer(Int64(times)), .integer(limit)])
     return (0..<rows.rowCount).map { Event(code: rows.text($0, 0) ?? "", detail: rows.text($0, 1)) }
   }
 
@@ -55,6 +59,7 @@ public struct Absences {
         update quake.absence a set withdrawn_at = w.withdrawn_at from withdrawn w where a.code = w.code
         """, [.text(event.code)])
     }
+    try Associations(connection: connection, author: author).updateAfterChange()
   }
 
   /// Postpones an event whose page did not answer: others come first.

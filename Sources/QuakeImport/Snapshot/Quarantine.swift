@@ -128,4 +128,34 @@ extension Quarantine {
     }
     try connection.execute("delete from quake.import_body where import_id = $1", [.integer(id)])
   }
+
+  /// The number of snapshots that are neither applied nor discarded, and the newest of them; nil if there are
+  /// none.
+  public func pending() throws(PostgresError) -> (count: Int64, newest: Int64?) {
+    let row = try connection.execute(
+      """
+      select count(*), max(id) from quake.import
+       where quarantined_at is not null and decision is null
+      """)
+    return (row.integer(0, 0) ?? 0, row.integer(0, 1))
+  }
+
+  /// Discards the snapshots up to an import that are neither applied nor discarded, and deletes their bodies.
+  /// Called within a transaction.
+  ///
+  /// - Returns: The number of snapshots.
+  public func discardAll(upTo newest: Int64) throws(PostgresError) -> Int64 {
+    try connection.execute(
+      """
+      with discarded as (
+        update quake.import set decision = 'discarded', decided_at = clock_timestamp()
+         where id <= $1 and quarantined_at is not null and decision is null
+        returning id
+      ), deleted as (
+        delete from quake.import_body b using discarded d where b.import_id = d.id
+      )
+      select count(*) from discarded
+      """, [.integer(newest)]
+    ).integer(0, 0) ?? 0
+  }
 }

@@ -49,7 +49,7 @@ struct SnapshotImport {
     let scope = isWhole ? SnapshotScope(options.scope, generated: total.generated) : nil
     var merge = ImportMerge(
       connection: connection, options: options, columns: source.columns,
-      generated: total.generated, scope: scope)
+      inferred: source.inferredColumns, generated: total.generated, scope: scope)
     try merge.prepare(&batch, mayHaveDuplicates: ids.mayHaveDuplicates)
     let rejectedBefore = batch.rejected
     if isWhole {

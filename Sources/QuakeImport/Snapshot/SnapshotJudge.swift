@@ -37,7 +37,7 @@ struct SnapshotJudge {
     /// Events that are older in the snapshot than in the store, and those that are newer.
     var older: Int64 = 0
     var newer: Int64 = 0
-    /// Events that the store does not have.
+    /// Events that the store does not have, without those that were deleted from it.
     var unknown: Int64 = 0
     var newestUpdate: Timestamp?
   }
@@ -81,11 +81,17 @@ struct SnapshotJudge {
     if share > 0.5 || share > limits.implausibleTimes && wrong >= 3 {
       return QuarantineVerdict(
         .implausibleTimes,
-        "\(wrong) of its \(contents.seen) events have times that are missing or make no sense.")
+        contents.seen == 1
+          ? "The time of its only event is missing or makes no sense."
+          : "\(wrong) of its \(contents.seen) events have times that are missing or make no sense.")
     }
     guard contents.seen > 0, contents.usable == 0 else { return nil }
     let first = firstReject.map { " The first: \($0)" } ?? ""
-    return QuarantineVerdict(.damaged, "None of its \(contents.seen) events can be taken.\(first)")
+    return QuarantineVerdict(
+      .damaged,
+      (contents.seen == 1
+        ? "Its only event cannot be taken." : "None of its \(contents.seen) events can be taken.")
+        + first)
   }
 
   private func judgeAge(
@@ -119,8 +125,8 @@ struct SnapshotJudge {
     return QuarantineVerdict(
       .stale,
       """
-      Its newest update is of \(brought), the store's of \(known): it lacks \(compared.later) events \
-      that were updated since, and has older contents of \(compared.older).
+      Its newest update is of \(brought), the store's of \(known): it lacks \(compared.later) \
+      \(compared.later == 1 ? "event that was" : "events that were") updated since, and has older contents of \(compared.older).
       """)
   }
 
@@ -183,7 +189,8 @@ struct SnapshotJudge {
                  count(*) filter (where staged_updated > updated),
                  (select count(*) from pg_temp.quake_staging s
                    where s.reject_reason is null
-                     and not exists (select from quake.quake q where q.code = s.code)),
+                     and not exists (select from quake.quake q where q.code = s.code)
+                     and not exists (select from quake.tombstone d where d.code = s.code)),
                  max(updated), count(*) filter (where not there and updated > $6::timestamptz)
             from missed
           """),

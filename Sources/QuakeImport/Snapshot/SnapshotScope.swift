@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeAssociation
 internal import QuakeModel
 
 /// Which events a snapshot of a known feed should hold, as common table expressions of other queries.
@@ -53,7 +54,8 @@ struct SnapshotScope {
         left join pg_temp.quake_staging s on s.code = q.code
        where q.source = $1 and q.time >= $2::timestamptz and q.time <= $3::timestamptz
          and ($4::double precision is null or q.magnitude >= $4)
-         and q.as_of <= $5::timestamptz and q.superseded_by is null and q.withdrawn_at is null
+         and q.as_of <= $5::timestamptz and q.withdrawn_at is null
+         and \(AssociationStatements.isOwn("q"))
     )
     """
 

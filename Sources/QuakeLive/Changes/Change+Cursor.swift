@@ -1,6 +1,9 @@
 public import QuakeModel
 
-extension Change {
+extension Change: Identifiable {
+  /// The cursor just after the change, which no other change has.
+  public var id: HistoryCursor { cursor }
+
   /// The cursor just after this change. A program that stores it together with its own result of the
   /// change can resume from there.
   public var cursor: HistoryCursor {

@@ -1,3 +1,5 @@
+internal import QuakeModel
+
 /// The difference between one list of events and the next, by index.
 ///
 /// To turn the old list into the new one, in this order:
@@ -41,5 +43,25 @@ public struct QuakeDifference: Sendable, Equatable {
     for index in deletions.reversed() { list.remove(at: index) }
     for index in insertions { list.insert(try element(index), at: index) }
     for index in modifications { list[index] = try element(index) }
+  }
+}
+
+extension QuakeDifference {
+  /// The difference between two short lists, by the events' codes.
+  init(from old: [QuakeRecord], to new: [QuakeRecord]) {
+    let oldCodes = old.map { $0.text(.code) ?? "" }
+    let newCodes = new.map { $0.text(.code) ?? "" }
+    let steps = newCodes.difference(from: oldCodes).inferringMoves()
+    for case .remove(let offset, _, _) in steps.removals { deletions.append(offset) }
+    for case .insert(let offset, _, let origin) in steps.insertions {
+      insertions.append(offset)
+      if let origin { moves.append(Move(from: origin, to: offset)) }
+    }
+    deletions.sort()
+    let inserted = Set(insertions)
+    let places = Dictionary(zip(oldCodes, old.indices)) { $1 }
+    for (index, code) in newCodes.enumerated() where !inserted.contains(index) {
+      if let place = places[code], old[place] != new[index] { modifications.append(index) }
+    }
   }
 }

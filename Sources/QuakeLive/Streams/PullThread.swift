@@ -1,5 +1,6 @@
 internal import Postgres
 internal import Synchronization
+internal import SystemThreads
 
 /// A thread that runs a `PullSource` for a consumer: it makes blocking calls while the consumer's task is
 /// suspended.
@@ -72,7 +73,7 @@ final class PullThread<Element: Sendable>: Sendable {
     let answer: Result<Element?, any Error>? = state.withLock { state in
       switch state {
       case .unstarted(let makeSource):
-        do throws(PostgresError) {
+        do throws(ThreadError) {
           try DetachedThread.start { self.run(makeSource) }
           state = .producing(demand)
           return nil

@@ -48,6 +48,8 @@ public final class ChangeTransaction: Sendable {
   public let author: String?
   /// The purpose of the change, as the writer stated it (`quake.context`).
   public let context: String?
+  /// The context of the transactions that associate events of different sources.
+  package static let associationContext = "association"
   /// `application_name` of the writing session.
   public let application: String?
   /// The role that had logged in.
@@ -100,6 +102,13 @@ public struct Change: Sendable {
   public let old: QuakeRecord?
   /// The event after the change; nil for a delete and a truncate.
   public let new: QuakeRecord?
+
+  /// Whether it only changes which event is shown for an earthquake that several sources have. That says
+  /// nothing about the earthquake.
+  var isAssociation: Bool {
+    op == .update && changed == [QuakeColumn.supersededBy.name]
+      && transaction.context == ChangeTransaction.associationContext
+  }
 
   /// A change of the given parts.
   public init(

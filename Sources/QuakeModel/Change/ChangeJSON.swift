@@ -5,6 +5,11 @@ extension JSONWriter {
   public mutating func quake(
     _ record: QuakeRecord, drain: Drain
   ) rethrows {
+    guard record.textSize > Self.longTexts else {
+      event(record)
+      if count >= Self.drainedSize { try drain(&self) }
+      return
+    }
     beginObject()
     for column in QuakeColumn.allCases {
       key(column.key)
@@ -36,30 +41,42 @@ extension JSONWriter {
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func change(_ change: Change, drain: Drain) rethrows {
-    try object { json in
-      json.key("token")
-      json.string(change.transaction.token.description)
-      json.key("position")
-      json.integer(Int(change.position))
-      try json.members(change.op, change.code, change.changed, change.old, change.new, drain)
-      json.key("transaction")
-      json.transaction(change.transaction)
-    }
+    let text = text(of: change.transaction)
+    beginValue()
+    part(text.beginning)
+    integer(Int(change.position))
+    try members(change.op, change.code, change.changed, change.old, change.new, drain)
+    part(text.end)
+    endObject()
+  }
+
+  private mutating func text(of transaction: ChangeTransaction) -> TransactionText {
+    if let transactionText, transactionText.transaction === transaction { return transactionText }
+    let text = TransactionText(transaction)
+    transactionText = text
+    return text
   }
 
   private mutating func members(
     _ op: ChangeOperation, _ code: String?, _ changed: [String], _ old: QuakeRecord?,
     _ new: QuakeRecord?, _ drain: Drain
   ) rethrows {
-    key("op")
-    string(op.rawValue)
-    key("code")
-    string(code)
-    key("changed")
-    array { array in
-      for name in changed { array.string(name) }
+    switch op {
+    case .insert: members("\"op\":\"insert\",\"code\":")
+    case .update: members("\"op\":\"update\",\"code\":")
+    case .delete: members("\"op\":\"delete\",\"code\":")
+    case .truncate: members("\"op\":\"truncate\",\"code\":")
     }
-    key("old")
+    string(code)
+    if changed.isEmpty {
+      members("\"changed\":[],\"old\":")
+    } else {
+      key("changed")
+      array { array in
+        for name in changed { array.string(name) }
+      }
+      key("old")
+    }
     if let old { try quake(old, drain: drain) } else { null() }
     key("new")
     if let new { try quake(new, drain: drain) } else { null() }
@@ -149,15 +166,22 @@ extension JSONWriter {
 
   /// Writes, in the form of a change, that the history cannot be followed from the cursor, and that a
   /// snapshot comes next: op is `reset`, `reason` the cause, `after` the invalid token, `token` that of the
-  /// snapshot.
+  /// snapshot. With `error`, its message, detail and hint follow.
   public mutating func reset(
-    _ reason: String, after lost: ChangeToken, token: ChangeToken
+    _ reason: String, after lost: ChangeToken, token: ChangeToken, error: StoreError? = nil
   ) {
     mark("reset", token: token, drain: { _ in }) { json in
       json.key("reason")
       json.string(reason)
       json.key("after")
       json.string(lost.description)
+      guard let error else { return }
+      json.key("message")
+      json.string(error.message)
+      json.key("detail")
+      json.string(error.detail)
+      json.key("hint")
+      json.string(error.hint)
     }
   }
 
@@ -175,11 +199,7 @@ extension JSONWriter {
       json.string(op)
       json.key("code")
       if let new { json.value(of: .code, in: new) } else { json.null() }
-      json.key("changed")
-      json.array { _ in }
-      json.key("old")
-      json.null()
-      json.key("new")
+      json.members("\"changed\":[],\"old\":null,\"new\":")
       if let new { try json.quake(new, drain: drain) } else { json.null() }
       json.key("transaction")
       json.null()
@@ -187,7 +207,7 @@ extension JSONWriter {
     }
   }
 
-  private mutating func transaction(_ transaction: ChangeTransaction) {
+  mutating func transaction(_ transaction: ChangeTransaction) {
     object { $0.members(of: transaction) }
   }
 

@@ -11,6 +11,7 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
   case nst, dmin, rms, gap
   case ids, sources, types
   case asOf, validated, withdrawnAt, supersededBy
+  case firstStored
 
   /// How a value of the column is stored, here and in PostgreSQL.
   public enum Kind: Sendable {
@@ -65,6 +66,7 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     case .validated: "validated"
     case .withdrawnAt: "withdrawn_at"
     case .supersededBy: "superseded_by"
+    case .firstStored: "first_stored"
     }
   }
 
@@ -77,7 +79,7 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     case .magnitude, .longitude, .latitude, .depth, .cdi, .mmi, .dmin, .rms, .gap: .float8
     case .felt, .sig, .nst: .int4
     case .tsunami: .int2
-    case .time, .updated, .asOf, .withdrawnAt: .timestamp
+    case .time, .updated, .asOf, .withdrawnAt, .firstStored: .timestamp
     case .validated: .bool
     default: .text
     }

@@ -1,14 +1,12 @@
-internal import Glibc
-
 /// A selection of changes. Every condition that is set must hold.
 ///
 /// The conditions on the event hold for a change if the event met them before or after it, so that a
 /// reader also learns that an event has left its selection. A truncate concerns every event and
 /// passes them all.
-public struct QuakeFilter: Sendable {
+public struct QuakeFilter: Hashable, Sendable {
   /// A box on the map. Its west edge may lie east of its east edge: then it crosses the 180th
   /// meridian.
-  public struct BoundingBox: Sendable {
+  public struct BoundingBox: Hashable, Sendable {
     /// Degrees east, -180 to 180.
     public var west, east: Double
     /// Degrees north, -90 to 90.
@@ -25,7 +23,7 @@ public struct QuakeFilter: Sendable {
       self.north = north
     }
 
-    func contains(longitude: Double, latitude: Double) -> Bool {
+    package func contains(longitude: Double, latitude: Double) -> Bool {
       guard latitude >= south, latitude <= north else { return false }
       return west <= east
         ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
@@ -33,32 +31,30 @@ public struct QuakeFilter: Sendable {
   }
 
   /// A circle on the ground.
-  public struct Circle: Sendable {
+  public struct Circle: Hashable, Sendable {
     /// Radius in kilometres.
     public var radius: Double
     /// Centre, degrees north and east.
     public var latitude, longitude: Double
+    /// The least distance from the centre in kilometres; 0 for a whole circle.
+    public var innerRadius: Double
 
-    /// The circle around a point; nil if its coordinates are out of range or the radius is negative.
-    public init?(radius: Double, latitude: Double, longitude: Double) {
-      guard radius >= 0, radius.isFinite, (-90...90).contains(latitude),
-        (-180...180).contains(longitude)
+    /// The circle around a point; nil if its coordinates are out of range or a radius is negative.
+    public init?(radius: Double, latitude: Double, longitude: Double, innerRadius: Double = 0) {
+      guard radius >= 0, radius.isFinite, innerRadius >= 0, innerRadius.isFinite,
+        (-90...90).contains(latitude), (-180...180).contains(longitude)
       else { return nil }
       self.radius = radius
+      self.innerRadius = innerRadius
       self.latitude = latitude
       self.longitude = longitude
     }
 
-    /// Great-circle distance by the haversine formula on a sphere of 6,371.0088 km, the Earth's mean
-    /// radius; within 0.6 % of the distance on the ellipsoid.
     func contains(longitude: Double, latitude: Double) -> Bool {
-      let radians = Double.pi / 180
-      let halfLatitude = sin((latitude - self.latitude) * radians / 2)
-      let halfLongitude = sin((longitude - self.longitude) * radians / 2)
-      let chord =
-        halfLatitude * halfLatitude
-        + cos(self.latitude * radians) * cos(latitude * radians) * halfLongitude * halfLongitude
-      return 2 * 6371.0088 * asin(min(1, chord.squareRoot())) <= radius
+      let distance = GreatCircle.distance(
+        latitude: self.latitude, longitude: self.longitude, toLatitude: latitude,
+        longitude: longitude)
+      return distance <= radius && (innerRadius == 0 || distance >= innerRadius)
     }
   }
 
@@ -66,6 +62,35 @@ public struct QuakeFilter: Sendable {
   public var codes: Set<String>?
   /// The magnitude must be at least this; events without one do not pass.
   public var minimumMagnitude: Double?
+  /// The magnitude must be at most this; events without one do not pass.
+  public var maximumMagnitude: Double?
+  /// The origin time must be this or later.
+  public var earliestTime: Timestamp?
+  /// The origin time must be before this.
+  public var endTime: Timestamp?
+  /// The depth in kilometres must be at least this; events without one do not pass.
+  public var minimumDepth: Double?
+  /// The depth in kilometres must be at most this; events without one do not pass.
+  public var maximumDepth: Double?
+  /// The place must contain one of these texts, ignoring case (see `LetterCase`).
+  public var places: [String]? {
+    didSet { foldedPlaces = places?.map(LetterCase.folded) }
+  }
+  private var foldedPlaces: [[UInt8]]?
+  /// The network (`net`) must be one of these.
+  public var networks: Set<String>?
+  /// The catalogue that the event comes from must be one of these.
+  public var sources: Set<String>?
+  /// The PAGER alert level must be one of these.
+  public var alerts: Set<String>?
+  /// At least this many people must have reported that they felt it; events without a number do not pass.
+  public var minimumFelt: Int?
+  /// The status must be one of these, in any case of ASCII letters: feeds write `reviewed` and `REVIEWED`.
+  public var statuses: Set<String>? {
+    didSet { foldedStatuses = statuses.map { Set($0.map(LetterCase.foldedASCII)) } }
+  }
+  /// `statuses` in small letters.
+  package private(set) var foldedStatuses: Set<String>?
   /// The operation must be one of these.
   public var operations: Set<ChangeOperation>?
   /// The event's type must be one of these.
@@ -74,6 +99,8 @@ public struct QuakeFilter: Sendable {
   public var boundingBox: BoundingBox?
   /// The epicentre must lie in the circle.
   public var circle: Circle?
+  /// Further conditions on the event, which must all hold.
+  public var conditions: [EventCondition] = []
   /// The transaction's author must be one of these.
   public var authors: Set<String>?
   /// The transaction's author must be none of these; no author passes.
@@ -84,22 +111,66 @@ public struct QuakeFilter: Sendable {
   public var applications: Set<String>?
   /// The change must be an update of one of these columns.
   public var changedColumns: Set<String>?
+  /// The origin time must not be older than this at the moment of the change, which is the time of its
+  /// transaction. A condition on the event, but one that only changes have: a list does not age.
+  public var newerThan: Duration?
+  /// What must have happened to the event.
+  ///
+  /// If an event's conditions are met, one of the conditions that are set here is enough: an alert may want
+  /// the events that enter the selection, and those whose magnitude is revised.
+  public var happenings = EventHappenings()
 
   /// A filter that everything passes.
   public init() {}
 
-  /// Whether an event passes the conditions on events.
+  /// Whether an event passes the conditions on events at a moment, which is what `newerThan` counts from.
+  public func accepts(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
+    isNew(record, at: moment) && accepts(record)
+  }
+
+  /// Whether the origin time is as new as `newerThan` wants it.
+  private func isNew(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
+    guard let newerThan else { return true }
+    guard let time = record.timestamp(.time) else { return false }
+    let (earliest, overflow) = moment.microseconds.subtractingReportingOverflow(
+      newerThan.wholeMicroseconds)
+    return overflow || time.microseconds >= earliest
+  }
+
+  /// Whether an event passes the conditions on events, without `newerThan`.
   public func accepts(_ record: QuakeRecord) -> Bool {
     if let codes {
       guard let code = record.text(.code), codes.contains(code) else { return false }
     }
-    if let minimumMagnitude {
-      guard let magnitude = record.double(.magnitude), magnitude >= minimumMagnitude else {
-        return false
-      }
+    guard
+      Self.isWithin(record.double(.magnitude), minimumMagnitude, maximumMagnitude),
+      Self.isWithin(record.double(.depth), minimumDepth, maximumDepth)
+    else { return false }
+    if earliestTime != nil || endTime != nil {
+      guard let time = record.timestamp(.time) else { return false }
+      if let earliestTime, time < earliestTime { return false }
+      if let endTime, time >= endTime { return false }
     }
-    if let types {
-      guard let type = record.text(.type), types.contains(type) else { return false }
+    func isAmong(_ wanted: Set<String>?, _ column: QuakeColumn) -> Bool {
+      guard let wanted else { return true }
+      return record.text(column).map(wanted.contains) ?? false
+    }
+    guard isAmong(types, .type), isAmong(networks, .net), isAmong(sources, .source),
+      isAmong(alerts, .alert)
+    else { return false }
+    if let foldedStatuses {
+      guard let status = record.text(.status),
+        foldedStatuses.contains(LetterCase.foldedASCII(status))
+      else { return false }
+    }
+    if let minimumFelt {
+      guard let felt = record.integer(.felt), felt >= minimumFelt else { return false }
+    }
+    if let foldedPlaces {
+      let isThere = record.withUTF8(.place) { place in
+        place.map { place in foldedPlaces.contains { LetterCase.contains(place, $0) } } ?? false
+      }
+      guard isThere else { return false }
     }
     if boundingBox != nil || circle != nil {
       guard let longitude = record.double(.longitude), let latitude = record.double(.latitude)
@@ -109,6 +180,17 @@ public struct QuakeFilter: Sendable {
       }
       if let circle, !circle.contains(longitude: longitude, latitude: latitude) { return false }
     }
+    for condition in conditions where !condition.accepts(record) { return false }
+    return true
+  }
+
+  /// Whether a value lies within limits that include their ends. Without a value it does only if there is no
+  /// limit.
+  private static func isWithin(_ value: Double?, _ least: Double?, _ greatest: Double?) -> Bool {
+    guard least != nil || greatest != nil else { return true }
+    guard let value else { return false }
+    if let least, !(value >= least) { return false }
+    if let greatest, !(value <= greatest) { return false }
     return true
   }
 
@@ -130,7 +212,37 @@ public struct QuakeFilter: Sendable {
     if let changedColumns {
       guard change.changed.contains(where: { changedColumns.contains($0) }) else { return false }
     }
+    if !happenings.isEmpty, !happened(change) { return false }
     if change.op == .truncate { return true }
-    return change.new.map(accepts) ?? false || change.old.map(accepts) ?? false
+    // No reference to the method, because that would copy the filter for each of a million changes.
+    let moment = change.transaction.at
+    if let new = change.new, accepts(new, at: moment) { return true }
+    if let old = change.old { return accepts(old, at: moment) }
+    return false
+  }
+
+  /// Whether one of the things that the filter waits for happened.
+  private func happened(_ change: Change) -> Bool {
+    if change.op == .truncate { return happenings.leaves }
+    // An update whose earlier version was purged may have been anything.
+    guard change.op != .update || change.old != nil else { return false }
+    let moment = change.transaction.at
+    let wasSelected = change.old.map { isPresent($0, at: moment) } ?? false
+    let isSelected = change.new.map { isPresent($0, at: moment) } ?? false
+    if wasSelected != isSelected, !change.isAssociation,
+      isSelected ? happenings.enters : happenings.leaves
+    {
+      return true
+    }
+    // No list shows a revision of an event that is in no selection.
+    guard wasSelected || isSelected, change.op == .update, let old = change.old,
+      let new = change.new
+    else { return false }
+    return happenings.areIn(old, new)
+  }
+
+  /// Whether the selection has the event: it is neither withdrawn nor superseded, and meets the conditions.
+  private func isPresent(_ event: QuakeRecord, at moment: Timestamp) -> Bool {
+    !event.has(.withdrawnAt) && !event.has(.supersededBy) && accepts(event, at: moment)
   }
 }

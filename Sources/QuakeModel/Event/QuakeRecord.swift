@@ -21,6 +21,22 @@ public struct QuakeRecord: Sendable {
     bytes.removeAll(keepingCapacity: true)
   }
 
+  /// The size of all texts in bytes; more if one was set several times.
+  var textSize: Int { bytes.count }
+
+  /// Calls `body` with what is stored, for a writer that passes through all columns: one word for each column,
+  /// one bit for each that has a value, and the bytes of the texts.
+  @inline(__always)
+  func withContents<Value>(
+    _ body: (
+      _ values: UnsafeBufferPointer<UInt64>, _ present: UInt64, _ bytes: UnsafeRawBufferPointer
+    ) -> Value
+  ) -> Value {
+    values.withUnsafeBufferPointer { values in
+      bytes.withUnsafeBytes { body(values, present, $0) }
+    }
+  }
+
   /// Whether the column has a value.
   public func has(_ column: QuakeColumn) -> Bool {
     present & (1 << UInt64(column.rawValue)) != 0

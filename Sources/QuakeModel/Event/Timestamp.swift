@@ -164,17 +164,22 @@ extension Timestamp {
       end = DecimalText.put(value.magnitude, digits: count, end)
       QuakeModel.put(separator, &end)
     }
+    func pair(_ value: Int, then separator: UInt8) {
+      DecimalText.putPair(value, &end)
+      QuakeModel.put(separator, &end)
+    }
     if (0...9999).contains(fields.year) {
-      digits(fields.year, 4, then: 0x2D)
+      DecimalText.putPair(fields.year / 100, &end)
+      pair(fields.year % 100, then: 0x2D)
     } else {
       QuakeModel.put(fields.year < 0 ? 0x2D : 0x2B, &end)
       digits(fields.year, 6, then: 0x2D)
     }
-    digits(fields.month, 2, then: 0x2D)
-    digits(fields.day, 2, then: 0x54)
-    digits(fields.hour, 2, then: 0x3A)
-    digits(fields.minute, 2, then: 0x3A)
-    digits(fields.second, 2, then: 0x2E)
+    pair(fields.month, then: 0x2D)
+    pair(fields.day, then: 0x54)
+    pair(fields.hour, then: 0x3A)
+    pair(fields.minute, then: 0x3A)
+    pair(fields.second, then: 0x2E)
     if fields.microsecond % 1000 == 0 {
       digits(fields.microsecond / 1000, 3, then: 0x5A)
     } else {

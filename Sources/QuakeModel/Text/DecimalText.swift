@@ -33,20 +33,26 @@ enum DecimalText {
   ) -> UnsafeMutablePointer<UInt8>? {
     let magnitude = value.magnitude
     guard magnitude < 100_000_000, magnitude >= 0.001 else { return nil }
-    var power = 1.0
-    for decimals in 1...7 {
-      power *= 10
-      let scaled = (magnitude * power).rounded()
-      guard scaled / power == magnitude else { continue }
-      let digits = UInt(scaled)
-      let whole = digits / UInt(power)
-      var end = place
-      if value < 0 { QuakeModel.put(0x2D, &end) }
-      end = put(whole, digits: self.digits(of: whole), end)
-      QuakeModel.put(0x2E, &end)
-      return put(digits - whole * UInt(power), digits: decimals, end)
+    // With seven decimals, fewer ones end in zeros. The product is so close to that integer that half of one
+    // more, cut off, is the integer.
+    let digits = UInt(magnitude * 10_000_000 + 0.5)
+    guard Double(digits) / 10_000_000 == magnitude else { return nil }
+    let whole = digits / 10_000_000
+    var fraction = digits % 10_000_000
+    var decimals = 7
+    func strip(_ zeros: Int, _ power: UInt) {
+      guard fraction % power == 0 else { return }
+      fraction /= power
+      decimals -= zeros
     }
-    return nil
+    strip(4, 10_000)
+    strip(2, 100)
+    strip(1, 10)
+    var end = place
+    if value < 0 { QuakeModel.put(0x2D, &end) }
+    end = put(whole, digits: self.digits(of: whole), end)
+    QuakeModel.put(0x2E, &end)
+    return put(fraction, digits: decimals, end)
   }
 
   /// Writes the last `digits` digits of a number, padded with zeros.
@@ -60,6 +66,16 @@ enum DecimalText {
       rest = quotient
     }
     return place + digits
+  }
+
+  /// Writes a number below 100 with two digits.
+  @inline(__always)
+  static func putPair(_ value: Int, _ end: inout UnsafeMutablePointer<UInt8>) {
+    let value = UInt32(truncatingIfNeeded: value)
+    let tens = value / 10
+    end[0] = UInt8(truncatingIfNeeded: 0x30 + tens)
+    end[1] = UInt8(truncatingIfNeeded: 0x30 + value - tens * 10)
+    end += 2
   }
 
   private static func digits(of value: UInt) -> Int {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SafeText
 
 /// Writes JSON to a byte buffer in the order of the calls, and inserts commas.
@@ -8,6 +9,9 @@ public struct JSONWriter: Sendable {
   /// How many bytes have been written so far.
   public private(set) var count = 0
   private var needsComma = false
+  /// The transaction of the change that was written last, as text: the changes of a transaction follow each
+  /// other.
+  var transactionText: TransactionText?
 
   /// An empty buffer.
   public init() {}
@@ -102,6 +106,29 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// Writes a member's name with its quotes and its colon, or several members and the name of the next; a
+  /// value must follow.
+  mutating func members(_ text: StaticString) {
+    if needsComma { append(0x2C) }
+    let size = text.utf8CodeUnitCount
+    write(atMost: size) { place in
+      place.update(from: text.utf8Start, count: size)
+      return place + size
+    }
+    needsComma = false
+  }
+
+  /// Writes a part of a value that was written before; what follows depends on the part.
+  mutating func part(_ text: [UInt8]) {
+    write(atMost: text.count) { place in
+      text.withUnsafeBufferPointer { text in
+        if let start = text.baseAddress { place.update(from: start, count: text.count) }
+      }
+      return place + text.count
+    }
+    needsComma = false
+  }
+
   /// Writes a member's name that is not known at compile time; its value must follow.
   public mutating func key(dynamic name: String) {
     string(name)
@@ -113,6 +140,12 @@ public struct JSONWriter: Sendable {
   public mutating func newline() {
     append(0x0A)
     needsComma = false
+  }
+
+  /// Writes the comma after an element of an array, and begins a new line for the next element.
+  public mutating func commaAndNewline() {
+    append(0x2C)
+    newline()
   }
 
   // MARK: - Values
@@ -198,7 +231,7 @@ public struct JSONWriter: Sendable {
 
   // MARK: - The buffer
 
-  private mutating func beginValue() {
+  mutating func beginValue() {
     if needsComma { append(0x2C) }
     needsComma = true
   }
@@ -212,7 +245,7 @@ public struct JSONWriter: Sendable {
 
   /// Calls `body` with memory for `size` bytes; it returns the end of what it has written.
   @inline(__always)
-  private mutating func write(
+  mutating func write(
     atMost size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
   ) {
     if storage.count - count < size { grow(by: size) }
@@ -225,7 +258,15 @@ public struct JSONWriter: Sendable {
 
   private mutating func grow(by size: Int) {
     let needed = max(count + size, storage.count * 2, 256)
-    storage.append(contentsOf: repeatElement(0, count: needed - storage.count))
+    storage = [UInt8](unsafeUninitializedCapacity: needed) { larger, initialized in
+      guard let start = larger.baseAddress else { return }
+      storage.withUnsafeBufferPointer { written in
+        if let old = written.baseAddress { start.update(from: old, count: count) }
+      }
+      // Not element by element, which takes long where the compiler does not optimise.
+      memset(start + count, 0, needed - count)
+      initialized = needed
+    }
   }
 }
 

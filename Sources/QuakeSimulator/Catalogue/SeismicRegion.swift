@@ -156,8 +156,4 @@ struct SeismicRegion: Sendable {
   static let lottery: [Int] = all.indices.flatMap { index in
     Array(repeating: index, count: all[index].weight)
   }
-
-  /// The index in `all` of the region of each network, by the network's name.
-  static let indexes: [SeismicNetwork: Int] = Dictionary(
-    uniqueKeysWithValues: all.indices.map { (all[$0].network, $0) })
 }

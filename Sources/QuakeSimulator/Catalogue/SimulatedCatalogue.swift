@@ -34,8 +34,12 @@ public struct SimulatedCatalogue: Sendable {
   public var count: Int { events.count }
 
   /// A catalogue of `events` (0 or more) over the `days` (1 or more) before `now`.
-  public init(seed: UInt64, events count: Int, now: Timestamp, days: Int = 30) {
-    span = Double(days) * Double(Self.day)
+  ///
+  /// - Parameter margin: Milliseconds by which the events span less than that.
+  public init(
+    seed: UInt64, events count: Int, now: Timestamp, days: Int = 30, margin: Int64 = 0
+  ) {
+    span = Double(days) * Double(Self.day) - Double(margin)
     random = SeededGenerator(seed: seed)
     generator = EventGenerator(year: now.calendarYear)
     limit = max(60_000, count * 2)

@@ -12,16 +12,16 @@ struct FeatureEncoder {
     case invalidUTF8
   }
 
-  private let pageBase: [UInt8]
-  private let detailBase: [UInt8]
+  private static let pageBase = Array("http://simulated.invalid/earthquakes/eventpage/".utf8)
+  private static let detailBase = Array(
+    "http://simulated.invalid/earthquakes/feed/v1.0/detail/".utf8)
   private let distortion: Distortion
   private var writer = JSONWriter()
   private var scratch: [UInt8] = []
 
-  /// `linkBase` begins the addresses in `url` and `detail`: `http://127.0.0.1:8080`.
-  init(linkBase: String, distortion: Distortion = .none) {
-    pageBase = Array((linkBase + "/earthquakes/eventpage/").utf8)
-    detailBase = Array((linkBase + "/earthquakes/feed/v1.0/detail/").utf8)
+  /// An encoder whose features link to a host that cannot exist: links with the address of the simulator
+  /// would differ from run to run, and so would the events.
+  init(distortion: Distortion = .none) {
     self.distortion = distortion
   }
 
@@ -94,12 +94,12 @@ struct FeatureEncoder {
     writer.null()
     writer.key("url")
     writer.text(&scratch) {
-      $0.append(contentsOf: pageBase)
+      $0.append(contentsOf: Self.pageBase)
       $0.append(event.id)
     }
     writer.key("detail")
     writer.text(&scratch) {
-      $0.append(contentsOf: detailBase)
+      $0.append(contentsOf: Self.detailBase)
       $0.append(event.id)
       $0.append(contentsOf: ".geojson".utf8)
     }

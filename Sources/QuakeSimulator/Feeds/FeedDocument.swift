@@ -16,8 +16,6 @@ struct FeedDocument {
   }
 
   var metadata: Metadata
-  /// Begins the addresses of the events.
-  var linkBase: String
   var distortion = FeatureEncoder.Distortion.none
 
   /// The document with `events`, in their order.
@@ -30,7 +28,7 @@ struct FeedDocument {
   }
 
   private func csv(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(linkBase: linkBase, distortion: distortion)
+    var encoder = FeatureEncoder(distortion: distortion)
     var output = Array(FeatureEncoder.csvHeader.utf8)
     output.reserveCapacity(200 * (events.count + 1))
     for event in events { encoder.appendRow(event, to: &output) }
@@ -39,7 +37,7 @@ struct FeedDocument {
   }
 
   private func text(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(linkBase: linkBase, distortion: distortion)
+    var encoder = FeatureEncoder(distortion: distortion)
     var output = Array(FeatureEncoder.textHeader.utf8)
     output.reserveCapacity(160 * (events.count + 1))
     for event in events { encoder.appendTextRow(event, to: &output) }
@@ -48,7 +46,7 @@ struct FeedDocument {
   }
 
   private func geoJSON(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(linkBase: linkBase, distortion: distortion)
+    var encoder = FeatureEncoder(distortion: distortion)
     var output: [UInt8] = []
     output.reserveCapacity(900 * (events.count + 1))
     Self.appendHead(metadata, count: events.count, to: &output)

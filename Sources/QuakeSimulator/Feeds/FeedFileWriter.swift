@@ -21,8 +21,6 @@ public struct FeedFileWriter: Sendable {
   /// The number before the first id. Catalogues of different events must use distant numbers.
   public var serial = 0
 
-  /// Begins the addresses in `url` and `detail`.
-  private static let linkBase = "https://earthquake.usgs.gov"
   private static let bufferSize = 256 * 1024
   private static let interval = 30.0 * 86_400_000 / 11_000
 
@@ -34,9 +32,12 @@ public struct FeedFileWriter: Sendable {
     self.format = format
   }
 
-  /// A writer of events before the present time.
-  public init(seed: UInt64, events: Int, format: FeedFormat = .geojson) {
-    self.init(seed: seed, events: events, now: .now(), format: format)
+  /// A writer of events before `start`.
+  public init(
+    seed: UInt64, events: Int, start: SimulationStart = .now, format: FeedFormat = .geojson
+  ) {
+    self.init(
+      seed: seed, events: events, now: start.instant(now: .now(), rate: 0), format: format)
   }
 
   /// Writes everything to an open descriptor, which stays open. Returns the number of bytes.
@@ -52,7 +53,7 @@ public struct FeedFileWriter: Sendable {
     // A generator of its own, so that revisions do not change the other events.
     var reviser = EventReviser(random: SeededGenerator(seed: ~seed))
     var revisionsLeft = revised
-    var encoder = FeatureEncoder(linkBase: Self.linkBase)
+    var encoder = FeatureEncoder()
     var bounds = FeedDocument.Bounds()
     var buffer: [UInt8] = []
     buffer.reserveCapacity(Self.bufferSize + 4096)
@@ -64,7 +65,7 @@ public struct FeedFileWriter: Sendable {
     case .text: buffer.append(contentsOf: FeatureEncoder.textHeader.utf8)
     case .geojson:
       let metadata = FeedDocument.Metadata(
-        generated: later, url: Self.linkBase + "/fdsnws/event/1/query?format=geojson",
+        generated: later, url: "http://simulated.invalid/fdsnws/event/1/query?format=geojson",
         title: "Simulated Earthquakes")
       FeedDocument.appendHead(metadata, count: events, to: &buffer)
     }

@@ -33,7 +33,7 @@ extension FeedService {
       return faulty(fault, events, metadata, format, request, now: now)
     }
     var answer = Answer(headers: [Answer.Header("Content-Type", format.contentType)])
-    answer.body = FeedDocument(metadata: metadata, linkBase: baseURL).render(events, format)
+    answer.body = FeedDocument(metadata: metadata).render(events, format)
     if request.acceptsGzip, let compressed = Gzip.compress(answer.body) {
       answer.body = compressed
       answer.headers.append(Answer.Header("Content-Encoding", "gzip"))

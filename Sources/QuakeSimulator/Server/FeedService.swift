@@ -1,3 +1,4 @@
+import HTTPFields
 import QuakeModel
 import Synchronization
 
@@ -36,7 +37,7 @@ final class FeedService: Sendable {
       }
       return answer
     }
-    answer.headers.append(Answer.Header("Date", HTTPDate.text(seconds: now / 1000)))
+    answer.headers.append(Answer.Header("Date", HTTPDate.text(Timestamp(microseconds: now * 1000))))
     return answer
   }
 
@@ -48,8 +49,7 @@ final class FeedService: Sendable {
     case (.get, "/catalogue.geojson"):
       let document = FeedDocument(
         metadata: FeedDocument.Metadata(
-          generated: now, url: baseURL + request.path, title: "Simulated Earthquakes"),
-        linkBase: baseURL)
+          generated: now, url: baseURL + request.path, title: "Simulated Earthquakes"))
       return .json(document.render(state.catalogue.events.reversed(), .geojson))
     case (.get, "/fdsnws/event/1/query"), (.get, "/fdsnws/event/1/count"):
       return query(request, now: now, &state)
@@ -104,7 +104,7 @@ final class FeedService: Sendable {
       cached = known
     } else {
       let events = feed.select(from: state.catalogue.events, now: now)
-      let document = FeedDocument(metadata: metadata(feed, format, now), linkBase: baseURL)
+      let document = FeedDocument(metadata: metadata(feed, format, now))
       let body = document.render(events, format)
       cached = SimulatorState.Cached(
         body: body, generated: now, etag: Self.fingerprint(body), steps: state.catalogue.steps,
@@ -166,15 +166,17 @@ final class FeedService: Sendable {
           || tag.contains("\"\(cached.etag)-gzip\"")
       }
     }
-    guard let since = request.ifModifiedSince.flatMap(HTTPDate.seconds) else { return false }
-    return cached.generated / 1000 <= since
+    guard let since = request.ifModifiedSince.flatMap(HTTPDate.time) else { return false }
+    return cached.generated / 1000 <= since.microseconds / 1_000_000
   }
 
   private func cachingHeaders(generated: Int64, now: Int64) -> [Answer.Header] {
     [
-      Answer.Header("Last-Modified", HTTPDate.text(seconds: generated / 1000)),
+      Answer.Header("Last-Modified", HTTPDate.text(Timestamp(microseconds: generated * 1000))),
       Answer.Header("Cache-Control", "public, max-age=\(options.maxAge)"),
-      Answer.Header("Expires", HTTPDate.text(seconds: now / 1000 + Int64(options.maxAge))),
+      Answer.Header(
+        "Expires",
+        HTTPDate.text(Timestamp(microseconds: (now + Int64(options.maxAge) * 1000) * 1000))),
       Answer.Header("Vary", "Accept-Encoding"),
       Answer.Header("Access-Control-Allow-Origin", "*"),
     ]
@@ -194,7 +196,7 @@ final class FeedService: Sendable {
     _ format: FeedFormat, _ request: Request, now: Int64
   ) -> Answer {
     var events = events
-    var document = FeedDocument(metadata: metadata, linkBase: baseURL)
+    var document = FeedDocument(metadata: metadata)
     switch fault {
     case .noEvents: events = []
     case .half: events = events.indices.filter { $0.isMultiple(of: 2) }.map { events[$0] }
@@ -327,7 +329,7 @@ final class FeedService: Sendable {
       event.id.text == id || event.otherIDs.contains { $0.text == id }
     }
     if let event = state.catalogue.events.last(where: isNamed) {
-      var encoder = FeatureEncoder(linkBase: baseURL)
+      var encoder = FeatureEncoder()
       var body: [UInt8] = []
       encoder.appendFeature(event, to: &body)
       return .json(body)

@@ -1,5 +1,6 @@
 import CMicrohttpd
 import Glibc
+import HTTPFields
 
 /// What the callbacks of libmicrohttpd need; the server keeps it until the daemon has stopped.
 final class MicrohttpdContext: Sendable {
@@ -45,7 +46,7 @@ private func readRequest(_ connection: OpaquePointer, path: String, method: Stri
   var request = Request(
     method: method == "GET" || method == "HEAD" ? .get : method == "POST" ? .post : .other,
     path: path)
-  request.acceptsGzip = acceptsGzip(header("Accept-Encoding") ?? "")
+  request.acceptsGzip = AcceptEncoding.acceptsGzip(header("Accept-Encoding"))
   request.ifNoneMatch = header("If-None-Match")
   request.ifModifiedSince = header("If-Modified-Since")
   withUnsafeMutablePointer(to: &request.arguments) { arguments in
@@ -60,15 +61,6 @@ private func readRequest(_ connection: OpaquePointer, path: String, method: Stri
       }, arguments)
   }
   return request
-}
-
-/// Whether a list such as `gzip, deflate;q=0.5` takes gzip.
-private func acceptsGzip(_ codings: String) -> Bool {
-  codings.split(separator: ",").contains { coding in
-    let parts = coding.split(separator: ";").map { $0.filter { $0 != " " }.lowercased() }
-    guard let name = parts.first, name == "gzip" || name == "*" else { return false }
-    return !parts.dropFirst().contains { ["q=0", "q=0.0", "q=0.00", "q=0.000"].contains($0) }
-  }
 }
 
 private func queue(

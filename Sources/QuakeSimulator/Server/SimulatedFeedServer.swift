@@ -1,5 +1,7 @@
 import CMicrohttpd
+public import QuakeModel
 import Synchronization
+import SystemDescriptors
 
 /// An HTTP server on 127.0.0.1 that serves a simulated catalogue at USGS's paths.
 ///
@@ -14,7 +16,7 @@ public final class SimulatedFeedServer: Sendable {
   /// Creates the catalogue and starts to serve it.
   public init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
     try options.validate()
-    let socket = try LoopbackSocket(port: options.port)
+    let socket = try Self.listen(on: options.port)
     port = socket.port
     context = MicrohttpdContext(
       FeedService(options, baseURL: "http://127.0.0.1:\(socket.port)"))
@@ -33,6 +35,14 @@ public final class SimulatedFeedServer: Sendable {
         .couldNotStart, "could not start the simulator's HTTP server",
         detail: "libmicrohttpd gave no reason.",
         hint: "The limits on threads or open files may be too low.")
+    }
+  }
+
+  private static func listen(on port: Int) throws(SimulatorError) -> ListeningSocket {
+    do throws(SystemFailure) {
+      return try ListeningSocket(host: "127.0.0.1", port: port, backlog: 128)
+    } catch {
+      throw SimulatorError(listeningOn: port, error)
     }
   }
 

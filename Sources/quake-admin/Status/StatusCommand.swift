@@ -1,6 +1,9 @@
 import CommandLine
+import EmbeddedPostgres
 import Postgres
+import QuakeFeed
 import QuakeModel
+import QuakeStatus
 import QuakeTool
 import QuakeWorker
 
@@ -10,7 +13,8 @@ struct StatusCommand {
     "status", purpose: "report the health of feeds, workers, watchers and the database",
     discussion: """
       This command only reads: it starts no server and changes nothing. The exit status is for \
-      monitoring; problems are also reported on standard error.
+      monitoring; problems are also reported on standard error, before the text. --verbose adds the sizes \
+      of tables, and --quiet leaves only the problems.
 
       A hot standby does not know which worker polls a feed, so a missing worker is not reported there.
       """,
@@ -19,11 +23,10 @@ struct StatusCommand {
       .flag(
         "prometheus",
         help: "Prometheus text format, for node_exporter's textfile collector"),
-      .value(
-        "output", "FILE", completion: .files,
-        help: "write to this file, which is replaced atomically"),
+      .output(help: "write to this file, which is replaced atomically"),
       .value(
         "feed", "NAME", repeatable: true, default: "all that were polled at least once",
+        completion: .found(by: CompleteCommand.line("feeds")),
         help: "feed to report"),
       .value(
         "max-lag", "DURATION", default: "three times its interval, at least 1m",
@@ -39,8 +42,8 @@ struct StatusCommand {
         help: "largest part of the server's notification queue that may be in use"),
     ],
     examples: [
-      .init("quake-admin status", "the state of everything"),
-      .init("quake-admin status --quiet --max-lag 10m >/dev/null || alert", "for monitoring"),
+      .init("quake-admin status", "feeds, workers, watchers and the database"),
+      .init("quake-admin status --quiet --max-lag 10m || alert", "for monitoring"),
     ],
     environment: DatabaseAccess.environment,
     exitStatuses: [
@@ -48,8 +51,8 @@ struct StatusCommand {
       .init(
         .failed,
         """
-        a feed is late, or no worker polls it; a watcher is too far behind, or has expired; a session \
-        waits for a lock; the notification queue fills up
+        a feed is late, or no worker polls it, unless it is paused or was polled with --once; a watcher is too far behind, or has expired; a session \
+        waits for a lock; the notification queue is too full
         """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
       .init(.notAllowed, "the role may not read the status"),
@@ -92,7 +95,7 @@ struct StatusCommand {
         // wait.
         try connection.execute("select set_config('lock_timeout', '5s', true)")
         return try StatusReport(
-          connection, access: access, feeds: feeds, limits: limits,
+          connection, embedded: access.embedded?.options.home, feeds: feeds, limits: limits,
           program: "\(diagnostics.tool) \(productVersion)")
       }
     } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
@@ -109,7 +112,19 @@ struct StatusCommand {
     }
     let problems = limits.problems(in: report)
     switch format {
-    case .text: try write(StatusText(report).text)
+    case .text:
+      // First what is wrong. Where a person reads both, the text has it and the warnings are left out.
+      let isRead = file == nil && Terminal.isTerminal(1) && Terminal.isTerminal(2)
+      let hasText = diagnostics.verbosity > .quiet || file != nil
+      let status = judge(report, problems, warns: !(isRead && hasText))
+      if hasText {
+        try write(
+          StatusText(
+            report, problems: problems, showsHints: isRead,
+            showsSizes: diagnostics.verbosity > .normal
+          ).text)
+      }
+      return status
     case .json: try write(StatusJSON(report, problems).text)
     case .prometheus: try write(StatusMetrics(report, problems: problems.count).text)
     }
@@ -117,7 +132,7 @@ struct StatusCommand {
   }
 
   private func judge(
-    _ report: StatusReport, _ problems: [StatusLimits.Problem]
+    _ report: StatusReport, _ problems: [StatusLimits.Problem], warns: Bool = true
   ) -> ExitStatus {
     if let fault = report.schemaFault {
       diagnostics.error(fault.message, detail: fault.detail, hints: fault.hint.map { [$0] } ?? [])
@@ -130,12 +145,15 @@ struct StatusCommand {
         hint: "Run \"quake-admin migrate\" on it.")
       return .schema
     }
-    for problem in problems {
+    for problem in problems where warns {
       diagnostics.warning(problem.message, detail: problem.detail, hint: problem.hint)
     }
     let unknown = feeds.filter { name in report.store?.feeds.contains { $0.name == name } != true }
     for name in unknown {
-      diagnostics.warning("feed \(name) was never polled", hint: "Check its name.")
+      let near = Suggestion.nearest(to: name, among: FeedReference.knownNames)
+      diagnostics.warning(
+        "feed \(name) was never polled",
+        hint: near.map { "did you mean '\($0)'?" } ?? "Check its name.")
     }
     return problems.isEmpty && unknown.isEmpty ? .ok : .failed
   }

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
+import QuakeStatus
 import QuakeWorker
 import SystemClock
 
@@ -71,6 +72,7 @@ struct StatusMetrics {
         "quake_feed_" + name, help, store.feeds.map { .init(value($0), ["feed": $0.name]) })
     }
     each("held", "Whether a worker polls the feed.") { $0.isHeld ? 1 : 0 }
+    each("paused", "Whether the feed is paused.") { $0.pause == nil ? 0 : 1 }
     each("last_poll_timestamp_seconds", "Last attempt.") { Self.seconds($0.polledAt) }
     each("last_success_timestamp_seconds", "Last attempt that succeeded.") {
       Self.seconds($0.succeededAt)

@@ -2,6 +2,7 @@ import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeModel
+import QuakeOptions
 import QuakeSchema
 import QuakeTool
 import QuakeWorker
@@ -11,35 +12,37 @@ struct BackfillCommand {
   static let table = Command(
     "backfill", purpose: "fetch the past from an event service, or from a folder of files",
     discussion: """
-      Asks an FDSN event service for a span of time, in windows that hold no more events than it \
-      gives at once. Each window is stored in one transaction with the mark that it is done: stopped \
-      or killed at any moment, the same command goes on where it was, and asks for nothing twice. \
-      Failures are tried again after longer and longer pauses.
+      This command fetches a span of origin times from an FDSN event service, in windows that hold no \
+      more events than the service sends in one answer. Each window is one transaction, together with \
+      the mark that it is done. If the backfill is stopped or killed, the same command continues it and \
+      fetches nothing twice. (A relative time such as 7d differs in each run, so each run is a new backfill.) \
+      After each failure the pauses before the next attempt grow.
 
-      With PATH, the files of a folder are imported (GeoJSON, CSV or FDSN text, plain or gzip), each \
-      once: one of the same path, size and time of modification is not read again.
+      With PATH, it imports the files of a folder (any format that import reads; plain, gzip or Zstandard), \
+      each once: it does not read a file again while size and time of modification are the same.
       """,
     options: [
       .value(
-        "from", "TIME", help: "origin time from which on to fetch, such as 2020-01-01; in UTC"),
-      .value("to", "TIME", help: "origin time before which to fetch"),
+        "from", "TIME", help: "fetch events from this origin time on, such as 2020-01-01; in UTC"),
+      .value("to", "TIME", help: "fetch events before this origin time"),
       .value("min-magnitude", "M", help: "fetch only events of this magnitude or more"),
       .value(
         "url", "BASE", default: EventService.usgsBaseURL,
-        help: "the event service, up to its version"
+        help: "base URL of the event service, including its version"
       ),
       IngestCommand.sourceOption,
       .value(
-        "limit", "N", default: "20000", help: "how many events the service gives in one answer"),
+        "limit", "N", default: "20000",
+        help: "the largest number of events that the service sends in one answer"),
       .value(
         "rate", "N", default: "1",
-        help: "requests a second at most; a window takes the service longer to answer than that"),
+        help: "most requests a second; a service needs longer than a second for a full window"),
       .value(
         "attempts", "N", default: "10",
         help: "stop after N failures in a row of one window"),
-      .flag("restart", help: "begin anew instead of going on with what was not finished"),
+      .flag("restart", help: "start anew instead of continuing an unfinished backfill"),
       .flag(
-        "json", help: "one JSON object for each window or file, and one for the whole, as output"),
+        "json", help: "one JSON object for each window or file, and one for the whole backfill"),
     ] + IngestCommand.importOptions(of: "backfill").filter { usable.contains($0.name) },
     positionals: [
       .init("PATH", .any, completion: .files, help: "folder or file to import instead of a service")
@@ -92,13 +95,13 @@ struct BackfillCommand {
       }
       fetch = nil
     }
-    database = try DatabaseAccess(arguments, diagnostics)
+    database = try DatabaseAccess(arguments, diagnostics, creates: true)
   }
 
   private static func fetch(
     _ arguments: ParsedArguments, _ settings: ImportSettings
   ) throws -> Fetch {
-    guard let from = try time("from", arguments), let to = try time("to", arguments) else {
+    guard let from = try arguments.time("from"), let to = try arguments.time("to") else {
       throw arguments.usageError("options --from and --to are needed, or the path of a folder")
     }
     guard to <= .now() else {
@@ -121,17 +124,6 @@ struct BackfillCommand {
         limit: Int64(try arguments.integer("limit", in: 1...1_000_000) ?? 20_000),
         rate: try arguments.double("rate", in: 0.001...1000) ?? 1,
         attempts: try arguments.integer("attempts", in: 1...1000) ?? 10))
-  }
-
-  private static func time(
-    _ name: String, _ arguments: ParsedArguments
-  ) throws -> Timestamp? {
-    guard let text = arguments.string(name) else { return nil }
-    guard let time = Timestamp(iso8601: text) else {
-      throw arguments.invalidValue(
-        text, for: name, expected: "a time such as 2024-01-31 or 2024-01-31T12:00:00Z")
-    }
-    return time
   }
 
   func run() throws -> ExitStatus {

@@ -21,12 +21,14 @@ extension FeedError {
   var mayPass: Bool {
     switch code {
     case .network, .timeout, .truncatedTransfer, .truncated, .truncatedGzip, .corruptGzip,
-      .emptyBody, .html, .notAFeed, .invalidJSON, .trailingData, .missingFeatures,
+      .truncatedZstd, .corruptZstd, .emptyBody, .html, .notAFeed, .invalidJSON, .invalidXML,
+      .trailingData, .missingFeatures,
       .featuresNotArray:
       true
     case .httpStatus: [408, 425, 429].contains(status) || (500...599).contains(status ?? 0)
     case .invalidReference, .unknownCentre, .unknownFeed, .fileNotFound, .unreadable,
-      .unsupportedFormat, .featureTooLarge, .nestingTooDeep, .metadataTooLarge, .csvHeader, .tls,
+      .unsupportedFormat, .refusedXML, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
+      .csvHeader, .tls,
       .tooManyRedirects, .refusedRedirect, .bodyTooLarge, .interrupted:
       false
     }

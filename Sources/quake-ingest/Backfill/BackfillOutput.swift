@@ -72,11 +72,11 @@ final class BackfillOutput {
     let parameters = backfill.parameters
     guard writesJSON else {
       let elapsed = Readable.duration(MonotonicClock.now() - begun)
-      try output.writeLine(
+      try output.writeResult(
         PrintableText.line(
           "backfill \(backfill.id) of \(parameters.url) \(report.isComplete ? "is complete" : "is not complete"): "
-            + "\(report.counts); \(Readable.count(Int(records - before))) records in \(elapsed)"
-        ))
+            + "\(report.counts); \(Readable.count(records - before, "record")) in \(elapsed)"
+        ), diagnostics)
       return try output.flush()
     }
     var json = JSONWriter()

@@ -28,8 +28,8 @@ struct FileBackfill {
     if pending.count < files.count {
       diagnostics.note(
         """
-        \(Readable.count(files.count - pending.count)) of \(Readable.count(files.count)) files are \
-        stored already
+        \(Readable.count(files.count - pending.count)) of \(Readable.count(files.count, "file")) \
+        \(files.count - pending.count == 1 ? "is" : "are") stored already
         """)
     }
     output.begin(with: Int64(files.count - pending.count))

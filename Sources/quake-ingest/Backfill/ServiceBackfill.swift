@@ -69,8 +69,8 @@ final class ServiceBackfill {
     if backfill.isResumed {
       diagnostics.note(
         """
-        going on with backfill \(backfill.id): \(Readable.count(before.done)) windows with \
-        \(Readable.count(Int(before.records))) records are done
+        resuming backfill \(backfill.id): \(Readable.count(before.done, "window")) with \
+        \(Readable.count(before.records, "record")) \(before.done == 1 ? "is" : "are") done
         """)
     }
     output.begin(with: before.records)
@@ -92,7 +92,7 @@ final class ServiceBackfill {
       json.integer(progress.done)
     }
     if progress.pending > 0 {
-      diagnostics.note("stopped; run the same command again to go on")
+      diagnostics.note("stopped; run the same command again to continue")
     }
   }
 
@@ -108,7 +108,9 @@ final class ServiceBackfill {
     } catch let error as FeedError where error.mayPass {
       try failed(window, error.detail ?? error.message, retryAfter: error.retryAfter)
     } catch let error as ShortAnswer {
-      try failed(window, "It gave \(error.seen) events, where it counts \(error.count).")
+      try failed(
+        window,
+        "The service sent \(Readable.count(error.seen, "event")), but counts \(error.count).")
       // It may be the count that is wrong.
       if failures > 1 { try windows.set(count: nil, of: window) }
     } catch let error as ImportRefusal where error.report != nil {
@@ -159,7 +161,7 @@ final class ServiceBackfill {
       counts = false
       return
     }
-    diagnostics.verbose("\(window.name): \(Readable.count(Int(count))) events")
+    diagnostics.verbose("\(window.name): \(Readable.count(count, "event"))")
     try windows.set(count: count, of: window)
   }
 
@@ -178,8 +180,8 @@ final class ServiceBackfill {
     guard try !windows.cut(window) else { return succeeded() }
     throw BackfillFailure(
       .badData,
-      "the window of one second from \(window.name) holds more events than the service gives at once",
-      hint: "Ask for larger magnitudes only, with --min-magnitude.")
+      "the window of one second from \(window.name) holds more events than one answer can have",
+      hint: "Request only larger magnitudes, with --min-magnitude.")
   }
 
   private func fetch(_ window: BackfillWindow) throws {
@@ -232,10 +234,10 @@ final class ServiceBackfill {
       takesLimit = false
       guard try isAnswered(window.firstSecond) else { throw error }
       answers = true
-      return diagnostics.verbose("\(service) takes no limit")
+      return diagnostics.verbose("\(service) accepts no limit")
     }
     answers = true
-    diagnostics.verbose("\(window.name): refused, so it is cut in two")
+    diagnostics.verbose("\(window.name): refused, so it is halved")
     try cut(window)
   }
 
@@ -256,13 +258,13 @@ final class ServiceBackfill {
   ) throws {
     if let reject = report.firstReject {
       diagnostics.warning(
-        "\(report.rejected) of the records from \(window.name) rejected, the first: "
+        "\(Readable.count(report.rejected, "record")) from \(window.name) rejected, the first: "
           + "\(reject.place): \(reject.reason)",
         hint: report.rejectsHint)
     }
     guard window.isWhole(seen: report.seen, limit: manners.limit) else {
       diagnostics.verbose(
-        "\(window.name): \(report.seen) events may not be all, so it is cut in two")
+        "\(window.name): \(Readable.count(report.seen, "event")) may not be all, so it is halved")
       return
     }
     let progress = try windows.progress()

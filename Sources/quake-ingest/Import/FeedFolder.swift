@@ -5,7 +5,11 @@ import QuakeWorker
 
 /// The files of events in a folder.
 enum FeedFolder {
-  private static let endings = [".geojson", ".json", ".csv", ".txt", ".text"]
+  private static let endings = [
+    ".geojson", ".json", ".csv", ".txt", ".text", ".ndjson", ".jsonl", ".xml", ".quakeml", ".qml",
+    ".scml",
+  ]
+  private static let compressed = [".gz", ".zst"]
 
   /// The absolute path of a file or folder, without symbolic links.
   static func absolute(_ path: String) throws(FeedError) -> String {
@@ -15,7 +19,7 @@ enum FeedFolder {
   }
 
   /// The file itself, or the files in and below the folder whose names end like those of feeds (plain
-  /// or gzip), sorted by path. Hidden files are skipped, and symbolic links to folders are not followed.
+  /// or compressed), sorted by path. Hidden files are skipped, and symbolic links to folders are not followed.
   static func files(_ path: String) throws(FeedError) -> [BackfillFiles.File] {
     var status = stat()
     guard stat(path, &status) == 0 else { throw unreadable(path) }
@@ -48,7 +52,9 @@ enum FeedFolder {
 
   private static func isFeed(_ name: String) -> Bool {
     var name = Substring(name.lowercased())
-    if name.hasSuffix(".gz") { name.removeLast(3) }
+    if let ending = compressed.first(where: { name.hasSuffix($0) }) {
+      name.removeLast(ending.utf8.count)
+    }
     return endings.contains { name.hasSuffix($0) }
   }
 

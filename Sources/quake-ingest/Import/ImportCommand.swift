@@ -14,29 +14,32 @@ struct ImportCommand {
   static let table = Command(
     "import", purpose: "import files, URLs or standard input, once",
     discussion: """
-      Each source is one import: all of it or nothing, unless --commit-every is given. A source that \
-      cannot be read does not keep the others from being imported; the exit status is that of the \
-      first that failed.
+      Each source is one import: all of it or nothing, unless --commit-every is given. If a source \
+      cannot be read, the others are still imported; the exit status is that of the first failure.
       """,
     options: [
       .value(
         "generated", "TIME",
-        help:
-          "when the snapshots were generated, if they do not say so; without it a snapshot of unknown age overwrites any other"
+        help: """
+          time at which the snapshots were generated, if they do not state it; a snapshot of unknown age \
+          overwrites any other
+          """
       ),
       IngestCommand.sourceOption,
       .flag("json", help: "one JSON object for each source instead of a line of text"),
       .value(
         "jobs", "N", default: "1",
-        help:
-          "with --commit-every: work over N connections at a time, 1 to 16; for catalogues of more than 20,000 events"
+        help: """
+          with --commit-every: import over N connections, 1 to 16; for catalogues of more than 20,000 \
+          events
+          """
       ),
     ] + IngestCommand.importOptions(of: "import"),
     positionals: [
       .init(
-        "SOURCE", .oneOrMore, completion: .files,
+        "SOURCE", .oneOrMore, completion: .found(or: FeedReference.knownNames, files: true),
         help: """
-          file (plain or gzip), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or \
+          file (plain, gzip or Zstandard), pattern such as 'feeds/*.geojson', URL, name of a USGS feed, or \
           - for standard input
           """)
     ],
@@ -65,16 +68,16 @@ struct ImportCommand {
     jobs = try arguments.integer("jobs", in: 1...16) ?? 1
     if jobs > 1, !arguments.isGiven("commit-every") {
       throw arguments.usageError(
-        "option --jobs needs --commit-every: what several connections do is not one transaction")
+        "option --jobs needs --commit-every: several connections cannot share a transaction")
     }
-    database = try DatabaseAccess(arguments, diagnostics)
+    database = try DatabaseAccess(arguments, diagnostics, creates: true)
   }
 
   func run() throws -> ExitStatus {
     Signals.install()
     // A missing source needs no connection, and a wrong name fails before any source is imported.
     let references = sources.map { source in
-      Result { try FeedReference(source.text, secrets: source.secrets) }
+      Result { try FeedName.reference(source) }
     }
     if references.count == 1 { _ = try references[0].get() }
     let connection = try IngestCommand.connect(to: database)
@@ -120,10 +123,12 @@ struct ImportCommand {
     if case .file(let path) = reference.location, FileSource.kind(of: path) == .pipe {
       diagnostics.note("reading the named pipe \"\(path)\"; waiting for somebody to write to it")
     }
+    if case .standardInput = reference.location { TerminalInput.announce("a feed", diagnostics) }
     guard let feed = try open(reference, fetcher) else { return }
     var source = feed.source
     var importOptions = describe(feed, reference)
     let bar = ProgressBar(reference.name, unit: .items("records"), diagnostics: diagnostics)
+    bar.share = { [measure = feed.measure] in measure?.share }
     let reopen: Importer.Reopen<FeedImportSource> = { reason, source, newOptions in
       diagnostics.verbose("\(reference): \(reason); importing it once more")
       guard let feed = try open(reference, fetcher) else {
@@ -133,6 +138,7 @@ struct ImportCommand {
             "The server answered that it has not changed, although the request had no condition.")
       }
       source = feed.source
+      bar.share = { [measure = feed.measure] in measure?.share }
       newOptions = describe(feed, reference)
       importOptions = newOptions
     }
@@ -156,7 +162,9 @@ struct ImportCommand {
       diagnostics.warning(rejects.message, hint: rejects.hint, fields: summary.rejectFields)
     }
     // In text output the error says the same.
-    if refusal == nil || writesJSON { try summary.print(to: output, asJSON: writesJSON) }
+    if refusal == nil || writesJSON {
+      try summary.print(to: output, asJSON: writesJSON, diagnostics)
+    }
     if let refusal { throw refusal }
   }
 

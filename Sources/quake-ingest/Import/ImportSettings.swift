@@ -2,6 +2,7 @@ import CommandLine
 import QuakeFeed
 import QuakeImport
 import QuakeModel
+import QuakeOptions
 import QuakeTool
 import SystemClock
 
@@ -29,15 +30,7 @@ struct ImportSettings {
     isStrict = arguments.flag("strict")
     isDryRun = command == "backfill" ? false : arguments.flag("dry-run")
     centre = command == "import" || command == "backfill" ? try Self.centre(arguments) : nil
-    if command == "import", let text = arguments.string("generated") {
-      guard let time = Timestamp(iso8601: text) else {
-        throw arguments.invalidValue(
-          text, for: "generated", expected: "a time such as 2024-01-31T12:00:00Z")
-      }
-      generated = time
-    } else {
-      generated = nil
-    }
+    generated = command == "import" ? try arguments.time("generated") : nil
   }
 
   private static func clientOptions(_ arguments: ParsedArguments) throws -> FeedClient.Options {

@@ -14,7 +14,7 @@ struct ImportSummary {
   /// One line.
   var text: String {
     if let quarantine = report.quarantine {
-      return "\(options.feed): set aside as \(quarantine.reason.rawValue): \(quarantine.detail)"
+      return "\(options.feed): quarantined as \(quarantine.reason.rawValue): \(quarantine.detail)"
         + (report.id.map { " See \"quake-admin imports\", import \($0)." } ?? "")
     }
     return counts
@@ -24,11 +24,11 @@ struct ImportSummary {
   var quarantine: (message: String, detail: String, hint: String?)? {
     report.quarantine.map { verdict in
       let hint = report.id.map { id in
-        "See \"quake-admin imports\", import \(id); \"quake-admin imports apply \(id)\" applies it all the same"
+        "See \"quake-admin imports\", import \(id); \"quake-admin imports apply \(id)\" applies it nevertheless"
           + (verdict.reason == .massLoss
-            ? ", and has those that follow not be expected to hold what it lacks." : ".")
+            ? ", and later snapshots are then not expected to hold the events that it lacks." : ".")
       }
-      return ("the snapshot was set aside as \(verdict.reason.rawValue)", verdict.detail, hint)
+      return ("the snapshot was quarantined as \(verdict.reason.rawValue)", verdict.detail, hint)
     }
   }
 
@@ -57,14 +57,16 @@ struct ImportSummary {
   }
 
   /// Writes a line, as text or as JSON.
-  func print(to output: StandardOutput, asJSON: Bool) throws {
+  func print(
+    to output: StandardOutput, asJSON: Bool, _ diagnostics: Diagnostics
+  ) throws {
     if asJSON {
       var json = JSONWriter()
       write(to: &json)
       json.newline()
       try output.write(json.bytes)
     } else {
-      try output.writeLine(PrintableText.line(text))
+      try output.writeResult(PrintableText.line(text), diagnostics)
     }
     try output.flush()
   }

@@ -9,28 +9,28 @@ struct JudgingOptions {
     .flag("force", help: "apply every snapshot, however bad, and withdraw nothing"),
     .value(
       "max-implausible", "SHARE", default: "0.1",
-      help: "set a snapshot aside if the times of more of its events make no sense"),
+      help: "quarantine a snapshot if a larger share of its events has implausible times"),
     .value(
       "max-missing", "SHARE", default: "0.3",
-      help: "set it aside if it lacks more of the events that it should hold"),
+      help: "quarantine a snapshot if it lacks a larger share of the events it should hold"),
     .value(
       "longest-silence", "DURATION",
       help: """
-        set a snapshot of all events aside if its newest is older than that when it is generated; \
-        3h for replay, otherwise only what the store knows better is stale
+        for feeds of all magnitudes that cover at least a day: quarantine a snapshot that was generated \
+        more than this after its newest event; by default 3h for replay, no limit for run
         """),
     .value(
       "withdraw-after", "N", default: "3",
-      help: "withdraw an event that N good snapshots, one after the other, do not hold; 0: never"),
+      help: "withdraw an event that N good snapshots in a row lack; 0: never"),
     .value(
       "keep-quarantined", "AGE", default: "30d",
-      help: "keep the bodies of snapshots that were set aside for so long"),
+      help: "delete the bodies of quarantined snapshots when they are older"),
   ]
 
   /// For commands that can request an event's own page.
   static let confirmation = Option.flag(
     "confirm-withdrawals",
-    help: "withdraw an event only if its own page says that it was deleted (HTTP status 409)")
+    help: "withdraw an event only if the server reports that it was deleted (HTTP status 409)")
 
   /// Nil: snapshots are not judged.
   private let limits: SnapshotLimits?

@@ -9,6 +9,8 @@ import QuakeTool
 struct OpenFeed {
   var source: FeedImportSource
   var response: FeedResponse?
+  /// How far its bytes have been read; nil if they come from elsewhere than a file or an answer.
+  var measure: MeasuredSource?
 
   /// The result of opening a feed.
   enum Outcome {
@@ -22,7 +24,7 @@ struct OpenFeed {
   /// Opens a feed and reads enough of it to recognise its format.
   ///
   /// - Parameters:
-  ///   - centre: The data centre if the feed is FDSN text; nil: the URL tells.
+  ///   - centre: The data centre if the feed itself does not tell it; nil: the URL tells.
   ///   - keepsBody: Whether the body is kept, even if it cannot be read.
   static func open(
     _ reference: FeedReference, over way: FeedAccess, strict: Bool, centre: DataCentre? = nil,
@@ -32,15 +34,19 @@ struct OpenFeed {
     options.strict = strict
     options.centre = centre
     var response: FeedResponse?
+    var measure: MeasuredSource?
     let body: any ByteSource
     switch reference.location {
     case .file(let path):
-      body = try FileSource(
-        path: path, onlyRegular: way.isReady, interrupt: { Signals.stopRequested })
+      let file = try FileSource(
+        path: path, onlyRegular: way.isReady, interrupt: { Signals.stopRequested }
+      ).measured
+      measure = file
+      body = file
     case .standardInput:
       body = FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested })
     case .url(let url):
-      options.centre = centre ?? DataCentre(url: url.text)
+      options.service = DataCentre(url: url.text)
       let answer: FeedResponse
       switch way {
       case .stream(let fetcher): answer = try fetcher.open(url: url)
@@ -54,6 +60,7 @@ struct OpenFeed {
         return .opened(OpenFeed(source: FeedImportSource(nil), response: answer))
       }
       response = answer
+      measure = answer.measure
       body = answer.body
     }
     let spool =
@@ -62,7 +69,8 @@ struct OpenFeed {
       let reader = try FeedReader(
         source: spool ?? body, name: reference.description, options: options)
       return .opened(
-        OpenFeed(source: FeedImportSource(reader, spool: spool), response: response))
+        OpenFeed(
+          source: FeedImportSource(reader, spool: spool), response: response, measure: measure))
     } catch {
       guard let spool else { throw error }
       return .unreadable(
@@ -72,10 +80,6 @@ struct OpenFeed {
 
   /// Completes the options of an import with the headers of the HTTP answer.
   func describe(in options: inout ImportOptions) {
-    guard let response else { return }
-    options.httpStatus = response.status
-    options.etag = response.validators.etag
-    options.lastModified = response.validators.lastModified
-    options.generated = options.generated ?? response.lastModified ?? response.date
+    options.describe(response)
   }
 }

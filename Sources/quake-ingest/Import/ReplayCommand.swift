@@ -12,20 +12,23 @@ struct ReplayCommand {
   static let table = Command(
     "replay", purpose: "import dated snapshots of a feed in their order",
     discussion: """
-      Each file's name says when it was taken, as in all_day_2026-08-15T0040Z.csv; that is taken for \
-      the time it was generated. Snapshots are judged as run judges them.
+      The name of each file contains the time at which its snapshot was generated, as in \
+      all_day_2026-08-15T0040Z.csv. Snapshots are judged as run judges them.
       """,
     options: [
       .value(
-        "speed", "FACTOR", default: "as fast as it goes",
+        "speed", "FACTOR", default: "no pauses",
         help: "keep the pauses between the snapshots, FACTOR times shorter; 1 is real time"),
       .value(
         "feed", "NAME",
-        help: "the feed that they are of; by default what their names say, such as all_day"),
+        completion: .found(by: "quake-admin complete feeds", or: FeedReference.knownNames),
+        help: "feed of the snapshots; by default the one in their names, such as all_day"),
       .flag("json", help: "one JSON object for each snapshot instead of a line of text"),
     ] + IngestCommand.importOptions(of: "replay") + JudgingOptions.options,
     positionals: [
-      .init("DIRECTORY", completion: .files, help: "folder of GeoJSON or CSV files, plain or gzip")
+      .init(
+        "DIRECTORY", completion: .folders, help: "folder of the snapshots; plain, gzip or Zstandard"
+      )
     ],
     examples: [
       .init("quake-ingest replay snapshots/", "rebuild the history of these days"),
@@ -51,7 +54,7 @@ struct ReplayCommand {
     feed = arguments.string("feed")
     speed = try arguments.double("speed", in: 0.001...1_000_000)
     writesJSON = arguments.flag("json")
-    database = try DatabaseAccess(arguments, diagnostics)
+    database = try DatabaseAccess(arguments, diagnostics, creates: true)
   }
 
   func run() throws -> ExitStatus {
@@ -60,17 +63,22 @@ struct ReplayCommand {
     guard !snapshots.isEmpty else {
       throw FeedError(
         .fileNotFound, "there are no dated snapshots in \"\(directory)\"",
-        detail: "None of its \(others) files has a time such as 2026-08-15T0040Z in its name.")
+        detail: others == 1
+          ? "Its only file has no time such as 2026-08-15T0040Z in its name."
+          : "None of its \(others) files has a time such as 2026-08-15T0040Z in its name.")
     }
     if others > 0 {
       diagnostics.note(
-        "left out \(others) files without a time such as 2026-08-15T0040Z in their names")
+        "left out \(Readable.count(others, "file")) without a time such as 2026-08-15T0040Z in the name"
+      )
     }
     let connection = try IngestCommand.connect(to: database)
     try Migrator.checkSchema(of: connection)
     let output = StandardOutput()
     var total = Total()
     var previous: Timestamp?
+    let bar = ProgressBar(
+      "replay", unit: .items("snapshots"), total: snapshots.count, diagnostics: diagnostics)
     for snapshot in snapshots where !Signals.stopRequested {
       if let previous, let speed {
         let pause = Double(snapshot.taken.microseconds - previous.microseconds) / speed
@@ -78,8 +86,10 @@ struct ReplayCommand {
         if Signals.stopRequested { break }
       }
       previous = snapshot.taken
-      try replay(snapshot, connection, output, &total)
+      try replay(snapshot, connection, output, &total) { bar.finish() }
+      bar.advance()
     }
+    bar.finish()
     try output.flush()
     diagnostics.note(total.text(of: snapshots.count))
     return total.status
@@ -87,7 +97,7 @@ struct ReplayCommand {
 
   private func replay(
     _ snapshot: SnapshotFile, _ connection: Connection, _ output: StandardOutput,
-    _ total: inout Total
+    _ total: inout Total, beforePrinting: () -> Void
   ) throws {
     let reference = try FeedReference(snapshot.path)
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
@@ -101,7 +111,8 @@ struct ReplayCommand {
       ).run(reference, over: .ready(nil), options: options)
       guard case .imported(let summary, _) = outcome else { return }
       total.add(summary.report)
-      try summary.print(to: output, asJSON: writesJSON)
+      beforePrinting()
+      try summary.print(to: output, asJSON: writesJSON, diagnostics)
     } catch let error as FeedError where error.kind != .interrupted {
       guard let failure = Failure(error) else { throw error }
       // A body in quarantine is no failure of the command.
@@ -130,8 +141,8 @@ struct ReplayCommand {
     func text(of count: Int) -> String {
       func number(_ value: Int64) -> String { Readable.count(Int(value)) }
       return """
-        replayed \(applied) of \(count) snapshots, set \(setAside) aside: \
-        \(number(report.inserted)) events inserted, \(number(report.updated)) updated, \
+        replayed \(applied) of \(Readable.count(count, "snapshot")), set \(setAside) aside: \
+        \(Readable.count(report.inserted, "event")) inserted, \(number(report.updated)) updated, \
         \(number(report.superseded)) superseded, \(number(report.withdrawn)) withdrawn, \
         \(number(report.restored)) restored
         """

@@ -105,14 +105,14 @@ struct FeedPoller {
     guard !settings.isDryRun else { return }
     if let verdict = report?.quarantine {
       let failure = Failure(
-        .badData, "set aside as \(verdict.reason.rawValue)", detail: verdict.detail)
+        .badData, "quarantined as \(verdict.reason.rawValue)", detail: verdict.detail)
       try write(failure, of: feed, state, pause, report, over: connection)
       return
     }
     try FeedState.recordSuccess(
       feed.name, url: feed.url, etag: validators?.etag, lastModified: validators?.lastModified,
       generated: report?.generated, importID: report?.id, times: times(feed, pause),
-      over: connection)
+      begunAt: state.readAt, over: connection)
     try RefreshQueue.answer(
       feed.name, before: state.readAt,
       RefreshQueue.Answer(report == nil ? .notModified : .imported, report: report),
@@ -143,10 +143,12 @@ struct FeedPoller {
       over: connection)
   }
 
-  /// Answers refresh requests for a feed whose server has set a Retry-After that has not passed.
+  /// Answers refresh requests for a feed that is paused, or whose server has set a Retry-After that has not
+  /// passed.
   func refuse(_ feed: PolledFeed, _ state: FeedState, over connection: Connection) throws {
     let error =
-      "the feed's server asked to be left alone for another "
+      state.pause.map { "the feed is \($0.text)" }
+      ?? "the feed's server accepts no request (Retry-After) for another "
       + Readable.duration(state.retryIn)
     try RefreshQueue.answer(
       feed.name, before: state.readAt, RefreshQueue.Answer(.unavailable, error: error),

@@ -47,8 +47,8 @@ struct HistoryPurger {
     guard outcome.versions + outcome.transactions > 0 else { return }
     diagnostics.note(
       """
-      purged \(Readable.count(Int(outcome.versions))) versions and \
-      \(Readable.count(Int(outcome.transactions))) transactions of the history; the oldest valid \
+      purged \(Readable.count(outcome.versions, "version")) and \
+      \(Readable.count(outcome.transactions, "transaction")) of the history; the oldest valid \
       token is \(outcome.floor)
       """,
       fields: [

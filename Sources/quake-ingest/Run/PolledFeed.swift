@@ -10,6 +10,8 @@ struct PolledFeed {
   var schedule: FeedSchedule
   /// Whether this worker holds the feed's lock and polls it.
   var isHeld = false
+  /// Who has paused it, and when; nil: it is not paused.
+  private(set) var pause: FeedPause?
   /// The poll in progress, if any.
   var polling: FeedPolling?
   /// The events that its last snapshot lacks, to be queried one by one; nil if there are none left.
@@ -41,6 +43,20 @@ struct PolledFeed {
     polledAt = state.polledAgo.map { now - $0 }
     isHeld = true
     isWanted = false
+    pause = state.pause
+  }
+
+  /// Whether this worker has to do something for it: to poll it, or while it is paused, to answer requests.
+  var isActive: Bool { isHeld && (pause == nil || isWanted) }
+
+  /// Pauses or resumes it. Cancels the poll in progress, unless it is imported already.
+  mutating func set(_ pause: FeedPause?, _ downloads: FeedDownloads) {
+    self.pause = pause
+    guard pause != nil else { return }
+    if let polling { downloads.cancel(polling.download) }
+    check?.cancel(downloads)
+    polling = nil
+    check = nil
   }
 
   /// Makes it due as soon as a refresh may poll it.
@@ -50,12 +66,13 @@ struct PolledFeed {
   ///
   /// - Parameter interval: The least time between a poll and a refresh.
   func next(refreshInterval interval: Duration) -> Duration {
+    guard pause == nil else { return .zero }
     guard isWanted else { return due }
     return min(due, polledAt.map { $0 + interval } ?? .zero)
   }
 
-  /// Whether a Retry-After of its server forbids even a refresh.
-  var mustWait: Bool { retryAt > MonotonicClock.now() }
+  /// Whether a pause, or a Retry-After of its server, forbids even a refresh.
+  var mustWait: Bool { pause != nil || retryAt > MonotonicClock.now() }
 
   /// Cancels the poll in progress, because another worker may poll the feed by now.
   mutating func release(_ downloads: FeedDownloads) {

@@ -36,7 +36,7 @@ struct RejectPurger {
         .purge(olderThan: age, shouldStop: shouldStop)
       guard count > 0 else { return }
       diagnostics.note(
-        "deleted \(Readable.count(Int(count))) rejects that were older than \(Readable.duration(age))",
+        "deleted \(Readable.count(count, "reject")) older than \(Readable.duration(age))",
         fields: ["rejects": .integer(count)])
     } catch  where !error.isConnectionLoss {
       isForbidden = error.sqlState == SQLState.insufficientPrivilege

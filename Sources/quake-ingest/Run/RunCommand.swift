@@ -1,5 +1,8 @@
 import CommandLine
+import Configuration
 import QuakeFeed
+import QuakeImport
+import QuakeModel
 import QuakeSchema
 import QuakeSimulator
 import QuakeTool
@@ -21,7 +24,8 @@ struct RunCommand {
       .value(
         "feed", "FEED[@DURATION]", repeatable: true,
         default: "all_hour@60s all_day@5m all_month@1h",
-        completion: .files,
+        completion: .found(
+          by: "quake-admin complete feeds", or: FeedReference.knownNames + [simulated], files: true),
         help: """
           feed to poll, and its interval: the name of a USGS feed, such as all_hour or 2.5_week, a URL, \
           a file, or simulated, which needs no network; ${NAME}, ${file:PATH} and \
@@ -37,8 +41,14 @@ struct RunCommand {
         "keep-history", "AGE", default: "all of it",
         help: "purge history that is older, such as 90d; see quake-admin history purge"),
       .value(
+        "expire", "AGE", default: "no event",
+        help: """
+          delete events whose origin time is older, such as 30d, so that feeds do not bring them back; \
+          see quake-admin events expire
+          """),
+      .value(
         "refresh-interval", "DURATION", default: "10s",
-        help: "least time between a poll and a requested one"),
+        help: "least time between a poll and one that a refresh requests"),
       .value(
         "takeover-after", "DURATION", default: "30s",
         help: """
@@ -48,8 +58,8 @@ struct RunCommand {
       .value(
         "keep-rejects", "AGE", default: "30d",
         help: "delete rejected records, with their reasons, when they are older"),
-      .toggle("migrate", initially: true, help: "do not bring the schema up to date first"),
-      IngestConfiguration.option,
+      .toggle("migrate", initially: true, help: "do not apply pending migrations first"),
+      CommandConfiguration.option,
     ] + IngestCommand.importOptions(of: "run") + JudgingOptions.options + [
       JudgingOptions.confirmation
     ],
@@ -58,7 +68,7 @@ struct RunCommand {
         "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),
       .init("quake-ingest run --feed simulated", "try it without a network"),
     ],
-    environment: DatabaseAccess.environment + IngestConfiguration.environment + service,
+    environment: DatabaseAccess.environment + CommandConfiguration.environment + service,
     exitStatuses: Tool.exitStatuses)
 
   private static let service: [Command.Variable] = [
@@ -95,6 +105,7 @@ struct RunCommand {
   private let runsOnce: Bool
   private let migrates: Bool
   private let keptHistory: Duration?
+  private let expiryAge: Duration?
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     var diagnostics = diagnostics
@@ -116,6 +127,7 @@ struct RunCommand {
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
     keptHistory = try arguments.duration("keep-history", in: .seconds(1)...)
+    expiryAge = try arguments.duration("expire", in: .seconds(1)...)
     if feeds.contains(where: { $0.feed.text == "-" }), !runsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
@@ -127,38 +139,40 @@ struct RunCommand {
       throw arguments.usageError(
         "the interval after the @ in option --feed must be at least \(Self.shortestPause.text)")
     }
-    database = try DatabaseAccess(arguments, diagnostics)
+    database = try DatabaseAccess(arguments, diagnostics, creates: true)
   }
 
   func run() throws -> ExitStatus {
     Signals.install()
     // Fail fast on a wrong name of a feed.
+    let references = try feeds.map { feed in
+      feed.feed.text == Self.simulated ? nil : try reference(to: feed)
+    }
+    try refuseNamesakes(references.map { $0?.name ?? Self.simulated })
+    // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
+    // it.
+    let connection = try IngestCommand.connect(to: database, migrates: migrates)
+    if importing.isDryRun { try Migrator.checkSchema(of: connection) }
     var simulator: SimulatedFeedServer?
     defer { simulator?.stop() }
     var polled: [PolledFeed] = []
-    for feed in feeds {
-      if feed.feed.text == Self.simulated {
-        let server = try simulator ?? Self.startSimulator()
+    for (feed, reference) in zip(feeds, references) {
+      if let reference {
+        polled.append(
+          PolledFeed(
+            name: reference.name, reference: reference,
+            every: feed.every ?? every ?? .seconds(60)))
+      } else {
+        let server = try Self.startSimulator(
+          since: ImportList.first(of: Self.simulated, over: connection))
         simulator = server
         polled.append(
           PolledFeed(
             name: Self.simulated, reference: try FeedReference(Self.url(of: server)),
             every: feed.every ?? every ?? .seconds(2)))
-      } else {
-        let reference = try reference(to: feed)
-        polled.append(
-          PolledFeed(
-            name: reference.name, reference: reference,
-            every: feed.every ?? every ?? .seconds(60)))
       }
     }
-    try refuseNamesakes(polled)
-    // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
-    // it.
-    let connection = try IngestCommand.connect(to: database, migrates: migrates)
-    if importing.isDryRun {
-      try Migrator.checkSchema(of: connection)
-    } else {
+    if !importing.isDryRun {
       try database.prepareForWorker(connection, feeds: polled, diagnostics)
     }
     let service = ServiceManager(
@@ -169,7 +183,10 @@ struct RunCommand {
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
       importing: importing, judging: judging, feeds: polled, service: service,
-      history: keptHistory.map { HistoryPurger(keeping: $0, diagnostics: diagnostics) }
+      history: keptHistory.map { HistoryPurger(keeping: $0, diagnostics: diagnostics) },
+      expirer: expiryAge.map {
+        EventExpirer(olderThan: $0, author: importing.author, diagnostics: diagnostics)
+      }
     )
     let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
@@ -179,7 +196,8 @@ struct RunCommand {
   /// Resolves a feed's name. An error states file and line if a configuration file holds the name.
   private func reference(to feed: NamedFeed) throws(FeedError) -> FeedReference {
     do throws(FeedError) {
-      let reference = try FeedReference(feed.feed.text, secrets: feed.feed.secrets)
+      let reference = try FeedName.reference(feed.feed, others: [Self.simulated])
+      if case .standardInput = reference.location { TerminalInput.announce("a feed", diagnostics) }
       if case .file(let path) = reference.location,
         [.pipe, .special].contains(FileSource.kind(of: path))
       {
@@ -199,19 +217,23 @@ struct RunCommand {
   }
 
   /// Throws if two feeds share a name, under which the database stores a feed's state.
-  private func refuseNamesakes(_ feeds: [PolledFeed]) throws {
+  private func refuseNamesakes(_ feeds: [String]) throws {
     var names: Set<String> = []
-    for feed in feeds where !names.insert(feed.name).inserted {
+    for name in feeds where !names.insert(name).inserted {
       throw UsageError(
-        "two feeds are called \"\(feed.name)\", the last part of their addresses",
+        "two feeds are called \"\(name)\", the last part of their addresses",
         command: "quake-ingest run")
     }
   }
 
-  private static func startSimulator() throws -> SimulatedFeedServer {
+  /// A simulator that continues the catalogue that the database has.
+  ///
+  /// - Parameter first: When the database first imported from it; nil: never.
+  private static func startSimulator(since first: Timestamp?) throws -> SimulatedFeedServer {
     var options = SimulatorOptions()
     options.events = 2_000
-    options.rate = 120
+    options.rate = 15
+    options.start = .shared(at: first ?? .now(), rate: options.rate)
     options.maxAge = 1
     return try SimulatedFeedServer(options)
   }

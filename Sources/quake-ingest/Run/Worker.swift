@@ -21,6 +21,7 @@ final class Worker {
   private var feeds: [PolledFeed]
   private let service: ServiceManager
   private var history: HistoryPurger?
+  private var expirer: EventExpirer?
   private var rejects: RejectPurger?
   private let downloads: FeedDownloads
   private var standby: Standby
@@ -42,7 +43,7 @@ final class Worker {
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
     settings: WorkerSettings, importing: ImportSettings, judging: JudgingOptions,
-    feeds: [PolledFeed], service: ServiceManager, history: HistoryPurger?
+    feeds: [PolledFeed], service: ServiceManager, history: HistoryPurger?, expirer: EventExpirer?
   ) {
     self.database = database
     self.connection = connection
@@ -51,6 +52,7 @@ final class Worker {
     self.feeds = feeds
     self.service = service
     self.history = history
+    self.expirer = importing.isDryRun ? nil : expirer
     self.importing = importing
     self.judging = judging
     downloads = FeedDownloads(options: importing.clientOptions, in: TemporaryFolder.path)
@@ -118,6 +120,9 @@ final class Worker {
           showLife()
         }
       }
+      if !importing.isDryRun {
+        try FeedState.end(feeds.filter(\.isHeld).map(\.name), over: connection)
+      }
       return results.first { $0 != .ok } ?? .ok
     } catch let error as PostgresError where error.kind == .interrupted {
       leave(error)
@@ -126,6 +131,14 @@ final class Worker {
       lose(error)
       return Failure(error)?.status ?? .failed
     }
+  }
+
+  private func refuse(_ feed: PolledFeed, _ pause: FeedPause) -> ExitStatus {
+    diagnostics.error(
+      "feed \"\(feed.name)\" is \(pause.text)",
+      hint: "\"quake-admin feeds resume \(feed.name)\" resumes it.",
+      fields: ["feed": .text(feed.name)])
+    return .tryLater
   }
 
   private func refuse(_ feed: PolledFeed) -> ExitStatus {
@@ -215,17 +228,53 @@ final class Worker {
       // The state that the last worker stored: validators, failures, and when the next poll is due.
       feeds[index].take(
         importing.isDryRun ? FeedState() : try state(of: feeds[index], over: connection))
+      if let pause = feeds[index].pause, !pollsOnce { tellOfPause(feeds[index].name, pause) }
     }
+    if !importing.isDryRun { try FeedState.begin(taken, over: connection) }
     mayHaveRequests = true
   }
 
   private func takeRequests(over connection: Connection) throws {
     guard !importing.isDryRun, lifeSign.fireIfDue() || mayHaveRequests else { return }
     mayHaveRequests = false
+    try takePauses(over: connection)
     // Requests that arrive during a poll are queried again after it.
     let held = feeds.filter { $0.isHeld && $0.polling == nil }.map(\.name)
     let wanted = try RefreshQueue.take(for: held, over: connection)
     for index in feeds.indices where wanted.contains(feeds[index].name) { feeds[index].want() }
+  }
+
+  /// Pauses and resumes feeds as the database has it, and registers those that were forgotten meanwhile: a
+  /// lock is a part of the feed's row.
+  private func takePauses(over connection: Connection) throws {
+    let pauses = try FeedControl.pauses(of: feeds.map(\.name), over: connection)
+    for index in feeds.indices {
+      guard let pause = pauses[feeds[index].name] else {
+        if !feeds[index].isHeld {
+          try FeedState.register([(feeds[index].name, feeds[index].url)], over: connection)
+        }
+        continue
+      }
+      try set(pause, index)
+    }
+  }
+
+  private func set(_ pause: FeedPause?, _ index: Int) throws {
+    guard feeds[index].isHeld, feeds[index].pause != pause else { return }
+    let name = feeds[index].name
+    let wasPaused = feeds[index].pause != nil
+    feeds[index].set(pause, downloads)
+    if let pause {
+      tellOfPause(name, pause)
+    } else if wasPaused {
+      diagnostics.note("feed \(name) is resumed", fields: ["feed": .text(name)])
+    }
+  }
+
+  private func tellOfPause(_ name: String, _ pause: FeedPause) {
+    diagnostics.note(
+      "feed \(name) is \(pause.text); \"quake-admin feeds resume \(name)\" resumes it",
+      fields: ["feed": .text(name)])
   }
 
   private func time(of index: Int) -> Duration {
@@ -233,7 +282,7 @@ final class Worker {
   }
 
   private func nextFeed() -> Int? {
-    feeds.indices.filter { feeds[$0].isHeld && feeds[$0].polling == nil }
+    feeds.indices.filter { feeds[$0].isActive && feeds[$0].polling == nil }
       .min { time(of: $0) < time(of: $1) }
   }
 
@@ -246,7 +295,7 @@ final class Worker {
       return feeds[index].reference.isURL ? .zero : time(of: index)
     }
     return feeds.indices.filter { index in
-      guard feeds[index].isHeld else { return false }
+      guard feeds[index].isActive else { return false }
       return feeds[index].polling.map(\.download.isFinished) ?? (time(of: index) <= now)
     }.min { order($0) < order($1) }
   }
@@ -257,7 +306,7 @@ final class Worker {
       .min { feeds[$0].due < feeds[$1].due }
   }
 
-  /// Purges history and rejects until a feed is due; then waits for the next due time, a download, a request,
+  /// Expires events, and purges history and rejects, until a feed is due; then waits for the next due time, a download, a request,
   /// a lock or a signal. A purge that is not finished when a feed is due continues after it.
   private func purgeOrWait(until due: Duration?, over connection: Connection) throws {
     let shouldStop = { [unowned self] in
@@ -266,11 +315,13 @@ final class Worker {
       return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
         || nextDownloaded() != nil
     }
+    try expirer?.expire(over: connection, shouldStop: shouldStop)
     try history?.purge(over: connection, shouldStop: shouldStop)
     try rejects?.purge(over: connection, shouldStop: shouldStop)
     var pauses = [lifeSign.remaining]
     if let due { pauses.append(max(.zero, due - MonotonicClock.now())) }
     if !feeds.allSatisfy(\.isHeld) { pauses.append(standby.remaining) }
+    if let expirer { pauses.append(expirer.remaining) }
     if let history { pauses.append(history.remaining) }
     if let rejects { pauses.append(rejects.remaining) }
     if let tick = service.remaining { pauses.append(tick) }
@@ -323,6 +374,14 @@ final class Worker {
   /// - Returns: The result; nil if a download has begun.
   private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus? {
     let state = try state(of: feeds[index], over: connection)
+    if let pause = state.pause {
+      guard pollsOnce else {
+        // It was paused since the last query for pauses.
+        try set(pause, index)
+        return .ok
+      }
+      return refuse(feeds[index], pause)
+    }
     if feeds[index].isWanted {
       try RefreshQueue.begin(feeds[index].name, at: state.readAt, over: connection)
     }

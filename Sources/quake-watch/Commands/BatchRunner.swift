@@ -26,6 +26,8 @@ final class BatchRunner: CommandHandler {
   private var batch: Batch?
   /// The last transaction since a flush that left none open.
   private var last: ChangeToken?
+  /// How many changes the limit of the rate held back since the last command.
+  private var heldBack = 0
 
   init(_ command: ShellCommand, policy: FailurePolicy) {
     self.command = command
@@ -63,6 +65,10 @@ final class BatchRunner: CommandHandler {
   /// The cursor is stored even if there was nothing to hand over.
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
 
+  var takesTransactions: Bool { true }
+
+  func tell(heldBack count: Int) { heldBack = count }
+
   func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
     defer { wait.reset() }
     if let batch, cursor.changes == 0 || cursor.token != batch.token { try close() }
@@ -94,7 +100,8 @@ final class BatchRunner: CommandHandler {
     if Signals.stopRequested { throw HandOverStopped(cursor: before) }
     var child: RunningChild?
     do throws(ChildProcess.LaunchError) {
-      child = try command.start(CommandVariables(token: token))
+      child = try command.start(CommandVariables(token: token, heldBack: heldBack))
+      heldBack = 0
     } catch {
       if let failure = policy.judge(CommandFailure(subject, error)) {
         throw HandOverStopped(cursor: before, failure: failure)

@@ -34,6 +34,8 @@ final class CommandRunner: CommandHandler {
   private var json = JSONWriter()
   private var running: [Run] = []
   private var count = 0
+  /// How many changes the limit of the rate held back since the last command.
+  private var heldBack = 0
   /// The transaction of the last change since the last flush.
   private var last: ChangeToken?
   /// The earliest work whose command failed or was not run.
@@ -58,9 +60,7 @@ final class CommandRunner: CommandHandler {
     let what = [change.op.rawValue, change.code].compactMap { $0 }.joined(separator: " ")
     try run(
       "\(what) (token \(token), position \(change.position))", code: change.code,
-      CommandVariables(
-        token: token, position: change.position, op: change.op.rawValue,
-        event: change.new ?? change.old),
+      CommandVariables(change, heldBack: takeHeldBack()),
       before: change.position > 0
         ? HistoryCursor(token: token, changes: change.position)
         : last.map { HistoryCursor(token: $0) }
@@ -72,7 +72,8 @@ final class CommandRunner: CommandHandler {
     let code = record.text(.code)
     try run(
       "snapshot of \(code ?? "") (token \(token))", code: code,
-      CommandVariables(token: token, position: position, op: "snapshot", event: record),
+      CommandVariables(
+        snapshot: record, token: token, position: position, heldBack: takeHeldBack()),
       before: nil
     ) { json, drain in json.snapshot(record, token: token, position: position, drain: drain) }
   }
@@ -80,12 +81,20 @@ final class CommandRunner: CommandHandler {
   func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
     try run(
       "reset (token \(token))", code: nil,
-      CommandVariables(token: token, position: nil, op: "reset", event: nil), before: nil
+      CommandVariables(reset: token), before: nil
     ) { json, _ in json.reset(reason, after: lost, token: token) }
   }
 
   /// The cursor is stored even if there was nothing to hand over.
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
+
+  func tell(heldBack count: Int) { heldBack = count }
+
+  /// Each number is for one command.
+  private func takeHeldBack() -> Int {
+    defer { heldBack = 0 }
+    return heldBack
+  }
 
   func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
     waitUntil { $0.running.isEmpty }

@@ -5,16 +5,16 @@ struct ExecOptions {
   static let table: [Option] = [
     .value(
       "exec", "COMMAND",
-      help: "run COMMAND by /bin/sh for each change, with its JSON on standard input"),
+      help: "run COMMAND with /bin/sh for each change, which it gets as JSON on standard input"),
     .optionalValue(
       "exec-batch", "COMMAND",
-      help: "run the command for each transaction instead, with a line of JSON for each change"),
+      help: "run the command for each transaction instead, with one change as JSON on a line"),
     .value(
       "exec-failure", "ACTION", default: "stop", completion: .words(actions),
       help: "what to do when a command fails: stop before its change, or skip it"),
     .value(
       "jobs", "N", default: "1",
-      help: "run up to N commands at once; those for one event always one after the other"),
+      help: "run up to N commands at once; those for one event run one after the other"),
   ]
 
   private static let actions = ["stop", "skip"]

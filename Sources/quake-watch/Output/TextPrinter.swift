@@ -6,10 +6,20 @@ import QuakeTool
 final class TextPrinter: ChangeHandler {
   private let output: StandardOutput
   private let text: ChangeText
+  private let showsBookkeeping: Bool
 
-  init(output: StandardOutput) {
+  /// - Parameters:
+  ///   - isRelative: Whether a terminal shows origin times as `12 min ago`.
+  ///   - showsBookkeeping: Whether updates of columns that no person reads are shown.
+  init(output: StandardOutput, isRelative: Bool, showsBookkeeping: Bool) {
     self.output = output
-    text = ChangeText(for: output)
+    self.showsBookkeeping = showsBookkeeping
+    text = ChangeText(for: output, isRelative: isRelative)
+  }
+
+  func shows(_ change: Change) -> Bool {
+    showsBookkeeping
+      || !ChangeText.isBookkeeping(change.op, change.changed, change.old, change.new)
   }
 
   func handle(_ change: Change) throws {
@@ -17,11 +27,11 @@ final class TextPrinter: ChangeHandler {
   }
 
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
-    try output.writeLine("        \(text.describe(record))")
+    try output.writeLine(text.line(listed: record))
   }
 
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {
-    try output.writeLine(text.dim("up to date  \(time)  token \(token)"))
+    try output.writeLine(text.dim("up to date  \(time.text)  token \(token)"))
   }
 
   func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {

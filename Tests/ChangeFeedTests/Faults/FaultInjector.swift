@@ -80,10 +80,8 @@ final class FaultInjector {
       proxy.set(.delay)
       letPass(changes: 6000, atMost: .seconds(4))
       proxy.set(.pass)
-    case .killFileWatcher:
-      try watchers.withFile.randomElement(using: &random)?.killAndRestart()
-    case .killNamedWatcher:
-      try watchers.withName.randomElement(using: &random)?.killAndRestart()
+    case .killFileWatcher: try killNext(of: watchers.withFile, after: done[fault, default: 0])
+    case .killNamedWatcher: try killNext(of: watchers.withName, after: done[fault, default: 0])
     case .stopWatcher:
       guard let watcher = watchers.stopped.randomElement(using: &random) else { return }
       watcher.process.process.signal(SIGSTOP)
@@ -122,6 +120,12 @@ final class FaultInjector {
     guard let pid = pid.flatMap({ pid_t($0) }) else { return }
     log.noteCrash()
     kill(pid, SIGKILL)
+  }
+
+  /// Kills one of `watchers`, each in its turn, so that every one is killed at least once.
+  private func killNext(of watchers: [WatchedFeed], after killedCount: Int) throws {
+    guard !watchers.isEmpty else { return }
+    try watchers[killedCount % watchers.count].killAndRestart()
   }
 
   private func keepState() throws {

@@ -115,7 +115,7 @@ final class LoadWriter {
 
   private func waitForOthers(_ count: Int) {
     let wanted = log.count(.committed) + count
-    let deadline = Deadline(after: .seconds(10))
+    let deadline = Deadline(after: ToolProcess.patience)
     while log.count(.committed) < wanted, !shouldStop(), !deadline.hasPassed { poll(nil, 0, 5) }
   }
 

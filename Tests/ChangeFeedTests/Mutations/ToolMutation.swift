@@ -22,12 +22,12 @@ struct ToolMutation {
         file: "Sources/quake-watch/Delivery.swift",
         text: """
               if let flushed = try handler.flush(at: cursor), flushed != before {
-                try cursorStore.save(flushed, over: connection)
+                try cursorStore.save(flushed)
               }
 
           """,
         replacement: """
-              if cursor != before { try cursorStore.save(cursor, over: connection) }
+              if cursor != before { try cursorStore.save(cursor) }
               _ = try handler.flush(at: cursor)
 
           """)
@@ -38,19 +38,19 @@ struct ToolMutation {
     name: "read before listen",
     edits: [
       Edit(
-        file: "Sources/quake-watch/Watcher.swift",
+        file: "Sources/quake-watch/Following/DatabaseWatcher.swift",
         text: "    try follower.listen()\n",
         replacement: """
-              guard try readToEnd(over: connection) else { return }
+              guard try readToEnd() else { return }
               try follower.listen()
 
           """),
       Edit(
-        file: "Sources/quake-watch/Watcher.swift",
-        text: "    while try readToEnd(over: connection) {\n",
+        file: "Sources/quake-watch/Following/DatabaseWatcher.swift",
+        text: "    while try readToEnd() {\n",
         replacement: """
               var hasRead = true
-              while try hasRead || readToEnd(over: connection) {
+              while try hasRead || readToEnd() {
                 hasRead = false
 
           """),
@@ -87,17 +87,26 @@ struct ToolMutation {
     return program
   }
 
-  /// Each text must be there exactly once: else the program has changed, and the bug would be another,
-  /// or none.
+  /// Fails when the bug cannot be put into the sources any more.
+  func findPlaces() throws {
+    for edit in edits { _ = try surroundings(edit, in: Tools.package) }
+  }
+
   private func apply(_ edit: Edit, in folder: String) throws {
+    try surroundings(edit, in: folder).joined(separator: edit.replacement)
+      .write(toFile: folder + "/" + edit.file, atomically: true, encoding: .utf8)
+  }
+
+  /// What is before and after the text. It must be there exactly once: else the program has changed, and the
+  /// bug would be another, or none.
+  private func surroundings(_ edit: Edit, in folder: String) throws -> [String] {
     let file = folder + "/" + edit.file
     let parts = try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: edit.text)
     guard parts.count == 2 else {
       throw ToolProcess.Failure(
         description: "\(name): \(parts.count - 1) times in \(edit.file): \(edit.text)")
     }
-    try parts.joined(separator: edit.replacement)
-      .write(toFile: file, atomically: true, encoding: .utf8)
+    return parts
   }
 
   private static func run(_ program: String, _ arguments: [String]) throws {

@@ -84,6 +84,6 @@ struct HistoryComparison {
   private static let columns = """
     code net net_code source type status magnitude magnitude_type place time updated longitude latitude
     depth title url detail felt cdi mmi alert tsunami sig nst dmin rms gap ids sources types as_of
-    validated withdrawn_at superseded_by
+    validated withdrawn_at superseded_by first_stored
     """.split(whereSeparator: \.isWhitespace).map(String.init)
 }

@@ -152,6 +152,22 @@ struct ArticleTests {
 
   // MARK: - Imports
 
+  @Test("imports from a task")
+  func importingFromATask() async throws {
+    let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).csv"
+    defer { unlink(path) }
+    try """
+    time,latitude,longitude,depth,mag,magType,place,type,id,updated
+    2026-11-22T09:00:00.000Z,1,2,3,4.5,mb,somewhere,earthquake,us1,2026-11-22T09:10:00.000Z
+
+    """.write(toFile: path, atomically: true, encoding: .utf8)
+    try await OwnThread.run { [database] in
+      try await importAll(into: database.live, feed: FeedReference(path))
+    }
+    let codes = try connection.table("select code from quake.quake order by code")
+    #expect(codes == ["local1", "us1"])
+  }
+
   @Test("imports a bulletin, from a thread and from a task")
   func importing() async throws {
     let report = try importBulletin(Self.bulletin, over: connection)

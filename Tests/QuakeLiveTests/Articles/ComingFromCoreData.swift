@@ -19,7 +19,7 @@ func purgeHistory(before token: ChangeToken, over connection: Connection) throws
   try Retention(connection: connection).purge(before: .token(token)).versions
 }
 
-/// What a fetch request does with sort descriptors and a limit that no call of the library has.
+/// What a fetch request does with a condition that no filter has.
 func deepest(_ limit: Int, over connection: Connection) throws -> [String] {
   let rows = try connection.execute(
     """

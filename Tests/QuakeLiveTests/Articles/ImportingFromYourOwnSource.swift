@@ -41,3 +41,20 @@ func importBulletin(_ text: String, over connection: Connection) throws -> Impor
     source: "bulletin.txt", feed: "bulletin", program: "map 1.0", author: "map")
   return try Importer(connection: connection, options: options).run(from: &source)
 }
+
+/// Imports the feed of the last day, and one event of our own.
+func importAll(into database: QuakeDatabase, feed: FeedReference) async throws {
+  try await database.importQuakes(from: feed)
+  var quake = QuakeRecord()
+  quake.code = "local1"
+  quake.time = Timestamp(iso8601: "2026-11-22T10:00:00Z")
+  (quake.latitude, quake.longitude) = (37.5, 143.2)
+  quake.magnitude = 4.5
+  let quakes = AsyncStream { [quake] in
+    $0.yield(quake)
+    $0.finish()
+  }
+  try await database.importQuakes(
+    from: quakes, named: "bulletin", columns: [.code, .time, .latitude, .longitude, .magnitude]
+  ) { $0.author = "alice" }
+}

@@ -1,4 +1,4 @@
-/// A CSV file with a header, read plainly: what the tools' own reader is compared with.
+/// A CSV file with a header, read by a simple parser to check the tools' reader.
 struct CSVTable {
   let rows: [[String: String]]
 

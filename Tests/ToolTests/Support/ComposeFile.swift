@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// docker-compose.yml, read by Python, for there is no Docker where the tests run.
+/// docker-compose.yml, read by Python, so that the tests need no Docker.
 struct ComposeFile {
-  /// A service, with what it merges resolved.
+  /// A service, with its YAML merge keys resolved.
   struct Service {
     let name: String
     private let members: [String: Any]
@@ -20,7 +20,7 @@ struct ComposeFile {
     var environment: [String: String] { members["environment"] as? [String: String] ?? [:] }
   }
 
-  /// Whether there is a Python that reads YAML.
+  /// Whether Python has a YAML package.
   static let isReadable =
     (try? Tools.shell("python3 -c 'import yaml'").status == 0) == true
 
@@ -28,7 +28,7 @@ struct ComposeFile {
   /// The files of the secrets by name.
   let secrets: [String: String]
 
-  /// The services that are ours.
+  /// The services that run Quake's tools.
   var tools: [Service] { services.filter { $0.string("image") == "quake" } }
 
   init() throws {

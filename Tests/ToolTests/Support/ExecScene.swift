@@ -17,7 +17,7 @@ struct ExecScene {
       "quake-watch", database.option + arguments, environment: environment, folder: folder.path)
   }
 
-  /// Runs a watch of all there is to its end.
+  /// Runs a watcher over the whole history to its end.
   func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
     try watch(["--from-start", "--no-follow"] + arguments).exit()
   }
@@ -52,27 +52,27 @@ struct ExecScene {
       "select token || '.' || nonce from quake.change_transaction order by token")
   }
 
-  /// What a state file holds.
+  /// The contents of the state file.
   func state() throws -> String { try lines(of: "state").first ?? "none" }
 }
 
-/// A pipe with a name, which lets through as many as it is told to.
+/// A named pipe at which commands wait until the test lets them through.
 final class Gate {
   private let descriptor: Int32
 
   init(_ path: String) throws {
     try #require(mkfifo(path, 0o600) == 0)
-    // Opened for both and kept open, so that readers meet no end of file.
+    // Opened for reading and writing, so that readers get no end of file.
     descriptor = open(path, O_RDWR | O_CLOEXEC)
     try #require(descriptor >= 0)
   }
 
   deinit { close(descriptor) }
 
-  /// Lets one go on that waits, or that is to come, and waits until it has.
+  /// Lets one command through, which waits or will come, and waits until it has passed.
   func letOneThrough() throws {
     try #require(write(descriptor, "\n", 1) == 1)
-    try eventually("somebody comes through the gate") {
+    try eventually("a command passes the gate") {
       var count: Int32 = 0
       return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count == 0
     }

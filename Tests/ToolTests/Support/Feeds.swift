@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Feeds for tests: made up, or real.
+/// Feeds for tests, generated and real.
 enum Feeds {
   /// One event as USGS writes it. `changes` replaces or adds properties; values are JSON.
   static func feature(
@@ -56,9 +56,9 @@ enum Feeds {
       + "2023-11-14T22:14:20.000Z,\"10 km N of Nowhere, CA\",earthquake,,,,,reviewed,us,us"
   }
 
-  // MARK: Real ones
+  // MARK: Real feeds
 
-  /// `QUAKE_REAL_FEEDS`, by default `../shared/feeds` beside the package.
+  /// The folder that `QUAKE_REAL_FEEDS` names, by default one beside the package.
   static let realFolder =
     ProcessInfo.processInfo.environment["QUAKE_REAL_FEEDS"] ?? Tools.package + "/../shared/feeds"
 
@@ -72,7 +72,7 @@ enum Feeds {
     }.sorted().map { root + "/" + $0 }
   }
 
-  /// How many events a file has, counted by other means than the program's.
+  /// The number of events in a file, counted without the tools' code.
   static func eventCount(_ path: String) throws -> Int {
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     if path.hasSuffix(".csv") { return csvRecords(data).count }

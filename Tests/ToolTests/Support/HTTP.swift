@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The plainest of HTTP clients.
+/// A minimal HTTP client.
 enum HTTP {
   /// The body of the answer to a request on this machine; its status must be 200.
   static func get(_ target: String, port: Int) throws -> [UInt8] {

@@ -2,14 +2,14 @@ import Foundation
 import Postgres
 import TestSupport
 
-/// Somebody who may create objects in `public`, and in a schema named like the superuser, and has
-/// created one for each name that our statements use. Whatever of it runs is counted, also if it is
-/// rolled back, and fails.
+/// A database with a role that may create objects in `public` and in a schema named like the
+/// superuser, and has created one for each name that the tools' statements use. Each use of such an
+/// object fails and is counted, even if its transaction is rolled back.
 struct HostileNames {
   let database: TestDatabase
-  /// The superuser, in whose name the tools run.
+  /// The superuser as which the tools connect.
   let boss: String
-  /// How many objects there are, by kind.
+  /// The number of planted objects, by kind.
   let planted: [String: Int]
 
   private static let kinds = [
@@ -26,8 +26,9 @@ struct HostileNames {
 
   private static let original = Result { try plantOriginal() }
 
-  /// - Parameter isCareless: Whether the database's search path has these schemas before PostgreSQL's
-  ///   own; otherwise it is the default, in which only objects are found that fit better.
+  /// - Parameter isCareless: Whether the database's search path has these schemas before
+  ///   PostgreSQL's own; otherwise it is the default, which finds only objects whose types match
+  ///   better.
   init(isCareless: Bool) throws {
     let original = try Self.original.get()
     database = try TestDatabase(copying: original.database)
@@ -49,7 +50,7 @@ struct HostileNames {
       "grant usage on schema public, \(boss) to public",
       "create schema trap", "grant usage on schema trap to public",
       "create sequence trap.fired",
-      // A sequence goes on from where it was even when the transaction is rolled back.
+      // A sequence is not rolled back with the transaction.
       """
       create function trap.fire(name text) returns boolean
         language plpgsql security definer set search_path = pg_catalog as
@@ -77,20 +78,20 @@ struct HostileNames {
     return Original(database: database, boss: boss, planted: planted)
   }
 
-  /// How to connect as the superuser.
+  /// The connection string of the superuser.
   var conninfo: String { "\(database.conninfo) user=\(boss)" }
 
-  /// How often something planted has run.
+  /// How often a planted object has run.
   func timesFired() throws -> Int {
     try database.value("select is_called from trap.fired") == "f"
       ? 0 : Int(try database.value("select last_value from trap.fired")) ?? -1
   }
 
-  /// Has the superuser fall for it, and forgets that.
+  /// Whether a statement of the superuser runs a planted object. Resets the count.
   func fires(at statement: String) throws -> Bool {
     let before = try timesFired()
     let psql = try ToolProcess(
-      Tools.psql(), ["-X", "-q", "-d", conninfo, "-c", statement], environment: Tools.environment)
+      Tools.psql, ["-X", "-q", "-d", conninfo, "-c", statement], environment: Tools.environment)
     let outcome = try psql.exit()
     let after = try timesFired()
     try database.connect().run("select setval('trap.fired', 1, false)")
@@ -116,7 +117,7 @@ struct HostileNames {
     return words.sorted()
   }
 
-  /// Creates what can be created; the server refuses some, such as functions of internal types.
+  /// Creates the objects. The server refuses some, such as functions of internal types.
   private static func plant(in schema: String) -> String {
     """
     do $plant$

@@ -3,10 +3,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A PgBouncer in front of the server under test. It does not run as root, and so gets the server's
-/// account.
+/// A PgBouncer in front of the server under test. It refuses to run as root, so it runs as the
+/// server's account.
 final class Pooler {
-  /// Where the program is, if it is installed.
+  /// The path of the program; nil: it is not installed.
   static let program: String? = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].first {
     access($0, X_OK) == 0
   }
@@ -16,7 +16,7 @@ final class Pooler {
   private let database: String
   private let user: String
 
-  /// How to reach the database through it.
+  /// The connection string of the database behind it.
   var conninfo: String { "host=\(folder.path) port=6432 user=\(user) dbname=\(database)" }
 
   /// - Parameters:
@@ -62,7 +62,7 @@ final class Pooler {
     }
   }
 
-  /// Ends every session that it holds with the server, as an administrator may.
+  /// Stops the pooler, and with it its sessions with the server.
   func stop() throws {
     process.signal(SIGTERM)
     _ = try process.exit()

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What the kernel says of a process's memory, in kB.
+/// A process's memory as the kernel reports it, in kB.
 enum ProcessMemory {
-  /// The most it has ever had resident.
+  /// The largest resident memory so far.
   static func peak(of pid: pid_t) throws -> Int {
     try value("VmHWM", in: "/proc/\(pid)/status")
   }
@@ -14,7 +14,7 @@ enum ProcessMemory {
     return try value("Private_Clean", in: file) + value("Private_Dirty", in: file)
   }
 
-  /// The same; nil if it has ended.
+  /// The largest resident memory so far; nil if the process has ended.
   static func peakSoFar(of pid: pid_t) -> Int? {
     let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     return text?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

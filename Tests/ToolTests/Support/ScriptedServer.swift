@@ -2,17 +2,18 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// An HTTP server on 127.0.0.1 that says exactly what a test tells it to, and remembers what it was
-/// asked. Each connection has a thread of its own and serves one request.
+/// An HTTP server on 127.0.0.1 that sends what a test's script sends, and records the requests.
+/// Each connection has a thread of its own and serves one request.
 final class ScriptedServer: Sendable {
   /// A request.
   struct Request: Sendable {
-    /// How many came before it.
+    /// The number of earlier requests.
     var number: Int
     /// Path and query.
     var target: String
     /// By lower-case name.
     var headers: [String: String]
+    var body: String
     var arrived: ContinuousClock.Instant
   }
 
@@ -20,7 +21,7 @@ final class ScriptedServer: Sendable {
   struct Client: ~Copyable {
     fileprivate let descriptor: Int32
 
-    /// Sends bytes; false if the other end has gone.
+    /// Sends bytes; false if the client has closed the connection.
     @discardableResult
     borrowing func send(_ bytes: [UInt8]) -> Bool {
       var sent = 0
@@ -53,7 +54,7 @@ final class ScriptedServer: Sendable {
       answer(status, headers, Array(body.utf8))
     }
 
-    /// Sends some bytes again and again, until the other end has gone.
+    /// Sends some bytes again and again, until the client closes the connection.
     ///
     /// - Parameter interval: Milliseconds between two of them.
     borrowing func drip(_ bytes: [UInt8], every interval: Int32) {
@@ -61,7 +62,7 @@ final class ScriptedServer: Sendable {
       while send(bytes), poll(&other, 1, interval) == 0 {}
     }
 
-    /// Says nothing until the other end has gone or the server stops.
+    /// Sends nothing until the client closes the connection or the server stops.
     borrowing func hold() {
       var byte: UInt8 = 0
       while recv(descriptor, &byte, 1, 0) > 0 {}
@@ -109,7 +110,7 @@ final class ScriptedServer: Sendable {
     }
   }
 
-  /// A server with one answer for everybody.
+  /// A server with the same answer to all requests.
   convenience init(_ status: Int = 200, _ headers: [String] = [], body: [UInt8]) throws {
     try self.init { _, client in client.answer(status, headers, body) }
   }
@@ -154,35 +155,45 @@ final class ScriptedServer: Sendable {
   private func read(_ descriptor: Int32) -> Request? {
     var received: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
-    while !received.suffix(4).elementsEqual([13, 10, 13, 10]) {
+    func receive() -> Bool {
       let count = recv(descriptor, &buffer, buffer.count, 0)
-      guard count > 0 else { return nil }
+      guard count > 0 else { return false }
       received += buffer[..<count]
+      return true
     }
-    let lines = String(decoding: received, as: UTF8.self).components(separatedBy: "\r\n")
+    func end() -> Int? {
+      received.indices.first { received[$0...].starts(with: [13, 10, 13, 10]) }.map { $0 + 4 }
+    }
+    while end() == nil { guard receive() else { return nil } }
+    let start = end() ?? 0
+    let lines = String(decoding: received[..<start], as: UTF8.self).components(separatedBy: "\r\n")
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
       let parts = line.split(separator: ":", maxSplits: 1)
       guard parts.count == 2 else { continue }
       headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
     }
+    let length = headers["content-length"].flatMap { Int($0) } ?? 0
+    while received.count < start + length { guard receive() else { return nil } }
+    let body = String(decoding: received[start...].prefix(length), as: UTF8.self)
     let target = lines[0].split(separator: " ").dropFirst().first.map(String.init) ?? ""
     return state.withLock { state in
       let request = Request(
-        number: state.requests.count, target: target, headers: headers, arrived: .now)
+        number: state.requests.count, target: target, headers: headers, body: body,
+        arrived: .now)
       state.requests.append(request)
       return request
     }
   }
 }
 
-/// A flag that one thread raises and others wait for.
+/// A flag that one thread raises and another waits for.
 final class Flag: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
   func raise() { semaphore.signal() }
 
-  /// Waits until it has been raised; consumes it. Fails after the usual patience.
+  /// Waits until it has been raised; consumes it. Fails after 60 seconds.
   func wait() throws {
     guard semaphore.wait(timeout: .now() + 60) == .success else {
       throw ToolProcess.Failure(description: "a flag was never raised")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `quake-ingest simulate` as a process of its own, whose catalogue does not move.
+/// `quake-ingest simulate` as a process of its own, whose catalogue does not change.
 final class SimulatedService {
   /// A request that it answered.
   struct Request {
@@ -10,7 +10,7 @@ final class SimulatedService {
     let time: Int
     let target: String
     let fault: String?
-    /// First and last origin time, as it was asked.
+    /// First and last origin time, as requested.
     let start: String
     let end: String
 

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A primary and a hot standby that follows it, both private and gone afterwards.
+/// A primary and a hot standby that follows it, both private and removed afterwards.
 final class ReplicatedServers {
   let primary: EmbeddedServer
   let standby: EmbeddedServer
@@ -39,7 +39,7 @@ final class ReplicatedServers {
     _ = try? primary.stop(mode: .immediate)
   }
 
-  /// What psql answers.
+  /// The output of psql for a query.
   @discardableResult
   func ask(_ server: EmbeddedServer, _ query: String) throws -> String {
     let outcome = try ToolProcess(

@@ -2,20 +2,20 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Workers on one database, each known to the server by a name of its own.
+/// Workers on one database, each with an application name of its own.
 final class WorkerScene {
   let database: TestDatabase
   private let arguments: [String]
   private(set) var workers: [String: ToolProcess] = [:]
   private var count = 0
 
-  /// - Parameter arguments: What each worker is told, after `run`.
+  /// - Parameter arguments: The arguments of each worker, after `run`.
   init(_ database: TestDatabase, _ arguments: [String]) {
     self.database = database
     self.arguments = arguments
   }
 
-  /// Starts another worker; gives its name.
+  /// Starts another worker; returns its name.
   @discardableResult
   func start() throws -> String {
     count += 1
@@ -36,7 +36,7 @@ final class WorkerScene {
     workers[name] = nil
   }
 
-  /// Ends all that run; they end well.
+  /// Stops all workers, which must end with status 0.
   func stop() throws {
     for worker in workers.values { worker.signal(SIGTERM) }
     for (name, worker) in workers {
@@ -46,9 +46,9 @@ final class WorkerScene {
     workers = [:]
   }
 
-  /// Who polls each feed that somebody polls.
+  /// The worker that polls each feed, for the feeds that are polled.
   func holders() throws -> [String: String] {
-    // One that is on its way out may have no name any more.
+    // A worker that is ending may have no application name any more.
     let rows = try database.column(
       """
       select name || ' ' || holder_application from quake.feed_status
@@ -61,7 +61,7 @@ final class WorkerScene {
       })
   }
 
-  /// Waits until somebody polls each of `feeds`, and none of it is polled by `gone`; gives who does.
+  /// Waits until each of `feeds` is polled, and none by `gone`; returns the worker of each.
   func waitForHolders(
     of feeds: [String], otherThan gone: String? = nil, within patience: Duration
   ) throws -> [String: String] {

@@ -1,0 +1,99 @@
+import Foundation
+import QuakeStore
+
+/// Keeps a table of another database equal to the list of events. The cursor is stored in the same
+/// transaction as the rows, so each change is applied exactly once, whenever the program is stopped.
+@main
+struct Mirror {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 3 else {
+      FileHandle.standardOutput.write(Data("usage: mirror DATABASE TARGET-DATABASE\n".utf8))
+      exit(64)
+    }
+    let source = QuakeDatabase(arguments[1], applicationName: "mirror")
+    // This program has one task, so calls that block it delay no other task.
+    let target = try Connection(
+      ConnectionSettings(arguments[2], applicationName: "mirror"))
+    try target.executeScript(
+      """
+      create table if not exists public.mirror (
+        code text primary key, time timestamptz, magnitude double precision, place text,
+        longitude double precision, latitude double precision, depth double precision);
+      create table if not exists public.mirror_cursor (cursor text not null)
+      """)
+    while true {
+      do {
+        let cursor: HistoryCursor
+        if let saved = try savedCursor(in: target) {
+          cursor = saved
+        } else {
+          let snapshot = try await source.snapshot()
+          cursor = HistoryCursor(token: snapshot.token)
+          try fill(target, with: snapshot.quakes, cursor)
+        }
+        for try await batch in source.changes(after: cursor).batches {
+          try target.transaction {
+            for change in batch.changes { try apply(change, to: target) }
+            try save(batch.cursor, in: target)
+          }
+        }
+      } catch let error as StoreError {
+        // The history was purged beyond the cursor, or the database was replaced: begin anew.
+        guard case .token = error.kind else { throw error }
+        try target.execute("delete from public.mirror_cursor")
+      }
+    }
+  }
+
+  private static func savedCursor(in target: Connection) throws -> HistoryCursor? {
+    let saved = try target.execute("select cursor from public.mirror_cursor")
+    return saved.rowCount > 0 ? saved.text(0, 0).flatMap { HistoryCursor($0) } : nil
+  }
+
+  private static func fill(
+    _ target: Connection, with quakes: [QuakeRecord], _ cursor: HistoryCursor
+  ) throws {
+    try target.transaction {
+      try target.execute("delete from public.mirror")
+      for quake in quakes { try store(quake, in: target) }
+      try save(cursor, in: target)
+    }
+  }
+
+  private static func apply(_ change: Change, to target: Connection) throws {
+    switch change.op {
+    case .insert, .update:
+      if let quake = change.new { try store(quake, in: target) }
+    case .delete:
+      guard let code = change.code else { return }
+      try target.execute("delete from public.mirror where code = $1", [.text(code)])
+    case .truncate:
+      try target.execute("delete from public.mirror")
+    }
+  }
+
+  private static func store(_ quake: QuakeRecord, in target: Connection) throws {
+    func number(_ column: QuakeColumn) -> Parameter {
+      quake.double(column).map { .double($0) } ?? .null
+    }
+    func text(_ column: QuakeColumn) -> Parameter { .text(quake.text(column)) }
+    try target.execute(
+      """
+      insert into public.mirror values
+        ($1, $2::timestamptz, $3::float8, $4, $5::float8, $6::float8, $7::float8)
+      on conflict (code) do update set
+        time = excluded.time, magnitude = excluded.magnitude, place = excluded.place,
+        longitude = excluded.longitude, latitude = excluded.latitude, depth = excluded.depth
+      """,
+      [
+        text(.code), quake.timestamp(.time).map { .text("\($0)") } ?? .null, number(.magnitude),
+        text(.place), number(.longitude), number(.latitude), number(.depth),
+      ])
+  }
+
+  private static func save(_ cursor: HistoryCursor, in target: Connection) throws {
+    try target.execute("delete from public.mirror_cursor")
+    try target.execute("insert into public.mirror_cursor values ($1)", [.text("\(cursor)")])
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import QuakeStore
+
+/// Marks strong events as validated as soon as they are stored, and prints what everyone else changes. It
+/// names itself as the author of its changes, and its filter leaves out that author, so that it does not
+/// react to its own changes.
+@main
+struct SecondApplication {
+  private static let author = "second-application"
+
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 3, let magnitude = Double(arguments[2]) else {
+      write("usage: second-application DATABASE MAGNITUDE")
+      exit(64)
+    }
+    let settings = ConnectionSettings(arguments[1], applicationName: author)
+    let database = QuakeDatabase(settings)
+    // This program has one task, so calls that block it delay no other task.
+    let connection = try Connection(settings)
+    var filter = QuakeFilter()
+    filter.excludedAuthors = [author]
+    let token = try await database.latestToken()
+    write("following the changes of others after \(token)")
+    for try await change in database.changes(after: token, filter: filter) {
+      write("\(change.op) \(change.code ?? "") \(change.transaction.author ?? "")")
+      guard let quake = change.new, let code = change.code, quake.bool(.validated) != true,
+        quake.double(.magnitude).map({ $0 >= magnitude }) ?? false
+      else { continue }
+      try connection.transaction {
+        try connection.execute(
+          "select set_config('quake.author', $1, true)", [.text(author)])
+        try connection.execute(
+          "update quake.quake set validated = true where code = $1", [.text(code)])
+      }
+      write("validated \(code)")
+    }
+  }
+
+  private static func write(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  }
+}

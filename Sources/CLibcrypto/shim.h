@@ -1,0 +1,7 @@
+#ifndef QUAKE_CLIBCRYPTO_SHIM_H
+#define QUAKE_CLIBCRYPTO_SHIM_H
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#endif

@@ -1,0 +1,58 @@
+#include "CMigrations.h"
+
+#ifndef __has_embed
+#error "The compiler does not know #embed of C23: Swift 6.2 or later is needed."
+#endif
+
+// In other modes than C23 the compiler has it as an extension.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+// The same as a literal of Swift would take the compiler twenty seconds.
+static const unsigned char migration_0001[] = {
+#embed "../../migrations/0001_events.sql"
+};
+static const unsigned char migration_0002[] = {
+#embed "../../migrations/0002_imports.sql"
+};
+static const unsigned char migration_0003[] = {
+#embed "../../migrations/0003_history.sql"
+};
+static const unsigned char migration_0004[] = {
+#embed "../../migrations/0004_retention.sql"
+};
+static const unsigned char migration_0005[] = {
+#embed "../../migrations/0005_workers.sql"
+};
+static const unsigned char migration_0006[] = {
+#embed "../../migrations/0006_queries.sql"
+};
+static const unsigned char migration_0007[] = {
+#embed "../../migrations/0007_edits.sql"
+};
+static const unsigned char migration_0008[] = {
+#embed "../../migrations/0008_alerts.sql"
+};
+static const unsigned char migration_0009[] = {
+#embed "../../migrations/0009_feeds.sql"
+};
+static const unsigned char migration_0010[] = {
+#embed "../../migrations/0010_associations.sql"
+};
+
+#define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
+static const struct quake_migration migrations[] = {
+    MIGRATION("0001_events.sql", migration_0001),
+    MIGRATION("0002_imports.sql", migration_0002),
+    MIGRATION("0003_history.sql", migration_0003),
+    MIGRATION("0004_retention.sql", migration_0004),
+    MIGRATION("0005_workers.sql", migration_0005),
+    MIGRATION("0006_queries.sql", migration_0006),
+    MIGRATION("0007_edits.sql", migration_0007),
+    MIGRATION("0008_alerts.sql", migration_0008),
+    MIGRATION("0009_feeds.sql", migration_0009),
+    MIGRATION("0010_associations.sql", migration_0010),
+};
+
+const struct quake_migration *quake_migration(size_t index) {
+  return index < sizeof migrations / sizeof *migrations ? &migrations[index] : NULL;
+}

@@ -1,0 +1,17 @@
+#ifndef QUAKE_CMIGRATIONS_H
+#define QUAKE_CMIGRATIONS_H
+
+#include <stddef.h>
+
+/// A migration, as it is in the folder migrations.
+struct quake_migration {
+  /// The name of its file, such as 0001_events.sql.
+  const char *_Nonnull name;
+  const unsigned char *_Nonnull bytes;
+  size_t size;
+};
+
+/// The migration with this index, in the order of the versions; NULL after the last.
+const struct quake_migration *_Nullable quake_migration(size_t index);
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef QUAKE_CPAGE_H
+#define QUAKE_CPAGE_H
+
+#include <stddef.h>
+
+/// A file of the page, as it is in the folder web.
+struct quake_page_asset {
+  /// Its path in the folder, such as style/base.css.
+  const char *_Nonnull name;
+  const unsigned char *_Nonnull bytes;
+  size_t size;
+};
+
+/// The asset with this index, in the order of the names; NULL after the last.
+const struct quake_page_asset *_Nullable quake_page_asset(size_t index);
+
+#endif

@@ -1,0 +1,184 @@
+import { view } from "../state/view.js";
+import { duration } from "../state/view-address.js";
+import { Feed } from "./feed.js";
+import { firstRows } from "./first.js";
+import { lastLook } from "./last-look.js";
+import { Link } from "./link.js";
+import { reasonText } from "./reason.js";
+import { columns } from "./rows.js";
+import { store } from "./store.js";
+
+/** @typedef {import("../types.js").ConnectionState} ConnectionState */
+/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("./messages.js").TabMessage} TabMessage */
+
+/** A page that was hidden for longer than this asks whether the stream is still alive. */
+const away = 20_000;
+
+/** The worker is started after the first rows, or after this long. */
+const seedDelay = 1500;
+
+/** The whole list is loaded after the page, or this long after its start. */
+const loadDelay = 3000;
+
+/** The connection to the server; its event "state" tells of a new state. */
+class Connection extends EventTarget {
+  /** @type {ConnectionState} */
+  #state = { kind: "connecting", since: Date.now(), detail: null, lastChange: null, retryAt: null };
+  /** @type {Link|null} */
+  #link = null;
+  /**
+   * What is sent once the worker is there.
+   * @type {TabMessage[]}
+   */
+  #waiting = [];
+  #feed = new Feed((batch, live) => this.#apply(batch, live));
+  /**
+   * The codes that the worker sent since this tab joined; null when the list is complete.
+   * @type {Set<string>|null}
+   */
+  #seen = null;
+  /** @type {((message: WorkerMessage) => void)[]} */
+  #answered = [];
+  #hiddenAt = 0;
+
+  /**
+   * The cursor after the newest change that was received.
+   * @type {string|null}
+   */
+  cursor = null;
+
+  /** @returns {Readonly<ConnectionState>} */
+  get state() {
+    const looksBack = view.get().asOf !== null && this.#state.kind === "live";
+    return looksBack ? { ...this.#state, kind: "past" } : this.#state;
+  }
+
+  /** Begins; call it once, as early as possible. */
+  start() {
+    lastLook.start(() => this.cursor);
+    this.#begin().catch((error) => this.#set({ kind: "error", detail: String(error), retryAt: null }));
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
+      if (changed.has("period")) this.send({ type: "need", period: duration(view.get().period) });
+      if (changed.has("asOf")) this.dispatchEvent(new CustomEvent("state"));
+    });
+    addEventListener("online", () => this.retry());
+    addEventListener("pagehide", () => this.send({ type: "bye" }));
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) this.#hello(false);
+    });
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.#hiddenAt = Date.now();
+      else if (Date.now() - this.#hiddenAt > away) this.retry();
+    });
+  }
+
+  /** Tries again now instead of waiting. */
+  retry() {
+    this.send({ type: "wake" });
+  }
+
+  /** @param {TabMessage} message */
+  send(message) {
+    if (this.#link) this.#link.send(message);
+    else this.#waiting.push(message);
+  }
+
+  /** @param {(message: WorkerMessage) => void} receive gets what answers requests of the time travel */
+  onAnswer(receive) {
+    this.#answered.push(receive);
+  }
+
+  /** @param {boolean} seedFollows */
+  #hello(seedFollows) {
+    const period = duration(view.get().period);
+    this.send({ type: "hello", period, seedFollows });
+  }
+
+  async #begin() {
+    const seed = firstRows.then((table) => {
+      if (!table || !columns.every((column, index) => table.columns[index] === column)) return null;
+      const rows = JSON.stringify(table.rows);
+      this.#feed.push({ rows, gone: [], live: false });
+      this.#set({ lastChange: Math.floor(table.time) });
+      return { token: table.token, rows };
+    });
+    // On a slow line the files of the worker would compete with the first rows.
+    const late = new Promise((resolve) => setTimeout(resolve, seedDelay));
+    const hasNone = (await Promise.race([seed, late])) === null;
+    this.#link = new Link(
+      (message) => this.#receive(message),
+      (reason) => this.#set({ kind: "error", detail: reasonText(reason), retryAt: null }),
+    );
+    this.#hello(!hasNone);
+    for (const message of this.#waiting) this.#link.send(message);
+    this.#waiting = [];
+    setTimeout(() => this.send({ type: "load" }), loadDelay);
+    const found = await seed;
+    if (found) this.send({ type: "seed", ...found });
+    if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve));
+    this.send({ type: "load" });
+  }
+
+  /** @param {WorkerMessage} message */
+  #receive(message) {
+    switch (message.type) {
+      case "attached":
+        this.#feed.after(() => {
+          this.#seen = new Set();
+        });
+        break;
+      case "rows":
+        this.#feed.push({ rows: message.rows, gone: [], live: false });
+        break;
+      case "gone":
+        this.#feed.push({ rows: "[]", gone: message.codes, live: false });
+        break;
+      case "changes":
+        this.cursor = message.cursor;
+        this.#feed.push(message);
+        this.#set({ ...this.#state, lastChange: message.at });
+        break;
+      case "loaded":
+        this.cursor ??= message.cursor;
+        this.#feed.after(() => this.#loaded(message.truncated));
+        break;
+      case "loading":
+        this.#feed.after(() => store.setLoaded(false, store.truncated));
+        break;
+      case "state":
+        this.#set({ ...message.state, detail: message.state.detail && reasonText(message.state.detail) });
+        break;
+      default:
+        for (const receive of this.#answered) receive(message);
+    }
+  }
+
+  /** @param {boolean} truncated */
+  #loaded(truncated) {
+    const seen = this.#seen;
+    this.#seen = null;
+    if (seen) {
+      const gone = [...store.liveCodes()].filter((code) => !seen.has(code));
+      if (gone.length > 0) store.apply(new Map(gone.map((code) => [code, null])), false);
+    }
+    store.setLoaded(true, truncated);
+  }
+
+  /** @param {ReadonlyMap<string, import("../types.js").Quake|null>} batch @param {boolean} live */
+  #apply(batch, live) {
+    if (this.#seen) for (const code of batch.keys()) this.#seen.add(code);
+    store.apply(batch, live);
+  }
+
+  /** @param {Partial<ConnectionState>} partial */
+  #set(partial) {
+    const since = partial.kind === this.#state.kind ? this.#state.since : Date.now();
+    this.#state = { ...this.#state, ...partial, since };
+    this.dispatchEvent(new CustomEvent("state"));
+  }
+}
+
+/** The connection of this page. */
+export const connection = new Connection();

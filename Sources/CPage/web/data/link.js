@@ -1,0 +1,51 @@
+/** @typedef {import("./messages.js").TabMessage} TabMessage */
+/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
+
+const address = new URL("./worker.js", import.meta.url);
+
+/** The connection of this tab to the worker that all tabs share. */
+export class Link {
+  /** @type {MessagePort|Worker} */
+  #port;
+  /**
+   * @param {(message: WorkerMessage) => void} receive
+   * @param {(reason: string) => void} failed the worker cannot be started
+   */
+  constructor(receive, failed) {
+    const worker = sharedWorker() ?? new Worker(address, { type: "module" });
+    worker.onerror = (event) => failed(message(event));
+    this.#port = worker instanceof Worker ? worker : worker.port;
+    this.#port.onmessage = (/** @type {MessageEvent} */ { data }) => receive(data);
+    // Nothing tells a worker that a tab was closed, but that the tab's lock is free again.
+    const lock = `quake tab ${Math.random().toString(36).slice(2)}`;
+    navigator.locks?.request(lock, () => {
+      this.send({ type: "lock", lock });
+      return new Promise(() => {});
+    }).catch(() => {});
+  }
+
+  /** @param {TabMessage} message */
+  send(message) {
+    this.#port.postMessage(message);
+  }
+}
+
+/** @param {Event} event */
+function message(event) {
+  return event instanceof ErrorEvent && event.message ? event.message : "worker";
+}
+
+/** @returns {SharedWorker|null} null in a browser that has none, or does not allow it */
+function sharedWorker() {
+  try {
+    // So the way of browsers without it can be tried in one that has it.
+    if (localStorage.getItem("quake-no-shared-worker") !== null) return null;
+  } catch {
+    // A browser that stores nothing may well have shared workers.
+  }
+  try {
+    return new SharedWorker(address, { type: "module", name: "quake" });
+  } catch {
+    return null;
+  }
+}

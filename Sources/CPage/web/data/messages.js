@@ -1,0 +1,87 @@
+/**
+ * A tab begins. `seedFollows`: it is reading the first rows. `continues`: it has what the last leader sent.
+ * @typedef {object} Hello
+ * @property {"hello"} type
+ * @property {number} period ms
+ * @property {boolean} seedFollows
+ * @property {boolean} [continues]
+ */
+
+/**
+ * A part of what changed in the list as of another point.
+ * @typedef {object} PastMessage
+ * @property {"past"} type
+ * @property {number} id of the request
+ * @property {string} rows
+ * @property {string[]} gone
+ * @property {string} token
+ * @property {number|null} at when the newest change was committed, where this is known
+ * @property {boolean} more another part follows
+ * @property {boolean} end the history has nothing after this point
+ */
+
+/**
+ * A net difference of an event between two points: its rows before and after as JSON; null: was not listed.
+ * @typedef {object} Difference
+ * @property {"added"|"changed"|"gone"} kind
+ * @property {string|null} before
+ * @property {string|null} after
+ * @property {number} weight the larger magnitude
+ */
+
+/**
+ * The differences of the largest earthquakes, and the number of all.
+ * @typedef {object} DifferencesMessage
+ * @property {"differences"} type
+ * @property {number} id of the request
+ * @property {{added: number, changed: number, gone: number}} counts
+ * @property {Difference[]} added
+ * @property {Difference[]} changed
+ * @property {Difference[]} gone
+ */
+
+/**
+ * A request that failed.
+ * @typedef {object} FailureMessage
+ * @property {"failure"} type
+ * @property {number} id
+ * @property {number} status
+ * @property {string} title
+ * @property {string} detail
+ */
+
+/**
+ * The messages between a tab and the worker.
+ *
+ * @typedef {object} LinkState
+ * @property {"connecting"|"live"|"catchingUp"|"offline"|"error"} kind
+ * @property {string|null} detail what failed
+ * @property {number|null} retryAt
+ *
+ * From a tab:
+ * @typedef {Hello
+ *   | {type: "lock", lock: string}
+ *   | {type: "seed", token: string, rows: string}
+ *   | {type: "load"}
+ *   | {type: "need", period: number}
+ *   | {type: "wake"}
+ *   | {type: "past", id: number, asOf: string, from: number|null}
+ *   | {type: "advance", id: number, until: number|null, transaction: number|null}
+ *   | {type: "present"}
+ *   | {type: "differences", id: number, from: string, to: string|null}
+ *   | {type: "bye"}} TabMessage
+ *
+ * From the worker:
+ * @typedef {{type: "attached"}
+ *   | {type: "rows", rows: string}
+ *   | {type: "loading"}
+ *   | {type: "gone", codes: string[]}
+ *   | {type: "changes", rows: string, gone: string[], live: boolean, at: number, cursor: string|null}
+ *   | {type: "loaded", truncated: boolean, from: number|null, cursor: string|null}
+ *   | {type: "state", state: LinkState}
+ *   | PastMessage
+ *   | DifferencesMessage
+ *   | FailureMessage} WorkerMessage
+ */
+
+export {};

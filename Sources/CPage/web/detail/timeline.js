@@ -1,0 +1,99 @@
+import { view } from "../state/view.js";
+import { format, t } from "../text/text.js";
+import { button } from "../ui/button.js";
+import { h } from "../ui/dom.js";
+import { distance } from "./distance.js";
+import { isBy } from "./record.js";
+import { sparkline } from "./sparkline.js";
+import { author, words } from "./words.js";
+
+/** @typedef {import("../types.js").Change} Change */
+/** @typedef {import("../types.js").EventRecord} EventRecord */
+
+/** Events of some feeds have hundreds of revisions; the newest are of most use. */
+const mostAtFirst = 30;
+
+/**
+ * How the event came to be what it is: small charts, then each revision, newest first.
+ * @param {Change[]} versions oldest first
+ * @param {number} current the revision that is shown
+ * @returns {HTMLElement}
+ */
+export function timeline(versions, current) {
+  const list = h("ol", { class: "revisions", reversed: true });
+  const items = versions.map((version, index) => revision(version, index, index === current)).reverse();
+  list.append(...items.slice(0, mostAtFirst));
+  const rest = items.slice(mostAtFirst);
+  const more = rest.length > 0 && button({
+    text: t("revisions.more", { n: rest.length }), kind: "outlined", action: (event) => {
+      list.append(...rest);
+      /** @type {HTMLElement} */ (event.currentTarget).remove();
+    },
+  });
+  return h(
+    "section", { class: "part" }, h("h3", { text: t("revisions.title", { n: versions.length }) }),
+    charts(versions, current), list, more,
+  );
+}
+
+/**
+ * @param {Change[]} versions
+ * @param {number} current
+ */
+function charts(versions, current) {
+  const events = versions.map((version) => version.new);
+  if (events.filter(Boolean).length < 2) return null;
+  const first = events.find((event) => event && event.longitude !== null);
+  const position = (/** @type {EventRecord} */ { longitude, latitude }) => ({ longitude, latitude });
+  const moved = events.map((event) => (event && first && event.longitude !== null
+    ? distance(position(first), position(event))
+    : null));
+  const box = h("div", { class: "moves" });
+  /** @type {(key: "magnitude" | "depth" | "moved", values: (number | null)[],
+   *   text: (value: number | null) => string) => void} */
+  const add = (key, values, text) => {
+    const known = values.filter((value) => value !== null);
+    const from = known[0] ?? null;
+    const to = known.at(-1) ?? null;
+    const same = new Set(known).size <= 1;
+    if (known.length === 0 || (key === "moved" && same)) return;
+    box.append(
+      h("span", { class: "quiet", text: t(`moves.${key}`) }),
+      sparkline(values, { down: key === "depth", current }),
+      h(
+        "span", { class: "values", text: same || key === "moved" ? text(to) : `${text(from)} → ${text(to)}` },
+      ),
+    );
+  };
+  add("magnitude", events.map((event) => event?.magnitude ?? null), format.preciseMagnitude);
+  add("depth", events.map((event) => event?.depth ?? null), format.exactDepth);
+  add("moved", moved, (km) => t("depth.km", { km: format.number(km ?? 0, 1) }));
+  return box;
+}
+
+/**
+ * @param {Change} version
+ * @param {number} index
+ * @param {boolean} current
+ */
+function revision(version, index, current) {
+  const at = Date.parse(version.transaction?.at ?? "");
+  const later = !isBy(version, view.get().asOf);
+  const time = button({
+    text: Number.isNaN(at) ? version.token : format.time(at), kind: "link",
+    action: () => view.set({ asOf: version.token }),
+  });
+  time.title = t("revisions.travel");
+  return h(
+    "li", {
+      class: `revision${current ? " current" : ""}${later ? " later" : ""}`, value: index + 1,
+      "aria-current": current ? "true" : null,
+    },
+    h("div", { class: "when" }, time, h(
+      "span", { class: "quiet", text: Number.isNaN(at) ? "" : format.relative(at) },
+    )),
+    h("ul", {}, ...words(version, index === 0).map((text) => h("li", { text }))),
+    h("p", { class: "quiet small author", text: t("revisions.by", { author: author(version) }) }),
+    later && h("p", { class: "small", text: t("revisions.later") }),
+  );
+}

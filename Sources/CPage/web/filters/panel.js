@@ -1,0 +1,168 @@
+import { store } from "../data/store.js";
+import { typeName } from "../list/badges.js";
+import { view } from "../state/view.js";
+import { format, t } from "../text/text.js";
+import { button } from "../ui/button.js";
+import { fill, h } from "../ui/dom.js";
+
+/** @typedef {import("../types.js").View} View */
+/** @typedef {import("../types.js").Quake} Quake */
+
+const periods = /** @type {const} */ (["1h", "1d", "7d", "30d", "all"]);
+/** The most frequent values come first; the others are shown on request. */
+const mostChoices = { types: 4, networks: 12 };
+
+/**
+ * The panel with all filters.
+ * @returns {{ element: HTMLElement, update: () => void }} `update` writes what the view has into the fields
+ */
+export function filterPanel() {
+  const magnitude = range("magnitude", ["minMagnitude", "maxMagnitude"], { min: -2, max: 10, step: 0.1 });
+  const depth = range("depth", ["minDepth", "maxDepth"], { min: -10, max: 1000, step: 1 });
+  const period = h(
+    "div", { class: "segments", role: "radiogroup", "aria-labelledby": "filter-period" },
+    ...periods.map((value) => h("label", { class: "segment" }, h("input", {
+      type: "radio", name: "period", value, class: "visually-hidden",
+      onchange: () => view.set({ period: value }),
+    }), h("span", { text: t(`period.short.${value}`) }))),
+  );
+  const types = choices("types", (quake) => quake.type, typeName);
+  const networks = choices("networks", (quake) => quake.network, (network) => network);
+  const mapOnly = h("input", { type: "checkbox" });
+  mapOnly.addEventListener("change", () => view.set({ mapOnly: mapOnly.checked }));
+  const fix = button({
+    text: t("filters.box.fix"), kind: "outlined",
+    action: () => view.set({ box: view.bounds(), mapOnly: false }),
+  });
+  const element = h(
+    "div", { class: "filter-panel" },
+    field("magnitude", magnitude.element),
+    field("depth", depth.element),
+    field("period", period),
+    field("types", types.element),
+    field("networks", networks.element),
+    field(
+      "area", h("div", { class: "area" }, h("label", { class: "check" }, mapOnly, t("filters.mapOnly")), fix),
+    ),
+  );
+  return {
+    element,
+    update() {
+      const now = view.get();
+      magnitude.update(now);
+      depth.update(now);
+      for (const input of period.querySelectorAll("input")) input.checked = input.value === now.period;
+      types.update(now);
+      networks.update(now);
+      mapOnly.checked = now.mapOnly;
+      fix.disabled = view.bounds() === null;
+    },
+  };
+}
+
+/**
+ * @param {"magnitude" | "depth" | "period" | "types" | "networks" | "area"} name
+ * @param {HTMLElement} content
+ */
+function field(name, content) {
+  const id = `filter-${name}`;
+  content.setAttribute("aria-labelledby", id);
+  if (!content.hasAttribute("role")) content.setAttribute("role", "group");
+  return h("div", { class: "filter" }, h("h3", { id, text: t(`filters.${name}`) }), content);
+}
+
+/**
+ * Two fields for numbers: at least and at most.
+ * @param {"magnitude" | "depth"} name
+ * @param {["minMagnitude", "maxMagnitude"] | ["minDepth", "maxDepth"]} keys
+ * @param {{ min: number, max: number, step: number }} limits
+ */
+function range(name, keys, limits) {
+  const inputs = keys.map((key, index) => {
+    const input = h("input", {
+      class: "field", type: "number", inputmode: "decimal", ...limits,
+      placeholder: t(index === 0 ? "filters.least" : "filters.most"),
+      "aria-label": t(index === 0 ? `filters.${name}.least` : `filters.${name}.most`),
+    });
+    input.addEventListener("change", () => {
+      if (!input.validity.valid) {
+        input.reportValidity();
+        return;
+      }
+      const value = input.value === "" ? null : input.valueAsNumber;
+      const other = view.get()[keys[1 - index]];
+      // A least value above the most one would select nothing: the other end follows.
+      const crossed = value !== null && other !== null && (index === 0 ? value > other : value < other);
+      view.set(/** @type {Partial<View>} */ ({ [key]: value, ...(crossed && { [keys[1 - index]]: value }) }));
+    });
+    return input;
+  });
+  return {
+    element: h(
+      "div", { class: "range" }, inputs[0], h("span", { "aria-hidden": "true", text: "–" }), inputs[1],
+    ),
+    /** @param {Readonly<View>} now */
+    update(now) {
+      keys.forEach((key, index) => {
+        if (document.activeElement !== inputs[index]) inputs[index].value = String(now[key] ?? "");
+      });
+    },
+  };
+}
+
+/**
+ * Boxes for the values that the loaded events have, the most frequent first.
+ * @param {"types" | "networks"} key
+ * @param {(quake: Quake) => string} value
+ * @param {(value: string) => string} name
+ */
+function choices(key, value, name) {
+  const element = h("div", { class: `choices ${key}` });
+  let shown = "";
+  let whole = false;
+  return {
+    element,
+    /** @param {Readonly<View>} now */
+    update(now) {
+      /** @type {Map<string, number>} */
+      const counts = new Map(now[key].map((chosen) => [chosen, 0]));
+      for (const quake of store.all()) {
+        const of = value(quake);
+        if (of) counts.set(of, (counts.get(of) ?? 0) + 1);
+      }
+      const sorted = [...counts].sort(([, a], [, b]) => b - a);
+      const most = sorted.filter(([of], index) => whole || index < mostChoices[key] || now[key].includes(of));
+      const more = most.length < sorted.length && button({
+        text: t("filters.more", { n: sorted.length - most.length }), kind: "link", action: () => {
+          whole = true;
+          shown = "";
+          element.querySelector("input")?.focus();
+          this.update(view.get());
+        },
+      });
+      const names = most.map(([of, n]) => `${of}:${n}`).join();
+      if (names !== shown && (shown === "" || !element.contains(document.activeElement))) {
+        shown = names;
+        fill(element, ...most.map(([of, n]) => choice(key, of, name(of), n)), more);
+      }
+      for (const input of element.querySelectorAll("input")) input.checked = now[key].includes(input.value);
+    },
+  };
+}
+
+/**
+ * @param {"types" | "networks"} key
+ * @param {string} value
+ * @param {string} name
+ * @param {number} n
+ */
+function choice(key, value, name, n) {
+  const input = h("input", { type: "checkbox", value });
+  input.addEventListener("change", () => {
+    const others = view.get()[key].filter((chosen) => chosen !== value);
+    view.set({ [key]: input.checked ? [...others, value] : others });
+  });
+  return h(
+    "label", { class: "check" }, input, name, h("span", { class: "quiet small", text: format.number(n) }),
+  );
+}

@@ -1,0 +1,72 @@
+import { store } from "../data/store.js";
+import { settings } from "../state/settings.js";
+import { view } from "../state/view.js";
+import { format, t } from "../text/text.js";
+
+/** An event that became known much later, such as one of a catalogue, is no news. */
+const newest = 6 * 3_600_000;
+/** An import of many events makes one notification, not a hundred. */
+const pause = 5_000;
+
+/** @returns {boolean} whether the browser shows notifications of this page */
+export const allowed = () => "Notification" in globalThis && Notification.permission === "granted";
+
+/** @returns {Promise<boolean>} */
+export async function askForNotifications() {
+  if (!("Notification" in globalThis)) return false;
+  return (await Notification.requestPermission()) === "granted";
+}
+
+/** Two short tones. A browser plays them only after the person has used the page. */
+export function playSound() {
+  const { userActivation } = /** @type {{ userActivation?: { hasBeenActive: boolean } }} */ (navigator);
+  if (userActivation && !userActivation.hasBeenActive) return;
+  const context = new AudioContext();
+  [[0, 660], [0.18, 880]].forEach(([at, frequency]) => {
+    const tone = context.createOscillator();
+    const level = context.createGain();
+    const from = context.currentTime + at;
+    tone.frequency.value = frequency;
+    level.gain.setValueAtTime(0.0001, from);
+    level.gain.exponentialRampToValueAtTime(0.2, from + 0.02);
+    level.gain.exponentialRampToValueAtTime(0.0001, from + 0.3);
+    tone.connect(level).connect(context.destination);
+    tone.start(from);
+    tone.stop(from + 0.32);
+  });
+  setTimeout(() => void context.close(), 1_000);
+}
+
+/** Tells of strong new events by sound and notification, if the settings say so. */
+export function start() {
+  let last = 0;
+  store.addEventListener("change", (event) => {
+    const { detail } = /** @type {CustomEvent<import("../types.js").StoreChange>} */ (event);
+    const { notifyAbove, sound } = settings.get();
+    if (notifyAbove === null || detail.kind !== "changes" || !detail.live) return;
+    if (Date.now() - last < pause) return;
+    const [quake] = detail.inserted
+      .filter(({ magnitude, time }) => (magnitude ?? -9) >= notifyAbove && Date.now() - time < newest)
+      .sort((a, b) => (b.magnitude ?? 0) - (a.magnitude ?? 0));
+    if (!quake) return;
+    last = Date.now();
+    if (sound) playSound();
+    if (!allowed()) return;
+    notify(quake);
+  });
+}
+
+/** @param {import("../types.js").Quake} quake */
+function notify(quake) {
+  try {
+    const shown = new Notification(`M ${format.magnitude(quake)} ${quake.place || t("place.unknown")}`, {
+      body: `${format.time(quake.time)}, ${format.depth(quake.depth)}`, tag: quake.code,
+    });
+    shown.addEventListener("click", () => {
+      window.focus();
+      view.set({ selected: quake.code });
+    });
+  } catch {
+    // Browsers of phones allow notifications to service workers only.
+  }
+}

@@ -1,0 +1,77 @@
+import { connection } from "../data/connection.js";
+import { store } from "../data/store.js";
+import { view } from "../state/view.js";
+import { isToken, timeOfPoint } from "../text/point.js";
+import { format, t } from "../text/text.js";
+import { button } from "../ui/button.js";
+import { h } from "../ui/dom.js";
+
+/** Seconds are shown below a minute, so the text is written anew at each. */
+const step = 1_000;
+/** Shorter waits for the next attempt would only flicker. */
+const leastWait = 2_000;
+
+/**
+ * The state of the connection in words, when the last change came, and how many events there are.
+ * @param {HTMLElement} element
+ */
+export function startConnection(element) {
+  const sign = h("i", { class: "sign", "aria-hidden": "true" });
+  const words = h("span", { class: "words" });
+  const updated = h("span", { class: "updated" });
+  const number = h("span", { class: "number" });
+  const again = button({ text: t("retry"), kind: "outlined", action: () => connection.retry() });
+  const live = button({ text: t("past.back"), kind: "primary", action: () => view.set({ asOf: null }) });
+  live.id = "back-to-live";
+  element.append(sign, words, again, live, updated, number);
+
+  const update = () => {
+    const { kind, since, detail, lastChange, retryAt } = connection.state;
+    const { asOf } = view.get();
+    element.dataset.kind = kind;
+    const wait = (retryAt ?? 0) - Date.now();
+    const attempt = wait > leastWait ? ` ${t("connection.retry", { n: Math.ceil(wait / 1000) })}` : "";
+    write(words, state(kind, since, asOf) + attempt);
+    words.title = detail ?? "";
+    again.hidden = kind !== "error" && kind !== "offline";
+    live.hidden = asOf === null;
+    updated.hidden = asOf !== null || lastChange === null;
+    if (lastChange !== null) {
+      write(updated, t("connection.updated", { time: format.relative(lastChange) }));
+      updated.title = format.time(lastChange);
+    }
+    // A number that grows while the list is loaded would be read as the whole.
+    number.hidden = store.size === 0 || !store.complete;
+    if (!number.hidden) write(number, t("list.count", { n: store.size }));
+  };
+  connection.addEventListener("state", update);
+  for (const event of ["shown", "loaded"]) store.addEventListener(event, update);
+  view.addEventListener("change", update);
+  setInterval(update, step);
+  update();
+}
+
+/**
+ * @param {import("../types.js").ConnectionState["kind"]} kind
+ * @param {number} since
+ * @param {string | null} asOf
+ */
+function state(kind, since, asOf) {
+  if (asOf !== null && (kind === "past" || kind === "live")) {
+    const time = timeOfPoint(asOf);
+    // A token begins with the number of its transaction.
+    if (isToken(asOf)) return t("past.after", { number: asOf.split(".")[0] });
+    return t("past.is", { time: Number.isNaN(time) ? asOf : format.time(time) });
+  }
+  if (kind === "offline") return t("connection.offline", { time: format.clock(since) });
+  return t(`connection.${kind}`);
+}
+
+/**
+ * Writes only what differs, so that a selection of the text stays.
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}

@@ -1,0 +1,197 @@
+import { api } from "../data/api.js";
+import { store } from "../data/store.js";
+import { activeFilters } from "../filters/active.js";
+import { selection } from "../list/selection.js";
+import { view } from "../state/view.js";
+import { format, isolated, t } from "../text/text.js";
+import { ask } from "../ui/dialogs.js";
+import { fail, reason } from "../ui/failure.js";
+import { toast } from "../ui/toasts.js";
+
+/** Its event "change" says that the server validated events for this page, or undid that. */
+export const validated = new EventTarget();
+const tell = () => validated.dispatchEvent(new CustomEvent("change"));
+
+/** An address has a limit of 2.9 kB; codes have up to some twenty characters. */
+const codesAtOnce = 80;
+/** How many requests run at once: the server has few connections for queries. */
+const lanes = 2;
+
+/**
+ * Does something with each item, a few at a time; a failure does not stop the others.
+ * @template Item, Result
+ * @param {Item[]} items
+ * @param {(item: Item) => Promise<Result>} action
+ * @returns {Promise<{ done: { item: Item, result: Result }[], failed: { item: Item, error: unknown }[] }>}
+ */
+async function each(items, action) {
+  /** @type {{ item: Item, result: Result }[]} */
+  const done = [];
+  /** @type {{ item: Item, error: unknown }[]} */
+  const failed = [];
+  const rest = items.slice();
+  const lane = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) {
+      try {
+        done.push({ item, result: await action(item) });
+      } catch (error) {
+        failed.push({ item, error });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return { done, failed };
+}
+
+/**
+ * The first events by name, so that the person sees what is meant.
+ * @param {string[]} codes
+ */
+function examples(codes) {
+  const names = codes.slice(0, 3).map((code) => {
+    const quake = store.get(code);
+    return quake ? `M ${format.magnitude(quake)} ${isolated(quake.place || code)}` : code;
+  });
+  return names.join(" · ") + (codes.length > 3 ? " …" : "");
+}
+
+/**
+ * Deletes events after asking.
+ * @param {string[]} codes
+ */
+export async function remove(codes) {
+  const n = codes.length;
+  const yes = await ask({
+    title: t("delete.title", { n }), text: [
+      examples(codes), t("delete.text", { n }),
+    ], action: t("delete"), danger: true,
+  });
+  if (yes && (await removeNow(codes))) selection.clear();
+}
+
+/**
+ * Deletes events without asking: the person has agreed, or undoes a restoration.
+ * @param {string[]} codes
+ * @returns {Promise<boolean>} whether any of them was deleted
+ */
+async function removeNow(codes) {
+  const { done, failed } = await each(codes, (code) => api.remove(code));
+  if (failed.length > 0) {
+    toast({ text: t("delete.failed", { n: failed.length, reason: reason(failed[0].error) }), error: true });
+  }
+  if (done.length === 0) return false;
+  const deleted = done.map(({ item }) => item);
+  toast({ text: t("delete.done", { n: deleted.length }), undo: () => void restoreNow(deleted) });
+  return true;
+}
+
+/**
+ * Restores deleted events without asking: the person has agreed, or undoes a deletion.
+ * @param {string[]} codes
+ */
+async function restoreNow(codes) {
+  const { done, failed } = await each(codes, (code) => api.restore(code));
+  if (failed.length > 0) {
+    toast({ text: t("restore.failed", { n: failed.length, reason: reason(failed[0].error) }), error: true });
+  }
+  if (done.length === 0) return;
+  const restored = done.map(({ item }) => item);
+  toast({ text: t("restore.done", { n: restored.length }), undo: () => void removeNow(restored) });
+}
+
+/**
+ * Restores deleted events after asking.
+ * @param {string[]} codes
+ * @returns {Promise<boolean>} whether the person agreed
+ */
+export async function restore(codes) {
+  const yes = await ask({
+    title: t("restore.title", { n: codes.length }), text: [
+      examples(codes), t("restore.text", { n: codes.length }),
+    ], action: t("restore"),
+  });
+  if (yes) await restoreNow(codes);
+  return yes;
+}
+
+/** @typedef {{ edit: number | null, count: number, changed: number, finished: boolean }} Outcome */
+
+/** @returns {Record<string, any>} the filter of the view as conditions of an edit */
+function conditions() {
+  const now = view.get();
+  const box = now.mapOnly ? view.bounds() ?? now.box : now.box;
+  const parameters = api.parameters({ ...now, box, asOf: null });
+  return Object.keys(parameters).length === 0 ? { "every-event": true } : parameters;
+}
+
+/** Whether only their codes select the events that are shown: the server searches no ids, and has one box. */
+function needsCodes() {
+  const { text, box, mapOnly } = view.get();
+  return text !== "" || (mapOnly && box !== null);
+}
+
+/**
+ * @param {string[]} codes
+ * @returns {Record<string, any>[]} the conditions of requests that name these events
+ */
+function conditionsOf(codes) {
+  const requests = [];
+  for (let from = 0; from < codes.length; from += codesAtOnce) {
+    requests.push({ code: codes.slice(from, from + codesAtOnce).join(","), all: true });
+  }
+  return requests;
+}
+
+/**
+ * Marks events as checked by a person, after asking: those that are marked, else all that the filter selects.
+ * @param {string[]} marked
+ */
+export async function validate(marked) {
+  const codes = marked.length === 0 && needsCodes() ? store.shown().map(({ code }) => code) : marked;
+  const requests = codes.length === 0 && !needsCodes() ? [conditions()] : conditionsOf(codes);
+  const what = marked.length > 0
+    ? examples(marked)
+    : t("validate.filter", {
+      filter: activeFilters(view.get()).map(({ text }) => text).join(", ") || t("validate.all"),
+    });
+  const plans = await each(requests, (request) => api.validate({ ...request, "dry-run": true }));
+  if (plans.failed.length > 0) {
+    fail(t("validate.failed"), plans.failed[0].error);
+    return;
+  }
+  const n = plans.done.reduce((sum, { result }) => sum + /** @type {Outcome} */ (result).count, 0);
+  if (n === 0) {
+    toast({ text: t("validate.nothing") });
+    return;
+  }
+  const yes = await ask({
+    title: t("validate.title", { n }), text: [what, t("validate.text", { n })], action: t("validate"),
+  });
+  if (!yes) return;
+  const { done, failed } = await each(requests, (request) => api.validate(request));
+  if (failed.length > 0) fail(t("validate.failed"), failed[0].error);
+  if (done.some(({ result }) => !(/** @type {Outcome} */ (result).finished))) {
+    toast({ text: t("validate.unfinished"), error: true });
+  }
+  const outcomes = done
+    .map(({ result }) => /** @type {Outcome} */ (result))
+    .filter(({ changed }) => changed > 0);
+  if (outcomes.length === 0) return;
+  selection.clear();
+  tell();
+  const edits = outcomes.flatMap(({ edit }) => (edit === null ? [] : [edit]));
+  toast({
+    text: t("validate.done", { n: outcomes.reduce((sum, { changed }) => sum + changed, 0) }),
+    undo: () => void undo(edits),
+  });
+}
+
+/** @param {number[]} edits */
+async function undo(edits) {
+  const { done, failed } = await each(edits, (edit) => api.undo(edit));
+  if (failed.length > 0) fail(t("undo.failed"), failed[0].error);
+  const n = done.reduce((sum, { result }) => sum + /** @type {Outcome} */ (result).changed, 0);
+  if (done.length === 0) return;
+  tell();
+  toast({ text: t("undo.done", { n }) });
+}

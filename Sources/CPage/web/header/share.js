@@ -1,0 +1,45 @@
+import { view } from "../state/view.js";
+import { formatView } from "../state/view-address.js";
+import { t } from "../text/text.js";
+import { button } from "../ui/button.js";
+import { copy } from "../ui/copy.js";
+import { open } from "../ui/dialogs.js";
+import { h } from "../ui/dom.js";
+
+/** Opens the dialog with the address of this view, and the line of HTML for its map in another page. */
+export function showShare() {
+  const address = new URL(view.address(), location.href).href;
+  const { selected, since, sort, descending, ...map } = view.get();
+  const embed = new URL(`/embed?${formatView(map)}`, location.href).href;
+  const frame = h(
+    "iframe", { src: embed, width: 640, height: 400, title: t("share.frame"), loading: "lazy" },
+  );
+  open(t("share.title"), () => [
+    line("share-link", t("share.link"), address),
+    h("p", { class: "quiet small", text: t("share.link.text") }),
+    line("share-embed", t("share.embed"), frame.outerHTML),
+    h("p", { class: "quiet small", text: t("share.embed.text") }),
+    h("div", { class: "dialog-actions" }, button({
+      icon: "print", text: t("share.print"), kind: "outlined", action: () => {
+        document.querySelector("dialog")?.close();
+        setTimeout(() => print());
+      },
+    })),
+  ]);
+}
+
+/**
+ * A text to copy.
+ * @param {string} id
+ * @param {string} name
+ * @param {string} text
+ */
+function line(id, name, text) {
+  const field = h("textarea", { id, class: "field wide", readonly: true, rows: 2, spellcheck: "false" });
+  field.value = text;
+  field.addEventListener("focus", () => field.select());
+  return h(
+    "div", { class: "copy-line" }, h("label", { for: id, text: name }), field,
+    button({ icon: "link", text: t("copy"), kind: "outlined", action: () => void copy(text, field) }),
+  );
+}

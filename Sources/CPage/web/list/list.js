@@ -1,0 +1,201 @@
+import { connection } from "../data/connection.js";
+import { store } from "../data/store.js";
+import { view } from "../state/view.js";
+import { settings } from "../state/settings.js";
+import { t } from "../text/text.js";
+import { button } from "../ui/button.js";
+import { byId, h } from "../ui/dom.js";
+import { startBar } from "./bar.js";
+import { listKeys } from "./keys.js";
+import { Marks } from "./marks.js";
+import { selection } from "./selection.js";
+import { ListState } from "./states.js";
+import { Tip } from "./tip.js";
+import { ListWindow } from "./window.js";
+
+/** @typedef {import("../types.js").Quake} Quake */
+/** @typedef {import("../types.js").StoreChange} StoreChange */
+
+/** How often relative times are written anew. */
+const timeStep = 10_000;
+
+/**
+ * The list of the events that the view selects.
+ * @param {HTMLElement} element
+ */
+export function start(element) {
+  element.append(h("h2", { class: "visually-hidden", text: t("list.name") }));
+  startBar(element);
+  const scroller = h("div", {
+    id: "rows", class: "scroller", role: "listbox", tabindex: 0, "aria-label": t("list.name"),
+  });
+  const body = h("div", { class: "list-body" }, scroller);
+  element.append(body);
+  const state = new ListState(body);
+  const tip = new Tip(body);
+
+  /**
+   * The event that the keys are at.
+   * @type {string | null}
+   */
+  let active = null;
+  const marks = new Marks(() => update());
+  const list = new ListWindow(scroller, (code) => marks.get(code), ({ quake }) => ({
+    active: quake?.code === active,
+    selected: quake?.code === view.get().selected,
+    checked: selection.on ? selection.has(quake?.code ?? "") : null,
+  }));
+
+  // New events above what is seen are counted, not scrolled to.
+  /** @type {Set<string>} */
+  const unseen = new Set();
+  let counted = 0;
+  const more = button({ icon: "up", text: "", kind: "primary more", action: () => toTop() });
+  more.hidden = true;
+  body.append(more);
+  const toTop = () => {
+    list.scrollTo(0);
+    list.draw();
+    countUnseen();
+    scroller.focus({ preventScroll: true });
+  };
+  const countUnseen = () => {
+    if (unseen.size > 0) {
+      if (list.atTop) unseen.clear();
+      else {
+        const above = new Set();
+        for (const { code } of list.items.slice(0, list.first)) if (unseen.has(code)) above.add(code);
+        for (const code of unseen) if (!above.has(code)) unseen.delete(code);
+      }
+    }
+    if (unseen.size === counted) return;
+    counted = unseen.size;
+    more.hidden = counted === 0;
+    if (counted > 0) more.lastChild?.replaceWith(t("list.more", { n: counted }));
+  };
+
+  /** @param {boolean} [hold] whether what is read stays where it is */
+  const update = (hold = true) => {
+    list.setItems(marks.withGhosts(/** @type {Quake[]} */ (store.shown())), hold);
+    state.update(list.items.length > 0);
+    countUnseen();
+    follow();
+  };
+  /** Names the active row to readers of the screen, as long as the page has it. */
+  const follow = () => {
+    let id = null;
+    for (const row of list.rows()) if (row.quake && row.quake.code === active) id = row.element.id;
+    if (id === null) scroller.removeAttribute("aria-activedescendant");
+    else if (scroller.getAttribute("aria-activedescendant") !== id) {
+      scroller.setAttribute("aria-activedescendant", id);
+    }
+  };
+
+  store.addEventListener("change", (event) => {
+    const detail = /** @type {StoreChange} */ (/** @type {CustomEvent} */ (event).detail);
+    if (detail.kind === "reset") {
+      marks.clear();
+      unseen.clear();
+    } else if (detail.live) {
+      marks.add(detail, (code) => list.drawnAt(code));
+      if (!list.atTop) for (const { code } of detail.inserted) unseen.add(code);
+    }
+  });
+  store.addEventListener("shown", () => update());
+  store.addEventListener("loaded", () => {
+    update();
+    for (const row of list.rows()) row.updateTime();
+  });
+  connection.addEventListener("state", () => state.update(list.items.length > 0));
+  selection.addEventListener("change", () => {
+    if (selection.on) scroller.setAttribute("aria-multiselectable", "true");
+    else scroller.removeAttribute("aria-multiselectable");
+    list.draw();
+    follow();
+  });
+  settings.addEventListener("change", () => update());
+  view.addEventListener("change", (event) => {
+    const { changed } = /** @type {CustomEvent<{ changed: Set<string> }>} */ (event).detail;
+    if (changed.has("sort") || changed.has("descending")) list.scrollTo(0);
+    if (changed.has("selected")) showSelected();
+  });
+  const showSelected = () => {
+    const { selected } = view.get();
+    if (selected !== null) {
+      active = selected;
+      const index = list.indexOf(selected, list.first);
+      if (index >= 0) list.reveal(index);
+    }
+    list.draw();
+    follow();
+  };
+
+  scroller.addEventListener("scroll", () => {
+    tip.hide();
+    countUnseen();
+    follow();
+  }, { passive: true });
+  scroller.addEventListener("pointerover", (event) => {
+    const row = rowOf(list, event.target);
+    const isTime = event.target instanceof Element && event.target.closest("time") !== null;
+    if (row?.quake && isTime) tip.show(row.quake, row.time);
+    else tip.hide();
+  });
+  scroller.addEventListener("pointerleave", () => tip.hide());
+  scroller.addEventListener("blur", () => tip.hide());
+  scroller.addEventListener("click", (event) => {
+    const row = rowOf(list, event.target);
+    if (row?.quake) open(row.quake, event.shiftKey);
+  });
+
+  /**
+   * @param {Quake} quake
+   * @param {boolean} [range] mark everything between the last row and this one
+   */
+  const open = (quake, range = false) => {
+    const ends = [active ?? quake.code, quake.code].map((code) => list.indexOf(code, list.first));
+    active = quake.code;
+    if (selection.on && range && Math.min(...ends) >= 0) {
+      selection.add(list.items.slice(Math.min(...ends), Math.max(...ends) + 1).map(({ code }) => code));
+    } else if (selection.on) selection.toggle(quake.code);
+    else view.set({ selected: quake.code });
+    list.draw();
+    follow();
+  };
+  /** @param {number} index the keys go to this row */
+  const goTo = (index) => {
+    const quake = list.items[Math.min(list.items.length - 1, Math.max(0, index))];
+    if (!quake) return;
+    active = quake.code;
+    list.reveal(list.indexOf(quake.code, index));
+    follow();
+    for (const row of list.rows()) if (row.quake === quake) tip.show(quake, row.time);
+  };
+  listKeys(scroller, {
+    position: () => (active === null ? -1 : list.indexOf(active, list.first)),
+    length: () => list.items.length,
+    page: () => list.page,
+    first: () => list.first,
+    goTo,
+    open: (index) => open(list.items[index]),
+    all: () => selection.add(store.shown().map(({ code }) => code)),
+  });
+  element.addEventListener("focus", () => scroller.focus());
+  byId("side").addEventListener("list-focus", () => scroller.focus());
+
+  setInterval(() => {
+    for (const row of list.rows()) row.updateTime();
+  }, timeStep);
+  update();
+  showSelected();
+}
+
+/**
+ * @param {ListWindow} list
+ * @param {EventTarget | null} target
+ */
+function rowOf(list, target) {
+  const element = target instanceof Element ? target.closest(".row") : null;
+  for (const row of list.rows()) if (row.element === element) return row;
+  return null;
+}

@@ -1,0 +1,177 @@
+import { h } from "../ui/dom.js";
+import { Row } from "./row.js";
+
+/** @typedef {import("../types.js").Quake} Quake */
+
+/** Rows above and below what is seen, so that scrolling shows no gap. */
+const overscan = 6;
+/** However tall the window is, the page has no more rows than this. */
+const mostRows = 90;
+/** A row of which only these pixels are seen counts as scrolled past. */
+const sliver = 8;
+/** The height of a row in style/tokens.css, for a browser that has not loaded it yet. */
+const usualHeight = 52;
+
+/** The part of the list that is seen: a few rows that are used again and again while the list is scrolled. */
+export class ListWindow {
+  /** @type {Quake[]} */
+  items = [];
+  /** @type {Row[]} */
+  #rows = [];
+  #space = h("div", { class: "space", role: "presentation" });
+  #rowHeight = usualHeight;
+  #frame = 0;
+  // Asking the browser for these while rows change makes it lay out the page each time.
+  #top = 0;
+  #height = 0;
+  /**
+   * The first event that is seen. It is remembered, since the list of the store changes in place.
+   * @type {string | null}
+   */
+  #anchor = null;
+  #scroller;
+  #mark;
+  #state;
+
+  /**
+   * @param {HTMLElement} scroller
+   * @param {(code: string) => import("./row.js").Mark | undefined} mark
+   * @param {(row: Row) => { active: boolean, selected: boolean, checked: boolean | null }} state
+   */
+  constructor(scroller, mark, state) {
+    this.#scroller = scroller;
+    this.#mark = mark;
+    this.#state = state;
+    scroller.append(this.#space);
+    scroller.addEventListener("scroll", () => {
+      this.#top = scroller.scrollTop;
+      this.schedule();
+    }, { passive: true });
+    this.#height = scroller.clientHeight;
+    new ResizeObserver(() => {
+      const height = getComputedStyle(scroller).getPropertyValue("--row");
+      this.#rowHeight = Number.parseFloat(height) || usualHeight;
+      this.#height = scroller.clientHeight;
+      this.schedule();
+    }).observe(scroller);
+  }
+
+  /** The index of the first row that is seen. */
+  get first() {
+    return Math.max(0, Math.floor((this.#top + sliver) / this.#rowHeight));
+  }
+
+  /** How many rows are seen at once. */
+  get page() {
+    return Math.max(1, Math.floor(this.#height / this.#rowHeight));
+  }
+
+  /** Whether the beginning of the list is seen. */
+  get atTop() {
+    return this.#top < sliver;
+  }
+
+  /** @returns {Iterable<Row>} */
+  rows() {
+    return this.#rows;
+  }
+
+  /**
+   * Shows another list. What the person reads stays where it is, unless the top is seen.
+   * @param {Quake[]} items
+   * @param {boolean} hold
+   */
+  setItems(items, hold) {
+    const anchor = hold && !this.atTop ? this.#anchor : null;
+    const near = this.first;
+    const offset = this.#top - near * this.#rowHeight;
+    this.items = items;
+    this.#space.style.height = `calc(var(--row) * ${items.length})`;
+    if (anchor !== null) {
+      const index = this.indexOf(anchor, near);
+      if (index >= 0) {
+        const top = index * this.#rowHeight + offset;
+        if (Math.abs(top - this.#top) >= 1) this.scrollTo(top);
+      }
+    }
+    this.draw();
+  }
+
+  /**
+   * @param {string} code
+   * @param {number} [near] where it probably is: the search begins there and goes both ways
+   * @returns {number} the index, or -1
+   */
+  indexOf(code, near = 0) {
+    const { items } = this;
+    let down = Math.min(near, items.length - 1);
+    let up = down + 1;
+    for (; down >= 0 || up < items.length; down -= 1, up += 1) {
+      if (down >= 0 && items[down].code === code) return down;
+      if (up < items.length && items[up].code === code) return up;
+    }
+    return -1;
+  }
+
+  /** @param {number} index the row is scrolled into view, no further than needed */
+  reveal(index) {
+    const top = index * this.#rowHeight;
+    const bottom = top + this.#rowHeight;
+    if (top < this.#top) this.scrollTo(top);
+    else if (bottom > this.#top + this.#height) this.scrollTo(bottom - this.#height);
+    this.draw();
+  }
+
+  /** @param {number} top in pixels */
+  scrollTo(top) {
+    this.#scroller.scrollTop = top;
+    this.#top = this.#scroller.scrollTop;
+  }
+
+  /** Draws in the next frame. */
+  schedule() {
+    this.#frame ||= requestAnimationFrame(() => this.draw());
+  }
+
+  /** Draws the rows that are seen. */
+  draw() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const from = Math.max(0, Math.floor(this.#top / this.#rowHeight) - overscan);
+    const seen = Math.min(mostRows, Math.ceil(this.#height / this.#rowHeight) + 2 * overscan);
+    this.#setRowCount(seen);
+    const count = this.#rows.length;
+    for (let slot = 0; slot < count; slot += 1) {
+      // A row keeps its event while the list moves by less than a window.
+      const index = from + ((slot - (from % count) + count) % count);
+      const row = this.#rows[slot];
+      const item = this.items[index];
+      row.element.hidden = item === undefined;
+      if (item === undefined) {
+        row.quake = null;
+        continue;
+      }
+      row.show(item, index, this.items.length, this.#mark(item.code));
+      row.setState(this.#state(row));
+    }
+    this.#anchor = this.items[this.first]?.code ?? null;
+  }
+
+  /**
+   * @param {string} code
+   * @returns {number} the index of an event that has a row, or -1
+   */
+  drawnAt(code) {
+    return this.#rows.find(({ quake }) => quake?.code === code)?.index ?? -1;
+  }
+
+  /** @param {number} count */
+  #setRowCount(count) {
+    while (this.#rows.length < count) {
+      const row = new Row(this.#rows.length);
+      this.#rows.push(row);
+      this.#space.append(row.element);
+    }
+    while (this.#rows.length > count) this.#rows.pop()?.element.remove();
+  }
+}

@@ -1,0 +1,225 @@
+import { ApiError } from "../data/api-error.js";
+import { isListed, milliseconds, rowLimit, rowOfRecord, transactionNumber } from "../data/rows.js";
+import { piecesOf, RowSet } from "./row-set.js";
+import { readText } from "./read-text.js";
+import { readTable } from "./table.js";
+
+/** @typedef {import("../types.js").Change} Change */
+/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+
+/** Changes that are read ahead at a time while the past is played. */
+const page = 500;
+
+/** A page of changes takes less than this. */
+const silence = 30_000;
+
+/** The clocks of the browser and the server differ by less than this, in ms. */
+const clocks = 2000;
+
+/** A step of more pages than this is made with the table instead. */
+const mostPages = 5;
+
+/**
+ * The list of one tab as of a point of the history. Going to a point reads the table as of then, and sends
+ * the tab only what differs from what it has; playing applies the changes of the history, one by one.
+ */
+export class Past {
+  #set = new RowSet();
+  #token = "";
+  #abort = new AbortController();
+  /** @type {Change[]} changes that were read and not applied yet */
+  #ahead = [];
+  /**
+   * The oldest origin time of the list; null for all.
+   * @type {number|null}
+   */
+  #oldest = null;
+  /** The token after which they are read. */
+  #from = "";
+  /**
+   * The page of the history after them; "" is the first one, null is none.
+   * @type {string|null}
+   */
+  #next = null;
+  #ended = false;
+  /** When the end of the history was reached, in ms since 1970: what was committed later may be missing. */
+  #readAt = 0;
+
+  /** @param {(message: WorkerMessage) => void} send */
+  constructor(send) {
+    this.send = send;
+  }
+
+  stop() {
+    this.#abort.abort();
+  }
+
+  /**
+   * Goes to a point. A request before it is cancelled: the latest one counts.
+   * @param {number} id of the request
+   * @param {string} asOf
+   * @param {number|null} from oldest origin time
+   */
+  go(id, asOf, from) {
+    this.#oldest = from;
+    return this.#answer(id, (signal) => this.#readTable(id, asOf, signal));
+  }
+
+  /**
+   * Applies the changes up to a time, or up to a transaction.
+   * @param {number} id of the request
+   * @param {number|null} until ms
+   * @param {number|null} transaction
+   */
+  advance(id, until, transaction) {
+    return this.#answer(id, async (signal) => {
+      /** @type {Map<string, string|null>} */
+      const changed = new Map();
+      let at = null;
+      let pages = 0;
+      // The history goes on while it is played.
+      if (this.#ended && this.#ahead.length === 0 && (until ?? 0) > this.#readAt - clocks) {
+        this.#from = this.#token;
+        this.#next = "";
+        this.#ended = false;
+      }
+      for (;;) {
+        if (this.#ahead.length === 0) {
+          pages += 1;
+          if (pages > mostPages && until !== null) {
+            this.#report(id, changed, null, false, true);
+            return this.#readTable(id, new Date(until).toISOString(), signal);
+          }
+          try {
+            await this.#readAhead(signal);
+          } catch (error) {
+            // The tab must learn what was applied: the next answer has only what differs from it.
+            this.#report(id, changed, null, false, true);
+            throw error;
+          }
+        }
+        const change = this.#ahead[0];
+        if (!change) break;
+        const time = milliseconds(change.transaction?.at ?? null) ?? 0;
+        if (transaction === null ? time > (until ?? 0) : transactionNumber(change.token) > transaction) break;
+        this.#ahead.shift();
+        this.#token = change.token;
+        // Up to a time, the list is as of that time; up to a transaction, as of its commit.
+        if (transaction !== null) at = time;
+        this.#apply(change, changed);
+      }
+      this.#report(id, changed, at, this.#ended && this.#ahead.length === 0, false);
+    });
+  }
+
+  /** @param {number} id @param {(signal: AbortSignal) => Promise<void>} work */
+  async #answer(id, work) {
+    this.#abort.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
+    try {
+      await work(abort.signal);
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      this.send(failureMessage(id, error));
+    }
+  }
+
+  /**
+   * Reads the table as of a point, and reports what differs from the set.
+   * @param {number} id
+   * @param {string} asOf
+   * @param {AbortSignal} signal
+   */
+  async #readTable(id, asOf, signal) {
+    /** @type {import("../data/rows.js").Row[]} */
+    const rows = [];
+    let query = `limit=${rowLimit}&as-of=${encodeURIComponent(asOf)}`;
+    if (this.#oldest !== null) query += `&from=${new Date(this.#oldest).toISOString()}`;
+    let token = "";
+    await readTable(query, signal, {
+      head: (head) => {
+        token = head.token;
+      },
+      rows: (part) => {
+        rows.push(...part);
+      },
+    });
+    /** @type {Map<string, string|null>} */
+    const changed = new Map();
+    const codes = new Set(rows.map(([code]) => code));
+    for (const code of [...this.#set.codes()]) {
+      if (!codes.has(code) && this.#set.delete(code)) changed.set(code, null);
+    }
+    for (const row of rows) {
+      const text = this.#set.set(row);
+      if (text !== null) changed.set(row[0], text);
+    }
+    this.#token = token;
+    this.#ahead = [];
+    this.#from = token;
+    this.#next = "";
+    this.#ended = false;
+    this.#report(id, changed, null, false, false);
+  }
+
+  /** @param {AbortSignal} signal */
+  async #readAhead(signal) {
+    if (this.#ended || this.#next === null) return;
+    const query = new URLSearchParams({ after: this.#from, limit: String(page) });
+    if (this.#next !== "") query.set("page", this.#next);
+    const asked = Date.now();
+    let text = "";
+    for await (const piece of readText(`/v1/history?${query}`, signal, silence)) text += piece;
+    const { changes, next } = JSON.parse(text);
+    this.#ahead = changes;
+    this.#next = next;
+    this.#ended = next === null;
+    this.#readAt = asked;
+  }
+
+  /** @param {Change} change @param {Map<string, string|null>} changed */
+  #apply(change, changed) {
+    if (change.op === "truncate") {
+      for (const code of this.#set.codes()) changed.set(code, null);
+      this.#set.clear();
+      return;
+    }
+    if (change.old && this.#set.delete(change.old.code)) changed.set(change.old.code, null);
+    if (change.new && isListed(change.new)) {
+      const row = rowOfRecord(change.new);
+      changed.set(row[0], this.#set.set(row));
+    }
+  }
+
+  /**
+   * @param {number} id
+   * @param {Map<string, string|null>} changed
+   * @param {number|null} at
+   * @param {boolean} end
+   * @param {boolean} more whether another report of this answer follows
+   */
+  #report(id, changed, at, end, more) {
+    const token = this.#token;
+    const texts = [];
+    const gone = [];
+    for (const [code, text] of changed) {
+      if (text === null) gone.push(code);
+      else texts.push(text);
+    }
+    for (const rows of piecesOf(texts)) {
+      this.send({ type: "past", id, rows, gone: [], token, at, more: true, end });
+    }
+    this.send({ type: "past", id, rows: "[]", gone, token, at, more, end });
+  }
+}
+
+/**
+ * @param {number} id
+ * @param {unknown} error
+ * @returns {import("../data/messages.js").FailureMessage}
+ */
+export function failureMessage(id, error) {
+  const { status, title, detail } = ApiError.from(error);
+  return { type: "failure", id, status, title, detail };
+}

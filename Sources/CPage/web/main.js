@@ -1,0 +1,36 @@
+import { connection } from "./data/connection.js";
+import { store } from "./data/store.js";
+import { start as startHeader } from "./header/header.js";
+import { start as startList } from "./list/list.js";
+import { view } from "./state/view.js";
+import { t, translatePage } from "./text/text.js";
+import { part } from "./ui/part.js";
+import { start as startTheme } from "./frame/theme.js";
+import { toast } from "./ui/toasts.js";
+
+// The page starts in two steps. A browser opens six connections, so each file takes its turn on a slow line:
+// the list comes first, with the few files that it needs, and everything else afterwards.
+connection.start();
+
+/** The second step begins at the latest after this time, whether there is a list or not. */
+const patience = 2_000;
+
+startTheme();
+translatePage();
+void part("header", startHeader);
+void part("list", startList);
+
+await new Promise((resolve) => {
+  // What goes to a moment of the history is one of the other files.
+  if (store.size > 0 || view.get().asOf !== null) resolve(null);
+  store.addEventListener("shown", resolve, { once: true });
+  setTimeout(resolve, patience);
+});
+// The list is drawn before the other files compete for the line.
+await new Promise((resolve) => setTimeout(resolve));
+try {
+  await (await import("./rest.js")).start();
+} catch (error) {
+  console.error("rest.js", error);
+  toast({ text: t("part.failed", { part: "rest", reason: String(error) }), error: true });
+}

@@ -1,0 +1,144 @@
+import { Grid } from "./grid.js";
+import { isLocated, worldX, worldY } from "./projection.js";
+import { classes, classOf, hiddenStep, radius, sizes, sizeStep } from "./scale.js";
+
+/** @typedef {import("../types.js").Changes} Changes */
+/** @typedef {import("../types.js").Quake} Quake */
+/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("./projection.js").Located} Located */
+/** @typedef {import("./scale.js").Coloring} Coloring */
+
+/** Places for events that arrive before all are ordered again. */
+const spare = 2000;
+
+/** The events on the map as arrays for the painter, in the order in which they lie on each other. */
+export class Events {
+  /** @type {Quake[]} */
+  quakes = [];
+  xs = new Float32Array(0);
+  ys = new Float32Array(0);
+  /** Sizes; `hiddenStep` for an event that is no longer there, or whose epicentre is not known. */
+  steps = new Uint8Array(0);
+  classes = new Uint8Array(0);
+  /** The number of events without the hidden ones. */
+  count = 0;
+  /** @type {Located|null} the newest by origin time */
+  newest = null;
+  /** @type {Map<string, number>|null} places by code */
+  #places = null;
+  /** @type {Grid|null} */
+  #grid = null;
+  /** @type {number|null} */
+  #largest = null;
+
+  /** @param {readonly Quake[]} quakes @param {Coloring} coloring @param {number} now */
+  replace(quakes, coloring, now) {
+    const count = quakes.length;
+    // Where the colour tells the age, what is newer lies above what is larger.
+    const height = (/** @type {Quake} */ quake) => sizeStep(quake.magnitude)
+      + (coloring === "age" ? (classes - classOf(quake, coloring, now)) * sizes : 0);
+    const next = new Uint32Array((classes + 1) * sizes + 1);
+    const heights = new Uint16Array(count);
+    for (let i = 0; i < count; i += 1) next[(heights[i] = height(quakes[i])) + 1] += 1;
+    for (let step = 0; step + 1 < next.length; step += 1) next[step + 1] += next[step];
+    /** @type {Quake[]} */
+    const sorted = new Array(count);
+    // Of the same height the newest lies on top: the list is newest first unless the person sorts it.
+    for (let i = count - 1; i >= 0; i -= 1) sorted[next[heights[i]]++] = quakes[i];
+    this.quakes = sorted;
+    this.xs = new Float32Array(count + spare);
+    this.ys = new Float32Array(count + spare);
+    this.steps = new Uint8Array(count + spare).fill(hiddenStep, count);
+    this.classes = new Uint8Array(count + spare);
+    this.count = count;
+    this.newest = null;
+    this.#largest = null;
+    this.#places = null;
+    this.#grid = null;
+    for (let i = 0; i < count; i += 1) this.#put(i, sorted[i], coloring, now);
+  }
+
+  /**
+   * Changes a few events without ordering all.
+   * @param {readonly Changes[]} list
+   * @param {(quake: Quake) => boolean} passes the filter
+   * @param {Coloring} coloring
+   * @param {number} now
+   * @returns {boolean} false if all must be replaced
+   */
+  apply(list, passes, coloring, now) {
+    this.#places ??= new Map(this.quakes.map(({ code }, place) => [code, place]));
+    this.#grid = null;
+    const newest = this.newest?.code;
+    for (const { inserted, updated, deleted } of list) {
+      for (const { code } of deleted) this.#hide(code);
+      for (const quake of [...updated.map(({ after }) => after), ...inserted]) {
+        this.#hide(quake.code);
+        if (!passes(quake)) continue;
+        const place = this.quakes.length;
+        if (place >= this.xs.length) return false;
+        this.quakes.push(quake);
+        this.#places.set(quake.code, place);
+        this.#put(place, quake, coloring, now);
+        this.count += 1;
+      }
+    }
+    // Which event is the newest after it has gone, only all of them tell.
+    return newest === undefined || this.#places.has(newest);
+  }
+
+  /** @param {number} place @param {Quake} quake @param {Coloring} coloring @param {number} now */
+  #put(place, quake, coloring, now) {
+    if (!isLocated(quake)) {
+      this.steps[place] = hiddenStep;
+      return;
+    }
+    this.xs[place] = worldX(quake.longitude);
+    this.ys[place] = worldY(quake.latitude);
+    this.steps[place] = sizeStep(quake.magnitude);
+    this.classes[place] = classOf(quake, coloring, now);
+    if ((quake.magnitude ?? 1) > (this.#largest ?? 1)) this.#largest = quake.magnitude;
+    if (this.newest === null || quake.time > this.newest.time || quake.code === this.newest.code) {
+      this.newest = quake;
+    }
+  }
+
+  /** @param {string} code */
+  #hide(code) {
+    const place = this.#places?.get(code);
+    if (place === undefined) return;
+    this.#places?.delete(code);
+    this.steps[place] = hiddenStep;
+    this.count -= 1;
+  }
+
+  /**
+   * The event at a point of the map: the one whose circle the point is deepest in; of equals the upper one.
+   * @param {Camera} camera
+   * @param {number} px
+   * @param {number} py
+   * @param {number} slack pixels outside the circle that still hit
+   * @returns {Located|null}
+   */
+  at(camera, px, py, slack) {
+    const all = this.quakes.length;
+    this.#grid ??= new Grid(this.xs.subarray(0, all), this.ys.subarray(0, all));
+    const [x, y] = camera.toWorld(px, py);
+    const { pixels, zoom } = camera;
+    const largest = radius(this.#largest, zoom);
+    let best = 1;
+    let found = -1;
+    this.#grid.near(x, y, (largest + slack) / pixels, (point) => {
+      if (this.steps[point] === hiddenStep) return;
+      const dx = x - this.xs[point];
+      const distance = Math.hypot(dx - Math.round(dx), y - this.ys[point]) * pixels;
+      const depth = distance / (radius(this.quakes[point].magnitude, zoom) + slack);
+      if (depth < best || (depth === best && point > found)) {
+        best = depth;
+        found = point;
+      }
+    });
+    const quake = this.quakes[found];
+    return quake && isLocated(quake) ? quake : null;
+  }
+}

@@ -1,0 +1,50 @@
+import { start as startDetail } from "./detail/detail.js";
+import { start as startFilters } from "./filters/filters.js";
+import { start as startTools } from "./header/tools.js";
+import { start as startAlerts } from "./frame/alerts.js";
+import { start as startDock } from "./frame/dock.js";
+import { start as startKeys } from "./frame/keys.js";
+import { part } from "./ui/part.js";
+import { start as startPrint } from "./frame/print.js";
+import { start as startSheet } from "./frame/sheet.js";
+import { start as startSummary } from "./frame/summary.js";
+import { start as startUpgrade } from "./frame/upgrade.js";
+
+/** The style sheets of the parts that start here. */
+const sheets = ["filters", "detail", "dialogs", "map", "time", "charts"];
+
+/**
+ * Loads a style sheet. A part without its style works, so a failure does not stop it.
+ * @param {string} name
+ * @param {string} [media]
+ * @returns {Promise<void>}
+ */
+function style(name, media) {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = new URL(`./style/${name}.css`, import.meta.url).href;
+  if (media) link.media = media;
+  document.head.append(link);
+  return new Promise((resolve) => {
+    link.addEventListener("load", () => resolve());
+    link.addEventListener("error", () => resolve());
+  });
+}
+
+/** Starts everything beside the list: the second step of main.js. */
+export async function start() {
+  void style("print", "print");
+  await Promise.all(sheets.map((name) => style(name)));
+  void part("header", startTools);
+  void part("filters", startFilters);
+  void part("detail", startDetail);
+  void part("map", async (element) => (await import("./map/map.js")).start(element));
+  void part("dock", startDock);
+  void part("side", startSheet);
+  void part("summary", startSummary);
+  startKeys();
+  startAlerts();
+  startPrint();
+  void startUpgrade();
+  document.documentElement.dataset.ready = "";
+}

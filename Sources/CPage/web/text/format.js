@@ -1,0 +1,113 @@
+import { settings } from "../state/settings.js";
+import { locale } from "./locale.js";
+import { t } from "./text.js";
+
+/** @typedef {import("../types.js").Quake} Quake */
+
+/** @type {Map<string, Intl.DateTimeFormat>} */
+const dates = new Map();
+/** @type {Map<string, Intl.NumberFormat>} */
+const numbers = new Map();
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "always", style: "short" });
+
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const units = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
+
+/**
+ * A formatter made once: making one takes longer than a frame of the list.
+ * @param {string} key
+ * @param {Intl.DateTimeFormatOptions} options
+ * @param {boolean} utc
+ */
+function dateFormat(key, options, utc) {
+  const name = key + utc;
+  let format = dates.get(name);
+  if (!format) {
+    format = new Intl.DateTimeFormat(locale, { ...options, timeZone: utc ? "UTC" : undefined });
+    dates.set(name, format);
+  }
+  return format;
+}
+
+/**
+ * @param {number} value
+ * @param {number} least digits after the point
+ * @param {number} [most]
+ */
+function decimal(value, least, most = least) {
+  const name = `${least}.${most}`;
+  let format = numbers.get(name);
+  if (!format) {
+    format = new Intl.NumberFormat(locale, { minimumFractionDigits: least, maximumFractionDigits: most });
+    numbers.set(name, format);
+  }
+  // A value that is rounded to zero has no sign.
+  return format.format(value < 0 && Number(value.toFixed(most)) === 0 ? 0 : value);
+}
+
+/** @type {Intl.DateTimeFormatOptions} */
+const day = { year: "numeric", month: "short", day: "numeric" };
+/** @type {Intl.DateTimeFormatOptions} */
+const timeOfDay = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+/** @type {Intl.DateTimeFormatOptions} */
+const exact = { ...day, ...timeOfDay, second: "2-digit", timeZoneName: "short" };
+
+/** How values are written for people, in their language and time zone. */
+export const format = Object.freeze({
+  /** @param {number} ms @returns {string} date, time and zone: UTC or local, as the settings say */
+  time: (ms) => dateFormat("exact", exact, settings.get().utc).format(ms),
+
+  /** @param {number} ms @returns {string} */
+  utcTime: (ms) => dateFormat("exact", exact, true).format(ms),
+
+  /** @param {number} ms @returns {string} */
+  localTime: (ms) => dateFormat("exact", exact, false).format(ms),
+
+  /** @param {number} ms @returns {string} the time of day */
+  clock: (ms) => dateFormat("clock", timeOfDay, settings.get().utc).format(ms),
+
+  /** @param {number} ms @returns {string} */
+  date: (ms) => dateFormat("date", day, settings.get().utc).format(ms),
+
+  /** @param {number} ms @param {number} [now] @returns {string} such as "3 min. ago" */
+  relative(ms, now = Date.now()) {
+    const seconds = (ms - now) / 1000;
+    if (seconds > 60) return format.time(ms);
+    for (const [unit, length] of units) {
+      if (-seconds >= length) return relative.format(Math.trunc(seconds / length), unit);
+    }
+    return t("time.now");
+  },
+
+  /** @param {{ magnitude: number | null }} quake @returns {string} */
+  magnitude: ({ magnitude }) => (magnitude === null ? t("unknown.short") : decimal(magnitude, 1)),
+
+  /** @param {number | null} magnitude @returns {string} with a second digit if it has one */
+  preciseMagnitude: (magnitude) => (magnitude === null ? t("unknown.short") : decimal(magnitude, 1, 2)),
+
+  /** @param {number | null} km @returns {string} */
+  depth: (km) => (km === null ? t("depth.unknown") : t("depth.km", { km: decimal(km, 0, km < 10 ? 1 : 0) })),
+
+  /** @param {number | null} km @returns {string} with all digits that it has, at most 3 */
+  exactDepth: (km) => (km === null ? t("depth.unknown") : t("depth.km", { km: decimal(km, 0, 3) })),
+
+  /** @param {number} n @param {number} [digits] digits after the point; without it, as it has, at most 3
+   * @returns {string} */
+  number: (n, digits) => (digits === undefined ? decimal(n, 0, 3) : decimal(n, digits)),
+
+  /**
+   * @param {number | null} latitude
+   * @param {number | null} longitude
+   * @returns {string} such as "35.700° N, 139.700° E"
+   */
+  position(latitude, longitude) {
+    if (latitude === null || longitude === null) return t("position.unknown");
+    const north = t(
+      latitude < 0 ? "position.south" : "position.north", { degrees: decimal(Math.abs(latitude), 3) },
+    );
+    const east = t(
+      longitude < 0 ? "position.west" : "position.east", { degrees: decimal(Math.abs(longitude), 3) },
+    );
+    return `${north}, ${east}`;
+  },
+});

@@ -1,0 +1,48 @@
+/**
+ * Whether a point of the history is given by a token, such as 1042.9f3ac2d1, and not by a time.
+ * @param {string} asOf
+ */
+export function isToken(asOf) {
+  return /^\d+(\.[0-9a-f]+)?(-\d+)?$/.test(asOf);
+}
+
+/**
+ * @param {string} asOf a time as the API reads it: in UTC if it names no zone
+ * @returns {number} ms since 1970; not a number for a token, or for what is no time
+ */
+export function timeOfPoint(asOf) {
+  if (isToken(asOf)) return NaN;
+  return Date.parse(/T[\d:.]+$/.test(asOf) ? `${asOf}Z` : asOf);
+}
+
+const dayLength = 86_400_000;
+/** @type {Record<string, number>} ms of each unit */
+const units = { w: 7 * dayLength, d: dayLength, h: 3_600_000, m: 60_000, s: 1000 };
+const age = /(\d+(?:\.\d+)?) ?(w|d|h|m|s)(?:eeks?|ays?|ours?|rs?|inutes?|ins?|econds?|ecs?)? ?/gy;
+
+/**
+ * The moment that words name which the API reads, too: yesterday, yesterday 14:30, 7d, 2 h ago.
+ * @param {string} words
+ * @param {number} now ms since 1970
+ * @returns {string|null} the time in ISO 8601; null: these are no such words
+ */
+export function momentOfWords(words, now) {
+  const text = words.trim().toLowerCase();
+  if (text === "now") return new Date(now).toISOString();
+  const [, day, clock] = /^(today|yesterday)(?: (\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];
+  if (day) {
+    const midnight = now - (now % dayLength) - (day === "yesterday" ? dayLength : 0);
+    const date = new Date(midnight).toISOString().slice(0, 10);
+    const time = Date.parse(`${date}T${clock ?? "00:00"}Z`);
+    return Number.isNaN(time) ? null : new Date(time).toISOString();
+  }
+  const ago = text.replace(/ ago$/, "");
+  let sum = 0;
+  age.lastIndex = 0;
+  while (age.lastIndex < ago.length) {
+    const part = age.exec(ago);
+    if (!part) return null;
+    sum += Number(part[1]) * units[part[2]];
+  }
+  return sum > 0 && sum < now ? new Date(now - sum).toISOString() : null;
+}

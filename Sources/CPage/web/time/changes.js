@@ -1,0 +1,101 @@
+import { ApiError } from "../data/api-error.js";
+import { connection } from "../data/connection.js";
+import { reasonText } from "../data/reason.js";
+import { quakeOfRow } from "../data/rows.js";
+import { view } from "../state/view.js";
+import { format, t } from "../text/text.js";
+import { button } from "../ui/button.js";
+import { fill, h } from "../ui/dom.js";
+import { reason } from "../ui/failure.js";
+import { magnitudeColor } from "../ui/magnitude.js";
+import { whatChanged } from "./what-changed.js";
+
+/** @typedef {import("../data/messages.js").Difference} Difference */
+/** @typedef {import("../data/messages.js").DifferencesMessage} DifferencesMessage */
+/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+
+/** The panel with the net changes since a point of the history. */
+export class ChangesPanel {
+  element = h("section", { class: "time-changes", hidden: true, "aria-live": "off" });
+  #id = 0;
+  #when = "";
+
+  /** @param {string} since a token or a time @param {string} when in words */
+  open(since, when) {
+    this.#when = when;
+    // Numbers of their own, so that no answer to the slider is taken for one of these.
+    this.#id = -Math.abs(this.#id) - 1;
+    this.element.hidden = false;
+    this.#fill(h("p", { class: "quiet", text: t("time.changes.loading") }));
+    connection.send({ type: "differences", id: this.#id, from: since, to: null });
+  }
+
+  close() {
+    this.element.hidden = true;
+    fill(this.element);
+  }
+
+  /** @param {WorkerMessage} message */
+  receive(message) {
+    if (!("id" in message) || message.id !== this.#id || this.element.hidden) return;
+    if (message.type === "failure") {
+      const error = new ApiError(message.status, reasonText(message.title), message.detail);
+      this.#fill(h("p", { role: "alert", text: t("time.changes.failed", { reason: reason(error) }) }));
+    } else if (message.type === "differences") {
+      this.#show(message);
+    }
+  }
+
+  /** @param {DifferencesMessage} message */
+  #show({ counts, added, changed, gone }) {
+    const all = counts.added + counts.changed + counts.gone;
+    if (all === 0) return this.#fill(h("p", { class: "quiet", text: t("time.changes.none") }));
+    this.#fill(
+      h(
+        "div", { class: "time-columns" },
+        group(t("time.changes.added", { n: counts.added }), added, counts.added),
+        group(t("time.changes.changed", { n: counts.changed }), changed, counts.changed),
+        group(t("time.changes.gone", { n: counts.gone }), gone, counts.gone),
+      ),
+    );
+  }
+
+  /** @param {Node} content */
+  #fill(content) {
+    fill(
+      this.element,
+      h(
+        "div", { class: "time-changes-head" },
+        h("h3", { text: t("time.changes.title", { time: this.#when }) }),
+        button({ icon: "close", label: t("close"), action: () => view.set({ since: null }) }),
+      ),
+      content,
+    );
+  }
+}
+
+/** @param {string} title @param {Difference[]} differences @param {number} count */
+function group(title, differences, count) {
+  const rest = count - differences.length;
+  return h(
+    "section", {},
+    h("h4", { class: "small", text: title }),
+    h("ul", {}, ...differences.map((difference) => h("li", {}, row(difference)))),
+    rest > 0 && h("p", { class: "quiet small", text: t("time.changes.more", { n: rest }) }),
+  );
+}
+
+/** @param {Difference} difference */
+function row(difference) {
+  const before = difference.before === null ? null : quakeOfRow(JSON.parse(difference.before));
+  const after = difference.after === null ? null : quakeOfRow(JSON.parse(difference.after));
+  const quake = /** @type {import("../types.js").Quake} */ (after ?? before);
+  const what = before && after ? whatChanged(before, after) : format.time(quake.time);
+  return h(
+    "button",
+    { type: "button", class: "time-change", onclick: () => view.set({ selected: quake.code }) },
+    h("b", { class: `time-magnitude ${magnitudeColor(quake.magnitude)}`, text: format.magnitude(quake) }),
+    h("span", { class: "time-place", text: quake.place || quake.code }),
+    h("span", { class: "quiet small", text: what }),
+  );
+}

@@ -1,0 +1,167 @@
+import { ApiError } from "../data/api-error.js";
+import { connection } from "../data/connection.js";
+import { Feed } from "../data/feed.js";
+import { reasonText } from "../data/reason.js";
+import { slack, transactionNumber } from "../data/rows.js";
+import { store } from "../data/store.js";
+import { view } from "../state/view.js";
+import { duration } from "../state/view-address.js";
+import { isToken, timeOfPoint } from "../text/point.js";
+import { timeOf } from "./history.js";
+
+/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../types.js").Quake} Quake */
+
+/**
+ * Brings the store to the point of the view, `asOf`, and back to now.
+ *
+ * While the slider is dragged one request is under way at a time; when it is answered, the latest point is
+ * asked for, and those in between are skipped. Events: "moved" (`time` or `number` changed) and "failed" (its
+ * detail is an ApiError).
+ */
+class Journey extends EventTarget {
+  /**
+   * The point that the store shows, in ms; null for now.
+   * @type {number|null}
+   */
+  time = null;
+  /** The transaction that the store shows. */
+  number = 0;
+  /** Whether the history has no change after this point. */
+  atEnd = false;
+
+  /** The point that the store has, or that is on its way. */
+  #asOf = /** @type {string|null} */ (null);
+  #id = 0;
+  #time = 0;
+  /** @type {((problem: ApiError|null) => void)|null} */
+  #answered = null;
+  /** @type {Map<string, Quake|null>} */
+  #batch = new Map();
+  #feed = new Feed((batch) => {
+    for (const [code, quake] of batch) this.#batch.set(code, quake);
+  });
+
+  /** Begins to follow the view. */
+  start() {
+    connection.onAnswer((message) => this.#receive(message));
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
+      if (changed.has("period") && this.time !== null) this.#asOf = "";
+      if (changed.has("asOf") || changed.has("period")) this.#follow();
+    });
+    this.#follow();
+  }
+
+  /** Whether a request is under way. */
+  get busy() {
+    return this.#answered !== null;
+  }
+
+  /**
+   * Applies the changes up to a point after the present one.
+   * @param {{time: number}|{number: number}} point
+   * @returns {Promise<void>}
+   */
+  async advance(point) {
+    const before = view.get().asOf;
+    if (this.busy || before === null) return;
+    const until = "time" in point ? Math.floor(point.time) : null;
+    const transaction = "number" in point ? Math.floor(point.number) : null;
+    this.#time = until ?? this.time ?? Date.now();
+    await this.#ask((id) => connection.send({ type: "advance", id, until, transaction }));
+    // Where nothing else was asked for meanwhile, the view is where the store is now.
+    if (view.get().asOf === before) {
+      this.#asOf = until === null ? String(this.number) : new Date(until).toISOString();
+      view.set({ asOf: this.#asOf });
+    }
+    await this.#follow();
+  }
+
+  /** @returns {Promise<void>} */
+  async #follow() {
+    const { asOf, period } = view.get();
+    if (asOf === null) return this.#leave();
+    if (this.busy || asOf === this.#asOf) return;
+    this.#asOf = asOf;
+    try {
+      this.#time = isToken(asOf) ? await timeOf(transactionNumber(asOf)) : timeOfPoint(asOf);
+      if (view.get().asOf !== asOf) {
+        this.#asOf = "";
+        return this.#follow();
+      }
+      // What is no point of the history, the server refuses, and says why.
+      const whole = period === "all" || Number.isNaN(this.#time);
+      const from = whole ? null : this.#time - duration(period) - slack;
+      await this.#ask((id) => connection.send({ type: "past", id, asOf, from }));
+    } catch (error) {
+      this.#fail(ApiError.from(error));
+    }
+    this.#follow();
+  }
+
+  #leave() {
+    if (this.#asOf === null) return;
+    this.#asOf = null;
+    this.time = null;
+    this.#id += 1;
+    this.#feed.clear();
+    this.#batch = new Map();
+    this.#answered = null;
+    connection.send({ type: "present" });
+    store.leavePast();
+    this.dispatchEvent(new CustomEvent("moved"));
+  }
+
+  /**
+   * @param {(id: number) => void} send
+   * @returns {Promise<void>} when the store shows the answer, or the request was cancelled
+   */
+  async #ask(send) {
+    this.#id += 1;
+    const problem = await new Promise((/** @type {(problem: ApiError|null) => void} */ resolve) => {
+      this.#answered = resolve;
+      send(this.#id);
+    });
+    this.#answered = null;
+    if (problem) this.#fail(problem);
+  }
+
+  /** @param {ApiError} problem */
+  #fail(problem) {
+    if (view.get().asOf === null) return;
+    this.dispatchEvent(new CustomEvent("failed", { detail: problem }));
+    // The list must not claim to be that of a point that it could not be read for.
+    view.set({ asOf: this.time === null ? null : new Date(this.time).toISOString() });
+    this.#asOf = view.get().asOf;
+  }
+
+  /** @param {WorkerMessage} message */
+  #receive(message) {
+    if (!("id" in message) || message.id !== this.#id) return;
+    if (message.type === "failure") {
+      this.#answered?.(new ApiError(message.status, reasonText(message.title), message.detail));
+    } else if (message.type === "past") {
+      this.#feed.push({ rows: message.rows, gone: message.gone, live: false });
+      if (!message.more) this.#feed.after(() => this.#arrive(message));
+    }
+  }
+
+  /** @param {import("../data/messages.js").PastMessage} message */
+  async #arrive(message) {
+    const batch = this.#batch;
+    this.#batch = new Map();
+    this.number = transactionNumber(message.token);
+    this.atEnd = message.end;
+    const time = message.at ?? this.#time;
+    const answered = this.#answered;
+    await store.applyPast(batch, time);
+    if (view.get().asOf === null) return;
+    this.time = time;
+    this.dispatchEvent(new CustomEvent("moved"));
+    answered?.(null);
+  }
+}
+
+/** The journey of this page. */
+export const journey = new Journey();

@@ -1,0 +1,129 @@
+import Glibc
+
+extension EmbeddedServer {
+  /// TCP on the loopback address, for programs that cannot use the Unix socket, or run as another account.
+  /// Only one role may connect that way, with its password (SCRAM).
+  public struct Listening: Equatable, Sendable {
+    /// The port of 127.0.0.1.
+    public var port: Int
+    /// The role that may connect.
+    public var role: String
+  }
+
+  /// The port that is used if the user names none. Not PostgreSQL's own, which another server may have.
+  public static let standardPort = 15432
+
+  /// What the server listens on by TCP, or will at its next start; nil: nothing.
+  public var listening: Listening? { Self.listening(folder) }
+
+  /// Whether the server runs and listens by TCP now. It does not if another program had the port when it started.
+  public var isListening: Bool { Postmaster.current(folder)?.hasTCP ?? false }
+
+  /// The file with the role's password, in the form of libpq's password files.
+  public var passwordFile: String { folder.home + "/reader.pgpass" }
+
+  /// The role's password; nil if there is none yet.
+  public var password: String? {
+    guard let line = Files.text(passwordFile)?.split(separator: "\n").first else { return nil }
+    return line.split(separator: ":", maxSplits: 4).last.map(String.init)
+  }
+
+  /// Makes the server listen at its next start.
+  ///
+  /// - Parameters:
+  ///   - role: The role that may connect. Its name needs no quotes.
+  ///   - password: Its password: letters and digits.
+  public func listen(
+    on port: Int, role: String, password: String
+  ) throws(EmbeddedServerError) {
+    try replace(
+      passwordFile, "127.0.0.1:\(port):quake:\(role):\(password)\n")
+    try setAuthentication(role)
+    try replace(folder.listenFile, "\(port) \(role)\n")
+  }
+
+  /// Makes the server stop listening at its next start.
+  public func stopListening() throws(EmbeddedServerError) {
+    unlink(folder.listenFile)
+    try setAuthentication(nil)
+  }
+
+  /// Whether another program listens on a port of 127.0.0.1.
+  public static func isUsed(_ port: Int) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var on: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(UInt16(clamping: port).bigEndian)
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    let code = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return code != 0 && errno == EADDRINUSE
+  }
+
+  static func listening(_ folder: Folder) -> Listening? {
+    guard let words = Files.text(folder.listenFile)?.split(whereSeparator: \.isWhitespace),
+      words.count == 2, let port = Int(words[0]), (1...65_535).contains(port)
+    else { return nil }
+    return Listening(port: port, role: String(words[1]))
+  }
+
+  // MARK: - Files
+
+  private static let begin = "# quake-admin server start --listen: begin"
+  private static let end = "# quake-admin server start --listen: end"
+
+  /// Adds the rule for a role to `pg_hba.conf`, or removes it; the other rules are the administrator's.
+  private func setAuthentication(_ role: String?) throws(EmbeddedServerError) {
+    let path = folder.data + "/pg_hba.conf"
+    guard let text = Files.text(path) else {
+      throw EmbeddedServerError(.unavailable, "could not read file \"\(path)\"")
+    }
+    var lines: [Substring] = []
+    var isOwn = false
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line == Self.begin { isOwn = true }
+      if !isOwn { lines.append(line) }
+      if line == Self.end { isOwn = false }
+    }
+    var new = lines.joined(separator: "\n")
+    if let role {
+      if !new.hasSuffix("\n") { new += "\n" }
+      new += """
+        \(Self.begin)
+        host quake \(role) 127.0.0.1/32 scram-sha-256
+        \(Self.end)
+
+        """
+    }
+    guard new != text else { return }
+    try write(path, new)
+  }
+
+  /// Writes a file of the server's account that only this account can read.
+  private func replace(_ path: String, _ text: String) throws(EmbeddedServerError) {
+    let descriptor = Files.openOwn(path, O_WRONLY)
+    guard descriptor >= 0 else {
+      throw EmbeddedServerError(
+        .unavailable, "could not open file \"\(path)\": \(Files.reason(errno))")
+    }
+    if account.isSwitched { _ = fchown(descriptor, account.user, account.group) }
+    _ = fchmod(descriptor, 0o600)
+    close(descriptor)
+    try write(path, text)
+  }
+
+  private func write(_ path: String, _ text: String) throws(EmbeddedServerError) {
+    let code = Files.write(text, to: path)
+    guard code == 0 else {
+      throw EmbeddedServerError(
+        .unavailable, "could not write file \"\(path)\": \(Files.reason(code))")
+    }
+  }
+}

@@ -1,0 +1,201 @@
+internal import Postgres
+internal import QuakeModel
+
+/// What persons decide.
+extension Associations {
+  /// Decides that two events are the same earthquake, however far apart they are.
+  ///
+  /// - Throws: `StoreError` of kind `badData` if one of the events does not exist, is superseded or withdrawn;
+  ///   of kind `conflict` if the decision contradicts another one, or if both events are of one source.
+  public func join(_ id: String, _ other: String) throws {
+    try decide(id, other, together: true)
+  }
+
+  /// Decides that two events are different earthquakes, however near they are.
+  ///
+  /// - Throws: `StoreError` of kind `badData` if one of the events does not exist.
+  public func split(_ id: String, _ other: String) throws {
+    try decide(id, other, together: false)
+  }
+
+  /// Clears the decision about two events. Returns false if there is none.
+  public func forget(_ id: String, _ other: String) throws -> Bool {
+    try repeating {
+      try connection.transaction {
+        try begin()
+        let (code, second) = (try self.code(of: id), try self.code(of: other))
+        let removed = try connection.execute(
+          """
+          delete from quake.association_pin
+           where code = least($1::text collate "C", $2::text collate "C")
+             and other = greatest($1::text collate "C", $2::text collate "C")
+          """, [.text(code), .text(second)])
+        _ = try compareIfEnabled([code, second])
+        return removed.affectedRows > 0
+      }
+    }
+  }
+
+  /// Decides that no two events of an earthquake belong together. Returns the events; none if the event has
+  /// no association.
+  public func dissolve(_ id: String) throws -> [String] {
+    try repeating {
+      try connection.transaction {
+        try begin()
+        let members = try connection.execute(
+          """
+          select m.code from quake.association a join quake.association m on m.preferred = a.preferred
+           where a.code = $1 order by m.code collate "C"
+          """, [.text(try code(of: id))])
+        let codes = (0..<members.rowCount).compactMap { members.text($0, 0) }
+        for (place, code) in codes.enumerated() {
+          for other in codes[(place + 1)...] { try pin(code, other, together: false) }
+        }
+        _ = try compareIfEnabled(codes)
+        return codes
+      }
+    }
+  }
+
+  /// Ends all associations, and no longer associates events. Decisions of persons are kept.
+  public func dissolveAll() throws {
+    try connection.transaction {
+      try connection.execute(AssociationStatements.lock)
+      try connection.execute("update quake.association_settings set enabled = false")
+    }
+    var isDone = false
+    while !isDone {
+      try repeating {
+        try connection.transaction {
+          try begin()
+          let released = try connection.execute(
+            """
+            with chosen as materialized (
+              select a.code, a.preferred from quake.association a order by a.code limit 5000
+            ), held as materialized (
+              select q.code from quake.quake q join chosen c on c.code = q.code and c.preferred = q.superseded_by
+               order by q.code collate "C" for no key update of q
+            ), shown as (
+              update quake.quake q set superseded_by = null from held h where q.code = h.code
+            )
+            delete from quake.association a using chosen c where a.code = c.code
+            """)
+          isDone = released.affectedRows == 0
+        }
+      }
+    }
+  }
+
+  /// The earthquake that an event belongs to; nil: the event has no association.
+  ///
+  /// - Throws: `StoreError` of kind `badData` if there is no event of this id.
+  public func earthquake(of id: String) throws -> AssociatedEarthquake? {
+    try AssociatedEarthquake.find(try code(of: id), over: connection)
+  }
+
+  private func decide(_ id: String, _ other: String, together: Bool) throws {
+    try repeating {
+      try connection.transaction {
+        try begin()
+        let (code, second) = (try self.code(of: id), try self.code(of: other))
+        guard code != second else {
+          throw StoreError(.badData, "\"\(id)\" and \"\(other)\" are one event")
+        }
+        try pin(code, second, together: together)
+        if together { try requireEnabled() }
+        _ = try compareIfEnabled([code, second])
+        if together { try check(code, second) }
+      }
+    }
+  }
+
+  private func compareIfEnabled(_ codes: [String]) throws -> AssociationOutcome? {
+    guard try AssociationSettings(over: connection).isEnabled else { return nil }
+    return try compare(codes)
+  }
+
+  private func pin(_ code: String, _ other: String, together: Bool) throws {
+    try connection.execute(
+      """
+      insert into quake.association_pin (code, other, together, author)
+      values (least($1::text collate "C", $2::text collate "C"), greatest($1::text collate "C", $2::text collate "C"), $3, $4)
+      on conflict (code, other) do update
+         set together = excluded.together, author = excluded.author, decided_at = now()
+      """,
+      [.text(code), .text(other), .text(together ? "true" : "false"), .text(author)])
+  }
+
+  /// The code of an event, by any of its ids. A superseded event is found under its own code.
+  private func code(of id: String) throws -> String {
+    let found = try connection.execute(
+      """
+      select q.code from quake.quake q
+       where q.code = $1
+          or q.code = (select a.code from quake.quake_alias a where a.id = $1)
+       order by q.code <> $1 limit 1
+      """, [.text(id)])
+    guard found.rowCount > 0, let code = found.text(0, 0) else {
+      throw StoreError(.badData, "there is no event \"\(id)\"")
+    }
+    return code
+  }
+
+  /// Whether a decision that is linked with $1 or $2 cannot be followed.
+  private static let broken = SQL(
+    trusted: """
+      with recursive linked (code) as (
+        select * from unnest(array[$1::text, $2::text]) e (code)
+         union
+        select case when p.code = l.code then p.other else p.code end
+          from linked l join quake.association_pin p on p.together and (p.code = l.code or p.other = l.code)
+      )
+      select exists (
+        select from linked l
+          join quake.association_pin n on n.together and n.code = l.code
+          join quake.quake p on p.code = n.code
+          join quake.quake q on q.code = n.other
+          left join quake.association a on a.code = n.code
+          left join quake.association b on b.code = n.other
+         where a.preferred is distinct from b.preferred
+           and \(AssociationStatements.isEligible("p")) and \(AssociationStatements.isEligible("q")))
+      """)
+
+  /// Checks that a decision to join two events could be followed.
+  private func check(_ code: String, _ other: String) throws {
+    let state = try connection.execute(
+      """
+      select a.preferred = b.preferred, p.source = q.source,
+             case when p.withdrawn_at is not null then p.code when q.withdrawn_at is not null then q.code end,
+             case when p.superseded_by is not null and a.code is null then p.code
+                  when q.superseded_by is not null and b.code is null then q.code end,
+             case when p.longitude is null then p.code when q.longitude is null then q.code end
+        from quake.quake p
+       cross join quake.quake q
+        left join quake.association a on a.code = p.code
+        left join quake.association b on b.code = q.code
+       where p.code = $1 and q.code = $2
+      """, [.text(code), .text(other)])
+    if state.bool(0, 0) == true {
+      let broken = try connection.execute(Self.broken, [.text(code), .text(other)])
+      if broken.bool(0, 0) == false { return }
+    }
+    let message = "cannot join \"\(code)\" and \"\(other)\""
+    if state.bool(0, 1) == true {
+      throw StoreError(
+        .conflict, "\(message): both are of one source",
+        detail: "A source says itself, by the ids of its events, which of them are the same.",
+        hint: "To hide one of them, set its superseded_by: quake-admin events set.")
+    }
+    for (column, reason) in [(2, "is withdrawn"), (3, "is superseded"), (4, "has no epicentre")] {
+      if let event = state.text(0, column) {
+        throw StoreError(.badData, "\(message): \"\(event)\" \(reason)")
+      }
+    }
+    throw StoreError(
+      .conflict, "\(message): it contradicts other decisions",
+      detail: """
+        An earthquake has at most one event of each source, and a person has joined one of the events with \
+        another event of the same source, or has separated it from one of these.
+        """, hint: "\"quake-admin associations forget\" clears a decision.")
+  }
+}

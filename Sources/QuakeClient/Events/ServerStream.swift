@@ -1,0 +1,119 @@
+internal import SystemClock
+
+/// A stream of changes that the server sends over one connection.
+final class ServerStream {
+  private let transfer: Transfer
+  private let address: ServerAddress
+  private let silence: SilenceLimit
+  private let wake: Int32
+  private var parser = StreamEventParser()
+  private var lastBytes = MonotonicClock.now()
+  /// When the last event came; nil before the first.
+  private var lastEvent: Duration?
+
+  /// The most bytes that are kept while the caller is busy.
+  private static let mostKept = 256 << 20
+
+  /// Begins a stream and waits for the head of the answer.
+  init(
+    _ address: ServerAddress, _ parameters: [(name: String, value: String)], silence: SilenceLimit,
+    wake: Int32
+  ) throws(ServerError) {
+    self.address = address
+    self.silence = silence
+    self.wake = wake
+    transfer = try Transfer(
+      address.url("/v1/changes", parameters), of: address, accept: "text/event-stream")
+    while !transfer.head.isComplete { try waitForMore() }
+    guard transfer.head.status == 200 else {
+      throw ServerAnswer.error(
+        transfer.head, ServerAnswer.body(of: transfer, wake: wake), from: address)
+    }
+    guard transfer.head.contentType == "text/event-stream" else {
+      throw ServerError(
+        .wrongAddress, "server \"\(address.shown)\" does not answer with a stream of changes",
+        detail: "It sent \(transfer.head.contentType.prefix(100)).",
+        hint: "Check that --url names a quake-serve.")
+    }
+  }
+
+  /// The next event. Without `waits`, nil if none has come.
+  ///
+  /// - Throws: `ServerError` if the stream has ended or is not one of changes.
+  func next(waits: Bool) throws(ServerError) -> StreamEvent? {
+    var hasReceived = false
+    while true {
+      if let event = try parser.next() {
+        note(event)
+        return event
+      }
+      let bytes = transfer.take()
+      if !bytes.isEmpty {
+        lastBytes = MonotonicClock.now()
+        parser.append(bytes)
+      } else if waits {
+        try waitForMore()
+      } else if !hasReceived {
+        hasReceived = true
+        transfer.receive()
+      } else if transfer.hasEnded {
+        throw ended
+      } else {
+        return nil
+      }
+    }
+  }
+
+  private func note(_ event: StreamEvent) {
+    let now = MonotonicClock.now()
+    // The first heartbeat of a stream comes at once.
+    if case .heartbeat = event, let lastEvent { silence.learn(now - lastEvent) }
+    lastEvent = now
+  }
+
+  private var ended: ServerError {
+    transfer.failure
+      ?? ServerError(
+        .unavailable, "server \"\(address.shown)\" has ended the stream",
+        hint: "Check that quake-serve runs there.")
+  }
+
+  private func waitForMore() throws(ServerError) {
+    switch try wait(until: nil) {
+    case .progress, .timedOut: break
+    case .ended: throw ended
+    case .woken: throw ServerError(.interrupted, "interrupted")
+    }
+  }
+
+  /// Waits for more of the stream.
+  ///
+  /// - Throws: `ServerError` if the server has sent nothing for too long.
+  func wait(until deadline: Deadline?) throws(ServerError) -> Transfer.Outcome {
+    let limit = silence.duration
+    let latest = Deadline(after: lastBytes + limit - MonotonicClock.now())
+    let outcome = transfer.wait(until: min(deadline ?? latest, latest), wake: wake)
+    if outcome == .timedOut, latest.hasPassed {
+      silence.extend()
+      throw ServerError(
+        .silent,
+        "server \"\(address.shown)\" has sent nothing for \(limit.components.seconds) s",
+        hint: "Check that quake-serve runs there and reaches its database, and the network.")
+    }
+    return outcome
+  }
+
+  /// Receives what the server has to send, while the caller is busy with an event: it would drop a client that
+  /// does not read.
+  func keepRest() {
+    var kept = 0
+    while kept < Self.mostKept {
+      let outcome = transfer.wait(until: Deadline(after: .seconds(1)), wake: -1)
+      let bytes = transfer.take()
+      kept += bytes.count
+      parser.append(bytes)
+      lastBytes = MonotonicClock.now()
+      guard outcome == .progress else { return }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/// Where a server of `quake-serve` is, and what a proxy in front of it wants to know of its clients.
+///
+/// User and password are kept apart from the address, so that no message can contain them.
+public struct ServerAddress: Sendable {
+  /// Why a text is not an address.
+  public struct Invalid: Error {
+    /// What is expected instead, for the end of a sentence.
+    public let expected: String
+  }
+
+  /// Scheme, host, port and path, without user, password and final slashes.
+  public let shown: String
+  let user: String?
+  let password: String?
+  /// Header fields to send with each request, such as `Authorization: Bearer ...`.
+  public var headers: [String] = []
+
+  /// The longest address in bytes.
+  private static let longest = 2048
+
+  /// Reads `http://HOST:PORT`, with `https`, a user and password, and a path if there are some.
+  public init(_ text: String) throws(Invalid) {
+    guard text.utf8.count <= Self.longest else {
+      throw Invalid(expected: "at most \(Self.longest) bytes")
+    }
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x5C && $0 != 0x22 }) else {
+      throw Invalid(expected: "an address without spaces, quotes and letters beyond ASCII")
+    }
+    let lower = text.lowercased()
+    guard let scheme = ["http://", "https://"].first(where: { lower.hasPrefix($0) }) else {
+      throw Invalid(expected: "the address of a quake-serve, such as http://127.0.0.1:8080")
+    }
+    let rest = text.dropFirst(scheme.count)
+    guard !rest.contains("?"), !rest.contains("#") else {
+      throw Invalid(
+        expected: "an address without ? and #: options such as --min-magnitude select changes")
+    }
+    var authority = rest.prefix { $0 != "/" }
+    let path = rest[authority.endIndex...]
+    if let at = authority.lastIndex(of: "@") {
+      let parts = authority[..<at].split(
+        separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let user = Self.decode(parts[0]),
+        let password = Self.decode(parts.dropFirst().first ?? "")
+      else {
+        throw Invalid(expected: "a user and a password in which each % has two digits after it")
+      }
+      (self.user, self.password) = (user, password)
+      authority = authority[authority.index(after: at)...]
+    } else {
+      (user, password) = (nil, nil)
+    }
+    guard let first = authority.first, first != ":" else {
+      throw Invalid(expected: "the name of a host after \(scheme)")
+    }
+    var shown = scheme + authority + path
+    while shown.hasSuffix("/") { shown.removeLast() }
+    // People copy the address of the stream as well.
+    if shown.hasSuffix("/v1/changes") { shown.removeLast("/v1/changes".count) }
+    self.shown = shown
+  }
+
+  /// A part of an address in which `%41` stands for `A`; nil if that is malformed.
+  private static func decode(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit),
+        high | low != 0
+      else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x37
+    case 0x61...0x66: byte - 0x57
+    default: nil
+    }
+  }
+
+  /// The URL of a resource of the server.
+  func url(_ path: String, _ parameters: [(name: String, value: String)]) -> String {
+    let query = parameters.map { "\($0.name)=\(Self.encode($0.value))" }
+    return shown + path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+  }
+
+  /// A text as the value of a parameter.
+  static func encode(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x2C, 0x3A: bytes.append(byte)
+      default:
+        bytes.append(UInt8(ascii: "%"))
+        for half in [byte >> 4, byte & 15] { bytes.append(half < 10 ? 0x30 + half : 0x37 + half) }
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

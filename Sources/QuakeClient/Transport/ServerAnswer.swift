@@ -1,0 +1,83 @@
+internal import SystemClock
+
+/// What an answer means that is no stream.
+enum ServerAnswer {
+  /// The most bytes of an answer that is not a stream.
+  private static let mostBytes = 1 << 20
+  /// How long such an answer may take after its head.
+  private static let patience = Duration.seconds(20)
+  /// The most bytes of the server's words in a message.
+  private static let mostWords = 500
+
+  /// The whole body of a short answer, or as much of it as comes in time.
+  static func body(of transfer: Transfer, wake: Int32) -> [UInt8] {
+    let deadline = Deadline(after: patience)
+    var body: [UInt8] = []
+    while body.count < mostBytes {
+      let outcome = transfer.wait(until: deadline, wake: wake)
+      body += transfer.take()
+      guard outcome == .progress else { break }
+    }
+    return body
+  }
+
+  /// The error that an answer other than 200 is.
+  static func error(_ head: ResponseHead, _ body: [UInt8], from address: ServerAddress)
+    -> ServerError
+  {
+    let server = "server \"\(address.shown)\""
+    let detail = explanation(body)
+    switch head.status {
+    case 300..<400:
+      // User and password do not belong into a message.
+      let target = head.location.contains("@") ? "" : String(head.location.prefix(200))
+      return ServerError(
+        .wrongAddress, "\(server) redirects to \"\(target)\"",
+        hint: "If that is your server, give its address to --url, without the path /v1/changes.")
+    case 401, 403, 407:
+      return ServerError(
+        .refused, "\(server) refuses the request (status \(head.status))", detail: detail,
+        hint: "Put a user and a password into --url, or a header into a file for --header-file.")
+    case 404, 405, 410:
+      return ServerError(
+        .wrongAddress, "\(server) has no stream of changes (status \(head.status))",
+        detail: detail, hint: "Check that --url names a quake-serve.")
+    case 408, 425, 429, 500...:
+      return ServerError(
+        .unavailable, "\(server) is not available (status \(head.status))", detail: detail,
+        hint: "Check that quake-serve runs there.", retryAfter: head.retryAfter)
+    default:
+      return ServerError(
+        .rejected, "\(server) rejects the request (status \(head.status))", detail: detail,
+        hint: "If it is of another version than quake-watch, it may not know an option.")
+    }
+  }
+
+  /// The member `detail` of the server's description of the problem (RFC 9457), if there is one.
+  static func explanation(_ body: [UInt8]) -> String? {
+    member("detail", of: body).map { text in
+      let text = String(text.prefix(mostWords))
+      return text.hasSuffix(".") ? text : text + "."
+    }
+  }
+
+  /// A text in the JSON object that a body is; nil if it is none, or has no such member.
+  static func member(_ name: String, of body: [UInt8]) -> String? {
+    do throws(JSONReader.Invalid) {
+      return try body.withUnsafeBytesTyped { bytes throws(JSONReader.Invalid) in
+        var reader = JSONReader(bytes)
+        var value: String?
+        try reader.object { reader, key throws(JSONReader.Invalid) in
+          if key.text == name {
+            value = try reader.optionalString()
+          } else {
+            try reader.skipValue()
+          }
+        }
+        return value
+      }
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import QuakeModel
+
+/// Converts the rows of a USGS CSV file to records, according to its header.
+struct CSVDecoder {
+  private static let names: [(name: StaticString, column: QuakeColumn, reading: TextReading)] = [
+    ("time", .time, .instant),
+    ("latitude", .latitude, .number),
+    ("longitude", .longitude, .number),
+    ("depth", .depth, .number),
+    ("mag", .magnitude, .number),
+    ("magType", .magnitudeType, .text),
+    ("nst", .nst, .integer),
+    ("gap", .gap, .number),
+    ("dmin", .dmin, .number),
+    ("rms", .rms, .number),
+    ("net", .net, .text),
+    ("id", .code, .text),
+    ("updated", .updated, .instant),
+    ("place", .place, .text),
+    ("type", .type, .text),
+    ("status", .status, .text),
+  ]
+
+  /// The columns that the file has.
+  let columns: [QuakeColumn]
+  /// The column of each field of a row; nil for ignored fields.
+  private let fields: [(column: QuakeColumn, reading: TextReading)?]
+  private let codeIndex: Int
+  private let strict: Bool
+  private var scratch: [UInt8] = []
+
+  /// Reads the header, which is the last row that `rows` has read.
+  init(header rows: CSVRowReader, row: CSVRowReader.Row, strict: Bool) throws(FeedError) {
+    self.strict = strict
+    var fields: [(column: QuakeColumn, reading: TextReading)?] = []
+    var scratch: [UInt8] = []
+    for field in rows.fields {
+      let known = rows.withText(of: field, scratch: &scratch) { text in
+        Self.names.first { entry in
+          entry.name.withUTF8Buffer { UnsafeRawBufferPointer($0).elementsEqual(text) }
+        }
+      }
+      if let known, fields.contains(where: { $0?.column == known.column }) {
+        throw rows.input.error(
+          .csvHeader, "the CSV header of \(rows.input.name) is wrong", at: row.range.lowerBound,
+          detail: "It names the column \"\(known.name)\" twice.")
+      }
+      fields.append(known.map { ($0.column, $0.reading) })
+    }
+    let present = Set(fields.compactMap { $0?.column })
+    for required in [QuakeColumn.code, .time, .latitude, .longitude]
+    where !present.contains(required) {
+      let name = Self.names.first { $0.column == required }?.name ?? ""
+      // Text of another kind has none of these columns, and then the row is not a header.
+      let isHeader = present.count > 1
+      throw rows.input.error(
+        isHeader ? .csvHeader : .notAFeed,
+        isHeader
+          ? "the CSV header of \(rows.input.name) is wrong" : "\(rows.input.name) is not a feed",
+        at: row.range.lowerBound,
+        detail: isHeader
+          ? "It has no column \"\(name)\"."
+          : "It is neither GeoJSON, nor CSV with a header, nor FDSN text.",
+        hint: isHeader ? nil : "Check the URL or the file.")
+    }
+    self.fields = fields
+    codeIndex = fields.firstIndex { $0?.column == .code } ?? 0
+    let carried = present.union([.source]).union(present.contains(.net) ? [.netCode] : [])
+    columns = QuakeColumn.feed.filter(carried.contains)
+  }
+
+  /// The columns of them that the file does not have: they follow from the code.
+  var inferredColumns: Set<QuakeColumn> { [.source, .netCode] }
+
+  /// The number of fields of each row.
+  var fieldCount: Int { fields.count }
+
+  /// Fills `record`, which must be empty, from the last row that `rows` has read. Throws if the event is
+  /// invalid.
+  mutating func decode(
+    _ row: CSVRowReader.Row, of rows: CSVRowReader, into record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard !row.isMalformed else { throw Rejection("A field continues after its closing quote.") }
+    guard rows.fields.count == fields.count else {
+      throw Rejection(
+        "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
+    }
+    // The code is read first, so that a reject for another column has it.
+    try set(rows.fields[codeIndex], fields[codeIndex], of: rows, in: &record)
+    for index in fields.indices where index != codeIndex {
+      try set(rows.fields[index], fields[index], of: rows, in: &record)
+    }
+    record.setInferredSource(scratch: &scratch)
+    record.setNetCode(scratch: &scratch)
+    try FieldCheck.checkNotPast(record)
+    try FieldCheck.checkComplete(record, strict: strict)
+  }
+
+  private mutating func set(
+    _ field: CSVRowReader.Field, _ target: (column: QuakeColumn, reading: TextReading)?,
+    of rows: CSVRowReader, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard let target, !field.range.isEmpty else { return }
+    let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
+      do throws(Rejection) {
+        return .success(try target.reading.set(text, target.column, in: &record))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+}

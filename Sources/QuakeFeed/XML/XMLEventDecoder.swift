@@ -1,0 +1,204 @@
+import QuakeModel
+
+/// Converts the events of QuakeML and of SeisComP's XML to records.
+struct XMLEventDecoder {
+  /// The columns that such documents have.
+  static let columns: [QuakeColumn] = [
+    .code, .net, .netCode, .source, .type, .status, .magnitude, .magnitudeType, .place, .time,
+    .updated, .longitude, .latitude, .depth, .nst, .dmin, .rms, .gap,
+  ]
+
+  private let strict: Bool
+  private let centre: DataCentre?
+  private let service: DataCentre?
+
+  /// - Parameters:
+  ///   - centre: The data centre that the user names.
+  ///   - service: The data centre of the service that the document comes from.
+  init(strict: Bool, centre: DataCentre?, service: DataCentre?) {
+    self.strict = strict
+    self.centre = centre
+    self.service = service
+  }
+
+  /// Whether the data centre of the event is known.
+  func knowsCentre(of event: XMLEvent) -> Bool {
+    XMLIdentity(event, centre: centre, service: service) != nil
+  }
+
+  /// Fills `record`, which must be empty, from the event that the scanner has read last. Throws if the
+  /// event is invalid.
+  func decode(
+    _ scanner: XMLScanner, into record: inout QuakeRecord
+  ) throws(Rejection) {
+    let event = scanner.event
+    guard let identity = XMLIdentity(event, centre: centre, service: service) else {
+      throw Rejection("The event's publicID does not tell the data centre.")
+    }
+    try set(identity.code, .code, in: &record)
+    try set(identity.source, .source, in: &record)
+    if let net = identity.net { try set(net, .net, in: &record) }
+    if let netCode = identity.netCode { try set(netCode, .netCode, in: &record) }
+    try setDescription(of: event, isOwn: identity.isOwn, in: &record)
+    try setType(of: event, isOwn: identity.isOwn, in: &record)
+    let updated = event.modified.isEmpty ? event.created : event.modified
+    try read(updated, .updated, .instant, in: &record)
+    let origin = Self.origin(of: event, scanner)
+    if let origin {
+      try set(origin, scanner.dialect, in: &record)
+    }
+    if !identity.isOwn, !record.has(.net) {
+      let agency = origin.map(\.agency) ?? []
+      try set(agency.isEmpty ? event.agency : agency, .net, in: &record)
+    }
+    if let magnitude = Self.magnitude(of: event, origin, scanner) {
+      try read(magnitude.value, .magnitude, .number, in: &record)
+      try set(magnitude.type, .magnitudeType, in: &record)
+    }
+    if identity.isOwn {
+      try FieldCheck.checkNotPast(record, byStatus: false)
+      try setExact(event[.place], .place, in: &record)
+      try setExact(event[.magnitudeType], .magnitudeType, in: &record)
+      try setExact(event[.status], .status, in: &record)
+    }
+    guard origin != nil else {
+      let refersToOne = !event.preferredOrigin.isEmpty || !event.originReferences.isEmpty
+      throw refersToOne
+        ? Rejection("The document does not contain the event's origin.")
+        : Rejection("The event has no origin, so that its time and place are missing.", of: .time)
+    }
+    try FieldCheck.checkComplete(record, strict: strict)
+  }
+
+  // MARK: - Parts
+
+  /// The preferred origin, or else the first.
+  private static func origin(of event: XMLEvent, _ scanner: XMLScanner) -> XMLOrigin? {
+    if scanner.dialect == .seisComP {
+      return ([event.preferredOrigin] + event.originReferences).lazy
+        .compactMap { scanner.origins[$0] }.first
+    }
+    return event.origins.first { !$0.id.isEmpty && $0.id == event.preferredOrigin }
+      ?? event.origins.first
+  }
+
+  /// The preferred magnitude; or else the first one of the origin, or the first at all.
+  private static func magnitude(
+    of event: XMLEvent, _ origin: XMLOrigin?, _ scanner: XMLScanner
+  ) -> XMLMagnitude? {
+    if scanner.dialect == .seisComP {
+      return scanner.magnitudes[event.preferredMagnitude]
+        ?? scanner.magnitudes.values.filter { $0.origin == origin?.id && origin != nil }
+        .min { $0.id.lexicographicallyPrecedes($1.id) }
+    }
+    return event.magnitudes.first { !$0.id.isEmpty && $0.id == event.preferredMagnitude }
+      ?? event.magnitudes.first { !$0.origin.isEmpty && $0.origin == origin?.id }
+      ?? event.magnitudes.first
+  }
+
+  private func set(
+    _ origin: XMLOrigin, _ dialect: XMLDialect?, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    try read(origin.time, .time, .instant, in: &record)
+    try read(origin.longitude, .longitude, .number, in: &record)
+    try read(origin.latitude, .latitude, .number, in: &record)
+    if !origin.depth.isEmpty {
+      let places = dialect == .quakeML ? -3 : 0
+      let depth = origin.depth.withUnsafeBytes { DecimalNumber.parse($0, shiftedBy: places) }
+      guard let depth else { throw Self.wrong(.depth, origin.depth, "a number") }
+      try FieldCheck.set(depth, .depth, in: &record)
+    }
+    try read(origin.stations, .nst, .integer, in: &record)
+    try read(origin.rms, .rms, .number, in: &record)
+    try read(origin.gap, .gap, .number, in: &record)
+    try read(origin.distance, .dmin, .number, in: &record)
+    let status = origin.status
+    if status.elementsEqual("rejected".utf8) || origin.mode.isEmpty {
+      try set(status, .status, in: &record)
+    } else {
+      record.set(.status, origin.mode.elementsEqual("manual".utf8) ? "reviewed" : "automatic")
+    }
+  }
+
+  /// The kinds of descriptions, the one that suits best as a place first.
+  private static let descriptionKinds = [
+    "earthquake name", "region name", "Flinn-Engdahl region", "nearest cities", "",
+  ]
+
+  private func setDescription(
+    of event: XMLEvent, isOwn: Bool, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    for kind in Self.descriptionKinds {
+      let found = event.descriptions.first { $0.kind.elementsEqual(kind.utf8) }
+      guard let found else { continue }
+      let text = isOwn ? found.text : XMLText.trimmed(found.text)
+      guard !text.isEmpty else { continue }
+      return try set(text, .place, in: &record)
+    }
+  }
+
+  /// Other words for the event types of USGS, which are QuakeML's.
+  private static let types = [
+    "other": "other event", "induced earthquake": "induced or triggered event", "null": "",
+  ]
+
+  private func setType(
+    of event: XMLEvent, isOwn: Bool, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    if isOwn, let exact = event[.type] { return try setExact(exact, .type, in: &record) }
+    guard let known = Self.types[String(decoding: event.type.prefix(32), as: UTF8.self)] else {
+      return try set(event.type, .type, in: &record)
+    }
+    if !known.isEmpty { record.set(.type, known) }
+  }
+
+  // MARK: - Values
+
+  /// Sets a text; nothing if it is empty.
+  private func set(
+    _ text: [UInt8], _ column: QuakeColumn, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard !text.isEmpty else { return }
+    try store(text, column, .text, in: &record)
+  }
+
+  /// Sets a text of our own, which may be empty.
+  private func setExact(
+    _ escaped: [UInt8]?, _ column: QuakeColumn, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard let escaped else { return }
+    guard let text = XMLIdentity.unescaped(escaped) else {
+      throw Rejection("The \(FieldCheck.name(column)) is not written as an export writes it.")
+    }
+    try store(text, column, .text, in: &record)
+  }
+
+  private func read(
+    _ text: [UInt8], _ column: QuakeColumn, _ reading: TextReading, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    guard !text.isEmpty else { return }
+    try store(text, column, reading, in: &record)
+  }
+
+  private func store(
+    _ text: [UInt8], _ column: QuakeColumn, _ reading: TextReading,
+    in record: inout QuakeRecord
+  ) throws(Rejection) {
+    let result: Result<Void, Rejection> = text.withUnsafeBytes { bytes in
+      do throws(Rejection) {
+        return .success(try reading.set(bytes, column, in: &record))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  private static func wrong(
+    _ column: QuakeColumn, _ text: [UInt8], _ expected: String
+  ) -> Rejection {
+    let found = text.prefix(64).withUnsafeBytes { FeedReject.text($0) }
+    return Rejection(
+      "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
+  }
+}

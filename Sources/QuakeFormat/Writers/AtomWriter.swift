@@ -1,0 +1,129 @@
+internal import QuakeModel
+
+/// An Atom feed (RFC 4287) with GeoRSS: an entry for each event. `published` is the origin time, `georss:elev`
+/// the negative depth in metres; magnitude and depth are also categories.
+struct AtomWriter: EventWriter {
+  private var out = TextWriter()
+  private let isForService: Bool
+
+  /// - Parameter form: The form of a server's documents, which say where they are; nil for a file.
+  init(form: ServiceForm? = nil) {
+    isForService = form != nil
+  }
+
+  var count: Int { out.count }
+
+  mutating func begin(_ head: DocumentHead) {
+    out.literal(
+      """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss">
+      <title>
+      """)
+    out.xml(head.title)
+    out.literal("</title>\n<id>")
+    out.xml(head.url)
+    out.literal("</id>\n")
+    if isForService {
+      out.literal("<link rel=\"self\" type=\"application/atom+xml\" href=\"")
+      out.xml(head.url)
+      out.literal("\"/>\n")
+    }
+    out.literal("<updated>")
+    out.timestamp(head.generated)
+    out.literal("</updated>\n<author><name>Quake</name></author>\n<generator version=\"")
+    out.xml(head.api)
+    out.literal("\">Quake</generator>\n")
+  }
+
+  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+    out.literal("<entry><id>urn:x-quake:event:")
+    code(event)
+    out.literal("</id><title>")
+    out.headline(event)
+    out.literal("</title><updated>")
+    if let updated = event.timestamp(.updated) ?? event.timestamp(.time) { out.timestamp(updated) }
+    out.literal("</updated>")
+    if let time = event.timestamp(.time) {
+      out.literal("<published>")
+      out.timestamp(time)
+      out.literal("</published>")
+    }
+    if event.has(.url) {
+      out.literal("<link rel=\"alternate\" type=\"text/html\" href=\"")
+      out.xml(event, .url)
+      out.literal("\"/>")
+    }
+    summary(event)
+    category("Magnitude", event.double(.magnitude))
+    category("Depth", event.double(.depth))
+    if event.isPast || event.has(.type) {
+      out.literal("<category label=\"Type\" term=\"")
+      if event.isPast { out.literal(PastEvent.type) } else { out.xml(event, .type) }
+      out.literal("\"/>")
+    }
+    if let longitude = event.double(.longitude), let latitude = event.double(.latitude) {
+      out.literal("<georss:point>")
+      out.double(latitude)
+      out.byte(0x20)
+      out.double(longitude)
+      out.literal("</georss:point>")
+      if let depth = event.double(.depth) {
+        out.literal("<georss:elev>")
+        out.thousandfold(depth == 0 ? 0 : -depth)
+        out.literal("</georss:elev>")
+      }
+    }
+    out.literal("</entry>\n")
+  }
+
+  mutating func end() { out.literal("</feed>\n") }
+
+  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try out.withBytes(body)
+    out.removeAll()
+  }
+
+  /// A sentence for people; an entry without a link must have one.
+  private mutating func summary(_ event: QuakeRecord) {
+    out.literal("<summary>")
+    out.headline(event)
+    if let time = event.timestamp(.time) {
+      out.literal("; origin time ")
+      out.timestamp(time)
+    }
+    if let depth = event.double(.depth) {
+      out.literal("; depth ")
+      out.double(depth)
+      out.literal(" km")
+    }
+    out.literal("</summary>")
+  }
+
+  private mutating func category(_ label: StaticString, _ value: Double?) {
+    guard let value, value.isFinite else { return }
+    out.literal("<category label=\"")
+    out.literal(label)
+    out.literal("\" term=\"")
+    out.double(value)
+    out.literal("\"/>")
+  }
+
+  /// The event's code, with what an identifier cannot have as `%` and two hexadecimal digits.
+  private mutating func code(_ event: QuakeRecord) {
+    event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
+      for byte in code ?? UnsafeRawBufferPointer(start: nil, count: 0) {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."),
+          UInt8(ascii: "_"), UInt8(ascii: ":"):
+          out.byte(byte)
+        default:
+          out.byte(UInt8(ascii: "%"))
+          for half in [byte >> 4, byte & 15] {
+            out.byte(half < 10 ? 0x30 + half : 0x41 + half - 10)
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+internal import QuakeModel
+
+/// CSV (RFC 4180) with the 22 columns of USGS's files. Those that the store does not have stay empty:
+/// horizontalError, depthError, magError, magNst, locationSource and magSource.
+struct CSVWriter: EventWriter {
+  static let header: StaticString =
+    """
+    time,latitude,longitude,depth,mag,magType,nst,gap,dmin,rms,net,id,updated,place,type,\
+    horizontalError,depthError,magError,magNst,status,locationSource,magSource
+
+    """
+
+  private var out = TextWriter()
+
+  var count: Int { out.count }
+
+  mutating func begin(_ head: DocumentHead) { out.literal(Self.header) }
+
+  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+    if let time = event.timestamp(.time) { out.timestamp(time) }
+    number(event, .latitude)
+    number(event, .longitude)
+    number(event, .depth)
+    number(event, .magnitude)
+    text(event, .magnitudeType)
+    out.byte(UInt8(ascii: ","))
+    if let nst = event.integer(.nst) { out.integer(nst) }
+    number(event, .gap)
+    number(event, .dmin)
+    number(event, .rms)
+    text(event, .net)
+    text(event, .code)
+    out.byte(UInt8(ascii: ","))
+    if let updated = event.timestamp(.updated) { out.timestamp(updated) }
+    text(event, .place, isQuoted: true)
+    if event.isPast {
+      out.literal(",not existing,,,,,deleted,,\n")
+    } else {
+      text(event, .type)
+      out.literal(",,,,")
+      text(event, .status)
+      out.literal(",,\n")
+    }
+  }
+
+  mutating func end() {}
+
+  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try out.withBytes(body)
+    out.removeAll()
+  }
+
+  private mutating func number(_ event: QuakeRecord, _ column: QuakeColumn) {
+    out.byte(UInt8(ascii: ","))
+    if let value = event.double(column), value.isFinite { out.double(value) }
+  }
+
+  private mutating func text(
+    _ event: QuakeRecord, _ column: QuakeColumn, isQuoted: Bool = false
+  ) {
+    out.byte(UInt8(ascii: ","))
+    event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in
+      guard let utf8 else { return }
+      guard isQuoted || Self.needsQuotes(utf8) else { return out.bytes(utf8) }
+      out.byte(UInt8(ascii: "\""))
+      var rest = utf8[...]
+      while let quote = rest.firstIndex(of: UInt8(ascii: "\"")) {
+        out.bytes(UnsafeRawBufferPointer(rebasing: rest[...quote]))
+        out.byte(UInt8(ascii: "\""))
+        rest = rest[(quote + 1)...]
+      }
+      out.bytes(UnsafeRawBufferPointer(rebasing: rest))
+      out.byte(UInt8(ascii: "\""))
+    }
+  }
+
+  private static func needsQuotes(_ utf8: UnsafeRawBufferPointer) -> Bool {
+    utf8.contains {
+      $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D
+    }
+  }
+}

@@ -1,0 +1,140 @@
+public import QuakeModel
+
+/// Writes the document about one event, in the form of USGS's detail documents: a GeoJSON feature with
+/// `products`, of which the store knows the origin, and the results that are among the event's values.
+public enum DetailWriter {
+  /// The document of an event.
+  ///
+  /// - Parameters:
+  ///   - earlier: The event as it was before, the oldest first; each becomes an origin of less weight.
+  ///   - form: The form, which has the addresses.
+  public static func document(
+    of event: QuakeRecord, earlier: [QuakeRecord] = [], form: ServiceForm
+  ) -> [UInt8] {
+    var writer = GeoJSONWriter(form: form)
+    writer.feature(event) { json in
+      json.key("products")
+      json.object { json in
+        json.key("origin")
+        json.array { json in
+          for (index, origin) in (earlier + [event]).enumerated().reversed() {
+            product(
+              "origin", origin, weight: index + 1, quakeML: event.isPast ? nil : form.quakeML,
+              to: &json
+            ) { originProperties(origin, &$0) }
+          }
+        }
+        if event.has(.felt) || event.has(.cdi) {
+          single("dyfi", event, to: &json) { json in
+            text("maxmmi", event.double(.cdi), &json)
+            text("numResp", event.integer(.felt), &json)
+            text("num-responses", event.integer(.felt), &json)
+          }
+        }
+        if event.has(.mmi) {
+          single("shakemap", event, to: &json) { text("maxmmi", event.double(.mmi), &$0) }
+        }
+        if let alert = event.text(.alert) {
+          single("losspager", event, to: &json) { json in
+            text("alertlevel", alert, &json)
+            text("maxmmi", event.double(.mmi), &json)
+          }
+        }
+      }
+    }
+    var document: [UInt8] = []
+    writer.drain { document += $0 }
+    return document
+  }
+
+  private static func single(
+    _ type: StaticString, _ event: QuakeRecord, to json: inout JSONWriter,
+    _ properties: (inout JSONWriter) -> Void
+  ) {
+    json.key(type)
+    json.array { product(type, event, weight: 1, to: &$0, properties) }
+  }
+
+  private static func product(
+    _ type: StaticString, _ event: QuakeRecord, weight: Int, quakeML: EventAddress? = nil,
+    to json: inout JSONWriter, _ properties: (inout JSONWriter) -> Void
+  ) {
+    let source = event.text(.net) ?? event.text(.source) ?? ""
+    let code = event.text(.code) ?? ""
+    let updated = (event.timestamp(.updated) ?? event.timestamp(.time))?.microseconds ?? 0
+    let milliseconds = Int(updated / 1000)
+    json.object { json in
+      json.key("indexid")
+      json.integer(weight)
+      json.key("indexTime")
+      json.integer(milliseconds)
+      json.key("id")
+      json.string("urn:usgs-product:\(source):\(type):\(code):\(milliseconds)")
+      json.key("type")
+      json.string("\(type)")
+      json.key("code")
+      json.string(code)
+      json.key("source")
+      json.string(source)
+      json.key("updateTime")
+      json.integer(milliseconds)
+      json.key("status")
+      json.string(event.isPast ? "DELETE" : "UPDATE")
+      json.key("properties")
+      json.object { json in
+        text("eventsource", source, &json)
+        text("eventsourcecode", event.text(.netCode) ?? code, &json)
+        properties(&json)
+      }
+      json.key("preferredWeight")
+      json.integer(weight)
+      json.key("contents")
+      json.object { json in
+        guard var quakeML else { return }
+        json.key("quakeml.xml")
+        json.object { json in
+          text("contentType", "application/xml", &json)
+          json.key("lastModified")
+          json.integer(milliseconds)
+          json.key("url")
+          quakeML.withAddress(of: event) { json.string(utf8: $0) }
+        }
+      }
+    }
+  }
+
+  /// The values are texts, as in all products.
+  private static func originProperties(_ event: QuakeRecord, _ json: inout JSONWriter) {
+    if let time = event.timestamp(.time) { text("eventtime", "\(time)", &json) }
+    text("latitude", event.double(.latitude), &json)
+    text("longitude", event.double(.longitude), &json)
+    text("depth", event.double(.depth), &json)
+    text("magnitude", event.double(.magnitude), &json)
+    text("magnitude-type", event.text(.magnitudeType), &json)
+    text("magnitude-source", event.text(.net), &json)
+    text("origin-source", event.text(.net), &json)
+    text("event-type", event.text(.type), &json)
+    text("review-status", event.text(.status), &json)
+    text("num-stations-used", event.integer(.nst), &json)
+    text("azimuthal-gap", event.double(.gap), &json)
+    text("minimum-distance", event.double(.dmin), &json)
+    text("standard-error", event.double(.rms), &json)
+  }
+
+  private static func text(_ name: StaticString, _ value: String?, _ json: inout JSONWriter) {
+    guard let value else { return }
+    json.key(name)
+    json.string(value)
+  }
+
+  private static func text(_ name: StaticString, _ value: Int?, _ json: inout JSONWriter) {
+    text(name, value.map { "\($0)" }, &json)
+  }
+
+  private static func text(_ name: StaticString, _ value: Double?, _ json: inout JSONWriter) {
+    guard let value, value.isFinite else { return }
+    var digits = JSONWriter()
+    digits.double(value)
+    text(name, String(decoding: digits.take(), as: UTF8.self), &json)
+  }
+}

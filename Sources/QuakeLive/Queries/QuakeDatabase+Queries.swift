@@ -1,0 +1,81 @@
+internal import Postgres
+public import QuakeModel
+public import QuakeQuery
+
+/// Queries of the events. Each call has a connection of its own; cancelling its task cancels the statement.
+extension QuakeDatabase {
+  /// The events of a query, at most its `limit`, with the place of the next page.
+  ///
+  /// - Throws: As `check()`; `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of
+  ///   kind `badData` if `after` belongs to another order.
+  public func page(_ query: EventQuery) async throws -> EventPage {
+    try await ask { try query.page(over: $0) }
+  }
+
+  /// The events of a query in pages, each read when the consumer asks for it, without an open transaction in
+  /// between: an event that is inserted or moved behind the last page meanwhile is part of a later one.
+  ///
+  /// - Parameters:
+  ///   - query: The query; its `limit` counts the events of all pages.
+  ///   - size: The most events of a page.
+  public func pages(_ query: EventQuery, size: Int = 500) -> EventPages {
+    precondition(size > 0, "a page has at least one event")
+    return EventPages { [settings] wake in
+      try EventPageSource(query, size: Int64(size), of: settings, wake: wake)
+    }
+  }
+
+  /// How many events a query selects, regardless of its `after` and `limit`.
+  ///
+  /// - Throws: As `page(_:)`.
+  public func count(_ query: EventQuery) async throws -> Int64 {
+    try await ask { try query.count(over: $0) }
+  }
+
+  /// The events of a query grouped by a key: those of days, hours, months and magnitudes in ascending order,
+  /// others the largest first; at most the query's `limit`.
+  ///
+  /// - Parameter column: The column with numbers to summarise.
+  /// - Throws: As `page(_:)`.
+  public func groups(
+    _ query: EventQuery, by key: EventKey, of column: QuakeColumn = .magnitude
+  ) async throws -> [EventGroup] {
+    try await ask { connection in
+      var groups: [EventGroup] = []
+      try query.groups(by: key, of: column, over: connection) { groups.append($0) }
+      return groups
+    }
+  }
+
+  /// Figures about all events of a query.
+  ///
+  /// - Parameters:
+  ///   - column: The column with numbers to summarise.
+  ///   - completeness: The magnitude of completeness for the b-value; nil: estimated.
+  /// - Throws: As `page(_:)`.
+  public func statistics(
+    _ query: EventQuery, of column: QuakeColumn = .magnitude, completeness: Double? = nil
+  ) async throws -> EventStatistics {
+    try await ask { try query.statistics(of: column, completeness: completeness, over: $0) }
+  }
+
+  /// The events of a query in sections: ordered by a key, and within its values by the query's order.
+  ///
+  /// - Throws: As `page(_:)`.
+  public func sections(_ query: EventQuery, by key: EventKey) async throws -> [EventSection] {
+    try await ask { try query.sections(by: key, over: $0) }
+  }
+
+  /// A window of the query's list that is kept up to date: its first `limit` events after `after`.
+  ///
+  /// - Parameter query: The query; without a limit it has 50 events. `asOf` and `codes` are ignored.
+  public func liveWindow(_ query: EventQuery) -> LiveWindow {
+    var query = query
+    query.limit = query.limit ?? 50
+    query.asOf = nil
+    query.codes = nil
+    return LiveWindow { [settings, query] wake in
+      WindowSource(ReconnectingFollower(settings, wake: wake, start: .now), query: query)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+public import Postgres
+internal import SystemClock
+
+/// When workers expire old events, in `quake.expiry`: one worker at a time.
+public struct ExpirySchedule {
+  private let connection: Connection
+  /// A text of this worker alone.
+  private let holder: String
+
+  /// How long a worker that does not report any more keeps the others away.
+  private static let lease = "interval '1 minute'"
+
+  /// The schedule in the database of `connection`, for the worker of that random text.
+  public init(holder: String, over connection: Connection) {
+    self.connection = connection
+    self.holder = holder
+  }
+
+  /// Whether it is due and no other worker is at it. Then this worker is, until `end` or until it does not
+  /// report for a minute.
+  public func begin() throws(PostgresError) -> Bool {
+    try connection.execute(
+      SQL(
+        trusted: """
+          update quake.expiry e set holder = $1, held_until = clock_timestamp() + \(Self.lease)
+           where (e.holder is null or e.holder = $1 or e.held_until < clock_timestamp())
+             and (e.next_due is null or e.next_due <= clock_timestamp() or e.holder = $1)
+          """), [.text(holder)]
+    ).affectedRows > 0
+  }
+
+  /// Reports that the worker is still at it. Returns whether no other has taken over.
+  public func report() throws(PostgresError) -> Bool {
+    try connection.execute(
+      SQL(
+        trusted: """
+          update quake.expiry e set held_until = clock_timestamp() + \(Self.lease) where e.holder = $1
+          """), [.text(holder)]
+    ).affectedRows > 0
+  }
+
+  /// Lets other workers expire events again.
+  ///
+  /// - Parameter pause: The time until the next look for old events; nil: the work is not finished.
+  public func end(nextIn pause: Duration?) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.expiry e
+         set holder = null, held_until = null,
+             next_due = clock_timestamp() + make_interval(secs => coalesce($2, 0::double precision))
+       where e.holder = $1
+      """, [.text(holder), .double(pause?.inSeconds)])
+  }
+}

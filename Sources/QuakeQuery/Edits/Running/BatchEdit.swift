@@ -1,0 +1,214 @@
+public import Postgres
+internal import QuakeAssociation
+internal import QuakeHistory
+internal import QuakeModel
+internal import SystemClock
+
+/// Runs a batch edit: many short transactions, so that no lock lasts.
+///
+/// The events are selected once, at the start. Each transaction then changes those that still meet the
+/// conditions. It never waits for a row that another session has locked, but comes back to it. If the edit is
+/// interrupted, all transactions before are committed, and the same edit again does the rest.
+public struct BatchEdit {
+  private let edit: EventEdit
+  private let connection: Connection
+
+  /// An edit over a connection, which nothing else uses while it runs.
+  public init(_ edit: EventEdit, over connection: Connection) {
+    self.edit = edit
+    self.connection = connection
+  }
+
+  /// What the edit would do; changes nothing.
+  ///
+  /// - Parameter sample: The most events to return.
+  /// - Throws: `InvalidEdit` or `StoreError` of kind `badData` if the events cannot get the values;
+  ///   `PostgresError`.
+  public func plan(sample: Int = 10) throws -> EditPlan {
+    try connection.transaction(.repeatableRead, readOnly: true) {
+      try AssignmentCheck.run(edit, over: connection)
+      let conditions = EditConditions(edit, firstParameter: 1)
+      let found = try connection.execute(
+        SQL(trusted: "select count(*) from quake.quake q where \(conditions.text)"),
+        conditions.parameters
+      ).integer(0, 0)
+      let rows = try connection.execute(
+        SQL(
+          trusted: """
+            select \(QuakeColumn.list(of: "q")) from quake.quake q where \(conditions.text)
+             \(Self.order) limit \(min(Int64(sample), edit.selection.limit ?? .max))
+            """), conditions.parameters, format: .binary)
+      var events: [QuakeRecord] = []
+      for row in 0..<rows.rowCount { events.append(try rows.record(row, firstColumn: 0)) }
+      return EditPlan(
+        count: min(found ?? 0, edit.selection.limit ?? .max), sample: events)
+    }
+  }
+
+  /// Makes the edit.
+  ///
+  /// - Parameters:
+  ///   - shouldStop: Is asked after each transaction. The same edit again does the rest.
+  ///   - progress: Is called after each transaction with the number of events that are done, and of all that
+  ///     were selected.
+  /// - Throws: As `plan`, before anything is changed; `StoreError` of kind `locked` if other sessions keep
+  ///   events locked; `PostgresError`. The transactions before are committed.
+  public func run(
+    shouldStop: () -> Bool = { false },
+    progress: (_ done: Int64, _ selected: Int64) -> Void = { _, _ in }
+  ) throws -> EditOutcome {
+    try AssignmentCheck.run(edit, over: connection)
+    var outcome = EditOutcome()
+    let interrupted = try EditJournal.interrupted(
+      edit.action.name, title: edit.title, by: edit.author, over: connection)
+    let codes = try select(without: interrupted?.before ?? 0)
+    outcome.selected = codes.count
+    guard interrupted != nil || codes.count > 0 else {
+      outcome.isFinished = true
+      return outcome
+    }
+    let journal =
+      try interrupted
+      ?? .begin(edit.action.name, title: edit.title, by: edit.author, over: connection)
+    progress(0, outcome.selected)
+    var queue = EditQueue(codes)
+    while !shouldStop() {
+      guard
+        let chunk = try queue.next(
+          over: connection, done: "Events that are done: \(outcome.changed).")
+      else {
+        outcome.isFinished = true
+        break
+      }
+      guard !chunk.isEmpty else { continue }
+      let begun = MonotonicClock.now()
+      let done = try change(chunk, journal, &queue.locked)
+      queue.took(MonotonicClock.now() - begun, for: chunk.count, hasChanged: done > 0)
+      outcome.changed += done
+      progress(outcome.selected - queue.left, outcome.selected)
+    }
+    if outcome.isFinished { try journal.finish() }
+    try journal.complete(&outcome)
+    if outcome.changed > 0 {
+      try Associations(connection: connection, author: edit.author.author).updateAfterChange()
+    }
+    return outcome
+  }
+
+  /// Those of the codes that no event has. An edit that deletes counts an event that was deleted before as
+  /// known, because it may be one that an interrupted run of the edit deleted.
+  public func unknown(_ codes: [String]) throws -> [String] {
+    let deleted =
+      edit.action.deletes
+      ? "and not exists (select from quake.tombstone t where t.code = i.code)" : ""
+    let rows = try connection.execute(
+      SQL(
+        trusted: """
+          select i.code from unnest($1::text[]) i (code)
+           where not exists (select from quake.quake q where q.code = i.code) \(deleted)
+           order by i.code collate "C"
+          """), [.array(codes.filter { !$0.utf8.contains(0) })])
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+  }
+
+  static let order = "order by q.time, q.code collate \"C\""
+
+  /// - Parameter done: The events that an earlier run of the edit has changed, which count for the limit.
+  private func select(without done: Int64) throws -> CodeList {
+    var codes = CodeList()
+    let conditions = EditConditions(edit, firstParameter: 1)
+    let limit = edit.selection.limit.map { "limit \(max(0, $0 - done))" } ?? ""
+    try connection.stream(
+      SQL(
+        trusted: "select q.code from quake.quake q where \(conditions.text) \(Self.order) \(limit)"),
+      conditions.parameters
+    ) { rows in
+      for row in 0..<rows.rowCount { codes.append(contentsOf: rows.bytes(row, 0)) }
+    }
+    return codes
+  }
+
+  /// Changes events in one transaction. Those that other sessions have locked are added to `locked`.
+  private func change(
+    _ codes: [String], _ journal: EditJournal, _ locked: inout CodeList
+  ) throws -> Int64 {
+    do {
+      var skipped: [String] = []
+      let changed = try journal.transaction {
+        let statement = statement(codes, journal)
+        let row = try connection.execute(statement.text, statement.parameters)
+        let chosen = row.integer(0, 0) ?? 0
+        if chosen < codes.count { skipped = try remaining(of: codes) }
+        return (row.integer(0, 1) ?? 0, row.text(0, 2))
+      }
+      for code in skipped { locked.append(code) }
+      return changed
+    } catch let error as PostgresError where EditJournal.mayRepeat(error) {
+      for code in codes { locked.append(code) }
+      return 0
+    } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
+      // An event has changed since the first check.
+      try AssignmentCheck.run(edit, over: connection)
+      throw error
+    }
+  }
+
+  /// The events that meet the conditions although the transaction was to change them.
+  private func remaining(of codes: [String]) throws -> [String] {
+    let conditions = EditConditions(edit, firstParameter: 2, amongKnown: true)
+    let rows = try connection.execute(
+      SQL(
+        trusted: """
+          select q.code from quake.quake q where q.code = any ($1::text[]) and \(conditions.text)
+          """), [.array(codes)] + conditions.parameters)
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+  }
+
+  /// The statement that changes events. It returns how many of them and of all it has changed, and the code of one.
+  private func statement(
+    _ codes: [String], _ journal: EditJournal
+  ) -> (text: SQL, parameters: [Parameter]) {
+    var conditions = EditConditions(edit, firstParameter: 2, amongKnown: true)
+    let chosen = """
+      chosen as materialized (
+        select q.code from quake.quake q
+         where q.code = any ($1::text[]) and \(conditions.text)
+         order by q.code collate "C" for update skip locked
+      )
+      """
+    let change: String
+    switch edit.action {
+    case .validate, .unvalidate:
+      let value = if case .validate = edit.action { "true" } else { "false" }
+      change = Self.update("validated = \(value)")
+    case .set(let assignments):
+      change = Self.update(
+        assignments.map { "\($0.column.name) = \(conditions.place($0.parameter, $0.type))" }
+          .joined(separator: ", "))
+    case .delete:
+      change = DeleteStatement.text(
+        reason: "deleted", olderThan: nil, edit: conditions.place(.integer(journal.id), "bigint"))
+    case .expire(let age, let forever):
+      change = DeleteStatement.text(
+        reason: "expired",
+        olderThan: forever
+          ? nil : conditions.place(.double(age.inSeconds), "double precision"),
+        edit: conditions.place(.integer(journal.id), "bigint"))
+    }
+    return (
+      SQL(
+        trusted: """
+          with \(chosen), \(change)
+          select count(*) filter (where g.code = any ($1::text[])), count(*), min(g.code) from gone g
+          """), [.array(codes)] + conditions.parameters
+    )
+  }
+
+  private static func update(_ assignments: String) -> String {
+    """
+    gone as (
+      update quake.quake q set \(assignments) from chosen c where q.code = c.code returning q.code
+    )
+    """
+  }
+}

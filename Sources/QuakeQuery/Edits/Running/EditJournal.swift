@@ -1,0 +1,124 @@
+internal import Postgres
+internal import QuakeModel
+
+/// The row of an edit in `quake.edit`, and its transactions.
+struct EditJournal {
+  let connection: Connection
+  /// The number of the edit.
+  let id: Int64
+  /// The events that an earlier run of the edit has changed.
+  let before: Int64
+  private let author: EditAuthor
+  private let context: String
+
+  private init(
+    _ action: String, _ id: Int64, before: Int64, _ author: EditAuthor, _ connection: Connection
+  ) {
+    self.connection = connection
+    self.id = id
+    self.before = before
+    self.author = author
+    context = author.context ?? "\(action) (edit \(id))"
+  }
+
+  /// The edit of that action, title and author that was interrupted; nil: there is none.
+  static func interrupted(
+    _ action: String, title: String?, by author: EditAuthor, over connection: Connection
+  ) throws(PostgresError) -> EditJournal? {
+    guard let title else { return nil }
+    let found = try connection.execute(
+      """
+      select e.id, coalesce((select sum(t.events) from quake.edit_transaction t where t.edit_id = e.id), 0)
+        from quake.edit e
+       where e.finished_at is null and e.action = $1 and e.selection = $2 and e.author = $3
+       order by e.id desc limit 1
+      """, [.text(action), .text(title), .text(author.author)])
+    guard found.rowCount > 0, let id = found.integer(0, 0) else { return nil }
+    return EditJournal(action, id, before: found.integer(0, 1) ?? 0, author, connection)
+  }
+
+  /// A new edit.
+  static func begin(
+    _ action: String, title: String?, by author: EditAuthor, over connection: Connection
+  ) throws(PostgresError) -> EditJournal {
+    let added = try connection.execute(
+      """
+      insert into quake.edit (action, selection, author, context, program)
+      values ($1, $2, $3, $4, $5) returning id
+      """,
+      [
+        .text(action), .text(title ?? ""), .text(author.author), .text(author.context),
+        .text(author.program),
+      ])
+    return EditJournal(action, added.integer(0, 0) ?? 0, before: 0, author, connection)
+  }
+
+  /// Runs one transaction of the edit.
+  ///
+  /// - Parameter body: Changes events; returns how many, and the code of one of them.
+  func transaction(
+    _ body: () throws -> (events: Int64, code: String?)
+  ) throws -> Int64 {
+    try connection.transaction {
+      let begun = try connection.execute(
+        """
+        select current_setting('lock_timeout'), set_config('lock_timeout', '500ms', true),
+               set_config('quake.author', $1, true), set_config('quake.context', $2, true),
+               set_config('jit', 'off', true)
+        """, [.text(author.author), .text(context)])
+      let lockTimeout = begun.text(0, 0)
+      let (events, code) = try body()
+      guard events > 0, let code else { return 0 }
+      // The commit may wait for the lock of the commit order for as long as any other.
+      try connection.execute(
+        """
+        with noted as (
+          insert into quake.edit_transaction (edit_id, transaction_id, events)
+          select $1, v.transaction_id, $2 from quake.quake_version v
+           where v.code = $3 order by v.id desc limit 1
+        )
+        select set_config('lock_timeout', $4, true)
+        """, [.integer(id), .integer(events), .text(code), .text(lockTimeout)])
+      return events
+    }
+  }
+
+  /// Whether a transaction that failed so may be repeated: another session held a lock.
+  static func mayRepeat(_ error: PostgresError) -> Bool {
+    [
+      SQLState.lockNotAvailable, SQLState.deadlockDetected, SQLState.serializationFailure,
+      SQLState.uniqueViolation,
+    ].contains(error.sqlState)
+  }
+
+  /// Notes that the edit is done.
+  func finish() throws(PostgresError) {
+    try connection.execute(
+      "update quake.edit set finished_at = clock_timestamp() where id = $1", [.integer(id)])
+  }
+
+  /// Adds the edit's number and transactions to an outcome.
+  func complete(_ outcome: inout EditOutcome) throws(PostgresError) {
+    outcome.edit = id
+    outcome.changedBefore = before
+    let ends = try connection.execute(
+      """
+      select count(*) over (), t.token, t.nonce,
+             first_value(t.token) over w, first_value(t.nonce) over w
+        from quake.edit_transaction e
+        join quake.change_transaction t on t.transaction_id = e.transaction_id
+       where e.edit_id = $1
+      window w as (order by t.token)
+       order by t.token desc limit 1
+      """, [.integer(id)])
+    guard ends.rowCount > 0 else { return }
+    outcome.transactions = ends.integer(0, 0) ?? 0
+    outcome.last = Self.token(ends.integer(0, 1), ends.text(0, 2))
+    outcome.first = Self.token(ends.integer(0, 3), ends.text(0, 4))
+  }
+
+  static func token(_ number: Int64?, _ nonce: String?) -> ChangeToken? {
+    guard let number, let nonce else { return nil }
+    return ChangeToken(number: number, nonce: nonce)
+  }
+}

@@ -1,0 +1,143 @@
+internal import Postgres
+public import QuakeModel
+
+/// The place of an event in an ordered list: the values that the order compares. A page that begins after it
+/// is found by these values, so that it costs the same however far down the list it is, and no event is
+/// skipped or repeated when others are inserted or deleted meanwhile.
+public struct EventCursor: Sendable, Hashable {
+  /// A value of an event.
+  enum Value: Sendable, Hashable {
+    case text(String)
+    case double(Double)
+    case integer(Int)
+    case timestamp(Timestamp)
+    case bool(Bool)
+  }
+
+  /// The order of the list, ended by the code.
+  public let order: [EventOrder]
+  /// The event's values in the order's columns.
+  let values: [Value?]
+
+  /// The place of an event in a list of this order.
+  public init(of event: QuakeRecord, in order: [EventOrder]) {
+    self.order = EventOrder.total(order)
+    values = self.order.map { order in
+      switch order.column.kind {
+      case .text: event.text(order.column).map { .text($0) }
+      case .float8: event.double(order.column).map { .double($0) }
+      case .int4, .int2: event.integer(order.column).map { .integer($0) }
+      case .timestamp: event.timestamp(order.column).map { .timestamp($0) }
+      case .bool: event.bool(order.column).map { .bool($0) }
+      }
+    }
+  }
+
+  /// The values as parameters of a statement.
+  var parameters: [Parameter] {
+    values.map { value in
+      switch value {
+      case nil: .null
+      case .text(let text): .text(text)
+      case .double(let value): .double(value)
+      case .integer(let value): .integer(Int64(value))
+      case .timestamp(let time): .text("\(time)")
+      case .bool(let value): .bool(value)
+      }
+    }
+  }
+
+  /// The condition that an event comes after the cursor.
+  ///
+  /// - Parameters:
+  ///   - alias: The alias of the event.
+  ///   - first: The number of the first of the `parameters`.
+  func condition(alias: String, firstParameter first: Int) -> String {
+    var alternatives: [String] = []
+    var equal: [String] = []
+    for (index, order) in order.enumerated() {
+      let name = "\(alias).\(order.column.name)"
+      let value = "$\(first + index)::\(order.column.sqlType)"
+      let comparison = order.direction == .descending ? "<" : ">"
+      if values[index] != nil {
+        let isAfter =
+          order.column.isNeverNull
+          ? "\(name) \(comparison) \(value)" : "(\(name) \(comparison) \(value) or \(name) is null)"
+        alternatives.append((equal + [isAfter]).joined(separator: " and "))
+        equal.append("\(name) = \(value)")
+      } else {
+        // Nulls come last, so that nothing comes after one. The parameter still needs a type.
+        equal.append("\(name) is null and \(value) is null")
+      }
+    }
+    let all = "(" + alternatives.map { "(\($0))" }.joined(separator: " or ") + ")"
+    guard let leading = order.first, leading.column.isNeverNull else { return all }
+    // Follows from the rest, and bounds the range of an index.
+    let comparison = leading.direction == .descending ? "<=" : ">="
+    let name = "\(alias).\(leading.column.name)"
+    return "(\(name) \(comparison) $\(first)::\(leading.column.sqlType) and \(all))"
+  }
+}
+
+extension EventCursor: CustomStringConvertible {
+  private static let version = "1"
+
+  /// The cursor as text, for `init(_:)`: letters, digits, `-` and `_`.
+  public var description: String {
+    var fields = [Self.version]
+    for (order, value) in zip(order, values) {
+      fields.append("\(order)")
+      let field =
+        switch value {
+        case nil: "-"
+        case .text(let text): "=" + text
+        case .double(let value): "=\(value)"
+        case .integer(let value): "=\(value)"
+        case .timestamp(let time): "=\(time.microseconds)"
+        case .bool(let value): "=\(value)"
+        }
+      fields.append(field)
+    }
+    return Base64URL.encode(Array(fields.joined(separator: "\0").utf8))
+  }
+
+  /// Reads a cursor's text; nil if it is none.
+  public init?(_ text: String) {
+    guard let bytes = Base64URL.decode(text), let plain = String(validating: bytes, as: UTF8.self)
+    else { return nil }
+    let fields = plain.split(separator: "\0", omittingEmptySubsequences: false)
+    guard fields.first == Self.version[...], fields.count >= 3, fields.count % 2 == 1 else {
+      return nil
+    }
+    var order: [EventOrder] = []
+    var values: [Value?] = []
+    for index in stride(from: 1, to: fields.count, by: 2) {
+      guard let part = EventOrder(fields[index]) else { return nil }
+      order.append(part)
+      let field = fields[index + 1]
+      if field == "-" {
+        guard !part.column.isNeverNull else { return nil }
+        values.append(nil)
+        continue
+      }
+      guard field.first == "=", let value = Self.value(String(field.dropFirst()), part.column.kind)
+      else { return nil }
+      values.append(value)
+    }
+    guard EventOrder.total(order) == order else { return nil }
+    self.order = order
+    self.values = values
+  }
+
+  private static func value(_ text: String, _ kind: QuakeColumn.Kind) -> Value? {
+    switch kind {
+    case .text: .text(text)
+    case .float8: Double(text).map { .double($0) }
+    case .int4, .int2: Int32(text).map { .integer(Int($0)) }
+    case .timestamp:
+      Int64(text).map { Timestamp(microseconds: $0) }
+        .flatMap { $0 >= .earliest && $0 <= .latest ? .timestamp($0) : nil }
+    case .bool: Bool(text).map { .bool($0) }
+    }
+  }
+}

@@ -1,0 +1,235 @@
+public import Postgres
+internal import QuakeAssociation
+internal import QuakeHistory
+internal import QuakeModel
+internal import SystemClock
+
+/// Undoes transactions or edits, or restores deleted events: many short transactions, like `BatchEdit`.
+///
+/// Restored events are what they were in all columns that the history records, and in when they were first
+/// stored. Events that later transactions changed in the same columns are conflicts, and stay as they are unless
+/// the restore is forced.
+public struct BatchRestore {
+  private typealias Step = RestoreStatements.Step
+
+  /// One event of a restore.
+  private struct Event {
+    let code: String
+    let step: Step
+    let before: Int64?
+    let after: Int64?
+    /// The change that is in the way, if one is.
+    let conflict: RestoreConflict?
+  }
+
+  private let restore: EventRestore
+  private let connection: Connection
+
+  /// The most conflicts that are returned one by one.
+  private static let mostConflicts = 100
+
+  /// A restore over a connection, which nothing else uses while it runs.
+  public init(_ restore: EventRestore, over connection: Connection) {
+    self.restore = restore
+    self.connection = connection
+  }
+
+  /// What the restore would do; changes nothing.
+  ///
+  /// - Parameters:
+  ///   - sample: The most codes to return.
+  ///   - progress: Is called now and then with the number of events examined, and of all.
+  /// - Throws: `StoreError` of kind `token` if a token is not of this history, or if the history before it was
+  ///   purged; of kind `unknownEdit` if there is no such edit; of kind `badData` if a transaction cannot be
+  ///   undone.
+  public func plan(
+    sample: Int = 10, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
+  ) throws -> RestorePlan {
+    let scope = try scope()
+    var codes = try codes(scope)
+    var plan = RestorePlan()
+    let all = codes.count
+    while case let wanted = codes.next(2000), !wanted.isEmpty {
+      for event in try steps(wanted, scope) {
+        if let conflict = event.conflict {
+          plan.conflictCount += 1
+          if plan.conflicts.count < Self.mostConflicts { plan.conflicts.append(conflict) }
+          continue
+        }
+        switch event.step {
+        case .insert, .replace: plan.inserted += 1
+        case .update: plan.updated += 1
+        case .delete: plan.deleted += 1
+        case .done, .gone: plan.unchanged += 1
+        case .lost: plan.lost += 1
+        }
+        if event.step != .done, event.step != .lost, plan.sample.count < sample {
+          plan.sample.append(event.code)
+        }
+      }
+      progress(all - codes.left, all)
+    }
+    return plan
+  }
+
+  /// Restores.
+  ///
+  /// A caller that wants all or nothing asks for the plan first: events that are conflicts are left as they
+  /// are, and the outcome lists them.
+  ///
+  /// - Parameters:
+  ///   - shouldStop: Is asked after each transaction. The same restore again does the rest.
+  ///   - progress: Is called after each transaction with the number of events done, and of all.
+  /// - Throws: As `plan`; `StoreError` of kind `locked` if other sessions keep events locked.
+  public func run(
+    shouldStop: () -> Bool = { false },
+    progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
+  ) throws -> EditOutcome {
+    var outcome = EditOutcome()
+    let scope = try scope()
+    let codes = try codes(scope)
+    outcome.selected = codes.count
+    guard codes.count > 0 else {
+      outcome.isFinished = true
+      return outcome
+    }
+    let journal =
+      try EditJournal.interrupted(
+        "restore", title: restore.title, by: restore.author, over: connection)
+      ?? .begin("restore", title: restore.title, by: restore.author, over: connection)
+    var queue = EditQueue(codes)
+    while !shouldStop() {
+      guard
+        let chunk = try queue.next(
+          over: connection, done: "Events that are restored: \(outcome.changed).")
+      else {
+        outcome.isFinished = true
+        break
+      }
+      guard !chunk.isEmpty else { continue }
+      let begun = MonotonicClock.now()
+      var hasRun = false
+      do {
+        var part = EditOutcome()
+        part.changed = try journal.transaction {
+          try change(chunk, scope, journal, &part)
+        }
+        outcome.changed += part.changed
+        outcome.lost += part.lost
+        outcome.tombstonesRemoved += part.tombstonesRemoved
+        outcome.conflictCount += part.conflictCount
+        outcome.conflicts += part.conflicts.prefix(Self.mostConflicts - outcome.conflicts.count)
+        hasRun = true
+      } catch let error as PostgresError where EditJournal.mayRepeat(error) {
+        for code in chunk { queue.locked.append(code) }
+      }
+      queue.took(MonotonicClock.now() - begun, for: chunk.count, hasChanged: hasRun)
+      progress(outcome.selected - queue.left, outcome.selected)
+    }
+    if outcome.isFinished { try journal.finish() }
+    try journal.complete(&outcome)
+    if outcome.changed > 0 {
+      try Associations(connection: connection, author: restore.author.author).updateAfterChange()
+    }
+    return outcome
+  }
+
+  /// The transactions to undo; nil: deleted events are restored.
+  private func scope() throws -> RestoreScope? {
+    switch restore.source {
+    case .transactions(let tokens): return try RestoreScope(tokens, over: connection)
+    case .edit(let id):
+      let scope = try RestoreScope(edit: id, over: connection)
+      guard scope.purged == 0 || restore.isForced else {
+        throw StoreError(
+          .token(.expired),
+          "cannot undo edit \(id): the history before \(scope.purged) of its transactions was purged",
+          hint: "With --force, only the others are undone: \(scope.transactions.count).")
+      }
+      return scope
+    case .events: return nil
+    }
+  }
+
+  private func codes(_ scope: RestoreScope?) throws -> CodeList {
+    guard let scope else {
+      guard case .events(let selection) = restore.source else { return CodeList() }
+      return try DeletedSelection.codes(of: selection, over: connection)
+    }
+    var codes = CodeList()
+    try connection.stream(RestoreStatements.codes, [.array(scope.transactions)]) { rows in
+      for row in 0..<rows.rowCount { codes.append(contentsOf: rows.bytes(row, 0)) }
+    }
+    return codes
+  }
+
+  private func steps(_ codes: [String], _ scope: RestoreScope?) throws -> [Event] {
+    let statement =
+      scope == nil ? RestoreStatements.deletedSteps : RestoreStatements.undoSteps
+    let parameters = [Parameter.array(codes)] + (scope.map { [.array($0.transactions)] } ?? [])
+    let rows = try connection.execute(statement, parameters)
+    return (0..<rows.rowCount).map { row in
+      let code = rows.text(row, 0) ?? ""
+      let conflict =
+        rows.bool(row, 2) == true
+        ? RestoreConflict(
+          code: code, operation: rows.text(row, 5).flatMap { ChangeOperation(rawValue: $0) },
+          transaction: EditJournal.token(rows.integer(row, 6), rows.text(row, 7)),
+          author: rows.text(row, 8))
+        : nil
+      return Event(
+        code: code, step: rows.text(row, 1).flatMap { Step(rawValue: $0) } ?? .lost,
+        before: rows.integer(row, 3), after: rows.integer(row, 4), conflict: conflict)
+    }
+  }
+
+  /// Restores events in the transaction that is open. Returns how many, and the code of one.
+  private func change(
+    _ codes: [String], _ scope: RestoreScope?, _ journal: EditJournal, _ part: inout EditOutcome
+  ) throws -> (events: Int64, code: String?) {
+    // Rows that are locked do not change while the next statements look at them.
+    try connection.execute(RestoreStatements.lock, [.array(codes)])
+    var chosen: [Step: [Event]] = [:]
+    for event in try steps(codes, scope) {
+      if let conflict = event.conflict, !restore.isForced {
+        part.conflictCount += 1
+        part.conflicts.append(conflict)
+      } else {
+        chosen[event.step, default: []].append(event)
+      }
+    }
+    let lost = chosen[.lost] ?? []
+    part.lost = Int64(lost.count)
+    if !lost.isEmpty, restore.isForced {
+      let removed = try connection.execute(
+        RestoreStatements.forget, [.array(lost.map(\.code))])
+      part.tombstonesRemoved = Int64(removed.rowCount)
+    }
+    let replaced = chosen[.replace] ?? []
+    if !replaced.isEmpty {
+      try connection.execute(RestoreStatements.replace, [.array(replaced.map(\.code))])
+    }
+    let inserted = (chosen[.insert] ?? []) + replaced
+    if !inserted.isEmpty {
+      try connection.execute(
+        RestoreStatements.insert,
+        [.array(inserted.map(\.code)), .array(inserted.map { $0.before ?? 0 })])
+    }
+    let updated = chosen[.update] ?? []
+    if !updated.isEmpty {
+      try connection.execute(
+        RestoreStatements.update,
+        [
+          .array(updated.map(\.code)), .array(updated.map { $0.before ?? 0 }),
+          .array(updated.map { $0.after ?? 0 }),
+        ])
+    }
+    let deleted = chosen[.delete] ?? []
+    if !deleted.isEmpty {
+      try connection.execute(
+        RestoreStatements.delete, [.array(deleted.map(\.code)), .integer(journal.id)])
+    }
+    let changed = inserted + updated + deleted
+    return (Int64(changed.count), changed.first?.code)
+  }
+}

@@ -1,0 +1,141 @@
+public import Postgres
+internal import QuakeModel
+
+/// The geometry of the events, for programs that read PostGIS: a generated column `geom` of `quake.quake`
+/// with an index, and the view `quake.quake_point`.
+///
+/// It is not part of the migrations, because most databases have no PostGIS. The history does not record
+/// the column, and imports do not mention it.
+public enum PostGIS {
+  private static let mark = "made by quake-admin postgis enable"
+
+  /// Adds the column, its index and the view. This writes the table anew; readers and writers wait for it.
+  ///
+  /// - Returns: False if they were there already.
+  /// - Throws: `StoreError` of kind `conflict` if the server lacks PostGIS or the table has another column
+  ///   `geom`, of kind `locked` if the locks are not available in time; `PostgresError`.
+  public static func enable(
+    over connection: Connection, patience: LockPatience = LockPatience()
+  ) throws -> Bool {
+    try patience.transaction(over: connection, "enable PostGIS") {
+      try connection.execute("lock table quake.quake in access exclusive mode")
+      guard try !isEnabled(connection) else {
+        try giveToOwner(connection)  // roles may have been created since
+        try connection.executeScript(grants)
+        return false
+      }
+      let schema = try extensionSchema(connection)
+      // The server quotes the schema's name.
+      let column = try connection.execute(
+        """
+        select format('alter table quake.quake add column geom %1$I.geometry(Point, 4326) '
+                      'generated always as (%1$I.st_setsrid(%1$I.st_makepoint(longitude, latitude), 4326)) '
+                      'stored', $1::text)
+        """, [.text(schema)])
+      try connection.execute(SQL(trusted: column.text(0, 0) ?? ""))
+      try connection.executeScript(view)
+      try giveToOwner(connection)
+      try connection.executeScript(grants)
+      return true
+    }
+  }
+
+  /// Removes the view, the index and the column. The extension stays.
+  ///
+  /// - Returns: False if they were not there.
+  /// - Throws: `StoreError` of kind `locked` if the locks are not available in time; `PostgresError`.
+  public static func disable(
+    over connection: Connection, patience: LockPatience = LockPatience()
+  ) throws -> Bool {
+    try patience.transaction(over: connection, "disable PostGIS") {
+      try connection.execute("lock table quake.quake in access exclusive mode")
+      guard try isEnabled(connection) else { return false }
+      try connection.executeScript(
+        "drop view if exists quake.quake_point; alter table quake.quake drop column geom")
+      return true
+    }
+  }
+
+  /// Whether the column is there, by its comment.
+  private static func isEnabled(_ connection: Connection) throws -> Bool {
+    let column = try connection.execute(
+      """
+      select coalesce(starts_with(col_description(a.attrelid, a.attnum), $1), false)
+        from pg_attribute a
+       where a.attrelid = to_regclass('quake.quake') and a.attname = 'geom' and not a.attisdropped
+      """, [.text(mark)])
+    guard column.rowCount > 0 else { return false }
+    guard column.bool(0, 0) == true else {
+      throw StoreError(
+        .conflict, "table quake.quake has a column \"geom\" that is not Quake's",
+        hint: "Rename the column, or use it instead.")
+    }
+    return true
+  }
+
+  /// The schema of the extension, which is created in `public` if the server has it and the database has not.
+  private static func extensionSchema(_ connection: Connection) throws -> String {
+    let find: SQL = """
+      select n.nspname::text
+        from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'postgis'
+      """
+    let found = try connection.execute(find)
+    if found.rowCount > 0, let schema = found.text(0, 0) { return schema }
+    guard
+      try connection.execute(
+        "select 1 from pg_available_extensions where name = 'postgis'"
+      ).rowCount > 0
+    else {
+      throw StoreError(
+        .conflict, "the server has no PostGIS",
+        hint: """
+          Install it on the server's machine: Debian's package is postgresql-N-postgis-3, where N is the \
+          server's major version.
+          """)
+    }
+    try connection.execute("create extension postgis with schema public")
+    return "public"
+  }
+
+  private static let view = SQL(
+    trusted: """
+      comment on column quake.quake.geom is '\(mark): the epicentre (EPSG:4326)';
+      create index quake_geom on quake.quake using gist (geom);
+      create view quake.quake_point as
+        select q.code, q.geom, q.magnitude, q.magnitude_type, q.depth, q.place, q.time, q.updated, q.type,
+               q.status, q.net, q.source, q.alert, q.tsunami, q.felt, q.sig, q.title, q.url
+          from quake.quake q
+         where q.superseded_by is null and q.withdrawn_at is null and q.geom is not null;
+      comment on view quake.quake_point is 'the events that are neither superseded nor withdrawn, as points; made by quake-admin postgis enable'
+      """)
+
+  /// Gives the view to the owner of the table, who may then grant it and drop it with the table.
+  private static func giveToOwner(_ connection: Connection) throws {
+    let change = try connection.execute(
+      """
+      select format('alter view quake.quake_point owner to %I', pg_get_userbyid(c.relowner))
+        from pg_class c join pg_class v on v.oid = 'quake.quake_point'::regclass
+       where c.oid = 'quake.quake'::regclass and c.relowner <> v.relowner
+      """)
+    guard change.rowCount > 0 else { return }
+    try connection.execute(SQL(trusted: change.text(0, 0) ?? ""))
+  }
+
+  /// Roles that may read the list of events may read the view.
+  private static let grants: SQL = """
+    do $$
+    declare
+      reader text;
+    begin
+      for reader in
+        select case when g.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end
+          from pg_class c cross join aclexplode(c.relacl) g
+         where c.oid = 'quake.current_quake'::regclass and g.privilege_type = 'SELECT'
+           and g.grantee <> c.relowner
+      loop
+        execute 'grant select on quake.quake_point to ' || reader;
+      end loop;
+    end
+    $$
+    """
+}

@@ -1,0 +1,161 @@
+import CommandLine
+import Postgres
+import QuakeHistory
+import QuakeModel
+import QuakeOptions
+
+extension APIService {
+  /// The most changes of a page.
+  private static let mostChanges = 10_000
+  private static let usualChanges = 1000
+
+  private static let historyOptions: [Option] =
+    HistoryQueryOptions.selection + [
+      .value("limit", "N", default: "\(mostChanges)", help: "at most N changes; by default 1000"),
+      .value("page", "CURSOR", help: "the page after this cursor"),
+    ]
+
+  var historyRoute: Route {
+    var parameters = APIParameters.describe(Self.historyOptions)
+    if let limit = parameters.firstIndex(where: { $0.name == "limit" }) {
+      parameters[limit].summary = "at most N changes; by default \(Self.usualChanges)"
+    }
+    return Route(
+      method: .get, path: "/v1/history",
+      operation: Operation(
+        "listChanges", "committed changes, in commit order", tag: "history",
+        description: """
+          By default the changes from the oldest one that the history still holds. A change is what \
+          `quake-query history --json` prints; it must meet all conditions, and meets a condition on the \
+          event if the event met it before or after the change. If there are more changes, the header \
+          `Link` has the address of the next page; `next` is its cursor, else null.
+          """,
+        parameters: parameters,
+        answers: [
+          .init(
+            200, "The changes. `Link` has the next page (rel=\"next\").", [Self.json],
+            schema: "Changes"),
+          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
+        ]),
+      caching: .untilChange, handler: .query { try Self.changes($0, $1) })
+  }
+
+  private static func changes(_ request: Request, _ context: QueryContext) throws -> Response {
+    let arguments = try APIParameters.read(request, historyOptions)
+    var query = try HistoryQueryOptions.query(arguments)
+    let limit = try arguments.integer("limit", in: 1...mostChanges) ?? usualChanges
+    // One more tells whether there is a next page.
+    query.limit = Int64(limit) + 1
+    if let text = arguments.string("page"), !text.isEmpty {
+      guard let place = ChangePlace(text) else {
+        throw HTTPError(
+          400, "The cursor is malformed. Use the one that came with the page before, unchanged.")
+      }
+      query.afterChange = place
+    }
+    let connection = context.connection
+    let document = JSONDocument()
+    document.json.beginObject()
+    document.json.key("changes")
+    document.json.beginArray()
+    var (count, last, hasMore) = (0, nil as ChangePlace?, false)
+    // Not in a transaction: the reader cancels a statement that returns too much, and repeats it for less.
+    try withPagePlans(connection) {
+      var reader = try HistoryQueryReader(query, over: connection)
+      while try !reader.readPage({ change in
+        guard count < limit else {
+          hasMore = true
+          return
+        }
+        count += 1
+        last = ChangePlace(of: change)
+        try document.element { try $0.change(change, drain: $1) }
+      }) {}
+    }
+    let next = hasMore ? last.map { "\($0)" } : nil
+    document.json.endArray()
+    document.json.key("next")
+    document.json.string(next)
+    document.json.endObject()
+    var response = Response(body: .document(try document.finish()))
+    response.mayBeKept = !arguments.isGiven("last")
+    if let next {
+      response.headers.append("Link", link(to: "/v1/history", request, page: next))
+    }
+    return response
+  }
+
+  /// Runs `body` with the plans that `HistoryQueryReader` needs. What it would set for the rest of the session
+  /// is undone, and its statements, whose text depends on the parameters, are not kept.
+  private static func withPagePlans(_ connection: Connection, _ body: () throws -> Void) throws {
+    guard connection.keepsStatements else { return try body() }
+    connection.keepsStatements = false
+    defer { connection.keepsStatements = true }
+    try connection.execute("set enable_bitmapscan = off")
+    do {
+      try body()
+    } catch {
+      try connection.execute("reset enable_bitmapscan")
+      throw error
+    }
+    try connection.execute("reset enable_bitmapscan")
+  }
+
+  private static let differenceOptions: [Option] = [
+    .value(
+      "from", "TOKEN|NUMBER|TIME",
+      help: "a token, a transaction's number or a time; 0 is the start of the history"),
+    .value("to", "TOKEN|NUMBER|TIME", help: "the same; by default now"),
+  ]
+
+  var differenceRoute: Route {
+    var parameters = APIParameters.describe(Self.differenceOptions)
+    for index in parameters.indices where parameters[index].name == "from" {
+      parameters[index].isRequired = true
+    }
+    return Route(
+      method: .get, path: "/v1/diff",
+      operation: Operation(
+        "listDifferences", "the net changes between two points of the history, by code",
+        tag: "history",
+        description: """
+          Changes that were undone later are left out. If `from` is later than `to`, the differences would \
+          undo the changes in between. Each one is what `quake-query diff --json` prints.
+          """,
+        parameters: parameters,
+        answers: [
+          .init(200, "The differences.", [Self.json], schema: "Differences"),
+          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
+        ]),
+      caching: .untilChange,
+      handler: .query { request, context in
+        let arguments = try APIParameters.read(request, Self.differenceOptions)
+        guard let text = arguments.string("from") else {
+          throw HTTPError(400, "The parameter from is missing: a token, a number or a time.")
+        }
+        let from = try arguments.place(text)
+        let to = try arguments.string("to").map { try arguments.place($0) }
+        let connection = context.connection
+        let document = JSONDocument()
+        try connection.transaction(.repeatableRead, readOnly: true) {
+          let first = try from.resolve(over: connection)
+          let last =
+            try to?.resolve(over: connection) ?? HistoryReader.latestToken(over: connection)
+          document.json.beginObject()
+          document.json.key("from")
+          document.json.string("\(first)")
+          document.json.key("to")
+          document.json.string("\(last)")
+          document.json.key("differences")
+          document.json.beginArray()
+          try HistoryDifference.read(from: .token(first), to: .token(last), over: connection) {
+            difference in
+            try document.element { try $0.difference(difference, drain: $1) }
+          }
+        }
+        document.json.endArray()
+        document.json.endObject()
+        return Response(body: .document(try document.finish()))
+      })
+  }
+}

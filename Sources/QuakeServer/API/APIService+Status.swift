@@ -1,0 +1,104 @@
+import CommandLine
+import Postgres
+import QuakeModel
+import QuakeStatus
+import QuakeWorker
+
+extension APIService {
+  private static let statusOptions: [Option] = [
+    .value("feed", "NAME", repeatable: true, help: "feed to report; by default all")
+  ]
+
+  var statusRoute: Route {
+    Route(
+      method: .get, path: "/v1/status",
+      operation: Operation(
+        "getStatus", "the health of feeds, workers, watchers and the database", tag: "operation",
+        description: """
+          What `quake-admin status --json` prints, with its usual limits. `ok` is false if there is a \
+          problem; `problems` names each.
+          """,
+        parameters: APIParameters.describe(Self.statusOptions),
+        answers: [.init(200, "The status.", [Self.json], schema: "Status")]),
+      handler: .query { request, context in
+        let arguments = try APIParameters.read(request, Self.statusOptions)
+        let limits = StatusLimits()
+        let connection = context.connection
+        let report = try connection.transaction(readOnly: true) {
+          // Reading a table's size needs a lock on it.
+          try connection.execute("select pg_catalog.set_config('lock_timeout', '5s', true)")
+          return try StatusReport(
+            connection, embedded: embedded, feeds: arguments.strings("feed"), limits: limits,
+            program: "quake-serve \(version)")
+        }
+        let text = StatusJSON(report, limits.problems(in: report)).text
+        return Response(
+          body: .document(Document(Array(text.utf8), contentType: Self.json)))
+      })
+  }
+
+  private static let refreshOptions: [Option] = [
+    .value("feed", "NAME", help: "short name of the feed; by default all polled feeds"),
+    .value("timeout", "DURATION", default: "10s", help: "how long to wait for the workers"),
+  ]
+
+  var refreshRoute: Route {
+    Route(
+      method: .post, path: "/v1/refresh",
+      operation: Operation(
+        "refreshFeeds", "make the workers poll feeds now, and report the results", tag: "operation",
+        description: """
+          A worker polls its feed at once, but at least 10 s after the last poll. The answer comes when \
+          each feed has a result, or after `timeout`, at most a minute.
+          """,
+        parameters: APIParameters.describe(Self.refreshOptions),
+        answers: [
+          .init(200, "Each feed has a result.", [Self.json], schema: "Refresh"),
+          .init(
+            202, "Not every feed has a result: `outcome` of the others is null.", [Self.json],
+            schema: "Refresh"),
+          .init(404, "There is no such feed.", [Self.problem], schema: "Problem"),
+        ]),
+      access: .token,
+      handler: .query { try refresh($0, $1.connection) })
+  }
+
+  private func refresh(_ request: Request, _ connection: Connection) throws -> Response {
+    let arguments = try APIParameters.read(request, Self.refreshOptions)
+    let timeout =
+      try arguments.duration("timeout", in: .milliseconds(1) ... .seconds(60)) ?? .seconds(10)
+    let feed = arguments.string("feed")
+    try Self.refuseBody(request)
+    try RefreshRequest.listen(over: connection)
+    let (id, feeds): (Int64, [RefreshRequest.Status])
+    do {
+      let refresh = try RefreshRequest.ask(for: feed, over: connection)
+      feeds = try refresh.results(
+        within: timeout, over: connection, wake: -1, shouldStop: isStopping)
+      id = refresh.id
+    } catch {
+      try RefreshRequest.stopListening(over: connection)
+      throw error
+    }
+    try RefreshRequest.stopListening(over: connection)
+    let isDone = feeds.allSatisfy { $0.outcome != nil }
+    return JSONDocument.response(isDone ? 200 : 202) { json in
+      json.object { json in
+        json.key("request")
+        json.integer(Int(id))
+        json.key("feeds")
+        json.array { json in
+          for feed in feeds { json.refresh(feed, request: id) }
+        }
+      }
+    }
+  }
+
+  /// Refuses a body, since the conditions in it would be ignored.
+  static func refuseBody(_ request: Request) throws(HTTPError) {
+    guard request.body.isEmpty else {
+      throw HTTPError(
+        415, "This request takes no body. Give its values as parameters of the address.")
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import QuakeFormat
+import QuakeModel
+import QuakeQuery
+
+/// The parameters of a request to the event service, read and checked as USGS's service does.
+struct FDSNQuery {
+  /// Which events to include that are deleted or withdrawn.
+  enum Deleted {
+    case none
+    case included
+    case only
+  }
+
+  var format: FDSNFormat?
+  var eventID: String?
+  var start: Timestamp?
+  var end: Timestamp?
+  var area = FDSNArea()
+  /// The conditions of all parameters but the times, the area and the catalogue.
+  var filter = QuakeFilter()
+  var catalog: String?
+  var contributor: String?
+  var limit: Int?
+  var offset = 1
+  var order = [EventOrder.newestFirst]
+  var statusWithoutData = 204
+  var deleted = Deleted.none
+  var includesSuperseded = false
+  var callback: String?
+  var drawing = ServiceForm.Drawing()
+  private var includesAll = false
+
+  /// A query that matches more events must have a limit.
+  static let mostEvents = 20_000
+  /// A query without a start begins this long before now, in microseconds.
+  static let defaultAge: Int64 = 30 * 86_400_000_000
+
+  /// Reads the parameters. Empty values are ignored, and of repeated parameters the last one counts.
+  ///
+  /// - Parameter format: The format that the path names.
+  init(_ items: [QueryItem], format: FDSNFormat? = nil) throws(HTTPError) {
+    var values: [FDSNValue] = []
+    for item in items where !item.value.isEmpty {
+      guard let parameter = FDSNParameter.named(item.name) else {
+        throw HTTPError(400, "Unknown parameter \"\(item.name)\".")
+      }
+      values.removeAll { $0.parameter.name == parameter.name }
+      values.append(FDSNValue(parameter: parameter, name: item.name, text: item.value))
+    }
+    for value in values { try read(value) }
+    if let format { self.format = format }
+    try checkCombinations()
+  }
+
+  private mutating func read(_ value: FDSNValue) throws(HTTPError) {
+    switch value.parameter.name {
+    case "starttime": start = try value.time()
+    case "endtime": end = try value.time()
+    case "minlatitude", "maxlatitude", "minlongitude", "maxlongitude", "latitude", "longitude",
+      "minradius", "maxradius", "minradiuskm", "maxradiuskm":
+      try area.read(value)
+    case "eventid": eventID = value.text
+    case "catalog": catalog = value.text
+    case "contributor": contributor = value.text
+    case "limit": limit = try value.integer()
+    case "offset": offset = try value.integer()
+    case "orderby": order = try Self.order(value)
+    case "format": format = FDSNFormat(rawValue: try value.choice())
+    case "nodata": statusWithoutData = try value.choice() == "404" ? 404 : 204
+    case "callback": callback = try Self.callback(value)
+    case "kmlcolorby": drawing.colour = try value.choice() == "depth" ? .depth : .age
+    case "kmlanimated": drawing.isAnimated = try value.boolean()
+    case "includedeleted":
+      deleted = value.text.lowercased() == "only" ? .only : try value.boolean() ? .included : .none
+    case "includesuperseded": includesSuperseded = try value.boolean()
+    case "includeallorigins", "includeallmagnitudes":
+      if try value.boolean() { includesAll = true }
+    case "includearrivals":
+      if try value.boolean() { throw HTTPError(501, "includearrivals parameter is not supported") }
+    case "jsonerror": break
+    default: try filter.conditions.append(Self.condition(value))
+    }
+  }
+
+  private static func order(_ value: FDSNValue) throws(HTTPError) -> [EventOrder] {
+    switch try value.choice() {
+    case "time-asc": [EventOrder(.time)]
+    case "magnitude": [.greatestFirst, .newestFirst]
+    case "magnitude-asc": [EventOrder(.magnitude), .newestFirst]
+    default: [.newestFirst]
+    }
+  }
+
+  private static func callback(_ value: FDSNValue) throws(HTTPError) -> String {
+    let isName = value.text.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || $0 == 0x2E || $0 == 0x5F
+    }
+    guard isName, value.text.utf8.count <= 256 else {
+      throw HTTPError(400, "Bad callback value, valid characters include [A-Za-z0-9\\._]")
+    }
+    return value.text
+  }
+
+  private static func condition(_ value: FDSNValue) throws(HTTPError) -> EventCondition {
+    switch value.parameter.name {
+    case "minmagnitude": return .atLeast(.magnitude, try value.double())
+    case "maxmagnitude": return .atMost(.magnitude, try value.double())
+    case "mindepth": return .atLeast(.depth, try value.double())
+    case "maxdepth": return .atMost(.depth, try value.double())
+    case "minmmi": return .atLeast(.mmi, try value.double())
+    case "maxmmi": return .atMost(.mmi, try value.double())
+    case "mincdi": return .atLeast(.cdi, try value.double())
+    case "maxcdi": return .atMost(.cdi, try value.double())
+    case "mingap": return .atLeast(.gap, try value.double())
+    case "maxgap": return .atMost(.gap, try value.double())
+    case "minfelt": return .atLeast(.felt, Double(try value.integer()))
+    case "minsig": return .atLeast(.sig, Double(try value.integer()))
+    case "maxsig": return .atMost(.sig, Double(try value.integer()))
+    case "alertlevel": return .text(.alert, isOneOf: [try value.choice()])
+    case "magnitudetype": return .text(.magnitudeType, isOneOf: [value.text])
+    case "updatedafter":
+      let time = try value.time()
+      // Documents have the origin time where an event has no time of its update.
+      return .any([
+        .notBefore(.updated, time), .all([.isMissing(.updated), .notBefore(.time, time)]),
+      ])
+    case "reviewstatus":
+      let status = try value.choice()
+      return status == "automatic"
+        ? .any([.text(.status, isOneOf: [status, ""]), .isMissing(.status)])
+        : .text(.status, isOneOf: [status])
+    case "eventtype":
+      let types = value.text.split(separator: ",").map { String($0.drop { $0 == " " }) }
+      let named = EventCondition.text(.type, isOneOf: types)
+      // Documents call an event without a type an earthquake.
+      return types.contains { $0.lowercased() == "earthquake" }
+        ? .any([named, .isMissing(.type)]) : named
+    case "producttype":
+      let listed = EventCondition.lists(.types, value.text)
+      return value.text == "origin" ? .any([listed, .isMissing(.types)]) : listed
+    case "productcode":
+      return .any([
+        .lists(.ids, value.text), .text(.code, isOneOf: [value.text]),
+      ])
+    default: throw HTTPError(400, "Unknown parameter \"\(value.name)\".")
+    }
+  }
+
+  private func checkCombinations() throws(HTTPError) {
+    try area.check()
+    let format = format ?? .quakeml
+    if includesAll, !format.isQuakeML {
+      throw HTTPError(
+        400,
+        "Cannot use includeallorigins or includeallmagnitudes parameters when format is not quakeml or xml."
+      )
+    }
+    if format != .geojson {
+      if callback != nil {
+        throw HTTPError(400, "Cannot use callback parameter unless format is geojson.")
+      }
+      if deleted != .none, format != .csv {
+        throw HTTPError(400, "Cannot use includedeleted parameter unless format is geojson or csv.")
+      }
+      if includesSuperseded {
+        throw HTTPError(400, "Cannot use includesuperseded parameter unless format is geojson.")
+      }
+    }
+    if eventID == nil, includesSuperseded {
+      throw HTTPError(400, "Cannot use includesuperseded parameter without eventid parameter.")
+    }
+    if deleted != .none, includesSuperseded {
+      throw HTTPError(
+        400, "Cannot use includedeleted and includesuperseded parameters at same time.")
+    }
+  }
+}

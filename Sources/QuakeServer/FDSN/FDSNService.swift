@@ -1,0 +1,219 @@
+import Postgres
+import QuakeFormat
+import QuakeHistory
+import QuakeModel
+import QuakeQuery
+
+/// The FDSN event web service 1.2, as USGS's service behaves.
+struct FDSNService {
+  /// The version of the service: that of the specification, and a number of our own.
+  static let version = "1.2.0"
+  static let path = "/fdsnws/event/1"
+
+  var routes: [Route] {
+    [
+      route("", "fdsnUsage", "How to use the event service", .immediate(Self.usage)),
+      route("/", "fdsnUsageIndex", "How to use the event service", .immediate(Self.usage)),
+      route(
+        "/query", "fdsnQuery", "Events as QuakeML, GeoJSON, CSV, KML or text", .query(Self.query),
+        parameters: FDSNParameter.all, caching: .untilChange),
+      route(
+        "/query.{format}", "fdsnQueryFormat", "Events in the format that the path names",
+        .query(Self.query), parameters: FDSNParameter.all, caching: .untilChange, hasFormat: true),
+      route(
+        "/count", "fdsnCount", "How many events a query matches", .query(Self.count),
+        parameters: FDSNParameter.all, caching: .untilChange),
+      route(
+        "/version", "fdsnVersion", "The version of the service",
+        .immediate { _ in .text(Self.version, type: "text/plain") }),
+      route(
+        "/application.wadl", "fdsnWADL", "The description of the service for programs",
+        .immediate { request in
+          .text(WADLDocument.text(baseURL: request.baseURL), type: "application/xml")
+        }),
+      route(
+        "/application.json", "fdsnLists", "The catalogues, contributors and types that there are",
+        .query { _, context in
+          let lists = try CatalogueLists.all(over: context.connection)
+          return Response(body: .document(Document(lists, contentType: "application/json")))
+        }, caching: .untilChange),
+      route(
+        "/catalogs", "fdsnCatalogs", "The catalogues",
+        .query { _, context in
+          try Self.list("Catalog", CatalogueLists.catalogs(over: context.connection))
+        }, caching: .untilChange),
+      route(
+        "/contributors", "fdsnContributors", "The contributors",
+        .query { _, context in
+          try Self.list("Contributor", CatalogueLists.contributors(over: context.connection))
+        }, caching: .untilChange),
+    ]
+  }
+
+  private func route(
+    _ path: String, _ id: String, _ summary: String, _ handler: Handler,
+    parameters: [FDSNParameter] = [], caching: Caching = .none, hasFormat: Bool = false
+  ) -> Route {
+    var described = parameters.filter {
+      Self.independent.contains($0.name) && (!hasFormat || $0.name != "format")
+    }.map(\.description)
+    if hasFormat {
+      described.append(
+        Operation.Parameter(
+          "format", .choice(FDSNFormat.allCases.map(\.rawValue)), "the format of the answer",
+          in: .path))
+    }
+    var answers = [Operation.Answer(200, "The answer", Self.mediaTypes[id] ?? [])]
+    if !parameters.isEmpty {
+      answers += [
+        Operation.Answer(204, "Nothing was found"),
+        Operation.Answer(400, "A parameter is not valid", ["text/plain"]),
+        Operation.Answer(404, "There is no event with this id", ["text/plain"]),
+        Operation.Answer(409, "The event with this id has been deleted", ["text/plain"]),
+        Operation.Answer(501, "A parameter is not supported", ["text/plain"]),
+      ]
+    }
+    return Route(
+      method: .get, path: Self.path + path,
+      operation: Operation(
+        id, summary, tag: "FDSN event service",
+        description: parameters.isEmpty
+          ? nil
+          : "All parameters, with those that depend on each other: \(Self.path)/application.wadl.",
+        parameters: described, answers: answers),
+      errors: .fdsn, caching: caching, handler: handler)
+  }
+
+  /// The parameters of which every value is valid whatever the others are. OpenAPI cannot tell how the others
+  /// depend on each other; the WADL has all.
+  private static let independent: Set<String> = [
+    "starttime", "minmagnitude", "mindepth", "minmmi", "mincdi", "minfelt", "alertlevel", "minsig",
+    "mingap", "reviewstatus", "limit", "orderby", "format", "nodata", "kmlcolorby",
+  ]
+
+  private static let documents = [
+    "application/xml", "application/json", "text/csv", "text/plain",
+    "application/vnd.google-earth.kml+xml", "text/javascript",
+  ]
+  private static let mediaTypes = [
+    "fdsnUsage": ["text/plain"], "fdsnUsageIndex": ["text/plain"], "fdsnVersion": ["text/plain"],
+    "fdsnQuery": documents, "fdsnQueryFormat": documents,
+    "fdsnCount": ["text/plain", "application/json", "application/xml", "text/javascript"],
+    "fdsnWADL": ["application/xml"], "fdsnLists": ["application/json"],
+    "fdsnCatalogs": ["application/xml"], "fdsnContributors": ["application/xml"],
+  ]
+
+  // MARK: - Query
+
+  private static func query(_ request: Request, _ context: QueryContext) throws -> Response {
+    var format: FDSNFormat?
+    if let name = request.parameters["format"] {
+      format = FDSNFormat(rawValue: name)
+      if format == nil {
+        throw FDSNValue.unknown("format", name, of: FDSNFormat.allCases.map(\.rawValue))
+      }
+    }
+    let query = try FDSNQuery(request.query, format: format)
+    let answer = FDSNAnswer(query, request, over: context.connection)
+    // One snapshot for the count and the events.
+    return try context.connection.atOneMoment { try answer.response() }
+  }
+
+  // MARK: - Count
+
+  private static func count(_ request: Request, _ context: QueryContext) throws -> Response {
+    let query = try FDSNQuery(request.query)
+    let answer = FDSNAnswer(query, request, over: context.connection)
+    let count = try context.connection.atOneMoment { try answer.count() }
+    let most = FDSNQuery.mostEvents
+    let error =
+      count > most
+      ? """
+      \(count) matching events exceeds search limit of \(most). A query using these search parameters would \
+      fail. Modify the search to match fewer events.
+      """ : nil
+    switch query.format {
+    case .geojson:
+      var json = JSONWriter()
+      json.object { json in
+        json.key("count")
+        json.integer(count)
+        json.key("maxAllowed")
+        json.integer(most)
+        if let error {
+          json.key("error")
+          json.string(error)
+        }
+      }
+      let document = Callback.wrap(json.take(), in: query.callback, otherwise: "application/json")
+      return answer.fresh(Response(body: .document(document)))
+    case .xml:
+      let problem = error.map { "<error>\($0)</error>" } ?? ""
+      return answer.fresh(
+        .text(
+          "<query><count>\(count)</count><maxAllowed>\(most)</maxAllowed>\(problem)</query>",
+          type: "application/xml"))
+    default: return answer.fresh(.text("\(count)", type: "text/plain"))
+    }
+  }
+
+  // MARK: - Descriptions
+
+  private static func list(_ element: String, _ values: [String]) -> Response {
+    var out = TextWriter()
+    out.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<\(element)s>")
+    for value in values {
+      out.text("<\(element)>")
+      out.xml(value)
+      out.text("</\(element)>")
+    }
+    out.text("</\(element)s>\n")
+    var bytes: [UInt8] = []
+    out.withBytes { bytes += $0 }
+    return Response(body: .document(Document(bytes, contentType: "application/xml")))
+  }
+
+  private static func usage(_ request: Request) -> Response {
+    var lines = [
+      "FDSN event web service \(version)", "",
+      "\(request.baseURL)\(path)/query?PARAMETER=VALUE&...    the events",
+      "\(request.baseURL)\(path)/count?PARAMETER=VALUE&...    their number",
+      "\(request.baseURL)\(path)/version, application.wadl, application.json, catalogs, contributors",
+      "", "Parameters:",
+    ]
+    for parameter in FDSNParameter.all {
+      let names = ([parameter.name] + parameter.aliases).joined(separator: ", ")
+      let choices =
+        parameter.choices.isEmpty ? "" : " (" + parameter.choices.joined(separator: ", ") + ")"
+      lines.append("  \(names): \(parameter.summary)\(choices)")
+    }
+    lines += [
+      "",
+      "Times are in ISO 8601, in UTC unless they name a zone. A query that matches more than "
+        + "\(FDSNQuery.mostEvents) events needs a limit.", "",
+    ]
+    return .text(lines.joined(separator: "\n"))
+  }
+}
+
+extension FDSNParameter {
+  /// The description for OpenAPI.
+  var description: Operation.Parameter {
+    let schema: Operation.Schema =
+      switch kind {
+      // An empty value is ignored.
+      case _ where !choices.isEmpty: .choice(choices + [""])
+      case .time: .string(pattern: "^(\(APIParameters.time))?$")
+      case .double: .number(range)
+      case .integer:
+        .integer(range.map { Int($0.lowerBound)...(Int(exactly: $0.upperBound) ?? Int.max) })
+      case .boolean: .boolean
+      case .string where name == "includedeleted": .choice(["true", "false", "only"])
+      case .string where name == "callback": .string(pattern: "^[A-Za-z0-9._]{1,256}$")
+      case .string: .string()
+      }
+    var described = Operation.Parameter(name, schema, summary)
+    described.mayBeEmpty = true
+    return described
+  }
+}

@@ -1,0 +1,24 @@
+import QuakeFormat
+
+/// The formats of the feeds, as they end the addresses.
+enum FeedFormat: String, CaseIterable {
+  case geojson
+  case geojsonp
+  case csv
+  case atom
+  case quakeml
+  case kml
+
+  var export: ExportFormat {
+    switch self {
+    case .geojson, .geojsonp: .geojson
+    case .csv: .csv
+    case .atom: .atom
+    case .quakeml: .quakeml
+    case .kml: .kml
+    }
+  }
+
+  /// The function that USGS's scripts call.
+  var callback: String? { self == .geojsonp ? "eqfeed_callback" : nil }
+}

@@ -1,0 +1,118 @@
+import Postgres
+import QuakeFormat
+import QuakeHistory
+import QuakeModel
+import QuakeQuery
+
+/// USGS's summary feeds and detail documents, made from the store.
+///
+/// A document is made once for a token of the store and a minute, whoever asks: `generated` and the entity tag
+/// belong to it. Parameters in the address are ignored, because some clients add one to get past caches.
+struct FeedService {
+  private static let path = "/earthquakes/feed/v1.0"
+
+  var routes: [Route] { FeedFormat.allCases.flatMap { [summary($0)] + detail($0) } }
+
+  private func summary(_ format: FeedFormat) -> Route {
+    Route(
+      method: .get, path: "\(Self.path)/summary/{feed}.\(format.rawValue)",
+      operation: Operation(
+        "summaryFeed_\(format.rawValue)", "The latest events as \(format.rawValue)", tag: "Feeds",
+        description: """
+          The events of the past hour, day, week or month, in the form of USGS's feeds. KML also takes \
+          _age or _depth, _animated and _link at the end of the name.
+          """,
+        parameters: [
+          Operation.Parameter(
+            "feed", .choice(SummaryFeed.all.map(\.name)), "the threshold and the window", in: .path,
+            example: "2.5_day")
+        ],
+        answers: [
+          Operation.Answer(200, "The feed", [Self.mediaType(format)]),
+          Operation.Answer(404, "There is no such feed", ["application/problem+json"]),
+        ]),
+      caching: .forAtMost(.seconds(60)),
+      handler: .query { request, context in try Self.summary(request, format, context) })
+  }
+
+  private func detail(_ format: FeedFormat) -> [Route] {
+    guard format != .atom else { return [] }
+    return [
+      Route(
+        method: .get, path: "\(Self.path)/detail/{id}.\(format.rawValue)",
+        operation: Operation(
+          "detail_\(format.rawValue)", "One event as \(format.rawValue)", tag: "Feeds",
+          parameters: [
+            Operation.Parameter(
+              "id", .string(), "any id that the event has or had", in: .path, example: "us7000abcd")
+          ],
+          answers: [
+            Operation.Answer(200, "The event", [Self.mediaType(format)]),
+            Operation.Answer(404, "There is no event with this id", ["text/plain"]),
+            Operation.Answer(409, "The event with this id has been deleted", ["text/plain"]),
+          ]),
+        errors: .fdsn, caching: .forAtMost(.seconds(60)),
+        handler: .query { request, context in try Self.detail(request, format, context) })
+    ]
+  }
+
+  private static func mediaType(_ format: FeedFormat) -> String {
+    let type = format.callback == nil ? format.export.mediaType : Callback.contentType
+    return String(type.prefix { $0 != ";" })
+  }
+
+  // MARK: - Documents
+
+  private static func summary(
+    _ request: Request, _ format: FeedFormat, _ context: QueryContext
+  ) throws -> Response {
+    guard let name = FeedName(request.parameters["feed"] ?? "", format: format) else {
+      throw HTTPError(
+        404,
+        "There is no such feed. The feeds are \(SummaryFeed.all.map(\.name).joined(separator: ", "))."
+      )
+    }
+    let now = Timestamp.now()
+    let url = request.baseURL + request.path
+    if name.isLink {
+      let link = NetworkLink(title: name.feed.title, url: url)
+      return Response(body: .document(link.document)).kept(forAMinuteFrom: now)
+    }
+    var form = ServiceForm(baseURL: request.baseURL, detail: .feed)
+    form.drawing = name.drawing
+    let query = query(name.feed, format, now: now)
+    let document = EventDocument(format: format.export, form: form, callback: format.callback)
+    let head = DocumentHead(
+      generated: now, title: name.feed.title, url: url, api: FDSNService.version)
+    let (made, _) = try document.made(of: query, head, over: context.connection)
+    return Response(body: .document(made)).kept(forAMinuteFrom: now)
+  }
+
+  /// The events of a feed at a moment. Those without an epicentre are left out: no map can show them.
+  private static func query(_ feed: SummaryFeed, _ format: FeedFormat, now: Timestamp) -> EventQuery
+  {
+    var query = EventQuery()
+    query.filter.earliestTime = Timestamp(
+      microseconds: now.microseconds - feed.window.seconds * 1_000_000)
+    query.filter.minimumMagnitude = feed.threshold.magnitude
+    query.filter.conditions = [.isPresent(.longitude)]
+    if let significance = feed.threshold.significance {
+      query.filter.conditions.append(.atLeast(.sig, Double(significance)))
+    }
+    // A viewer of KML draws the first events on top.
+    if format == .kml { query.order = [.greatestFirst, .newestFirst] }
+    return query
+  }
+
+  private static func detail(
+    _ request: Request, _ format: FeedFormat, _ context: QueryContext
+  ) throws -> Response {
+    var items = [QueryItem(name: "eventid", value: request.parameters["id"] ?? "")]
+    if let callback = format.callback { items.append(QueryItem(name: "callback", value: callback)) }
+    let name = format == .geojsonp ? FeedFormat.geojson.rawValue : format.rawValue
+    var query = try FDSNQuery(items, format: FDSNFormat(rawValue: name))
+    query.statusWithoutData = 404
+    let answer = FDSNAnswer(query, request, over: context.connection, detail: .feed)
+    return try context.connection.atOneMoment { try answer.response() }
+  }
+}

@@ -1,0 +1,35 @@
+/// A request, as the services see it.
+struct Request: Sendable {
+  enum Method: String, Sendable {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case put = "PUT"
+    case patch = "PATCH"
+    case delete = "DELETE"
+    case options = "OPTIONS"
+    case other = ""
+
+    init(_ name: String) {
+      self = Method(rawValue: name) ?? .other
+    }
+  }
+
+  var method: Method
+  /// The path and the query as the client sent them, encoded.
+  var target: String
+  /// The path, decoded.
+  var path: String
+  /// The parameters of the query, decoded, in their order.
+  var query: [QueryItem] = []
+  var headers = HeaderFields()
+  var body: [UInt8] = []
+  /// What the placeholders of the route's path stand for: `["id": "us7000abcd"]` for `/v1/quakes/{id}`.
+  var parameters: [String: String] = [:]
+  /// The client's address; behind a trusted proxy, the one that the proxy names.
+  var client: String
+  /// The address of the server as the client sees it, without a slash at its end: `http://host:port`.
+  var baseURL: String
+  /// The name of the valid bearer token that the request has; nil on routes that need none.
+  var author: String?
+}

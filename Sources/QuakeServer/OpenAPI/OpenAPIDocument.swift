@@ -1,0 +1,149 @@
+import QuakeModel
+
+/// The description of routes as a document of OpenAPI 3.1.
+struct OpenAPIDocument: Sendable {
+  private let routes: [Route]
+  private let version: String
+
+  init(_ routes: [Route], version: String) {
+    self.routes = routes
+    self.version = version
+  }
+
+  /// The document for a client that reaches the server under this address.
+  func bytes(baseURL: String) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.key("openapi")
+    json.string("3.1.0")
+    json.key("info")
+    json.object { json in
+      json.key("title")
+      json.string("Quake")
+      json.key("version")
+      json.string(version)
+      json.key("summary")
+      json.string("Earthquakes, their history, and each change as it is committed")
+    }
+    json.key("servers")
+    json.array { json in
+      json.object { json in
+        json.key("url")
+        json.string(baseURL.isEmpty ? "/" : baseURL)
+      }
+    }
+    json.key("paths")
+    json.object { json in
+      for path in paths {
+        json.key(dynamic: path)
+        json.object { json in
+          for route in routes where route.path == path {
+            json.key(dynamic: route.method.rawValue.lowercased())
+            write(route, to: &json)
+          }
+        }
+      }
+    }
+    var bytes = json.take()
+    bytes += Array(",\"components\":".utf8)
+    bytes += Array(OpenAPISchemas.components.utf8)
+    bytes += Array("}\n".utf8)
+    return bytes
+  }
+
+  func response(to request: Request) -> Response {
+    let bytes = bytes(baseURL: request.baseURL)
+    return Response(body: .document(Document(bytes, contentType: "application/json")))
+  }
+
+  /// The paths, each once, in the order of the routes.
+  private var paths: [String] {
+    var known: Set<String> = []
+    return routes.map(\.path).filter { known.insert($0).inserted }
+  }
+
+  private func write(_ route: Route, to json: inout JSONWriter) {
+    let operation = route.operation
+    json.object { json in
+      json.key("operationId")
+      json.string(operation.id)
+      json.key("summary")
+      json.string(operation.summary)
+      if let description = operation.description {
+        json.key("description")
+        json.string(description)
+      }
+      json.key("tags")
+      json.array { $0.string(operation.tag) }
+      if !operation.parameters.isEmpty {
+        json.key("parameters")
+        json.array { json in
+          for parameter in operation.parameters { parameter.write(to: &json) }
+        }
+      }
+      if route.access == .token {
+        json.key("security")
+        json.array { json in
+          json.object { json in
+            json.key("bearer")
+            json.array { _ in }
+          }
+        }
+      }
+      json.key("responses")
+      json.object { json in
+        for answer in operation.answers { answer.write(to: &json) }
+        Self.writeErrors(route, to: &json)
+      }
+    }
+  }
+
+  /// Any route can answer with an error.
+  private static func writeErrors(_ route: Route, to json: inout JSONWriter) {
+    json.key("default")
+    json.object { json in
+      json.key("description")
+      json.string("An error.")
+      json.key("content")
+      json.object { json in
+        json.key(dynamic: route.errors.mediaType)
+        json.object { json in
+          guard route.errors.mediaType == APIService.problem else { return }
+          json.key("schema")
+          json.reference("Problem")
+        }
+      }
+    }
+  }
+}
+
+extension Operation.Answer {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.key(dynamic: "\(status)")
+    json.object { json in
+      json.key("description")
+      json.string(summary)
+      guard !mediaTypes.isEmpty else { return }
+      json.key("content")
+      json.object { json in
+        for type in mediaTypes {
+          json.key(dynamic: type)
+          json.object { json in
+            guard let schema else { return }
+            json.key("schema")
+            json.reference(schema)
+          }
+        }
+      }
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func reference(_ schema: String) {
+    object { json in
+      json.key("$ref")
+      json.string("#/components/schemas/\(schema)")
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import QuakeModel
+
+/// The live page: `/`, `/embed`, their files under `/assets`, and what they need to know of the server.
+struct PageService: Sendable {
+  private let settings: PageSettings
+  private let assets: PageAssets
+  private let takesEdits: Bool
+  private let version: String
+  /// The policies of `/` and the files, and of `/embed`.
+  private let policy: String
+  private let embeddedPolicy: String
+
+  /// - Parameters:
+  ///   - takesEdits: Whether the server has tokens for edits.
+  ///   - version: The version of the server.
+  init(_ settings: PageSettings, takesEdits: Bool, version: String) throws {
+    self.settings = settings
+    self.takesEdits = takesEdits
+    self.version = version
+    assets = try PageAssets()
+    let tiles = settings.tiles?.origin.map { " \($0)" } ?? ""
+    let common = """
+      default-src 'none'; script-src 'self'; style-src 'self'; worker-src 'self'; connect-src 'self'; \
+      img-src 'self' data:\(tiles); base-uri 'none'; form-action 'none'
+      """
+    policy = "\(common); frame-ancestors 'none'"
+    embeddedPolicy = "\(common); frame-ancestors *"
+  }
+
+  /// The addresses that people and other programs may use.
+  var routes: [Route] {
+    [
+      page(
+        "/", "index.html", policy, "showPage", "the live page, for people",
+        "The filters of the page are in its address, so that a view can be shared."),
+      page(
+        "/embed", "embed.html", embeddedPolicy, "showMap", "the map of the live page, for frames",
+        "Pages of other sites may show it in a frame. It has the filters of the page."),
+      Route(
+        method: .get, path: "/page/settings",
+        operation: Operation(
+          "pageSettings", "what the page needs to know of the server", tag: "page",
+          answers: [.init(200, "The settings.", [APIService.json], schema: "PageSettings")]),
+        handler: .immediate { _ in describe() }),
+    ]
+  }
+
+  /// The files of the page, whose addresses are different in each version.
+  var assetRoutes: [Route] {
+    ["/assets/{hash}/{file}", "/assets/{hash}/{folder}/{file}"].map { path in
+      Route(
+        method: .get, path: path,
+        operation: Operation("pageAsset", "a file of the page", tag: "page"),
+        handler: .immediate { try asset($0) })
+    }
+  }
+
+  private func page(
+    _ path: String, _ file: String, _ policy: String, _ id: String, _ summary: String,
+    _ description: String
+  ) -> Route {
+    Route(
+      method: .get, path: path,
+      operation: Operation(
+        id, summary, tag: "page", description: description,
+        answers: [.init(200, "The page.", ["text/html"])]),
+      handler: .immediate { _ in
+        guard let document = assets.documents[file] else { throw Self.missing }
+        return Response(
+          200, ["Content-Security-Policy": policy, "Cache-Control": "no-cache"],
+          body: .document(document))
+      })
+  }
+
+  private static let missing = HTTPError(
+    404, "There is no such file of the page. If the server was upgraded, load the page again.")
+
+  private func asset(_ request: Request) throws -> Response {
+    let folder = request.parameters["folder"].map { $0 + "/" } ?? ""
+    let name = folder + (request.parameters["file"] ?? "")
+    guard let document = assets.documents[name], !name.hasSuffix(".html") else {
+      throw Self.missing
+    }
+    guard request.path == "\(assets.folder)/\(name)" else {
+      // A page of another version asks. Data and styles of this one serve it as well; a script would bring a
+      // second copy of each script that it imports.
+      guard !name.hasSuffix(".js") else { throw Self.missing }
+      return Response(307, ["Location": "\(assets.folder)/\(name)", "Cache-Control": "no-cache"])
+    }
+    // A worker has the policy that comes with its script.
+    return Response(
+      200,
+      [
+        "Content-Security-Policy": policy,
+        "Cache-Control": "public, max-age=31536000, immutable",
+      ], body: .document(document))
+  }
+
+  private func describe() -> Response {
+    JSONDocument.response { json in
+      json.object { json in
+        json.key("readOnly")
+        json.bool(settings.isReadOnly)
+        json.key("edits")
+        json.bool(takesEdits && !settings.isReadOnly)
+        json.key("tiles")
+        json.string(settings.tiles?.template)
+        json.key("version")
+        json.string(version)
+        json.key("assets")
+        json.string(assets.folder)
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/// The description of a route.
+struct Operation: Sendable {
+  /// A name that no other route has, such as `listQuakes`.
+  var id: String
+  /// What the request does, in a few words.
+  var summary: String
+  /// More about it, in sentences.
+  var description: String?
+  /// The group of routes that it belongs to.
+  var tag: String
+  var parameters: [Parameter] = []
+  var answers: [Answer] = []
+
+  init(
+    _ id: String, _ summary: String, tag: String, description: String? = nil,
+    parameters: [Parameter] = [], answers: [Answer] = []
+  ) {
+    self.id = id
+    self.summary = summary
+    self.description = description
+    self.tag = tag
+    self.parameters = parameters
+    self.answers = answers
+  }
+
+  /// A parameter of the query, the path or the header.
+  struct Parameter: Sendable {
+    enum Place: String, Sendable {
+      case query
+      case path
+      case header
+    }
+
+    var name: String
+    var place = Place.query
+    var schema: Schema
+    var summary: String
+    var isRequired = false
+    /// A valid value, as text.
+    var example: String?
+    /// Whether an empty value means the same as none.
+    var mayBeEmpty = false
+
+    init(
+      _ name: String, _ schema: Schema, _ summary: String, in place: Place = .query,
+      isRequired: Bool = false, example: String? = nil
+    ) {
+      self.name = name
+      self.place = place
+      self.schema = schema
+      self.summary = summary
+      self.isRequired = isRequired || place == .path
+      self.example = example
+    }
+  }
+
+  /// The values of a parameter.
+  enum Schema: Sendable {
+    /// Text; `format` is one of OpenAPI's, such as `date-time`.
+    case string(format: String? = nil, pattern: String? = nil)
+    case choice([String])
+    case integer(ClosedRange<Int>? = nil)
+    case number(ClosedRange<Double>? = nil)
+    case boolean
+    /// Values with commas between them.
+    case list
+    /// Words with commas between them, each one of these.
+    case words([String])
+    /// Texts with commas between them, each of which matches a pattern.
+    case texts(pattern: String)
+    /// As many numbers as there are ranges, with commas between them.
+    case numbers([ClosedRange<Double>])
+    /// A text that matches a pattern; the parameter may be given several times.
+    case repeated(pattern: String)
+  }
+
+  /// An answer by status.
+  struct Answer: Sendable {
+    var status: Int
+    var summary: String
+    var mediaTypes: [String]
+    /// The name of the body's schema among those of the OpenAPI document; nil: it has none.
+    var schema: String?
+
+    init(
+      _ status: Int, _ summary: String, _ mediaTypes: [String] = [], schema: String? = nil
+    ) {
+      self.status = status
+      self.summary = summary
+      self.mediaTypes = mediaTypes
+      self.schema = schema
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import Postgres
+import QuakeHistory
+import QuakeModel
+import SystemClock
+
+/// Reads a backlog from the database into a file.
+struct BacklogReading {
+  private let key: Backlog.Key
+  private let connection: Connection
+  private let limit: Int
+  private let longest: Duration
+  private let shouldStop: @Sendable () -> Bool
+  private let file: TemporaryFile
+  private var buffer: [UInt8] = []
+  private var written = 0
+  private var changes: Int64 = 0
+  private var page = PageEncoder()
+  private var block: StreamBlock
+
+  private static let bufferSize = 256 << 10
+
+  /// The reading was stopped, because the server ends.
+  struct Stopped: Error {}
+
+  /// A standby has not replayed yet what the client has read.
+  struct IsLate: Error {}
+
+  private init(
+    _ key: Backlog.Key, over connection: Connection, limit: Int, longest: Duration,
+    shouldStop: @escaping @Sendable () -> Bool
+  ) throws {
+    self.key = key
+    self.connection = connection
+    self.limit = limit
+    self.longest = longest
+    self.shouldStop = shouldStop
+    file = try TemporaryFile()
+    block = StreamBlock(key.form)
+  }
+
+  /// Reads the backlog of a key to its end, until the file has `limit` bytes, or for the time `longest`.
+  ///
+  /// An invalid cursor is not an error: the backlog is then a reset and a snapshot.
+  ///
+  /// - Throws: `PostgresError`, `HTTPError` if the file cannot be written, `Stopped`, `IsLate`.
+  static func read(
+    _ key: Backlog.Key, over connection: Connection, limit: Int, longest: Duration,
+    shouldStop: @escaping @Sendable () -> Bool
+  ) throws -> Backlog {
+    var reading = try BacklogReading(
+      key, over: connection, limit: limit, longest: longest, shouldStop: shouldStop)
+    switch key.start {
+    case .snapshot:
+      return try reading.snapshot { _, _ in }
+    case .after(let cursor):
+      return try reading.history(after: cursor)
+    }
+  }
+
+  // MARK: - The history
+
+  private mutating func history(after cursor: HistoryCursor) throws -> Backlog {
+    var last = cursor
+    do {
+      var reader = try HistoryReader(connection: connection, after: cursor)
+      return try readToEnd(&reader, &last)
+    } catch let error as StoreError {
+      guard case .token(let problem) = error.kind else { throw error }
+      if problem == .future, try isStandby() { throw IsLate() }
+      try writePage()
+      if key.form == .webSocket { return try resetWithoutSnapshot(error, problem, last) }
+      return try snapshot(isReset: true) { reading, token in
+        try reading.write(
+          reading.block.reset(problem.rawValue, after: last.token, token: token, error: error))
+      }
+    }
+  }
+
+  /// EMSC's form has no list of events: the client reads that by another request.
+  private mutating func resetWithoutSnapshot(
+    _ error: StoreError, _ problem: StoreError.TokenProblem, _ last: HistoryCursor
+  ) throws -> Backlog {
+    let token = try HistoryReader.latestToken(over: connection)
+    try write(block.reset(problem.rawValue, after: last.token, token: token, error: error))
+    return try finish(at: HistoryCursor(token: token), hasHeartbeat: true, isReset: true)
+  }
+
+  private func isStandby() throws(PostgresError) -> Bool {
+    try connection.execute("select pg_catalog.pg_is_in_recovery()").bool(0, 0) == true
+  }
+
+  private struct LimitReached: Error {}
+
+  private mutating func readToEnd(
+    _ reader: inout HistoryReader, _ last: inout HistoryCursor
+  ) throws -> Backlog {
+    var isComplete = false
+    // A filter may let nothing pass for long; then it is the turn of others.
+    let deadline = Deadline(after: longest)
+    do {
+      repeat {
+        guard !shouldStop() else { throw Stopped() }
+        isComplete = try reader.readPage { change in
+          if key.filter.accepts(change) {
+            page.append(change)
+            changes += 1
+          }
+          last = HistoryCursor(after: change)
+          if changes >= key.limit { throw LimitReached() }
+        }
+        last = reader.cursor
+        try writePage()
+      } while !isComplete && written + buffer.count < limit && !deadline.hasPassed
+      // A client that comes back meanwhile does not begin at the start again.
+      if !isComplete, deadline.hasPassed, last.changes == 0 {
+        try write(block.heartbeat(last.token, at: .now()))
+      }
+    } catch is LimitReached {
+      try writePage()
+    }
+    return try finish(at: last, hasHeartbeat: false, isReset: false)
+  }
+
+  private mutating func writePage() throws {
+    guard let page = page.finish(after: HistoryCursor(token: .beginning), isLive: false) else {
+      return
+    }
+    switch key.form {
+    case .events: try write(page.bytes(0..<page.count, .events))
+    case .lines, .webSocket:
+      for index in 0..<page.count { try write(page.bytes(index..<index + 1, key.form)) }
+    }
+  }
+
+  // MARK: - Snapshots
+
+  private mutating func snapshot(
+    isReset: Bool = false, _ begin: (inout BacklogReading, ChangeToken) throws -> Void
+  ) throws -> Backlog {
+    var token = ChangeToken.beginning
+    var position: Int64 = 0
+    try Snapshot.read(
+      over: connection,
+      begin: {
+        token = $0
+        try begin(&self, token)
+      }
+    ) { record in
+      if position % 1000 == 0, shouldStop() { throw Stopped() }
+      guard key.filter.accepts(record, at: .now()) else { return }
+      try write(block.snapshot(record, token: token, position: position))
+      position += 1
+    }
+    try write(block.heartbeat(token, at: .now()))
+    return try finish(at: HistoryCursor(token: token), hasHeartbeat: true, isReset: isReset)
+  }
+
+  // MARK: - The file
+
+  private mutating func write(_ bytes: [UInt8]) throws {
+    try bytes.withUnsafeBytes { try write($0) }
+  }
+
+  private mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
+    buffer.append(contentsOf: bytes)
+    if buffer.count >= Self.bufferSize { try flush() }
+  }
+
+  private mutating func flush() throws {
+    written += buffer.count
+    try buffer.withUnsafeBytes { try file.write($0) }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func finish(
+    at end: HistoryCursor, hasHeartbeat: Bool, isReset: Bool
+  ) throws -> Backlog {
+    try flush()
+    return Backlog(
+      file, size: written, end: end, changes: changes, hasHeartbeat: hasHeartbeat,
+      isReset: isReset)
+  }
+}

@@ -1,0 +1,202 @@
+import CEpoll
+import Glibc
+import Postgres
+import QuakeHistory
+import QuakeModel
+import QuakeSchema
+import Synchronization
+import SystemClock
+import SystemThreads
+
+/// The one reader of the history: follows it over one connection on a thread of its own, encodes it, and hands
+/// the pages to the streams.
+///
+/// It recovers by itself: it reconnects after a lost connection, waits for a standby that lags, and begins anew
+/// when the history has been replaced.
+final class ChangeHub: Sendable {
+  /// How far the hub has read, and why it does not follow the database at the moment.
+  struct State: Sendable {
+    /// Everything up to here has been handed to the streams; nil before the first connection.
+    var cursor: HistoryCursor?
+    /// Why it does not follow at the moment; nil if it does.
+    var problem: String? = "the server has not connected to the database yet"
+  }
+
+  private let settings: ConnectionSettings
+  private let mailbox: StreamMailbox
+  private let pressure: StreamPressure
+  private let ended: WakeEvent
+  private let report: @Sendable (String) -> Void
+  private let advanced: @Sendable (ChangeToken) -> Void
+  private let state = Mutex(State())
+  private let isStopped = Atomic<Bool>(false)
+
+  /// - Parameters:
+  ///   - ended: Raised when the server ends.
+  ///   - report: Gets a sentence for the log when the database is lost and when it is back.
+  ///   - advanced: Gets the newest token that was read, each time it is another.
+  init(
+    _ settings: ConnectionSettings, mailbox: StreamMailbox, pressure: StreamPressure,
+    ended: WakeEvent,
+    report: @escaping @Sendable (String) -> Void,
+    advanced: @escaping @Sendable (ChangeToken) -> Void
+  ) {
+    self.advanced = advanced
+    self.settings = settings
+    self.mailbox = mailbox
+    self.pressure = pressure
+    self.ended = ended
+    self.report = report
+  }
+
+  /// The state at the moment.
+  var now: State { state.withLock { $0 } }
+
+  /// Starts the thread.
+  func start() throws(ThreadError) {
+    try DetachedThread.start { self.run() }
+  }
+
+  /// Ends the thread, once `ended` is raised.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+  }
+
+  // MARK: - The thread
+
+  /// What the thread keeps from one connection to the next.
+  private struct Following {
+    let follower: HistoryFollower
+    var answerTimeout = AnswerTimeout()
+    var backoff = Backoff()
+    var encoder = PageEncoder()
+  }
+
+  private func run() {
+    var following = Following(
+      follower: HistoryFollower { [settings, ended] () throws(PostgresError) in
+        try Connection(settings, wake: ended.descriptor)
+      })
+    while !isStopped.load(ordering: .relaxed) {
+      do {
+        try follow(&following)
+      } catch {
+        if let error = error as? PostgresError {
+          if error.kind == .interrupted { continue }
+          if error.kind == .timeout { following.answerTimeout.extend() }
+        }
+        note(Self.sentence(error))
+        following.follower.disconnect()
+        _ = Connection.pause(for: following.backoff.next(), wake: ended.descriptor)
+      }
+    }
+  }
+
+  private static func sentence(_ error: any Error) -> String {
+    switch error {
+    case let error as PostgresError: error.message
+    case let error as StoreError: error.message
+    default: "\(error)"
+    }
+  }
+
+  /// Notes a problem, or nil when it is over; reports a change once.
+  private func note(_ problem: String?) {
+    let before = state.withLock { state in
+      defer { state.problem = problem }
+      return state.problem
+    }
+    guard (before == nil) != (problem == nil) else { return }
+    report(
+      problem.map { "The streams have no connection to the database: \($0)" }
+        ?? "The streams follow the database.")
+  }
+
+  /// Follows over one connection until it is lost.
+  private func follow(_ following: inout Following) throws {
+    let connection = try Connection(settings, wake: ended.descriptor)
+    connection.interrupt = ended.descriptor
+    connection.answerTimeout = following.answerTimeout.duration
+    try Migrator.checkSchema(of: connection)
+    let follower = following.follower
+    while !isStopped.load(ordering: .relaxed) {
+      try follower.connect(over: connection)
+      do {
+        try begin(follower, over: connection)
+        try readAndWait(&following, over: connection)
+        return
+      } catch let error as StoreError {
+        guard case .token(let problem) = error.kind else { throw error }
+        if problem == .future, follower.session == .standby {
+          // The standby has not replayed yet what was read from the primary.
+          note(error.message)
+          _ = Connection.pause(for: HistoryFollower.pollInterval, wake: ended.descriptor)
+        } else {
+          report("The streams begin anew: \(error.message)")
+          try restart(follower, over: connection)
+          _ = Connection.pause(for: .milliseconds(500), wake: ended.descriptor)
+        }
+      }
+    }
+  }
+
+  private func begin(_ follower: HistoryFollower, over connection: Connection) throws {
+    if follower.cursor == nil {
+      try restart(follower, over: connection)
+    } else {
+      try follower.resume()
+    }
+  }
+
+  /// Begins with what is committed from now on. The streams find out for each client what it lacks.
+  private func restart(_ follower: HistoryFollower, over connection: Connection) throws {
+    let cursor = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
+    try follower.begin(after: cursor)
+    move(to: cursor)
+    mailbox.post(.begin(cursor))
+  }
+
+  private func move(to cursor: HistoryCursor) {
+    state.withLock { $0.cursor = cursor }
+    advanced(cursor.token)
+  }
+
+  private func readAndWait(_ following: inout Following, over connection: Connection) throws {
+    // Before reading: a commit after the read sends a notification.
+    try following.follower.listen()
+    while !isStopped.load(ordering: .relaxed) {
+      while try !readPage(&following), !isStopped.load(ordering: .relaxed) { waitForClients() }
+      note(nil)
+      following.backoff.reset()
+      following.answerTimeout.reset()
+      connection.answerTimeout = following.answerTimeout.duration
+      if try following.follower.wait(wake: ended.descriptor) == .woken { return }
+    }
+  }
+
+  /// Lets clients catch up that are far behind and read as fast as they can, but only for a moment: one that
+  /// reads slowly may not hold up the others.
+  private func waitForClients() {
+    let deadline = Deadline(after: .milliseconds(500))
+    while pressure.isSet, !deadline.hasPassed, !isStopped.load(ordering: .relaxed) { usleep(2000) }
+  }
+
+  /// Reads a page and publishes it.
+  ///
+  /// - Returns: Whether the end of the history was reached.
+  private func readPage(_ following: inout Following) throws -> Bool {
+    let follower = following.follower
+    guard let before = follower.cursor else { return true }
+    let isLive = follower.isAtEnd
+    var encoder = following.encoder
+    defer {
+      // Also after an error: the follower does not hand over again what it has handed over.
+      if let page = encoder.finish(after: before, isLive: isLive) {
+        move(to: page.after)
+        mailbox.post(.page(page))
+      }
+      following.encoder = encoder
+    }
+    return try follower.readPage { encoder.append($0) }
+  }
+}

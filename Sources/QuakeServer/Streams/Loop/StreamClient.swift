@@ -1,0 +1,67 @@
+import QuakeModel
+
+/// One client of the streams: about 250 bytes, and no buffer.
+struct StreamClient {
+  enum Phase: UInt8 {
+    /// There is no client in this slot.
+    case free
+    /// It waits for its backlog, or for the follow loop.
+    case waiting
+    /// Its backlog is being sent.
+    case backlog
+    /// It gets the changes as they are committed.
+    case live
+  }
+
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// The socket takes no more at the moment.
+    static let blocked = Flags(rawValue: 1)
+    /// It is in the list of those that can go on.
+    static let queued = Flags(rawValue: 2)
+    /// It gets a heartbeat when it has caught up, which tells it the cursor.
+    static let greeting = Flags(rawValue: 4)
+    /// It ends when it has caught up and something was sent, or after its deadline.
+    static let longPoll = Flags(rawValue: 8)
+    /// It has got a change or a snapshot.
+    static let served = Flags(rawValue: 16)
+    /// The rest of a part that is sent once is in `StreamLoop.rests`.
+    static let rest = Flags(rawValue: 32)
+    /// It ends after that rest.
+    static let ending = Flags(rawValue: 64)
+  }
+
+  var phase = Phase.free
+  var form = StreamForm.events
+  var flags: Flags = []
+  /// Counts the clients that this slot has had, to tell them apart.
+  var generation: UInt32 = 0
+  /// The next change of the page, and how many bytes of it have been sent.
+  var change: Int32 = 0
+  var offset: Int32 = 0
+  var descriptor: Int32 = -1
+  /// Its address, which decides when its turn for a backlog is.
+  var address = ""
+  /// The number of the page.
+  var page = 0
+  /// The number of the first page that came after the client.
+  var joined = 0
+  var group: FilterGroup?
+  /// How many more changes it gets.
+  var remaining = Int64.max
+  /// When something was sent last, in milliseconds of the monotonic clock.
+  var lastSent: Int64 = 0
+  /// Since when the socket has taken nothing.
+  var blockedSince: Int64 = 0
+  /// When a long poll ends.
+  var deadline = Int64.max
+  var backlog: Backlog?
+  var backlogOffset = 0
+  /// Where a frame of the backlog begins, at or before the offset; only for a WebSocket.
+  var backlogFrame = 0
+  /// When its backlog began.
+  var backlogSince: Int64 = 0
+  /// Where it begins, while it waits.
+  var start = StreamOrder.Start.now
+  var end: (@Sendable () -> Void)?
+}

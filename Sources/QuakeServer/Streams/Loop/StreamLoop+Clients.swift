@@ -1,0 +1,129 @@
+import CEpoll
+import Glibc
+import QuakeModel
+
+/// How clients come and go.
+extension StreamLoop {
+  func add(_ order: StreamOrder, _ socket: TakenSocket) {
+    guard cutoff == nil else { return socket.end() }
+    if free.isEmpty {
+      free.append(clients.count)
+      clients.append(StreamClient())
+    }
+    let slot = free.removeLast()
+    let key = UInt64(clients[slot].generation) << 32 | UInt64(slot)
+    SocketOptions.set(on: socket.descriptor, buffer: settings.socketBuffer)
+    guard
+      quake_epoll_add_socket(
+        epoll, socket.descriptor, key, order.form == .webSocket ? 1 : 0) == 0
+    else {
+      free.append(slot)
+      return socket.end()
+    }
+    let group = groups[order.filter] ?? FilterGroup(order.filter)
+    groups[order.filter] = group
+    group.clients += 1
+    statistics.clients += 1
+    statistics.opened += 1
+    statistics.waiting += 1
+    var client = StreamClient()
+    client.generation = clients[slot].generation
+    client.phase = .waiting
+    client.form = order.form
+    client.descriptor = socket.descriptor
+    client.end = socket.end
+    client.group = group
+    client.remaining = order.limit
+    client.start = order.start
+    client.address = order.client
+    client.lastSent = now
+    if let wait = order.wait {
+      client.flags = .longPoll
+      client.deadline = now + wait.milliseconds
+      longPolls += 1
+    } else {
+      client.flags = .greeting
+    }
+    clients[slot] = client
+    if order.form == .webSocket {
+      inputs[slot] = WebSocketInput()
+      socket.received.withUnsafeBytes { take($0, from: slot) }
+      guard clients[slot].phase != .free, !clients[slot].flags.contains(.ending) else { return }
+    }
+    place(slot)
+  }
+
+  func setPhase(_ phase: StreamClient.Phase, of slot: Int) {
+    if clients[slot].phase == .waiting { statistics.waiting -= 1 }
+    if phase == .waiting { statistics.waiting += 1 }
+    clients[slot].phase = phase
+  }
+
+  /// Ends a client's stream, and frees its slot.
+  func end(_ slot: Int) {
+    setPhase(.free, of: slot)
+    let client = clients[slot]
+    quake_epoll_remove(epoll, client.descriptor)
+    if let group = client.group {
+      group.clients -= 1
+      if group.clients == 0 { groups[group.filter] = nil }
+    }
+    statistics.clients -= 1
+    if client.flags.contains(.blocked) { statistics.blocked -= 1 }
+    if client.flags.contains(.longPoll) { longPolls -= 1 }
+    if client.flags.contains(.rest) { rests[slot] = nil }
+    if client.form == .webSocket { inputs[slot] = nil }
+    waitingForWindow.remove(slot)
+    var unused = StreamClient()
+    unused.generation = client.generation &+ 1
+    // It may be in the list of this turn, which forgets it then.
+    unused.flags = client.flags.intersection(.queued)
+    clients[slot] = unused
+    free.append(slot)
+    client.end?()
+  }
+
+  /// Ends a client's stream after what is left of a part.
+  func endAfterRest(_ slot: Int) {
+    if clients[slot].flags.contains(.rest) {
+      clients[slot].flags.insert(.ending)
+    } else {
+      end(slot)
+    }
+  }
+
+  /// Drops the clients that read their backlogs slowly, because others need the space.
+  func endSlowBacklogs() {
+    for slot in clients.indices where clients[slot].phase == .backlog {
+      let seconds = (now - clients[slot].backlogSince) / 1000
+      guard seconds >= 10, clients[slot].backlogOffset / Int(seconds) < 64 << 10 else { continue }
+      statistics.droppedStalled += 1
+      end(slot)
+    }
+  }
+
+  /// Drops a client that has not read for too long.
+  func check(_ slot: Int) {
+    let client = clients[slot]
+    guard now - client.blockedSince > settings.stallLimit.milliseconds else { return }
+    statistics.droppedStalled += 1
+    end(slot)
+  }
+
+  /// Ends all streams at the end of the event that is being sent.
+  func stop(within limit: Duration) {
+    guard cutoff == nil else { return }
+    cutoff = now + limit.milliseconds
+    for slot in clients.indices where clients[slot].phase != .free {
+      if let input = inputs[slot] {
+        input.close()
+        guard answer(slot, input.takeOutput()) else { continue }
+      } else {
+        keepRestOfEvent(slot)
+      }
+      setPhase(.waiting, of: slot)
+      endAfterRest(slot)
+      if clients[slot].phase != .free { queue(slot) }
+    }
+  }
+}

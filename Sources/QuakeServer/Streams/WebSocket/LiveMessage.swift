@@ -1,0 +1,126 @@
+import QuakeFormat
+import QuakeModel
+
+/// A change in the form of EMSC's live feed: an action and a GeoJSON feature.
+///
+/// Beyond EMSC's, there is the action `delete`, for events that are deleted, withdrawn or superseded; `truncate`
+/// and `reset`, without a feature; and the member `cursor`, from which a client resumes.
+struct LiveMessage {
+  private var json = JSONWriter()
+
+  /// The frame of a change.
+  mutating func frame(_ change: Change) -> [UInt8] {
+    let isListed = Self.isListed(change.new)
+    let action: String =
+      change.op == .truncate
+      ? "truncate" : !isListed ? "delete" : Self.isListed(change.old) ? "update" : "create"
+    json.object { json in
+      json.key("action")
+      json.string(action)
+      json.key("data")
+      if let event = change.new ?? change.old {
+        Self.write(event, &json)
+      } else {
+        json.null()
+      }
+      json.key("cursor")
+      json.string(HistoryCursor(after: change).eventID)
+    }
+    return takeFrame()
+  }
+
+  /// The frame that tells that changes are missing: the client reads the list anew, and goes on.
+  mutating func reset(
+    _ reason: String, after lost: ChangeToken, token: ChangeToken
+  ) -> [UInt8] {
+    json.object { json in
+      json.key("action")
+      json.string("reset")
+      json.key("data")
+      json.null()
+      json.key("reason")
+      json.string(reason)
+      json.key("after")
+      json.string(lost.description)
+      json.key("cursor")
+      json.string(token.description)
+    }
+    return takeFrame()
+  }
+
+  private mutating func takeFrame() -> [UInt8] {
+    defer { json.removeAll() }
+    var frame: [UInt8] = []
+    json.withBytes { frame = WebSocketFrame.encode($0, .text) }
+    return frame
+  }
+
+  /// Whether an event is in the list of current events.
+  private static func isListed(_ event: QuakeRecord?) -> Bool {
+    guard let event else { return false }
+    return !event.has(.withdrawnAt) && !event.has(.supersededBy)
+  }
+
+  private static func write(_ event: QuakeRecord, _ json: inout JSONWriter) {
+    let longitude = event.double(.longitude)
+    let latitude = event.double(.latitude)
+    let depth = event.double(.depth)
+    json.object { json in
+      json.key("type")
+      json.string("Feature")
+      json.key("id")
+      json.value(of: .code, in: event)
+      json.key("geometry")
+      if let longitude, let latitude {
+        // EMSC's third coordinate is a height, not a depth.
+        json.point(longitude, latitude, depth.map { $0 == 0 ? 0 : -$0 })
+      } else {
+        json.null()
+      }
+      json.key("properties")
+      json.object { json in
+        json.key("source_id")
+        json.value(of: .netCode, in: event)
+        json.key("source_catalog")
+        json.value(of: .source, in: event)
+        json.key("lastupdate")
+        json.value(of: .updated, in: event)
+        json.key("time")
+        json.value(of: .time, in: event)
+        json.key("flynn_region")
+        json.value(of: .place, in: event)
+        json.key("lat")
+        json.double(latitude)
+        json.key("lon")
+        json.double(longitude)
+        json.key("depth")
+        json.double(depth)
+        json.key("evtype")
+        json.string(evtype(event.text(.type)))
+        json.key("auth")
+        json.value(of: .net, in: event)
+        json.key("mag")
+        json.value(of: .magnitude, in: event)
+        json.key("magtype")
+        json.value(of: .magnitudeType, in: event)
+        json.key("unid")
+        json.value(of: .code, in: event)
+      }
+    }
+  }
+
+  /// EMSC's code of an event's type: the certainty, known, and the type.
+  private static func evtype(_ type: String?) -> String? {
+    switch type {
+    case nil, "earthquake": "ke"
+    case "explosion": "kx"
+    case "chemical explosion": "kh"
+    case "mining explosion", "quarry blast": "km"
+    case "nuclear explosion": "kn"
+    case "rock burst": "kr"
+    case "induced or triggered event": "ki"
+    case "landslide": "ls"
+    default: "uk"
+    }
+  }
+}

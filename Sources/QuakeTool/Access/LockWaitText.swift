@@ -1,0 +1,79 @@
+internal import CommandLine
+internal import Postgres
+public import QuakeWorker
+
+/// Describes a wait for a lock.
+public struct LockWaitText {
+  private let wait: LockWait
+
+  /// The description of a wait.
+  public init(_ wait: LockWait) {
+    self.wait = wait
+  }
+
+  private var duration: String {
+    wait.seconds.map { " for \(Readable.duration(.milliseconds(Int64(max(0, $0) * 1000))))" } ?? ""
+  }
+
+  /// The locked object, and how long the session has waited.
+  public var message: String { "waiting\(duration) for \(wait.object)" }
+
+  /// The holders of the lock.
+  public var detail: String {
+    guard let first = wait.holders.first else {
+      return "The holder of the lock could not be determined."
+    }
+    let others = wait.holderCount - 1
+    let more = others > 0 ? ", and by \(others) more" : ""
+    return "Held by \(Self.words(for: first))\(more)."
+  }
+
+  /// What to do about it.
+  public var hint: String {
+    guard let holder = wait.holders.first else { return "It continues when the lock is free." }
+    if let name = holder.preparedTransaction {
+      return "It continues when that transaction ends: \"rollback prepared '\(name)'\" ends it."
+    }
+    guard let process = holder.processID else { return "It continues when the lock is free." }
+    return "It continues when that transaction ends; pg_terminate_backend(\(process)) ends it."
+  }
+
+  /// Message and detail in one text.
+  var sentence: String {
+    "It was waiting\(duration) for \(wait.object). \(detail)"
+  }
+
+  /// The error of a statement that was cancelled while it waited.
+  var stopped: PostgresError {
+    PostgresError(
+      kind: .interrupted, sqlState: SQLState.queryCanceled,
+      message:
+        "stopped while waiting\(duration) for \(wait.object): the open transaction is rolled back",
+      detail: detail, hint: "Repeat it when the lock is free.")
+  }
+
+  /// Describes a session: `process 4711 (role bob, application psql, idle in transaction for 44 s)`.
+  public static func words(for session: LockWait.Session) -> String {
+    var known: [String] = []
+    if let role = session.role { known.append("role \(role)") }
+    if let application = session.application, !application.isEmpty {
+      known.append("application \(application)")
+    }
+    if let client = session.client { known.append("client \(client)") }
+    if let state = session.state { known.append(state + age(of: session)) }
+    if session.preparedTransaction != nil { known.append("prepared\(age(of: session, ago: true))") }
+    let name: String
+    if let prepared = session.preparedTransaction {
+      name = "prepared transaction '\(prepared)'"
+    } else {
+      name = session.processID.map { "process \($0)" } ?? "a prepared transaction"
+    }
+    return known.isEmpty ? name : "\(name) (\(known.joined(separator: ", ")))"
+  }
+
+  private static func age(of session: LockWait.Session, ago: Bool = false) -> String {
+    guard let seconds = session.stateSeconds else { return "" }
+    let text = Readable.duration(.milliseconds(Int64(max(0, seconds) * 1000)))
+    return ago ? " \(text) ago" : " for \(text)"
+  }
+}

@@ -1,0 +1,39 @@
+public import CommandLine
+
+/// The consent of a person to something that cannot be undone: a question on a terminal, elsewhere `--yes`.
+public struct Consent {
+  /// `--yes`. Not in a configuration file, where it would be forgotten.
+  public static let option = Option.flag("yes", help: "do not ask").onCommandLineOnly()
+
+  /// Whether the person has to be asked.
+  public let asks: Bool
+  private let diagnostics: Diagnostics
+
+  /// Reads `--yes`, and `--dry-run`, which changes nothing and needs no consent.
+  ///
+  /// - Parameter isNeededElsewhere: Whether `--yes` is needed where there is no terminal to ask on. False for a
+  ///   command that names the one thing it removes, which programs did before it asked.
+  /// - Throws: `UsageError` if the person has to be asked and there is no terminal to ask on.
+  public init(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics, isNeededElsewhere: Bool = true
+  ) throws(UsageError) {
+    self.diagnostics = diagnostics
+    let isDryRun = arguments.takes("dry-run") && arguments.flag("dry-run")
+    if arguments.takes("dry-run") { try arguments.requireAtMostOne(of: "yes", "dry-run") }
+    asks =
+      !arguments.flag("yes") && !isDryRun && (isNeededElsewhere || Confirmation.isPossible)
+    guard !asks || Confirmation.isPossible else {
+      throw arguments.usageError("--yes is needed because there is no terminal to ask on")
+    }
+  }
+
+  /// Asks, if that is necessary. If the answer is no, it says that nothing was changed.
+  public func isGiven(_ question: @autoclosure () -> String) -> Bool {
+    guard asks else { return true }
+    guard Confirmation.ask(question()) else {
+      diagnostics.note("nothing was changed")
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,58 @@
+internal import CommandLine
+internal import Glibc
+
+/// Standard output that goes to a file instead (`--output FILE`). The file is replaced as a whole at the end: an
+/// error or an interrupt leaves it as it was.
+public enum OutputFile {
+  /// A file that cannot be written.
+  public struct Failure: Error, CustomStringConvertible {
+    /// What failed, and why.
+    public let description: String
+  }
+
+  /// Runs `body` with standard output going to the file.
+  ///
+  /// - Parameter path: The file; nil or `-`: standard output as it is.
+  public static func run<Value>(to path: String?, _ body: () throws -> Value) throws -> Value {
+    guard let path, path != "-" else { return try body() }
+    let waiting = try unnamedFile(beside: path)
+    defer { close(waiting) }
+    guard dup2(waiting, 1) >= 0 else { throw failure(path, String(cString: strerror(errno))) }
+    let value = try body()
+    do {
+      try AtomicFile(path).write { part in try copy(waiting, part) }
+    } catch {
+      throw failure(path, "\(error)")
+    }
+    return value
+  }
+
+  /// A file without a name, on the same disk, so that nothing is left of it whatever ends the program.
+  private static func unnamedFile(beside path: String) throws -> Int32 {
+    var name = Array((path + ".XXXXXX").utf8CString)
+    let descriptor = mkstemp(&name)
+    guard descriptor >= 0 else { throw failure(path, String(cString: strerror(errno))) }
+    unlink(name)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    return descriptor
+  }
+
+  private static func copy(
+    _ descriptor: Int32, _ part: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    lseek(descriptor, 0, SEEK_SET)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    defer { buffer.deallocate() }
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw AtomicFile.SystemError.refused(errno) }
+      if count == 0 { return }
+      try part(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+
+  private static func failure(_ path: String, _ reason: String) -> Failure {
+    Failure(description: "could not write \"\(PrintableText.line(path))\": \(reason)")
+  }
+}

@@ -1,0 +1,115 @@
+import CommandLine
+import Postgres
+import QuakeAssociation
+import QuakeModel
+import QuakeSchema
+import QuakeTool
+import SystemClock
+
+/// `quake-admin associations prefer` and `settings`.
+enum AssociationOptions {
+  private static func connect(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> Connection {
+    let connection = try DatabaseAccess(arguments, diagnostics).connect()
+    connection.answerTimeout = .seconds(60)
+    try Migrator.checkSchema(of: connection)
+    return connection
+  }
+
+  static func prefer(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let region = try region(arguments)
+    let sources = try sources(arguments)
+    let removes = arguments.flag("remove")
+    guard !removes || sources == nil else {
+      throw arguments.usageError("option --remove cannot be used with sources")
+    }
+    guard removes || sources != nil || region == nil else {
+      throw arguments.usageError("--box needs sources, or --remove")
+    }
+    guard !removes || region != nil else {
+      throw arguments.usageError("--remove needs --box; the general order can only be replaced")
+    }
+    let connection = try connect(arguments, diagnostics)
+    if removes {
+      guard try SourcePreference.remove(region, over: connection) else {
+        diagnostics.error(
+          "no sources are preferred in this region",
+          hint: "\"quake-admin associations prefer\" lists the regions.")
+        return .failed
+      }
+      diagnostics.note("removed the list of this region")
+    } else if let sources {
+      try SourcePreference.set(sources, in: region, over: connection)
+      let place = region == nil ? "everywhere" : "in this region"
+      diagnostics.note("preferred \(place): \(sources.joined(separator: ", "))")
+    }
+    if removes || sources != nil {
+      guard try AssociationSettings(over: connection).isEnabled else { return .ok }
+      let associations = Associations(
+        connection: connection, author: arguments.string("author") ?? diagnostics.tool)
+      try associations.noteAll()
+      try associations.update()
+      return .ok
+    }
+    try AssociationOutput(isJSON: arguments.flag("json"))
+      .write(SourcePreference.list(over: connection))
+    return .ok
+  }
+
+  private static func sources(_ arguments: ParsedArguments) throws -> [String]? {
+    guard let text = arguments.positional("SOURCE,...") else { return nil }
+    let sources = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    guard (1...100).contains(sources.count), Set(sources).count == sources.count,
+      sources.allSatisfy({ (1...256).contains($0.utf8.count) && !$0.utf8.contains(0) })
+    else {
+      throw arguments.usageError(
+        "invalid sources '\(String(text.prefix(40)))': expected at most 100 different names separated by commas, such as usgs,emsc"
+      )
+    }
+    return sources
+  }
+
+  private static func region(_ arguments: ParsedArguments) throws -> QuakeFilter.BoundingBox? {
+    guard let edges = try arguments.doubles("box", count: 4) else { return nil }
+    guard
+      let region = QuakeFilter.BoundingBox(
+        west: edges[0], south: edges[1], east: edges[2], north: edges[3])
+    else {
+      throw arguments.invalidValue(
+        arguments.string("box") ?? "", for: "box",
+        expected: """
+          west,south,east,north in degrees, south no further north than north; over the 180th \
+          meridian, such as 170,-50,-170,-10, west is greater than east
+          """)
+    }
+    return region
+  }
+
+  static func settings(
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let time = try arguments.duration("time", in: .milliseconds(1) ... .seconds(600))
+    let distance = try arguments.double("distance", in: 0.001...2000)
+    let magnitude = try arguments.double("magnitude", in: 0.001...22)
+    let loose = try arguments.double("loose", in: 1...10)
+    let connection = try connect(arguments, diagnostics)
+    let settings = try connection.transaction { () -> AssociationSettings in
+      var settings = try AssociationSettings(over: connection)
+      let before = settings
+      if let time { settings.timeWindow = time.inSeconds }
+      if let distance { settings.distanceWindow = distance }
+      if let magnitude { settings.magnitudeWindow = magnitude }
+      if let loose { settings.looseFactor = loose }
+      if settings != before { try settings.write(over: connection) }
+      return settings
+    }
+    // Asked for, unless the command has set something.
+    let isResult = time != nil || distance != nil || magnitude != nil || loose != nil
+    let output = AssociationOutput(isJSON: arguments.flag("json"))
+    if !isResult || output.isJSON || diagnostics.verbosity > .quiet { try output.write(settings) }
+    return .ok
+  }
+}

@@ -1,0 +1,184 @@
+import CommandLine
+import QuakeAssociation
+import QuakeModel
+import QuakeTool
+
+/// What `quake-admin associations` prints.
+struct AssociationOutput {
+  let isJSON: Bool
+  private let output = StandardOutput()
+
+  init(isJSON: Bool) { self.isJSON = isJSON }
+
+  /// Prints what was done, and after a trial what the earthquakes would be.
+  func write(
+    _ outcome: AssociationOutcome, _ earthquakes: [AssociatedEarthquake]? = nil
+  ) throws {
+    let would = earthquakes == nil ? "" : "would have "
+    try output.write(
+      [outcome], isJSON: isJSON, members: Self.members(of:to:),
+      text: { _ in
+        "\(would)compared \(Readable.count(outcome.compared, "event")), "
+          + "associated \(outcome.associated), released \(outcome.released)\n"
+      })
+    if let earthquakes { try write(earthquakes) }
+  }
+
+  /// Prints a line for each earthquake.
+  func write(_ earthquakes: [AssociatedEarthquake]) throws {
+    try output.write(
+      earthquakes, isJSON: isJSON, members: Self.members(of:to:), text: Self.table(of:))
+  }
+
+  /// Prints the events of an earthquake.
+  func show(_ earthquake: AssociatedEarthquake) throws {
+    try output.write(
+      [earthquake], isJSON: isJSON, members: Self.members(of:to:),
+      text: { _ in Self.events(of: earthquake) })
+  }
+
+  /// Prints the preferred sources of each region.
+  func write(_ preferences: [SourcePreference]) throws {
+    try output.write(
+      preferences, isJSON: isJSON, members: Self.members(of:to:),
+      text: { $0.map(Self.line(of:)).joined() })
+  }
+
+  /// Prints the settings.
+  func write(_ settings: AssociationSettings) throws {
+    try output.write(
+      [settings], isJSON: isJSON, members: Self.members(of:to:),
+      text: { _ in Self.lines(of: settings) })
+  }
+
+  // MARK: - Text
+
+  private static func table(of earthquakes: [AssociatedEarthquake]) -> String {
+    guard !earthquakes.isEmpty else { return "" }
+    var table = TextTable([
+      .text("time"), .number("magnitude"), .text("place"), .text("preferred"), .text("others"),
+    ])
+    for earthquake in earthquakes {
+      let first = earthquake.preferred
+      table.add([
+        .init(first.time.text), .init(first.magnitude.map { Readable.shortest($0) } ?? ""),
+        .init(first.place ?? ""), .init("\(first.source) \(first.code)"),
+        .init(earthquake.others.map { "\($0.source) \($0.code)" }.joined(separator: ", ")),
+      ])
+    }
+    return table.render()
+  }
+
+  private static func events(of earthquake: AssociatedEarthquake) -> String {
+    var table = TextTable([
+      .text("event"), .text("source"), .text("time"), .number("seconds"), .number("km"),
+      .number("magnitude"), .text("type"), .text("place"), .text(""),
+    ])
+    for (place, solution) in ([earthquake.preferred] + earthquake.others).enumerated() {
+      table.add([
+        .init(solution.code), .init(solution.source), .init(solution.time.text),
+        .init(place == 0 ? "" : Readable.decimal(solution.seconds, places: 2)),
+        .init(place == 0 ? "" : Readable.decimal(solution.kilometres, places: 1)),
+        .init(solution.magnitude.map { Readable.shortest($0) } ?? ""),
+        .init(solution.magnitudeType ?? ""), .init(solution.place ?? ""),
+        .init(
+          [place == 0 ? "preferred" : nil, solution.isByHand ? "joined by hand" : nil]
+            .compactMap { $0 }.joined(separator: ", ")),
+      ])
+    }
+    return table.render()
+  }
+
+  private static func line(of preference: SourcePreference) -> String {
+    let box = preference.edges.map { Readable.shortest($0) }.joined(separator: ",")
+    return PrintableText.line(
+      "\(preference.isGeneral ? "everywhere" : box): \(preference.sources.joined(separator: ","))"
+    ) + "\n"
+  }
+
+  private static func lines(of settings: AssociationSettings) -> String {
+    """
+    associations are \(settings.isEnabled ? "enabled" : "not enabled")
+    time       \(Readable.shortest(settings.timeWindow)) s
+    distance   \(Readable.shortest(settings.distanceWindow)) km
+    magnitude  \(Readable.shortest(settings.magnitudeWindow))
+    loose      \(Readable.shortest(settings.looseFactor))
+
+    """
+  }
+
+  // MARK: - JSON
+
+  private static func members(of outcome: AssociationOutcome, to json: inout JSONWriter) {
+    json.key("compared")
+    json.integer(outcome.compared)
+    json.key("associated")
+    json.integer(outcome.associated)
+    json.key("released")
+    json.integer(outcome.released)
+  }
+
+  private static func members(of earthquake: AssociatedEarthquake, to json: inout JSONWriter) {
+    json.key("preferred")
+    json.string(earthquake.preferred.code)
+    json.key("events")
+    json.array { json in
+      for solution in [earthquake.preferred] + earthquake.others {
+        json.object { members(of: solution, to: &$0) }
+      }
+    }
+  }
+
+  private static func members(of solution: AssociatedEarthquake.Solution, to json: inout JSONWriter)
+  {
+    json.key("code")
+    json.string(solution.code)
+    json.key("source")
+    json.string(solution.source)
+    json.key("time")
+    json.timestamp(solution.time)
+    json.key("magnitude")
+    json.double(solution.magnitude)
+    json.key("magnitude_type")
+    json.string(solution.magnitudeType)
+    json.key("place")
+    json.string(solution.place)
+    json.key("seconds")
+    json.double(solution.seconds)
+    json.key("kilometres")
+    json.double(solution.kilometres)
+    json.key("magnitudes")
+    json.double(solution.magnitudes)
+    json.key("by_hand")
+    json.bool(solution.isByHand)
+  }
+
+  private static func members(of preference: SourcePreference, to json: inout JSONWriter) {
+    json.key("box")
+    if preference.isGeneral {
+      json.null()
+    } else {
+      json.array { json in for edge in preference.edges { json.double(edge) } }
+    }
+    json.key("sources")
+    json.array { json in for source in preference.sources { json.string(source) } }
+  }
+
+  private static func members(of settings: AssociationSettings, to json: inout JSONWriter) {
+    json.key("enabled")
+    json.bool(settings.isEnabled)
+    json.key("time")
+    json.double(settings.timeWindow)
+    json.key("distance")
+    json.double(settings.distanceWindow)
+    json.key("magnitude")
+    json.double(settings.magnitudeWindow)
+    json.key("loose")
+    json.double(settings.looseFactor)
+  }
+}
+
+extension SourcePreference {
+  /// The edges of the region in the order of `--box`.
+  fileprivate var edges: [Double] { [region.west, region.south, region.east, region.north] }
+}

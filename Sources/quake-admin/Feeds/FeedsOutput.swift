@@ -1,0 +1,205 @@
+import CommandLine
+import Postgres
+import QuakeFeed
+import QuakeHistory
+import QuakeModel
+import QuakeStatus
+import QuakeTool
+import QuakeWorker
+
+/// Feeds as a table, in all detail, and as JSON.
+enum FeedsOutput {
+  static func write(
+    _ feeds: [StoreStatus.Feed], over connection: Connection, isJSON: Bool
+  ) throws {
+    let now = try present(over: connection)
+    let output = StandardOutput()
+    try output.write(feeds, isJSON: isJSON, members: { write($0, now, to: &$1) }) { feeds in
+      if !feeds.isEmpty { return table(of: feeds, now, state: state) }
+      return Terminal.isTerminal(output.descriptor) ? "no feed was polled yet\n" : ""
+    }
+  }
+
+  /// A line for each feed, and below it its state, at most 80 columns wide.
+  static func table(
+    of feeds: [StoreStatus.Feed], _ now: Timestamp, state: (StoreStatus.Feed) -> String
+  ) -> String {
+    var table = TextTable([
+      .text("feed"), .number("last success"), .number("next poll"), .number("failures"),
+    ])
+    for feed in feeds {
+      table.add([
+        PrintableText.line(feed.name, atMost: 28),
+        feed.succeededAt.map { "\(age(of: $0, now)) ago" } ?? "never", nextPoll(of: feed, now),
+        "\(feed.failures)",
+      ])
+    }
+    var lines = table.render().split(separator: "\n", omittingEmptySubsequences: false)[...]
+    var list = DetailList(nameWidth: 0)
+    list.add(lines: "\(lines.popFirst() ?? "")\n")
+    for feed in feeds {
+      list.add(lines: "\(lines.popFirst() ?? "")\n")
+      list.add(paragraph: state(feed), indent: 2)
+      if let error = feed.error { list.add(paragraph: "error: \(error)", indent: 2) }
+    }
+    return list.text
+  }
+
+  /// Writes all that the database has of feeds, one after the other.
+  static func writeDetails(
+    of names: [String], over connection: Connection, isJSON: Bool
+  ) throws {
+    let feeds = try StoreStatus.feeds(connection)
+    let now = try present(over: connection)
+    let output = StandardOutput()
+    var isFirst = true
+    for name in names {
+      guard let feed = feeds.first(where: { $0.name == name }) else { continue }
+      let stored = try Stored(name, over: connection)
+      if isJSON {
+        var json = JSONWriter()
+        json.object { json in
+          write(feed, now, to: &json)
+          stored.write(to: &json)
+        }
+        json.newline()
+        try output.write(json.bytes)
+      } else {
+        if !isFirst { try output.writeLine("") }
+        try output.write(details(of: feed, stored, now))
+      }
+      isFirst = false
+    }
+    try output.flush()
+  }
+
+  /// What only `quake.feed` has.
+  private struct Stored {
+    let etag: String?
+    let lastModified: String?
+    let freshUntil: Timestamp?
+    let retryAfter: Timestamp?
+    let resetAt: Timestamp?
+    let absences: Int64
+    let quarantined: Int64
+
+    init(_ name: String, over connection: Connection) throws(PostgresError) {
+      let row = try connection.execute(
+        """
+        select f.etag, f.last_modified, f.fresh_until, f.retry_after, f.reset_at,
+               (select count(*) from quake.absence a
+                 where a.feed = f.name and a.withdrawn_at is null),
+               (select count(*) from quake.import i
+                 where i.feed = f.name and i.quarantined_at is not null and i.decision is null)
+          from quake.feed f where f.name = $1
+        """, [.text(name)], format: .binary)
+      func time(_ column: Int) -> Timestamp? {
+        row.rowCount == 0
+          ? nil : row.binaryTimestamp(0, column).map { Timestamp(microseconds: $0) }
+      }
+      let exists = row.rowCount > 0
+      etag = exists ? row.text(0, 0) : nil
+      lastModified = exists ? row.text(0, 1) : nil
+      (freshUntil, retryAfter, resetAt) = (time(2), time(3), time(4))
+      absences = exists ? row.binaryInteger(0, 5) ?? 0 : 0
+      quarantined = exists ? row.binaryInteger(0, 6) ?? 0 : 0
+    }
+
+    func write(to json: inout JSONWriter) {
+      json.key("etag")
+      json.string(etag)
+      json.key("last_modified")
+      json.string(lastModified)
+      json.key("fresh_until")
+      json.timestamp(freshUntil)
+      json.key("retry_after")
+      json.timestamp(retryAfter)
+      json.key("reset_at")
+      json.timestamp(resetAt)
+      json.key("absences")
+      json.integer(absences)
+      json.key("quarantined")
+      json.integer(quarantined)
+    }
+  }
+
+  private static func write(
+    _ feed: StoreStatus.Feed, _ now: Timestamp, to json: inout JSONWriter
+  ) {
+    json.members(of: feed, lag: feed.succeededAt.map { difference(now, $0) })
+    json.key("url")
+    json.string("\(FeedURL(feed.url))")
+  }
+
+  private static func details(
+    of feed: StoreStatus.Feed, _ stored: Stored, _ now: Timestamp
+  ) -> String {
+    var table = TextTable([.text("feed"), .text(feed.name)])
+    func add(_ key: String, _ value: String?) {
+      if let value { table.add([key, value]) }
+    }
+    add("address", "\(FeedURL(feed.url))")
+    add("state", state(of: feed))
+    add("interval", feed.interval.map { Readable.duration(Duration(lag: $0)) })
+    add("last success", feed.succeededAt.map { when($0, now) } ?? "never")
+    if feed.polledAt != feed.succeededAt { add("last poll", feed.polledAt.map { when($0, now) }) }
+    if feed.failures > 0 { add("failures", "\(feed.failures)") }
+    add("error", feed.error)
+    add("next poll", nextPoll(of: feed, now))
+    add("fresh until", stored.freshUntil.flatMap { $0 > now ? $0.text : nil })
+    add("retry after", stored.retryAfter.flatMap { $0 > now ? $0.text : nil })
+    add("generated", feed.generated.map(\.text))
+    add("last import", feed.lastImport.map { "\($0)" })
+    add("etag", stored.etag)
+    add("last modified", stored.lastModified)
+    add("reset", stored.resetAt.map(\.text))
+    add("absent events", stored.absences > 0 ? Readable.count(Int(stored.absences)) : nil)
+    add("quarantined", stored.quarantined > 0 ? Readable.count(Int(stored.quarantined)) : nil)
+    return table.render()
+  }
+
+  /// Who polls a feed, or why no worker does.
+  static func state(of feed: StoreStatus.Feed) -> String {
+    if let pause = feed.pause { return pause.text }
+    if feed.isHeld { return "polled by \(feed.holderText)" }
+    if let ended = feed.endedAt { return "polled once, until \(ended.text)" }
+    return "no worker polls it"
+  }
+
+  private static func nextPoll(of feed: StoreStatus.Feed, _ now: Timestamp) -> String {
+    guard feed.pause == nil, feed.isHeld || feed.endedAt == nil else { return "" }
+    guard let due = feed.nextDue else { return "" }
+    guard due > now else { return "now" }
+    return "in \(Readable.duration(difference(due, now)))"
+  }
+
+  private static func present(over connection: Connection) throws -> Timestamp {
+    Timestamp(
+      microseconds: try connection.execute("select clock_timestamp()", format: .binary)
+        .binaryTimestamp(0, 0) ?? 0)
+  }
+
+  private static func difference(_ later: Timestamp, _ earlier: Timestamp) -> Duration {
+    let (difference, overflow) = later.microseconds.subtractingReportingOverflow(
+      earlier.microseconds)
+    return overflow ? .zero : .microseconds(difference)
+  }
+
+  private static func age(of moment: Timestamp, _ now: Timestamp) -> String {
+    Readable.duration(max(.zero, difference(now, moment)))
+  }
+
+  private static func when(_ moment: Timestamp, _ now: Timestamp) -> String {
+    "\(moment.text) (\(age(of: moment, now)) ago)"
+  }
+}
+
+extension StoreStatus.Feed {
+  /// The worker that polls the feed.
+  var holderText: String {
+    var words = [holderApplication ?? "somebody"]
+    if let pid = holderPID { words.append("session \(pid)") }
+    if let address = holderAddress { words.append("from \(address)") }
+    return words.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,55 @@
+import CommandLine
+import Postgres
+import QuakeModel
+import QuakeQuery
+import QuakeTool
+
+/// Writes groups of events, as a table or as JSON.
+struct GroupOutput {
+  private let key: EventKey
+  private let column: QuakeColumn
+  private let arguments: ParsedArguments
+
+  init(_ key: EventKey, _ column: QuakeColumn, _ arguments: ParsedArguments) {
+    self.key = key
+    self.column = column
+    self.arguments = arguments
+  }
+
+  /// Writes the groups, and returns their number.
+  func write(_ query: EventQuery, over connection: Connection) throws -> Int {
+    var count = 0
+    if arguments.flag("json") {
+      let lines = Lines(arguments)
+      try query.groups(by: key, of: column, over: connection) { group in
+        count += 1
+        try lines.write(text: "") { json, _ in json.group(group, by: key, of: column) }
+      }
+      try lines.flush()
+      return count
+    }
+    try Pager.run { output in
+      let names = ["events", "average", "minimum", "maximum", "energy, J", "moment, N m"]
+      let first: TextTable.Column =
+        key.name == "magnitude" ? .number(key.name) : .text(key.name)
+      var table = FittedTable(
+        [first] + names.map { TextTable.Column.number($0) },
+        width: Terminal.isTerminal(1) ? Terminal.columns(1) ?? 80 : nil, colour: .ofStandardOutput,
+        output: output)
+      try query.groups(by: key, of: column, over: connection) { group in
+        count += 1
+        let summary = group.summary
+        let values =
+          [summary.average, summary.minimum, summary.maximum].map {
+            $0.map { Readable.decimal($0, places: 2) } ?? ""
+          } + [summary.energy, summary.moment].map { $0.map(Readable.scientific) ?? "" }
+        try table.add(
+          ([key.text(group.key), Readable.count(Int(summary.count))] + values).map {
+            TextTable.Cell($0)
+          })
+      }
+      try table.finish()
+    }
+    return count
+  }
+}

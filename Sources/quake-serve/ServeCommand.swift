@@ -1,0 +1,210 @@
+import CommandLine
+import Configuration
+import EmbeddedPostgres
+import Postgres
+import QuakeSchema
+import QuakeServer
+import QuakeTool
+import SystemClock
+
+/// `quake-serve`: reads its options, and runs the server until it is stopped.
+struct ServeCommand {
+  static let table = Command(
+    "quake-serve",
+    purpose:
+      "serve the earthquakes in the database over HTTP: documents, and each change as it is committed",
+    discussion: """
+      The server speaks plain HTTP and listens on the loopback address unless --listen names another. For \
+      TLS put a reverse proxy in front of it; deploy/ has examples. Its first page shows the earthquakes \
+      live, to people. Anyone who can connect may read. Edits \
+      need a token, and without --edit-token every edit is refused.
+
+      SIGTERM and SIGINT let it finish the requests in progress; streams are ended, and their clients \
+      resume from another server, or from this one when it runs again.
+      """,
+    version: productVersion,
+    options: [
+      .value(
+        "listen", "HOST:PORT", default: "127.0.0.1:8080",
+        help: "address to listen on; port 0 is any free one, an empty host all addresses"),
+      .value(
+        "public-url", "URL", default: "as the client sends it",
+        help: "address under which clients reach the server, such as https://quakes.example.org"),
+      .value(
+        "trusted-proxy", "ADDRESS", repeatable: true,
+        help: "believe the X-Forwarded-* fields of requests from this address"),
+      .value(
+        "edit-token", "NAME:HASH", repeatable: true,
+        help: """
+          allow edits with the bearer token whose SHA-256, in hexadecimal digits, is HASH; they are recorded \
+          with the author NAME
+          """),
+      .flag(
+        "read-only-page",
+        help: "the page offers no edits, as for a screen on a wall; the API still takes edits"),
+      .value(
+        "tile-url", "TEMPLATE", default: "coastlines and borders only",
+        help: """
+          show these map tiles on the page, such as https://tiles.example.org/{z}/{x}/{y}.png; browsers fetch \
+          them from there
+          """),
+      .toggle(
+        "cors", initially: true, help: "do not let pages of other sites read from this server"),
+      .value(
+        "max-connections", "N", default: "20000, or what the limit on open files allows",
+        help: "serve at most N clients at once"),
+      .value(
+        "max-connections-per-address", "N", default: "200; loopback: no limit",
+        help: "serve at most N connections of an address; 0: no limit"),
+      .value(
+        "max-rate", "N", default: "100; loopback: no limit",
+        help: "answer at most N requests a second of an address in the long run; 0: no limit"),
+      .value(
+        "query-connections", "N", default: "4",
+        help: "open at most N connections to the database for queries"),
+      .value("query-timeout", "DURATION", default: "30s", help: "end queries that take longer"),
+      .value(
+        "request-timeout", "DURATION", default: "60s",
+        help: "end connections whose request does not arrive in this time"),
+      .value(
+        "heartbeat", "DURATION", default: "30s",
+        help: "send streams a heartbeat after this time without a change"),
+      .value(
+        "drain", "DURATION", default: "10s",
+        help: "wait this long for requests in progress when the server is stopped"),
+      .toggle("access-log", initially: true, help: "do not log requests"),
+      CommandConfiguration.option,
+    ] + Tool.commonOptions,
+    examples: [
+      .init("quake-serve", "serve this machine on port 8080"),
+      .init("quake-serve --listen :80 --max-rate 20", "serve everyone who can connect"),
+    ],
+    environment: DatabaseAccess.environment + CommandConfiguration.environment + [
+      .init(
+        "NOTIFY_SOCKET, WATCHDOG_USEC, ...", "set by systemd; the server reports its state to it")
+    ], exitStatuses: Tool.exitStatuses)
+
+  /// How often late connections are ended.
+  private static let checkInterval = Duration.seconds(2)
+
+  private let diagnostics: Diagnostics
+  private let database: DatabaseAccess
+  private let settings: QuakeServer.Settings
+  /// The command warns if the limit on open files allows fewer clients than this.
+  private let neededConnections: Int
+  private let drain: Duration
+  private let logsAccess: Bool
+
+  init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    var diagnostics = diagnostics
+    diagnostics.form = .log
+    self.diagnostics = diagnostics
+    let text = arguments.string("listen") ?? "127.0.0.1:8080"
+    guard let listen = ListenAddress(text) else {
+      throw arguments.invalidValue(
+        text, for: "listen", expected: "an address and a port, such as 127.0.0.1:8080 or [::1]:8080"
+      )
+    }
+    database = try DatabaseAccess(arguments, diagnostics)
+    var settings = QuakeServer.Settings(
+      listen: listen, database: database.settings, version: productVersion)
+    settings.embedded = database.embedded?.options.home
+    settings.publicURL = try Self.publicURL(arguments)
+    settings.trustedProxies = arguments.strings("trusted-proxy")
+    settings.tokens = try AccessTokens(arguments.strings("edit-token"))
+    settings.page.isReadOnly = arguments.flag("read-only-page")
+    settings.page.tiles = try Self.tiles(arguments)
+    settings.allowsOrigins = arguments.flag("cors")
+    if let most = try arguments.integer("max-connections", in: 1...1_000_000) {
+      settings.mostConnections = most
+    }
+    neededConnections = arguments.isGiven("max-connections") ? settings.mostConnections : 1000
+    if let most = try arguments.integer("max-connections-per-address", in: 0...1_000_000) {
+      settings.connectionsPerAddress = most
+      settings.limitsLoopback = true
+    }
+    if let most = try arguments.integer("max-rate", in: 0...1_000_000) {
+      settings.requestRate = Double(most)
+      settings.limitsLoopback = true
+    }
+    if let count = try arguments.integer("query-connections", in: 1...100) {
+      settings.queryConnections = count
+    }
+    let shortest = Duration.milliseconds(100)
+    if let time = try arguments.duration("query-timeout", in: shortest...) {
+      settings.queryTimeout = time
+    }
+    if let time = try arguments.duration("request-timeout", in: .seconds(1)...) {
+      settings.requestTimeout = time
+    }
+    if let time = try arguments.duration("heartbeat", in: shortest...) {
+      settings.heartbeat = time
+    }
+    drain = try arguments.duration("drain", in: .zero...) ?? .seconds(10)
+    logsAccess = arguments.flag("access-log")
+    self.settings = settings
+  }
+
+  private static func publicURL(_ arguments: ParsedArguments) throws -> String? {
+    guard var url = arguments.string("public-url") else { return nil }
+    while url.hasSuffix("/") { url.removeLast() }
+    let isWeb = url.hasPrefix("https://") || url.hasPrefix("http://")
+    guard isWeb, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x3C })
+    else {
+      throw arguments.invalidValue(
+        url, for: "public-url", expected: "an address such as https://quakes.example.org")
+    }
+    return url
+  }
+
+  private static func tiles(_ arguments: ParsedArguments) throws -> TileURL? {
+    guard let text = arguments.string("tile-url") else { return nil }
+    guard let tiles = TileURL(text) else {
+      throw arguments.invalidValue(
+        text, for: "tile-url",
+        expected:
+          "an address with {z}, {x} and {y}, such as https://tiles.example.org/{z}/{x}/{y}.png"
+      )
+    }
+    return tiles
+  }
+
+  func run() throws -> ExitStatus {
+    Signals.install()
+    var settings = settings
+    settings.mostConnections = DescriptorLimit.raise(
+      for: settings.mostConnections, needed: neededConnections, diagnostics)
+    // Fail fast on a wrong address of the database or a schema that does not fit. Later the server waits.
+    let connection = try database.connect(wake: Signals.wakeDescriptor)
+    try Migrator.checkSchema(of: connection)
+    let log = AccessLog(diagnostics)
+    let logsAccess = logsAccess
+    let server = try QuakeServer(
+      settings, onAccess: { if logsAccess { log.write($0) } },
+      onFailure: { log.failed($0, $1) }, onNotice: { [diagnostics] in diagnostics.note($0) })
+    let manager = ServiceManager(
+      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
+      watched: Environment.value("WATCHDOG_PID"))
+    diagnostics.note(
+      "serving on http://\(server.address)", fields: ["address": .text("\(server.address)")])
+    manager.ready("serving on http://\(server.address)")
+    while !Signals.stopRequested {
+      _ = manager.wait(timeout: Self.checkInterval)
+      server.endLateConnections()
+    }
+    manager.stopping()
+    end(server)
+    return .ok
+  }
+
+  /// Ends the server: first the streams, then idle connections, and after the drain all.
+  private func end(_ server: QuakeServer) {
+    let deadline = Deadline(after: drain)
+    server.beginDrain(within: drain)
+    while server.requestsInProgress > 0, !deadline.hasPassed {
+      _ = Connection.pause(for: .milliseconds(20))
+    }
+    server.stop()
+    diagnostics.note("stopped")
+  }
+}

@@ -1,0 +1,69 @@
+import CommandLine
+import QuakeModel
+import QuakeTool
+
+/// Lets as many changes pass as `--limit-rate` allows, and reports what it holds back.
+final class RateGate {
+  private var limiter: RateLimiter
+  private let diagnostics: Diagnostics
+  private let text = ChangeText(colour: Colour(isEnabled: false))
+  /// What the gate decided about the transaction that is handed over as a whole.
+  private var decision: (token: ChangeToken, admits: Bool)?
+  /// What has been held back and not been reported: how many changes, and the largest event among them.
+  private var unreported = 0
+  private var largest: QuakeRecord?
+
+  init(_ limit: RateLimit, diagnostics: Diagnostics) {
+    limiter = RateLimiter(limit)
+    self.diagnostics = diagnostics
+  }
+
+  /// Whether a change may be handed over.
+  ///
+  /// - Parameters:
+  ///   - event: The event that it concerns, for the report.
+  ///   - token: Its transaction, if all of its changes count as one; nil if the change counts by itself.
+  func admits(_ event: QuakeRecord?, of token: ChangeToken?) -> Bool {
+    if let token, let decision, decision.token == token {
+      if !decision.admits { hold(event, isCounted: false) }
+      return decision.admits
+    }
+    let admits = limiter.admits()
+    decision = token.map { ($0, admits) }
+    if admits { report() } else { hold(event, isCounted: true) }
+    return admits
+  }
+
+  private func hold(_ event: QuakeRecord?, isCounted: Bool) {
+    if !isCounted { limiter.hold() }
+    if unreported == 0 {
+      diagnostics.note("more changes than \(limiter.limit.text): holding back the next ones")
+    }
+    unreported += 1
+    if let event, let magnitude = event.double(.magnitude),
+      largest?.double(.magnitude).map({ $0 < magnitude }) ?? true
+    {
+      largest = event
+    }
+  }
+
+  /// How many changes were held back since the last call.
+  func takeHeldBack() -> Int { limiter.takeHeldBack() }
+
+  /// How long until `reportIfDue` has something to do; nil if there is nothing to report.
+  var timeToReport: Duration? { unreported > 0 ? limiter.timeToNext : nil }
+
+  /// Reports what was held back, if changes may pass again.
+  func reportIfDue() {
+    if timeToReport == .zero { report() }
+  }
+
+  /// Reports what was held back since the last report.
+  func report() {
+    guard unreported > 0 else { return }
+    diagnostics.warning(
+      "held back \(Readable.count(unreported, "change")) because of --limit-rate \(limiter.limit.text)",
+      detail: largest.map { "The largest: \(text.describe($0))" })
+    (unreported, largest) = (0, nil)
+  }
+}

@@ -1,0 +1,111 @@
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite("A literal")
+struct SQLLiteralTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase(migrated: false)
+    connection = try database.connect()
+  }
+
+  private static let texts = [
+    "", "a", "'", "''", "\\", "\\'", "'; drop table t; --", "$1", "$$", "$a$x$a$", "%", "_",
+    "100 %",
+    "é🌋", "a\nb\tc\u{1}\u{7F}", "E'\\x'", "\\\\", "\"quoted\"", "/* */", "-- x", "\u{FEFF}",
+    "Pa\u{304}hala", "x\\", "'\\", "{\"a\":1}", "{a,b}",
+  ]
+
+  /// Also with the setting under which a backslash escapes in every text.
+  @Test("of a text is that text, whatever it holds", arguments: ["on", "off"])
+  func texts(conforming: String) throws {
+    try connection.run("set standard_conforming_strings = \(conforming)")
+    try connection.run("set escape_string_warning = off")
+    for text in Self.texts + [String(repeating: "'\\", count: 50_000)] {
+      let literal = try connection.literal(text: text)
+      #expect(try connection.ask("select \(literal.text)") == text)
+      #expect(try connection.ask("select \(literal.text)::text = $1", [.text(text)]) == "t")
+    }
+  }
+
+  @Test("of a text with a NUL is refused")
+  func nul() throws {
+    for text in ["\0", "a\0b", "a'\0; drop table t"] {
+      let error = try #require(throws: PostgresError.self) { try connection.literal(text: text) }
+      #expect(error.sqlState == "22021")
+    }
+  }
+
+  @Test("of a number, a boolean or null is the same value that a parameter is")
+  func values() throws {
+    let values: [(Parameter, String)] =
+      [0, 1, -1, .max, .min, 1 << 31, -(1 << 31) - 1].map { (.integer($0), "int8") }
+      + [
+        0, -0.0, 0.1, 1e300, -1e-300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .nan,
+        .infinity, -.infinity,
+        4.35, 1 / 3,
+      ].map { (.double($0), "float8") }
+      + [(.bool(true), "bool"), (.bool(false), "bool"), (.null, "text")]
+    for (value, type) in values {
+      let literal = try connection.literal(value)
+      #expect(
+        try connection.ask(
+          """
+          select (\(literal.text)::\(type) is not distinct from $1::\(type))
+             and coalesce(\(literal.text)::\(type)::text, 'null') = coalesce($1::\(type)::text, 'null')
+          """, [value]) == "t", "\(value)")
+    }
+  }
+
+  @Test("of an instant is that instant, in the whole range of PostgreSQL")
+  func instants() throws {
+    var generator = SeededGenerator(7)
+    let day: Int64 = 86_400_000_000
+    let edges: [Int64] = [
+      0, 1, -1, 999_999, -day, -day - 1, 951_782_400_000_000, 951_868_800_000_000 - 1,
+      // 0001-01-01, the microsecond before, 4713 BC, 294276 AD.
+      -62_135_596_800_000_000, -62_135_596_800_000_001, -210_863_520_000_000_000,
+      9_200_000_000_000_000_000, .min, .max,
+    ]
+    let random = (0..<200).map { _ in
+      Int64.random(in: -200_000_000_000_000_000...253_402_300_799_999_999, using: &generator)
+    }
+    for value in edges + random {
+      let literal = SQLLiteral(timestamp: value)
+      let result = try connection.execute(
+        SQL(trusted: "select \(literal.text)"), format: .binary)
+      #expect(result.binaryTimestamp(0, 0) == value, "\(literal.text)")
+    }
+  }
+
+  @Test("takes the place of its parameter, and of nothing that looks like one")
+  func parameters() throws {
+    let statement: SQL = """
+      select $1::int, '$1', "$2", $2::text || $10, $$ $1 $$, $a$ $2 $a$, x$1, 1 as y$2, E'\\'$1'
+        -- $1
+        /* $2 /* $1 */ $2 */
+       where'a'=$1
+      """
+    let literals =
+      [SQLLiteral(integer: -7), try connection.literal(text: "it's $1")]
+      + (3...10).map { SQLLiteral(integer: $0) }
+    #expect(
+      try statement.filled(with: literals).text == """
+        select  '-7'::int, '$1', "$2",  'it''s $1'::text ||  '10', $$ $1 $$, $a$ $2 $a$, x$1, 1 as y$2, E'\\'$1'
+          -- $1
+          /* $2 /* $1 */ $2 */
+         where'a'= '-7'
+        """)
+    for missing in ["select $3", "select $0", "select $99999999999999999999"] {
+      let error = try #require(throws: PostgresError.self) {
+        _ = try SQL(trusted: missing).filled(with: Array(literals.prefix(2)))
+      }
+      #expect(error.sqlState == "42P02")
+    }
+    #expect(try SQL("select 1").filled(with: []).text == "select 1")
+  }
+}

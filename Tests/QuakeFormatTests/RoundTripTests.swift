@@ -1,0 +1,98 @@
+import QuakeFeed
+import QuakeFormat
+import QuakeModel
+import Testing
+
+/// What is written in a format is read from it again.
+@Suite struct RoundTripTests {
+  private static let readable: [(ExportFormat, FeedFormat)] = [
+    (.geojson, .usgsGeoJSON), (.csv, .usgsCSV), (.ndjson, .ndjson), (.fdsnText, .fdsnText),
+    (.quakeml, .quakeML),
+  ]
+
+  @Test(arguments: readable)
+  func everyValueThatAFormatHasComesBackExactly(format: ExportFormat, read: FeedFormat) throws {
+    var source = HostileEvents(seed: 16)
+    // CSV has no empty text that is not a missing one.
+    let events = (0..<500).map { _ in source.next(hasEmptyTexts: format != .csv) }
+    let bytes = Document.bytes(format, events)
+    for pieceSize in [Int.max, 4096] {
+      let contents = try Document.read(bytes, pieceSize: pieceSize)
+      #expect(contents.format == read)
+      try #require(contents.rejects.isEmpty, "\(contents.rejects.first?.reason ?? "")")
+      try #require(contents.records.count == events.count)
+      let columns = contents.columns.filter { !contents.inferred.contains($0) }
+      for (event, record) in zip(events, contents.records) {
+        for column in columns {
+          let same = Self.value(column, event) == Self.value(column, record)
+          #expect(
+            same,
+            "\(format) \(column.name): \(Self.value(column, event)) became \(Self.value(column, record))"
+          )
+          if !same { return }
+        }
+      }
+    }
+  }
+
+  private static func value(_ column: QuakeColumn, _ record: QuakeRecord) -> String {
+    guard record.has(column) else { return "null" }
+    switch column.kind {
+    case .text:
+      return "\""
+        + (record.text(column) ?? "").unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
+        + "\""
+    case .float8: return "\((record.double(column) ?? .nan) + 0)"
+    case .int4, .int2: return "\(record.integer(column) ?? 0)"
+    case .timestamp: return "\(record.timestamp(column)?.description ?? "")"
+    case .bool: return "\(record.bool(column) ?? false)"
+    }
+  }
+
+  @Test(arguments: readable)
+  func anEmptyDocumentHasNoEvents(format: ExportFormat, read: FeedFormat) throws {
+    let bytes = Document.bytes(format, [])
+    guard format != .ndjson else { return #expect(bytes.isEmpty) }
+    let contents = try Document.read(bytes)
+    #expect(contents.records.isEmpty)
+    #expect(contents.rejects.isEmpty)
+    #expect(contents.format == read)
+  }
+
+  @Test(arguments: readable)
+  func eventsThatAreNoLongerTheirOwnAreRejected(format: ExportFormat, read: FeedFormat) throws {
+    var source = HostileEvents(seed: 7)
+    var events = (0..<20).map { _ in source.next(hasEmptyTexts: false) }
+    for index in events.indices {
+      switch index % 3 {
+      case 0: events[index].set(.withdrawnAt, Timestamp(microseconds: 0))
+      case 1: events[index].set(.supersededBy, "us1")
+      default: break
+      }
+    }
+    let contents = try Document.read(Document.bytes(format, events))
+    #expect(contents.records.count == 6)
+    #expect(contents.rejects.count == 14)
+    #expect(contents.rejects.allSatisfy { $0.code != nil })
+  }
+
+  @Test func whenADocumentWasGeneratedIsRead() throws {
+    var source = HostileEvents(seed: 1)
+    let events = [source.next(hasEmptyTexts: false)]
+    for format in [ExportFormat.geojson, .quakeml] {
+      let contents = try Document.read(Document.bytes(format, events))
+      #expect(contents.generated == Document.head.generated)
+    }
+  }
+
+  @Test func aNamedCentreDoesNotChangeAnExportOfText() throws {
+    var source = HostileEvents(seed: 3)
+    let events = (0..<10).map { _ in source.next(hasEmptyTexts: false) }
+    let bytes = Document.bytes(.fdsnText, events)
+    let contents = try Document.read(bytes, centre: .usgs)
+    for (event, record) in zip(events, contents.records) {
+      #expect(event.text(.code) == record.text(.code))
+      #expect(event.text(.source) == record.text(.source))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import Postgres
+import QuakeHistory
+import QuakeLive
+import QuakeModel
+import QuakeQuery
+import TestSupport
+import Testing
+
+@Suite("Queries of a database")
+struct EventQueriesTests {
+  private let database: LiveDatabase
+
+  init() throws {
+    database = try LiveDatabase()
+    try database.test.connect().run(
+      """
+      insert into quake.quake (code, time, magnitude, place, net)
+      select 'e' || n, '2024-01-01Z'::timestamptz + n * interval '1 h', n % 7,
+             '5 km N of ' || (array['A, Chile', 'B, Chile', 'C, Peru'])[n % 3 + 1], (array['us', 'hv'])[n % 2 + 1]
+        from generate_series(0, 99) n
+      """)
+  }
+
+  private var query: EventQuery {
+    var query = EventQuery()
+    query.order = [.greatestFirst]
+    query.columns = [.code, .magnitude]
+    return query
+  }
+
+  @Test("read a snapshot of a selection with the token after which to follow it")
+  func snapshot() async throws {
+    let connection = try database.test.connect()
+    try connection.run("update quake.quake set withdrawn_at = now() where code = 'e12'")
+    try connection.run("update quake.quake set superseded_by = 'e7' where code = 'e6'")
+    let all = try await database.live.snapshot()
+    #expect(all.quakes.count == 100 && all.quakes.first?.code == "e99")
+    var filter = QuakeFilter()
+    filter.minimumMagnitude = 5
+    filter.places = ["Chile"]
+    let some = try await database.live.snapshot(filter: filter)
+    #expect(some.quakes == all.quakes.filter(filter.accepts) && !some.quakes.isEmpty)
+    #expect(some.quakes.contains { $0.withdrawnAt != nil })
+    #expect(some.quakes.contains { $0.supersededBy != nil })
+    #expect(some.token == (try await database.live.latestToken()))
+  }
+
+  @Test("count, page and go on after the last event")
+  func pages() async throws {
+    let live = database.live
+    #expect(try await live.count(query) == 100)
+    var query = query
+    query.filter.minimumMagnitude = 3
+    query.limit = 40
+    let first = try await live.page(query)
+    #expect(first.events.count == 40 && first.events[0].double(.magnitude) == 6)
+    query.after = first.next
+    let second = try await live.page(query)
+    #expect(second.events.count == 16 && second.next == nil)
+    let codes = (first.events + second.events).compactMap { $0.text(.code) }
+
+    query.after = nil
+    query.limit = nil
+    var sizes: [Int] = []
+    var all: [String] = []
+    for try await page in live.pages(query, size: 25) {
+      sizes.append(page.events.count)
+      all += page.events.compactMap { $0.text(.code) }
+    }
+    #expect(sizes == [25, 25, 6] && all == codes)
+    query.limit = 30
+    sizes = []
+    for try await page in live.pages(query, size: 25) { sizes.append(page.events.count) }
+    #expect(sizes == [25, 5])
+    query.filter.minimumMagnitude = 9
+    for try await _ in live.pages(query) { Issue.record("there is no page") }
+  }
+
+  @Test("group, summarise and make sections")
+  func groups() async throws {
+    let live = database.live
+    let groups = try await live.groups(query, by: .region)
+    #expect(groups.map(\.key) == [.text("Chile"), .text("Peru")])
+    #expect(groups.map(\.summary.count) == [67, 33])
+    let statistics = try await live.statistics(query, completeness: 3)
+    #expect(statistics.summary.count == 100 && statistics.summary.maximum == 6)
+    #expect(statistics.bValue?.events == 56 && statistics.bValue?.completeness == 3)
+    var query = query
+    query.limit = 70
+    let sections = try await live.sections(query, by: .place)
+    #expect(sections.map(\.key) == [.text("A, Chile"), .text("B, Chile"), .text("C, Peru")])
+    #expect(sections.map(\.events.count) == [34, 33, 3])
+    #expect(sections[0].events.first?.double(.magnitude) == 6)
+  }
+
+  @Test("fail with an error for a point that the history does not have")
+  func errors() async throws {
+    var query = query
+    query.asOf = .number(99)
+    await #expect(throws: StoreError.self) { try await database.live.page(query) }
+  }
+}

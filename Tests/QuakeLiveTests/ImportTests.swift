@@ -1,0 +1,171 @@
+import Foundation
+import Postgres
+import QuakeFeed
+import QuakeImport
+import QuakeLive
+import QuakeModel
+import QuakeSimulator
+import QuakeStore
+import TestSupport
+import Testing
+
+@Suite("An import into a database")
+struct ImportTests {
+  private let database: LiveDatabase
+
+  init() throws {
+    database = try LiveDatabase()
+  }
+
+  private func stored() throws -> Int64? {
+    try database.test.connect().execute("select count(*) from quake.quake").integer(0, 0)
+  }
+
+  private static func record(_ number: Int) -> QuakeRecord {
+    var quake = QuakeRecord()
+    quake.code = "local\(number)"
+    quake.time = Timestamp(Date(timeIntervalSince1970: 1_700_000_000 + Double(number)))
+    (quake.latitude, quake.longitude) = (37.5, 143.2)
+    quake.magnitude = Double(number % 70) / 10
+    return quake
+  }
+
+  /// Records that are made when they are asked for.
+  private static func records(
+    _ count: Int, made: Tally = Tally(), then error: (any Error)? = nil
+  ) -> AsyncThrowingStream<QuakeRecord, any Error> {
+    AsyncThrowingStream {
+      let number = made.total
+      made.add(1)
+      if number < count { return record(number) }
+      if let error { throw error }
+      return nil
+    }
+  }
+
+  /// Imports records on threads of its own: other tests block those that tasks share, some of them until the
+  /// server has dropped a database, which waits for the import's COPY.
+  private func importQuakes<Records: AsyncSequence & Sendable>(
+    _ records: Records
+  ) async throws -> ImportReport where Records.Element == QuakeRecord {
+    try await OwnThread.run { [database] in
+      try await database.live.importQuakes(
+        from: records, named: "bulletin",
+        columns: [.code, .time, .latitude, .longitude, .magnitude])
+    }
+  }
+
+  @Test("of a file writes what is new, and nothing the second time")
+  func file() async throws {
+    let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).geojson"
+    defer { unlink(path) }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    try FeedFileWriter(seed: 3, events: 300).write(to: descriptor)
+    close(descriptor)
+    let first = try await database.live.importQuakes(from: FeedReference(path)) {
+      $0.author = "map"
+    }
+    #expect(first.inserted == 300 && first.token != nil)
+    let second = try await database.live.importQuakes(from: URL(fileURLWithPath: path))
+    #expect(second.inserted == 0 && second.unchanged == 300 && second.token == nil)
+    let authors = try database.test.connect().table(
+      "select distinct author from quake.change_transaction")
+    #expect(authors == ["map"])
+  }
+
+  @Test("of a URL reads the feed from its server")
+  func url() async throws {
+    var options = SimulatorOptions()
+    options.events = 200
+    options.rate = 0
+    let server = try SimulatedFeedServer(options)
+    defer { server.stop() }
+    let feed = try #require(SummaryFeed(name: "all_month"))
+    let url = try #require(URL(string: server.url(of: feed)))
+    #expect(try await database.live.importQuakes(from: url).inserted == 200)
+    let missing = try #require(URL(string: server.baseURL + "/nothing.geojson"))
+    await #expect(throws: FeedError.self) {
+      try await database.live.importQuakes(from: missing)
+    }
+  }
+
+  @Test("of a sequence stores its records and rejects what cannot be stored")
+  func sequence() async throws {
+    var nowhere = Self.record(-1)
+    nowhere.latitude = 91
+    var unnamed = Self.record(-2)
+    unnamed.code = nil
+    let bad = [nowhere, unnamed]
+    let (records, sender) = AsyncStream<QuakeRecord>.makeStream()
+    for record in bad + (0..<1000).map(Self.record) { sender.yield(record) }
+    sender.finish()
+    let report = try await importQuakes(records)
+    #expect(report.inserted == 1000 && report.rejected == 2)
+    let page = try await database.live.page(EventQuery())
+    #expect(page.events.count == 1000)
+    let reasons = try database.test.connect().table(
+      "select reason from quake.import_reject order by reason")
+    #expect(
+      reasons == ["The event has no code.", "The latitude 91 is outside -90 to 90."])
+    // Revised records are updates; columns that they do not fill stay.
+    try database.test.connect().execute("update quake.quake set place = 'here'")
+    var revised = Self.record(5)
+    revised.magnitude = 6.5
+    let one = AsyncStream<QuakeRecord> { [revised] in
+      $0.yield(revised)
+      $0.finish()
+    }
+    let update = try await importQuakes(one)
+    #expect(update.updated == 1)
+    var query = EventQuery()
+    query.filter.codes = ["local5"]
+    let event = try #require(try await database.live.page(query).events.first)
+    #expect(event.magnitude == 6.5 && event.place == "here" && event.id == "local5")
+  }
+
+  @Test("of a sequence that fails leaves nothing")
+  func failure() async throws {
+    struct Interruption: Error {}
+    let records = Self.records(2000, then: Interruption())
+    await #expect(throws: Interruption.self) {
+      try await importQuakes(records)
+    }
+    #expect(try stored() == 0)
+  }
+
+  @Test("that is cancelled leaves nothing, and no connection")
+  func cancellation() async throws {
+    let (records, sender) = AsyncStream<QuakeRecord>.makeStream()
+    for number in 0..<500 { sender.yield(Self.record(number)) }
+    try await OwnThread.run { [database] in
+      let importing = Task(executorPreference: OwnThread.shared) {
+        try await database.live.importQuakes(from: records, named: "bulletin")
+      }
+      let observer = try database.test.connect()
+      #expect(try observer.eventually(LiveDatabase.connections(1)))
+      importing.cancel()
+      await #expect(throws: CancellationError.self) { try await importing.value }
+      #expect(try observer.eventually(LiveDatabase.connections(0)))
+    }
+    #expect(try stored() == 0)
+    sender.finish()
+  }
+
+  @Test("holds a limited number of records while the database is busy")
+  func backPressure() async throws {
+    let channel = try RecordChannel()
+    let sending = Task(executorPreference: OwnThread.shared) {
+      for number in 0..<5000 { guard await channel.send(Self.record(number)) else { return } }
+      channel.finish(.success(()))
+    }
+    try await OwnThread.run {
+      var received = 0
+      while case let records = try channel.receive(), !records.isEmpty {
+        #expect(records.count <= 256)
+        received += records.count
+      }
+      #expect(received == 5000)
+    }
+    await sending.value
+  }
+}

@@ -1,0 +1,73 @@
+import QuakeLive
+import QuakeModel
+import QuakeQuery
+import TestSupport
+import Testing
+
+@Suite("A window of a list")
+struct LiveWindowTests {
+  @Test("shows its rows and nothing else, follows changes, and differs by what changed")
+  func window() async throws {
+    let database = try LiveDatabase()
+    let connection = try database.test.connect()
+    try connection.run(
+      """
+      insert into quake.quake (code, time, magnitude)
+      select 'w' || n, now(), n from generate_series(1, 9) n
+      """)
+    var query = EventQuery()
+    query.order = [.greatestFirst]
+    query.columns = [.code, .magnitude]
+    query.filter.minimumMagnitude = 2
+    query.limit = 3
+    var iterator = database.live.liveWindow(query).makeAsyncIterator()
+    var rows: [String] = []
+
+    func next() async throws -> LiveWindow.Update {
+      let update = try #require(try await iterator.next())
+      update.difference.apply(to: &rows) {
+        "\(update.quakes[$0].text(.code) ?? "") \(update.quakes[$0].double(.magnitude) ?? 0)"
+      }
+      return update
+    }
+
+    let first = try await next()
+    #expect(first.generation == 0 && first.count == 8 && first.reset == nil)
+    #expect(rows == ["w9 9.0", "w8 8.0", "w7 7.0"])
+    #expect(first.quakes.allSatisfy { !$0.has(.time) })
+
+    // Neither changes the window or the number of events.
+    try connection.run("update quake.quake set magnitude = 2.5 where code = 'w3'")
+    try connection.run("update quake.quake set magnitude = 0 where code = 'w1'")
+    // A revision within the window, one that moves, an event that comes, and one that goes.
+    try connection.run("update quake.quake set magnitude = 8.5 where code = 'w8'")
+    let second = try await next()
+    #expect(second.generation == 1 && second.count == 8)
+    #expect(rows == ["w9 9.0", "w8 8.5", "w7 7.0"])
+    #expect(second.difference.modifications == [1] && second.difference.insertions.isEmpty)
+
+    try connection.run("update quake.quake set magnitude = 10 where code = 'w7'")
+    let third = try await next()
+    #expect(rows == ["w7 10.0", "w9 9.0", "w8 8.5"])
+    #expect(third.difference.moves.map(\.from) == [2] && third.difference.moves.map(\.to) == [0])
+
+    try connection.run(
+      "insert into quake.quake (code, time, magnitude) values ('new', now(), 9.5)",
+      "delete from quake.quake where code = 'w7'")
+    var last = try await next()
+    // The two transactions may be seen together or one after the other.
+    if rows != ["new 9.5", "w9 9.0", "w8 8.5"] { last = try await next() }
+    #expect(rows == ["new 9.5", "w9 9.0", "w8 8.5"])
+    #expect(last.count == 8)
+
+    // The next window begins where this one ends.
+    query.after = last.next
+    var below = database.live.liveWindow(query).makeAsyncIterator()
+    let update = try #require(try await below.next())
+    #expect(update.quakes.compactMap { $0.text(.code) } == ["w6", "w5", "w4"])
+
+    try connection.run("truncate quake.quake, quake.quake_alias")
+    let empty = try await next()
+    #expect(rows.isEmpty && empty.count == 0 && empty.next == nil)
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import QuakeModel
+import QuakeStore
+import Testing
+
+@Suite("The properties of an event")
+struct PropertyTests {
+  @Test("are its columns, each of which can be set and removed")
+  func columns() {
+    var quake = QuakeRecord()
+    #expect(quake.id.isEmpty && quake.magnitude == nil && quake.ids == nil)
+    let time = Timestamp(iso8601: "2026-11-22T10:11:12.5Z")
+    quake.code = "us7000pn9s"
+    quake.magnitude = 6.1
+    quake.time = time
+    quake.felt = 12
+    quake.hasTsunamiFlag = true
+    quake.isValidated = false
+    quake.ids = ["us7000pn9s", "ci40000001"]
+    #expect(quake.id == "us7000pn9s" && quake.text(.code) == "us7000pn9s")
+    #expect(quake.double(.magnitude) == 6.1 && quake.timestamp(.time) == time)
+    #expect(quake.integer(.felt) == 12 && quake.integer(.tsunami) == 1)
+    #expect(quake.bool(.validated) == false)
+    #expect(quake.text(.ids) == ",us7000pn9s,ci40000001,")
+    #expect(quake.ids == ["us7000pn9s", "ci40000001"])
+    quake.magnitude = nil
+    quake.ids = nil
+    quake.hasTsunamiFlag = nil
+    #expect(!quake.has(.magnitude) && !quake.has(.ids) && !quake.has(.tsunami))
+  }
+
+  @Test("have dates")
+  func dates() throws {
+    let time = try #require(Timestamp(iso8601: "2026-11-22T10:11:12.123456Z"))
+    #expect(abs(time.date.timeIntervalSince1970 - 1_795_342_272.123456) < 1e-6)
+    #expect(Timestamp(time.date) == time)
+    #expect(Timestamp(Date(timeIntervalSince1970: -0.5)).microseconds == -500_000)
+  }
+
+  @Test("of errors are those of Foundation")
+  func errors() throws {
+    let error = #expect(throws: FeedError.self) { try FeedReference("all_huor") }
+    let foundation: any LocalizedError = try #require(error)
+    #expect(foundation.errorDescription == error?.message)
+    #expect(foundation.failureReason == error?.detail && error?.detail != nil)
+    #expect(foundation.recoverySuggestion == error?.hint && error?.hint != nil)
+    #expect(error?.localizedDescription == error?.message)
+  }
+}

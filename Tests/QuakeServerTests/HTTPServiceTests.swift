@@ -1,0 +1,148 @@
+import Glibc
+import Postgres
+import QuakeModel
+import Synchronization
+import SystemClock
+import TestSupport
+import Testing
+
+@testable import QuakeServer
+
+/// How requests for the pool of connections share answers and take turns.
+@Suite struct HTTPServiceTests {
+  /// Holds handlers until it is opened: a pipe, whose reading end all waiters see closed.
+  private final class Gate: Sendable {
+    private let reading: Int32
+    private let writing: Mutex<Int32?>
+
+    init() {
+      var ends: [Int32] = [-1, -1]
+      precondition(pipe(&ends) == 0, "a test may open a pipe")
+      reading = ends[0]
+      writing = Mutex(ends[1])
+    }
+
+    deinit {
+      open()
+      close(reading)
+    }
+
+    func open() {
+      writing.withLock { end in
+        if let end { close(end) }
+        end = nil
+      }
+    }
+
+    /// Waits until it is open, at most 20 s.
+    func wait() {
+      var awaited = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+      _ = poll(&awaited, 1, 20_000)
+    }
+  }
+
+  /// The answers in the order in which they came, and what handlers wait for.
+  private final class Log: Sendable {
+    private let texts = Mutex<[String]>([])
+    let gate = Gate()
+    let begun = Atomic<Int>(0)
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func add(_ name: String, _ response: Response) {
+      var bytes: [UInt8] = []
+      if case .document(let document) = response.body { try? document.withParts { bytes += $0 } }
+      let text = "\(name) \(response.status) \(String(decoding: bytes, as: UTF8.self))"
+      texts.withLock { $0.append(text) }
+    }
+
+    /// Waits until the test lets the handler go on.
+    func waitAtGate() {
+      begun.add(1, ordering: .relaxed)
+      gate.wait()
+    }
+  }
+
+  private let database: TestDatabase
+  private let log = Log()
+
+  init() throws { database = try TestDatabase() }
+
+  private func service(
+    _ caching: Caching, threads: Int, _ errors: ErrorForm = .problem,
+    _ handler: @escaping @Sendable (Request, QueryContext) throws -> Response
+  ) throws -> HTTPService {
+    let pool = QueryPool(
+      QueryPool.Settings(
+        connection: ConnectionSettings(database.conninfo, applicationName: "pool"),
+        threads: threads))
+    try pool.start()
+    let route = Route(
+      method: .get, path: "/{name}", operation: Operation("x", "x", tag: "x", answers: []),
+      errors: errors, caching: caching, handler: .query(handler))
+    return HTTPService(
+      table: RouteTable([route]), settings: .init(), limits: AddressLimits(.init()), pool: pool,
+      tokens: AccessTokens(),
+      observer: RequestObserver(onCompleted: { _ in }, onFailed: { _, _ in }),
+      newestToken: NewestToken())
+  }
+
+  private func get(_ service: HTTPService, _ name: String, _ target: String, of client: String) {
+    let (request, match, failure) = service.read(
+      method: "GET", target: target, headers: ["Host": "x"], address: client)
+    let log = log
+    let now = service.answer(
+      request, match, failure, arrived: .now(), wait: { true }, later: { log.add(name, $0) })
+    if let now { log.add(name, now) }
+  }
+
+  @Test func aRequestIsNotAnsweredWithAnOlderStateThanAtItsArrival() throws {
+    let log = log
+    let service = try service(.untilChange, threads: 2) { _, context in
+      log.waitAtGate()
+      return .text("\(context.token)")
+    }
+    defer { service.pool.close() }
+    let before = try database.value("select quake.latest_token()")
+    get(service, "early", "/a", of: "192.0.2.1")
+    try eventually("the first is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    try database.connect().run("insert into quake.quake (code, time) values ('a', now())")
+    let after = try database.value("select quake.latest_token()")
+    get(service, "late", "/a", of: "192.0.2.1")
+    get(service, "later", "/a", of: "192.0.2.2")
+    log.gate.open()
+    try eventually("all are answered") { log.all.count == 3 }
+    #expect(
+      log.all.sorted() == ["early 200 \(before)", "late 200 \(after)", "later 200 \(after)"])
+  }
+
+  @Test func anErrorSpeaksOfTheRequestThatGetsIt() throws {
+    let log = log
+    let service = try service(.forAtMost(.seconds(60)), threads: 1, .fdsn) { _, _ in
+      log.waitAtGate()
+      throw HTTPError(404, "Not Found")
+    }
+    defer { service.pool.close() }
+    get(service, "first", "/a?jsonerror=true&format=geojson&key=secret", of: "192.0.2.1")
+    try eventually("the first is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    get(service, "second", "/a", of: "192.0.2.1")
+    log.gate.open()
+    try eventually("both are answered") { log.all.count == 2 }
+    let second = try #require(log.all.first { $0.hasPrefix("second") })
+    #expect(second.hasPrefix("second 404 ") && !second.contains("secret"))
+  }
+
+  @Test func aClientWithManyRequestsLeavesAThreadToOthers() throws {
+    let log = log
+    let service = try service(.none, threads: 2) { request, _ in
+      if request.path == "/slow" { log.waitAtGate() }
+      return .text("")
+    }
+    defer { service.pool.close() }
+    for _ in 0..<5 { get(service, "slow", "/slow", of: "192.0.2.1") }
+    get(service, "other", "/quick", of: "192.0.2.2")
+    try eventually("the other is answered") { log.all == ["other 200 "] }
+    log.gate.open()
+    try eventually("all are answered") { log.all.count == 6 }
+  }
+}

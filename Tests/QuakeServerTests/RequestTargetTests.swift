@@ -1,0 +1,39 @@
+import Testing
+
+@testable import QuakeServer
+
+@Suite struct RequestTargetTests {
+  @Test func pathAndQueryAreDecoded() throws {
+    let target = try RequestTarget(
+      "/v1/quakes/a%2Fb?place=P%C4%81hala+Hawaii&min-magnitude=4.5&flag")
+    #expect(target.path == "/v1/quakes/a/b")
+    #expect(
+      target.query == [
+        QueryItem(name: "place", value: "Pāhala Hawaii"),
+        QueryItem(name: "min-magnitude", value: "4.5"), QueryItem(name: "flag", value: ""),
+      ])
+  }
+
+  @Test(arguments: ["http://host:8080/v1?x=1", "/v1?x=1"])
+  func anAddressMayBeWhole(text: String) throws {
+    let target = try RequestTarget(text)
+    #expect(target.path == "/v1")
+    #expect(target.query == [QueryItem(name: "x", value: "1")])
+  }
+
+  @Test(arguments: [
+    "/a%", "/a%4", "/a%zz", "/a%00", "/?q=%00", "/?q=%FF", "/%C3", "/?q=%0a", "nothing",
+    "/?a=%e2%28%a1",
+  ])
+  func whatIsNoTextIsRefused(text: String) {
+    let error = #expect(throws: HTTPError.self) { try RequestTarget(text) }
+    #expect(error?.status == 400)
+  }
+
+  @Test func parametersAreLimited() throws {
+    let many = "/?" + String(repeating: "a=1&", count: RequestTarget.mostParameters)
+    #expect(try RequestTarget(many).query.count == RequestTarget.mostParameters)
+    let error = #expect(throws: HTTPError.self) { try RequestTarget(many + "b=2") }
+    #expect(error?.status == 400)
+  }
+}

@@ -1,0 +1,256 @@
+import Glibc
+import Postgres
+import QuakeModel
+import SystemClock
+import TestSupport
+import Testing
+
+@testable import QuakeServer
+
+@Suite struct StreamFaultTests {
+  @Test func aClientThatDoesNotReadDelaysNobodyAndResumes() throws {
+    var settings = StreamSettings()
+    settings.windowSize = 300_000
+    settings.socketBuffer = 8192
+    let server = try StreamServer(settings)
+    let slow = try (0..<20).map { _ in try server.client() }
+    for client in slow { _ = try client.expect("heartbeat") }
+    let reader = try server.client()
+    _ = try reader.expect("heartbeat")
+    for index in 0..<10 {
+      try server.insert("e\(index)x", 100)
+      _ = try reader.changes(100)
+    }
+    try eventually("the clients that do not read are dropped") {
+      server.streams.statistics.droppedBehind == 20
+    }
+    // What they have got is whole events, and the rest follows by the id of the last.
+    let history = try server.history()
+    for client in slow {
+      var got: [String] = []
+      while let event = try client.next() { got.append(event.change) }
+      #expect(got == Array(history.prefix(got.count)))
+      #expect(got.count < history.count)
+      let again = try server.client(after: try #require(client.lastID))
+      #expect(try again.changes(history.count - got.count) == Array(history.dropFirst(got.count)))
+    }
+    try eventually("no client is waited for") { server.streams.statistics.blocked == 0 }
+  }
+
+  @Test func aClientThatNeverReadsIsDropped() throws {
+    var settings = StreamSettings()
+    settings.stallLimit = .milliseconds(300)
+    settings.socketBuffer = 8192
+    let server = try StreamServer(settings)
+    let client = try server.client()
+    _ = try client.expect("heartbeat")
+    try server.insert("a", 300)
+    try eventually("the client is dropped") { server.streams.statistics.droppedStalled == 1 }
+    #expect(server.streams.statistics.clients == 0)
+  }
+
+  @Test func slowClientsGetALargeBacklogWhole() throws {
+    var settings = StreamSettings()
+    settings.windowSize = 100_000
+    settings.socketBuffer = 8192
+    settings.backlogSize = 400_000
+    let server = try StreamServer(settings)
+    try server.insert("a", 3000)
+    let latest = try server.database.value("select quake.latest_token()")
+    try eventually("the history has been read") {
+      server.streams.state.cursor?.eventID == latest
+    }
+    let clients = try (0..<5).map { _ in try server.client(after: "0") }
+    let history = try server.history()
+    for client in clients { #expect(try client.changes(3000) == history) }
+    // Equal backlogs are read once: the parts follow each other.
+    #expect(server.streams.statistics.backlogs < 60)
+  }
+
+  @Test func backlogsThatNobodyWaitsForAreNotRead() throws {
+    let server = try StreamServer()
+    try server.insert("a", 20)
+    var order = StreamOrder()
+    order.start = .after(HistoryCursor(token: .beginning))
+    for number in 0..<300 {
+      order.filter.minimumMagnitude = 20 + Double(number) / 1000
+      order.client = "192.0.2.1"
+      _ = try server.client(order)
+    }
+    order.filter = QuakeFilter()
+    order.client = "192.0.2.2"
+    let client = try server.client(order)
+    #expect(try client.changes(20) == server.history())
+    try eventually("the others are forgotten") { server.streams.statistics.clients == 1 }
+    #expect(server.streams.statistics.backlogs < 100)
+  }
+
+  @Test func aFilterThatLetsNothingPassMovesOnWithinABacklog() throws {
+    let database = try TestDatabase()
+    try database.connect().run(
+      """
+      do $$ begin
+        for i in 1..3000 loop
+          insert into quake.quake (code, time, magnitude) values ('a' || i, now(), 1);
+          commit;
+        end loop;
+      end $$
+      """)
+    var settings = StreamSettings()
+    settings.backlogTime = .zero
+    let server = try StreamServer(settings, on: database)
+    var order = StreamOrder()
+    order.start = .after(HistoryCursor(token: .beginning))
+    order.filter.minimumMagnitude = 5
+    let client = try server.client(order)
+    let latest = try database.value("select quake.latest_token()")
+    var numbers: [Int64] = []
+    while client.lastID != latest {
+      let beat = try client.expect("heartbeat")
+      numbers.append(try #require(HistoryCursor(eventID: beat.id ?? "")).token.number)
+    }
+    #expect(numbers.count > 2 && numbers == numbers.sorted())
+    try server.insert("b", 9)
+    #expect(try client.changes(5).count == 5)
+  }
+
+  @Test func clientsThatLeaveAreForgotten() throws {
+    let server = try StreamServer()
+    var clients = try (0..<50).map { _ in try server.client() }
+    for client in clients { _ = try client.expect("heartbeat") }
+    #expect(server.streams.statistics.clients == 50)
+    clients.removeLast(30)
+    try eventually("30 have left") { server.streams.statistics.clients == 20 }
+    try server.insert("a", 2)
+    for client in clients { _ = try client.changes(2) }
+  }
+
+  @Test func streamsGoOnAfterTheDatabaseWasLost() throws {
+    let server = try StreamServer()
+    let client = try server.client()
+    _ = try client.expect("heartbeat")
+    for index in 0..<3 {
+      try server.insert("a\(index)x", 3)
+      try server.run(
+        """
+        select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'streams'
+        """)
+      try server.insert("b\(index)x", 3)
+    }
+    #expect(try client.changes(18) == server.history())
+  }
+
+  @Test func aServerWithoutADatabaseWaitsForIt() throws {
+    let database = try TestDatabase()
+    try database.connect().run(
+      "insert into quake.quake (code, time) values ('a', now()), ('b', now())")
+    let server = try StreamServer(on: database)
+    try eventually("the server follows") { server.streams.state.problem == nil }
+    let name = server.database.name
+    let other = try TestDatabase(migrated: false)
+    let admin = try other.connect()
+    try admin.run(
+      "alter database \(name) allow_connections false",
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = '\(name)'")
+    try eventually("the loss is known") { server.streams.state.problem != nil }
+    // In memory is nothing, so the client waits for the database.
+    let client = try server.client(after: "0")
+    try eventually("the client waits") { server.streams.statistics.waiting == 1 }
+    try admin.run("alter database \(name) allow_connections true")
+    #expect(try client.changes(2) == server.history())
+    try eventually("the database is back") { server.streams.state.problem == nil }
+  }
+
+  @Test func anotherHistoryResetsTheClients() throws {
+    let database = try TestDatabase()
+    let copy: TestDatabase
+    do {
+      let connection = try database.connect()
+      try connection.run("insert into quake.quake (code, time) values ('a', now())")
+    }
+    copy = try TestDatabase(copying: database)
+    let server = try StreamServer(on: database)
+    var order = StreamOrder()
+    order.filter.minimumMagnitude = 3
+    let clients = [try server.client(), try server.client(order)]
+    for client in clients { _ = try client.expect("heartbeat") }
+    try server.insert("b", 5)
+    _ = try clients[0].changes(5)
+    _ = try clients[1].changes(3)
+    // The copy, which has not the last transaction but another one, takes the place of the database.
+    try copy.connect().run(
+      "insert into quake.quake (code, time, magnitude) values ('other', now(), 9)")
+    let other = try TestDatabase(migrated: false)
+    let admin = try other.connect()
+    try admin.run(
+      "alter database \(database.name) allow_connections false",
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname in ('\(database.name)', '\(copy.name)')"
+    )
+    try eventually("no session is left") {
+      try admin.ask(
+        "select count(*) from pg_stat_activity where datname in ('\(database.name)', '\(copy.name)')"
+      )
+        == "0"
+    }
+    try admin.run(
+      "alter database \(database.name) rename to \(database.name)_old",
+      "alter database \(copy.name) rename to \(database.name)")
+    defer {
+      _ = try? admin.run("drop database if exists \(database.name)_old with (force)")
+    }
+    for (client, events) in zip(clients, [2, 1]) {
+      let reset = try client.expect("reset")
+      #expect(try JSONLine(reset.data).string("reason") == "diverged")
+      for _ in 0..<events { _ = try client.expect("snapshot") }
+      _ = try client.expect("heartbeat")
+    }
+    try server.insert("c", 3)
+    #expect(try clients[0].changes(3).last == server.history().last)
+  }
+
+  // MARK: - The end
+
+  @Test func streamsEndBetweenTwoEvents() throws {
+    var settings = StreamSettings()
+    settings.socketBuffer = 8192
+    let server = try StreamServer(settings)
+    let live = try (0..<3).map { _ in try server.client() }
+    for client in live { _ = try client.expect("heartbeat") }
+    try server.insert("a", 400)
+    var order = StreamOrder()
+    order.start = .snapshot
+    let backlogged = try server.client(order)
+    order.form = .lines
+    let lines = try server.client(order)
+    try eventually("all sockets are full") { server.streams.statistics.blocked == 5 }
+    let thread = BackgroundThread { server.streams.stop(within: .seconds(20)) }
+    let history = try server.history()
+    for client in live {
+      var got: [String] = []
+      while let event = try client.next() { got.append(event.change) }
+      #expect(got == Array(history.prefix(got.count)))
+      #expect(got.count > 0 && got.count < history.count)
+      #expect(client.rest == "")
+    }
+    for client in [backlogged, lines] {
+      while let event = try client.next() { _ = try JSONLine(event.data) }
+      #expect(client.rest == "")
+    }
+    try thread.join()
+    #expect(try server.client().next() == nil)
+  }
+
+  @Test func streamsAreCutAfterTheDrain() throws {
+    var settings = StreamSettings()
+    settings.socketBuffer = 8192
+    let server = try StreamServer(settings)
+    let client = try server.client()
+    _ = try client.expect("heartbeat")
+    try server.insert("a", 400)
+    try eventually("the socket is full") { server.streams.statistics.blocked == 1 }
+    let start = MonotonicClock.now()
+    server.streams.stop(within: .milliseconds(200))
+    #expect(MonotonicClock.now() - start < .seconds(10))
+  }
+}

@@ -1,0 +1,212 @@
+import Postgres
+import QuakeImport
+import QuakeModel
+import QuakeQuery
+import TestSupport
+import Testing
+
+@Suite("Deleted events")
+struct DeletedEventTests {
+  private let scene: EditScene
+
+  init() throws {
+    scene = try EditScene()
+  }
+
+  private func feed(_ count: Int = 8, place: String? = nil) -> [QuakeRecord] {
+    (1...count).map { QuakeRecord("us\($0)", place: place, ids: ",us\($0),") }
+  }
+
+  @Test(
+    "stay deleted in every kind of import, and come back as they were when they are restored",
+    arguments: EditScene.Way.allCases)
+  func stay(way: EditScene.Way) throws {
+    try scene.load(feed(), way)
+    let before = try scene.events()
+    let outcome = try scene.edit(.delete, codes: ["us2", "us3", "us7"])
+    #expect(outcome.changed == 3)
+    #expect(outcome.isFinished)
+    let left = try scene.events()
+    #expect(try scene.tombstones() == ["us2|deleted|ann", "us3|deleted|ann", "us7|deleted|ann"])
+    // The same snapshot again, and one with other contents of deleted events.
+    #expect(try scene.load(feed(), generated: "2026-01-02T00:00:00Z", way).inserted == 0)
+    #expect(try scene.events() == left)
+    let revised = feed().map { record in
+      var record = record
+      if ["us2", "us3", "us7"].contains(record.text(.code)) { record.set(.place, "elsewhere") }
+      return record
+    }
+    let again = try scene.load(revised, generated: "2026-01-03T00:00:00Z", way)
+    #expect(again.inserted == 0)
+    #expect(again.unchanged == 8)
+    #expect(try scene.events() == left)
+    // A new event beside them comes in.
+    #expect(try scene.load(feed(9), generated: "2026-01-04T00:00:00Z", way).inserted == 1)
+    #expect(try scene.restore(codes: ["us2", "us3", "us7"]).changed == 3)
+    #expect(try scene.tombstones() == [])
+    #expect(try scene.events().filter { !$0.hasPrefix("us9|") } == before)
+    #expect(try scene.historyAgrees())
+    // Now the feed revises them again.
+    #expect(try scene.load(revised, generated: "2026-01-05T00:00:00Z", way).updated == 3)
+  }
+
+  @Test("are listed as withdrawn since they were deleted, if a query asks for them")
+  func listed() throws {
+    try scene.load(feed())
+    try scene.edit(.delete, codes: ["us2", "us3"])
+    try scene.connection.run("update quake.quake set withdrawn_at = now() where code = 'us4'")
+    var query = EventQuery()
+    func codes() throws -> Set<String> {
+      Set(try query.page(over: scene.connection).events.compactMap { $0.text(.code) })
+    }
+    #expect(try codes() == ["us1", "us5", "us6", "us7", "us8"])
+    query.past = .deleted
+    #expect(try codes() == Set((1...8).map { "us\($0)" }))
+    #expect(try query.count(over: scene.connection) == 8)
+    query.filter.conditions = [.isPresent(.withdrawnAt)]
+    #expect(try codes() == ["us2", "us3", "us4"])
+    query.filter.codes = ["us3"]
+    let event = try #require(try query.page(over: scene.connection).events.first)
+    #expect(event.text(.ids) == ",us3,")
+    #expect(event.has(.withdrawnAt))
+    // Restored, it is an event like the others.
+    #expect(try scene.restore(codes: ["us3"]).changed == 1)
+    #expect(try codes() == [])
+  }
+
+  @Test("stay deleted when all are, and the store is empty", arguments: EditScene.Way.allCases)
+  func emptied(way: EditScene.Way) throws {
+    try scene.load(feed(), way)
+    #expect(try scene.edit(.delete).changed == 8)
+    #expect(try scene.load(feed(), generated: "2026-01-02T00:00:00Z", way).inserted == 0)
+    #expect(try scene.codes() == [])
+    #expect(try scene.restore(.events(EventSelection())).changed == 8)
+    #expect(try scene.codes().count == 8)
+  }
+
+  @Test(
+    "stay deleted under another of their ids, and under ids of these",
+    arguments: EditScene.Way.allCases)
+  func otherIDs(way: EditScene.Way) throws {
+    try scene.load(feed() + [QuakeRecord("ci1", ids: ",ci1,us901,")], way)
+    let before = try scene.events()
+    try scene.edit(.delete, codes: ["ci1"])
+    func load(_ code: String, _ ids: String, _ day: Int) throws -> ImportReport {
+      try scene.load(
+        feed() + [QuakeRecord(code, ids: ids)], generated: "2026-01-0\(day)T00:00:00Z", way)
+    }
+    // Known as an id of the deleted event.
+    #expect(try load("us901", ",us901,", 2).inserted == 0)
+    // Has the deleted event's code among its ids.
+    #expect(try load("nn5", ",nn5,ci1,", 3).inserted == 0)
+    // Is linked to it by the event before alone.
+    #expect(try load("at6", ",at6,nn5,", 4).inserted == 0)
+    #expect(try scene.codes() == feed().compactMap { $0.text(.code) })
+    #expect(try scene.restore(codes: ["at6"]).changed == 1)
+    #expect(try scene.events() == before)
+    // Not deleted any more: now the new id supersedes the old one.
+    #expect(try load("nn5", ",nn5,ci1,", 5).inserted == 1)
+    #expect(
+      try scene.connection.ask("select superseded_by from quake.quake where code = 'ci1'") == "nn5")
+  }
+
+  @Test("do not keep out an event that takes over a stored one as well")
+  func takesOver() throws {
+    try scene.load(feed())
+    try scene.edit(.delete, codes: ["us1"])
+    let record = QuakeRecord("nn1", ids: ",nn1,us1,us2,")
+    try scene.load(feed().dropFirst(2) + [record], generated: "2026-01-02T00:00:00Z")
+    #expect(try scene.codes().contains("nn1"))
+    #expect(
+      try scene.connection.ask("select superseded_by from quake.quake where code = 'us2'") == "nn1")
+    #expect(try !scene.codes().contains("us1"))
+  }
+
+  @Test("are deleted with the rows that they superseded, and restored with them")
+  func superseded() throws {
+    try scene.load([QuakeRecord("ci1", ids: ",ci1,"), QuakeRecord("us2", ids: ",us2,")])
+    try scene.load(
+      [QuakeRecord("us1", ids: ",us1,ci1,"), QuakeRecord("us2", ids: ",us2,")],
+      generated: "2026-01-02T00:00:00Z")
+    let before = try scene.events()
+    #expect(try scene.edit(.delete, codes: ["us1"]).changed == 2)
+    #expect(try scene.codes() == ["us2"])
+    // Neither id brings the earthquake back.
+    try scene.load([QuakeRecord("ci1", ids: ",ci1,")], generated: "2026-01-03T00:00:00Z")
+    try scene.load([QuakeRecord("us1", ids: ",us1,ci1,")], generated: "2026-01-04T00:00:00Z")
+    #expect(try scene.codes() == ["us2"])
+    #expect(try scene.restore(codes: ["us1"]).changed == 2)
+    #expect(try scene.events() == before)
+  }
+
+  @Test("are not inserted by an import that runs while they are deleted")
+  func race() throws {
+    try scene.load(feed())
+    let other = try scene.database.connect()
+    try other.begin()
+    try other.run(
+      "with gone as (delete from quake.quake where code = 'us4' returning code) "
+        + "insert into quake.tombstone (code, reason) select code, 'deleted' from gone")
+    let database = scene.database
+    let records = feed(place: "revised")
+    let importing = BackgroundThread {
+      let connection = try database.connect(applicationName: "importer")
+      var options = ImportOptions(source: "-", feed: "test", program: "tests", author: "feed")
+      options.policy = .incoming
+      var source = FakeSource(records, generated: "2026-01-02T00:00:00Z")
+      _ = try Importer(connection: connection, options: options).run(from: &source)
+    }
+    #expect(try scene.connection.waitUntilBlocked(applicationName: "importer"))
+    try other.commit()
+    try importing.join()
+    #expect(
+      try scene.connection.ask("select updated from quake.import order by id desc limit 1") == "7")
+    #expect(try !scene.codes().contains("us4"))
+    #expect(
+      try scene.connection.table(
+        "select op from quake.quake_version where code = 'us4' order by id")
+        == ["insert", "delete"])
+  }
+
+  @Test("that psql deleted come back, and psql removes a tombstone by inserting the event")
+  func otherWriters() throws {
+    try scene.load(feed())
+    try scene.connection.run("delete from quake.quake where code = 'us1'")
+    #expect(try scene.tombstones() == [])
+    #expect(try scene.load(feed(), generated: "2026-01-02T00:00:00Z").inserted == 1)
+    try scene.edit(.delete, codes: ["us1"])
+    try scene.connection.run("insert into quake.quake (code, time) values ('us1', now())")
+    #expect(try scene.tombstones() == [])
+    #expect(try scene.load(feed(), generated: "2026-01-03T00:00:00Z").updated == 1)
+    // Truncating deletes no tombstone.
+    try scene.edit(.delete, codes: ["us2"])
+    try scene.connection.run("truncate quake.quake")
+    try scene.load(feed(), generated: "2026-01-04T00:00:00Z")
+    #expect(try scene.codes() == feed().compactMap { $0.text(.code) }.filter { $0 != "us2" })
+  }
+
+  @Test("that expired come back only if a feed makes them younger, and not at all if for ever")
+  func expired() throws {
+    func event(_ code: String, daysAgo days: Int64) -> QuakeRecord {
+      var record = QuakeRecord(code, ids: ",\(code),")
+      let now = Timestamp.now().microseconds
+      record.set(.time, Timestamp(microseconds: now - days * 86_400_000_000))
+      return record
+    }
+    func feed(_ age: Int64) -> [QuakeRecord] {
+      [event("us1", daysAgo: age), event("us2", daysAgo: age), event("us3", daysAgo: 1)]
+    }
+    try scene.load(feed(40), generated: "2026-01-01T00:00:00Z")
+    let age = Duration.seconds(30 * 86_400)
+    #expect(
+      try scene.edit(.expire(olderThan: age, forever: false), codes: ["us1", "us3"]).changed == 1)
+    #expect(try scene.edit(.expire(olderThan: age, forever: true)).changed == 1)
+    #expect(try scene.tombstones() == ["us1|expired|ann", "us2|expired|ann"])
+    try scene.load(feed(40), generated: "2026-01-02T00:00:00Z")
+    try scene.load(feed(31), generated: "2026-01-03T00:00:00Z")
+    #expect(try scene.codes() == ["us3"])
+    try scene.load(feed(2), generated: "2026-01-04T00:00:00Z")
+    #expect(try scene.codes() == ["us1", "us3"])
+    #expect(try scene.tombstones() == ["us2|expired|ann"])
+  }
+}

@@ -1,0 +1,87 @@
+import Postgres
+import QuakeModel
+import QuakeSchema
+import TestSupport
+import Testing
+
+@Suite("When an event was first stored")
+struct FirstStoredTests {
+  @Test("is kept by updates, by imports and by the history", arguments: EditScene.Way.allCases)
+  func kept(way: EditScene.Way) throws {
+    let scene = try EditScene()
+    try scene.load([QuakeRecord("us1"), QuakeRecord("us2")], way)
+    func times() throws -> [String] {
+      try scene.connection.table("select first_stored from quake.quake order by code")
+    }
+    let first = try times()
+    #expect(
+      try scene.connection.ask(
+        "select bool_and(first_stored between now() - interval '1 minute' and now()) from quake.quake"
+      )
+        == "t")
+    try scene.load(
+      [QuakeRecord("us1", magnitude: 6), QuakeRecord("us2")], generated: "2026-01-02T00:00:00Z", way
+    )
+    #expect(try times() == first)
+    let error = try #require(throws: PostgresError.self) {
+      try scene.connection.run("update quake.quake set first_stored = now() where code = 'us1'")
+    }
+    #expect(error.sqlState == "23000")
+    // An update that gives it the value that it has is none.
+    try scene.connection.run("update quake.quake set first_stored = first_stored")
+    #expect(
+      try scene.connection.table(
+        "select first_stored from quake.as_of(quake.latest_token()) order by code") == first)
+    #expect(
+      try scene.connection.table("select distinct first_stored from quake.quake_version")
+        == [first[0]])
+    #expect(try scene.historyAgrees())
+  }
+
+  @Test("tells a row that was inserted anew from the one that was deleted")
+  func anew() throws {
+    let scene = try EditScene()
+    let insert = "insert into quake.quake (code, time) values ('e1', '2026-01-01Z')"
+    try scene.connection.run(insert)
+    let before = try scene.latest()
+    try scene.connection.run("delete from quake.quake", insert)
+    #expect(
+      try scene.connection.table(
+        "select op, code, changed from quake.difference($1, quake.latest_token())",
+        [.text("\(before)")]) == ["update|e1|{first_stored}"])
+  }
+
+  @Test("comes from the history for events that were stored before the column existed")
+  func migrated() throws {
+    let database = try TestDatabase(migrated: false)
+    let connection = try database.connect()
+    let all = try Folder.migrations().map { try Migration(file: $0.name, contents: $0.bytes) }
+    func migrate(_ migrations: some Sequence<Migration>) throws {
+      _ = try Migrator(
+        connection: connection, migrations: Array(migrations), program: "tests"
+      ).migrate()
+    }
+    try migrate(all.prefix { $0.version < 7 })
+    try connection.run(
+      "insert into quake.quake (code, time) values ('e1', now()), ('e2', now()), ('e3', now())",
+      "update quake.quake set magnitude = 5", "delete from quake.quake where code = 'e2'",
+      "insert into quake.quake (code, time) values ('e2', now())")
+    let versions = try connection.ask("select count(*) from quake.quake_version")
+    try migrate(all)
+    #expect(
+      try connection.table(
+        """
+        select q.code, t.token from quake.quake q join quake.change_transaction t on t.at = q.first_stored
+         order by q.code
+        """) == ["e1|1", "e2|4", "e3|1"])
+    #expect(try connection.ask("select count(*) from quake.quake_version") == versions)
+    // The history still records.
+    try connection.run("update quake.quake set magnitude = 6 where code = 'e1'")
+    #expect(
+      try connection.ask(
+        """
+        select v.first_stored = q.first_stored from quake.quake_version v join quake.quake q using (code)
+         where v.code = 'e1' order by v.id desc limit 1
+        """) == "t")
+  }
+}

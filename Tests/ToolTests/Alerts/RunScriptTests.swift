@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `make run`: `deploy/run.sh`.
+@Suite struct RunScriptTests {
+  @Test func itBeginsWithTheAddressAndTheStrongestEvents() throws {
+    let database = try TestDatabase()
+    let run = try ToolProcess(
+      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
+      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 })
+    defer { run.signal(SIGTERM) }
+    let lines = try run.lines(8)
+    #expect(lines[0].wholeMatch(of: #/http://127\.0\.0\.1:\d+//#) != nil, "\(lines)")
+    #expect(lines[1].wholeMatch(of: #/loaded 2,\d{3} events/#) != nil, "\(lines)")
+    #expect(lines[2] == "the strongest:")
+    let magnitudes = lines[3..<8].compactMap { line in
+      line.firstMatch(of: #/^\d{4}-\S+Z  M +(\d\.\d)  /#).flatMap { Double($0.1) }
+    }
+    #expect(magnitudes.count == 5 && magnitudes == magnitudes.sorted(by: >), "\(lines)")
+    #expect(
+      try magnitudes.first
+        == Double(
+          database.value("select round(max(magnitude)::numeric, 1) from quake.current_quake")))
+    try run.waitForError("watching after ")
+    // What comes next is live.
+    try database.psql(
+      "update quake.quake set magnitude = 9.9 where code = (select min(code) from quake.quake);")
+    var line = try run.line()
+    while !line.contains("→ 9.9") {
+      #expect(!line.hasPrefix("new ") || !line.isEmpty)
+      line = try run.line()
+    }
+    run.signal(SIGTERM)
+    let outcome = try run.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.lines.count < 100)
+  }
+
+  /// A socket that holds the usual port without listening: only who binds the port notices.
+  @Test func itTakesAnotherPortIfTheUsualOneIsInUse() throws {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(8080).bigEndian
+    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    // A failure means that another program has the port, which is as good.
+    _ = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    let database = try TestDatabase()
+    let run = try ToolProcess(
+      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
+      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 })
+    let line = try run.line()
+    #expect(
+      line.wholeMatch(of: #/http://127\.0\.0\.1:\d+//#) != nil && !line.contains(":8080"), "\(line)"
+    )
+    try run.waitForError("watching after ")
+    run.signal(SIGTERM)
+    let outcome = try run.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(!outcome.errors.contains("could not listen"))
+  }
+
+  /// A program that cannot start ends the others.
+  @Test func itEndsIfAProgramEnds() throws {
+    let database = try TestDatabase()
+    let outcome = try ToolProcess(
+      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "no-such-feed"],
+      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 }
+    ).exit()
+    #expect(outcome.status == 64, "\(outcome.errors)")
+  }
+}

@@ -1,0 +1,330 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-admin events`, and the worker that expires events.
+@Suite struct EventsTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func events(
+    _ arguments: [String], input: String? = nil
+  ) throws -> ToolProcess.Outcome {
+    try Tools.run(
+      "quake-admin", ["events"] + arguments + database.option,
+      input: input.map { try folder.write("ids.txt", $0) } ?? "/dev/null")
+  }
+
+  private func feed(_ count: Int, _ generated: Int = 0) throws -> String {
+    try folder.write(
+      "feed.geojson",
+      Feeds.collection(
+        (1...count).map { number in
+          Feeds.feature("us\(number)", magnitude: "\(number % 10).5")
+        }, generated: 1_700_000_100_000 + generated * 1000))
+  }
+
+  private func load(_ count: Int, _ generated: Int = 0) throws {
+    let outcome = try Tools.run(
+      "quake-ingest", ["import", try feed(count, generated)] + database.option)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  private func all() throws -> [String] {
+    try database.column("select q::text from quake.quake q order by code")
+  }
+
+  @Test func deletesValidatesAndRestores() throws {
+    try load(40)
+    let before = try all()
+    let trial = try events(["delete", "--min-magnitude", "5", "--dry-run"])
+    #expect(trial.status == 0, "\(trial.errors)")
+    #expect(trial.lines.first == "20 events")
+    #expect(trial.lines.count == 12)
+    #expect(try all() == before)
+    // There is no terminal to ask on.
+    let refused = try events(["delete", "--min-magnitude", "5"])
+    #expect(refused.status == 64)
+    #expect(refused.errors.contains("--yes is needed"))
+    let deleted = try events([
+      "delete", "--min-magnitude", "5", "--yes", "--json", "--author", "ann", "--context", "weak",
+    ])
+    #expect(deleted.status == 0, "\(deleted.errors)")
+    let report = try JSONLine(#require(deleted.lines.first))
+    #expect(report.integer("changed") == 20)
+    #expect(report.integer("transactions") == 1)
+    #expect(try database.count("quake.quake") == 20)
+    #expect(
+      try database.value(
+        "select author || context from quake.change_transaction order by token desc limit 1")
+        == "annweak")
+    try load(40, 1)
+    #expect(try database.count("quake.quake") == 20)
+    let token = try #require(report.string("first_transaction"))
+    let restored = try events(["restore", "--transaction", token, "--yes"])
+    #expect(restored.status == 0, "\(restored.errors)")
+    #expect(restored.output.hasPrefix("restored 20 events; edit 2, transaction "))
+    #expect(try all() == before)
+
+    #expect(try events(["validate", "us1", "us2", "--yes"]).output.hasPrefix("validated 2 events"))
+    #expect(
+      try events(["validate", "-", "--yes"], input: "us2\r\n\n us3 \nunknown").output
+        .hasPrefix("validated 1 event;"))
+    #expect(
+      try database.column("select code from quake.quake where validated order by 1")
+        == ["us1", "us2", "us3"])
+    let file = try folder.write("weak.query", "# Weak ones.\nmin-magnitude = 9\ncode = us9\n")
+    #expect(
+      try events(["set", "type=quarry blast", "depth=", "@\(file)", "--yes"]).output
+        .hasPrefix("changed 1 event;"))
+    #expect(
+      try database.column(
+        "select code from quake.quake where type = 'quarry blast' and depth is null")
+        == ["us9"])
+    #expect(try events(["delete", "--every-event", "--yes"]).output.hasPrefix("deleted 40 events"))
+    #expect(
+      try events(["restore", "--every-event", "--yes"]).output.hasPrefix("restored 40 events"))
+  }
+
+  @Test func conflictsAreListedAndNothingIsRestored() throws {
+    try load(10)
+    let outcome = try events(["set", "place=here", "us1", "us2", "--yes", "--json"])
+    let report = try JSONLine(#require(outcome.lines.first))
+    let token = try #require(report.string("first_transaction"))
+    try database.psql(
+      "set quake.author = 'bob'; update quake.quake set place = 'there' where code = 'us2'")
+    let before = try all()
+    let refused = try events(["restore", "--transaction", token, "--yes"])
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("1 of the events was changed since"))
+    #expect(refused.errors.contains("us2: update in 3."))
+    #expect(refused.errors.contains("by bob"))
+    let json = try events(["restore", "--transaction", token, "--yes", "--json"])
+    #expect(json.status == 1)
+    #expect(try JSONLine(try #require(json.lines.first)).integer("conflict_count") == 1)
+    #expect(try all() == before)
+    #expect(try events(["restore", "--transaction", token, "--yes", "--force"]).status == 0)
+    #expect(
+      try database.value("select count(*) from quake.quake where place = '10 km N of Nowhere'")
+        == "10")
+  }
+
+  @Test(arguments: [
+    (["delete", "--yes"], 64, "--every-event"),
+    (["delete", "--every-event", "us1", "--yes"], 64, "cannot be used"),
+    (["set", "us1", "--yes"], 64, "expected COLUMN=VALUE"),
+    (["set", "code=us2", "us1", "--yes"], 64, "cannot set column \"code\""),
+    (["set", "first_stored=2026-01-01", "us1", "--yes"], 64, "cannot set column"),
+    (["set", "color=red", "us1", "--yes"], 64, "unknown column 'color'"),
+    (["set", "magnitude=13", "us1", "--yes"], 64, "from -10 to 12"),
+    (["set", "magnitude=5", "magnitude=6", "us1", "--yes"], 64, "set twice"),
+    (
+      ["set", "latitude=", "us1", "--yes"], 64,
+      "cannot remove latitude alone: event \"us1\" has a longitude"
+    ),
+    (["expire", "--yes"], 64, "--older-than is needed"),
+    (["expire", "--older-than", "soon", "--yes"], 64, "expected a duration"),
+    (["expire", "--older-than", "30d", "--limit", "0", "--yes"], 64, "1 or more"),
+    (["restore", "--transaction", "nonsense", "--yes"], 65, "malformed token"),
+    (["restore", "--transaction", "9.00000000", "--yes"], 65, "in the future"),
+    (["restore", "--edit", "9", "--yes"], 65, "there is no edit 9"),
+    (["restore", "--edit", "9", "us1", "--yes"], 64, "cannot be used"),
+    (["restore", "--yes"], 64, "--transaction"),
+    (["validate", "@/nonexistent/file", "--yes"], 64, "could not read"),
+    (["validate", "--bbox", "1,2,3", "--yes"], 64, "4 numbers"),
+    (["validate", "us1", "--author", String(repeating: "a", count: 201), "--yes"], 64, "200"),
+  ])
+  func badInput(arguments: [String], status: Int, message: String) throws {
+    try load(3)
+    let before = try all()
+    let outcome = try events(arguments)
+    #expect(outcome.status == Int32(status), "\(outcome.errors)")
+    #expect(outcome.errors.contains(message), "\(outcome.errors)")
+    #expect(try all() == before)
+  }
+
+  @Test func badIdsAndFilesAreRefused() throws {
+    try load(3)
+    #expect(try events(["delete", "-", "--yes"], input: "us1\nus\u{0}2\n").status == 65)
+    let long = try events(
+      ["delete", "-", "--yes"], input: "us1\n" + String(repeating: "x", count: 300))
+    #expect(long.status == 65)
+    #expect(long.errors.contains("line 2 of the codes"))
+    let file = try folder.write("bad.query", "min-magnitude = 2\nyes = yes\n")
+    let bad = try events(["delete", "@\(file)", "--yes"])
+    #expect(bad.status == 64)
+    #expect(bad.errors.contains("\(file):2: key 'yes' is not a condition"))
+    let none = try events(["delete", "@\(folder.path)/none", "--yes"])
+    #expect(none.status == 64)
+    #expect(none.errors.contains("could not read the file of conditions \"\(folder.path)/none\""))
+    // Quotes and wildcards are letters like any other.
+    let odd = try events(
+      ["delete", "%", "us_", "us1'; drop table quake.quake; --", "{us1,us2}", "\"us1\"", "--yes"])
+    #expect(odd.status == 0, "\(odd.errors)")
+    #expect(try database.count("quake.quake") == 3)
+  }
+
+  @Test func valuesThatNoRowCanHaveAreRefusedBeforeAnythingIsWritten() throws {
+    try load(3)
+    try database.psql("insert into quake.quake (code, time) values ('n1', now()), ('n2', now())")
+    let before = try all()
+    for mode in ["--dry-run", "--yes"] {
+      for (words, status, message) in [
+        (
+          ["longitude=5", "n1", "us1"], 64,
+          #"cannot set longitude alone: event "n1" has no latitude"#
+        ),
+        (
+          ["latitude=5", "n1", "n2"], 64,
+          #"cannot set latitude alone: 2 events have no longitude, such as "n1""#
+        ),
+        (["longitude=", "us2"], 64, #"cannot remove longitude alone: event "us2" has a latitude"#),
+        (["longitude=5", "latitude=", "us1"], 64, "cannot set one of longitude and latitude"),
+        (["superseded_by=nothere", "us1"], 65, #"there is no event "nothere""#),
+        (["superseded_by=us1", "us1", "us2"], 64, #"event "us1" would supersede itself"#),
+      ] {
+        let outcome = try events(["set"] + words + [mode])
+        #expect(outcome.status == Int32(status), "\(words) \(mode): \(outcome.errors)")
+        #expect(outcome.errors.contains(message), "\(words) \(mode): \(outcome.errors)")
+        #expect(!outcome.errors.contains("Failing row"))
+        #expect(outcome.output.isEmpty)
+      }
+    }
+    #expect(try all() == before)
+    #expect(try database.count("quake.edit") == 0)
+    // What every selected row can have is set.
+    for words in [
+      ["longitude=5", "us1"], ["longitude=", "n1"], ["longitude=5", "latitude=6", "n1"],
+      ["superseded_by=us1", "us2"],
+      // The first event of these has both coordinates.
+      ["latitude=7", "--every-event", "--limit", "1"],
+    ] {
+      let outcome = try events(["set"] + words + ["--yes"])
+      #expect(outcome.status == 0, "\(words): \(outcome.errors)")
+    }
+  }
+
+  @Test func idsThatNoEventHasAreNamed() throws {
+    try load(3)
+    let none = try events(["delete", "nosuchid", "--yes"])
+    #expect(none.status == 0)
+    #expect(none.output == "deleted 0 events\n")
+    #expect(none.errors.contains(#"warning: no event has the id "nosuchid""#), "\(none.errors)")
+    let most = try events(["validate", "us1", "--dry-run"] + (1...7).map { "x\($0)" })
+    #expect(most.lines.first == "1 event")
+    #expect(
+      most.errors.contains(
+        #"no event has 7 of the ids: "x1", "x2", "x3", "x4", "x5" and 2 more"#), "\(most.errors)")
+    let option = try events(["delete", "--code", "us1,us9", "--yes"])
+    #expect(option.output.hasPrefix("deleted 1 event;"))
+    #expect(option.errors.contains(#"no event has the id "us9""#), "\(option.errors)")
+    // An event that was deleted before is no unknown one.
+    let again = try events(["delete", "us1", "--yes"])
+    #expect(again.output == "deleted 0 events\n")
+    #expect(again.errors.isEmpty)
+  }
+
+  @Test func aForcedRestoreTellsOfTheTombstonesThatItRemoves() throws {
+    try load(3)
+    #expect(try events(["delete", "us1", "us2", "--yes"]).status == 0)
+    try database.psql("update quake.quake set felt = 1 where code = 'us3'")
+    let purged = try Tools.run(
+      "quake-admin",
+      ["history", "purge", "--yes", "--before", try database.value("select quake.latest_token()")]
+        + database.option)
+    #expect(purged.status == 0, "\(purged.errors)")
+    let refused = try events(["restore", "us1", "--yes"])
+    #expect(refused.status == 1)
+    #expect(
+      refused.errors.contains(
+        "the history of its deletion was purged, or it was never stored"), "\(refused.errors)")
+    let one = try events(["restore", "us1", "--yes", "--force"])
+    #expect(one.status == 0, "\(one.errors)")
+    #expect(
+      one.lines == [
+        "restored 0 events",
+        "removed 1 tombstone: the event cannot be restored, but a feed may store it again",
+      ])
+    #expect(try database.column("select code from quake.tombstone") == ["us2"])
+    let two = try events(["restore", "us2", "unknown", "--yes", "--force", "--json"])
+    let report = try JSONLine(#require(two.lines.first))
+    #expect(report.integer("lost") == 2)
+    #expect(report.integer("tombstones_removed") == 1)
+    try load(3, 1)
+    #expect(try database.count("quake.quake") == 3)
+  }
+
+  @Test func thePipeOfAListDeletesAndAKilledEditIsContinued() throws {
+    let count = 30_000
+    try database.psql(
+      """
+      insert into quake.quake (code, time, magnitude)
+      select 'e' || i, now() - i * interval '1 minute', 1 from generate_series(1, \(count)) i
+      """)
+    let before = try database.value(
+      "select md5(string_agg(q::text, '' order by code)) from quake.quake q")
+    let arguments = ["events", "expire", "--older-than", "1s", "--yes", "--json"] + database.option
+    let process = try Tools.start("quake-admin", arguments)
+    try eventually("a transaction of the edit has committed") {
+      try database.count("quake.edit_transaction") > 0
+    }
+    process.signal(SIGKILL)
+    _ = try process.exit()
+    try eventually("its session has ended") {
+      try database.value(
+        "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'quake-admin'"
+      ) == "0"
+    }
+    let left = try database.count("quake.quake")
+    #expect((1..<count).contains(left))
+    let again = try Tools.run("quake-admin", arguments)
+    #expect(again.status == 0, "\(again.errors)")
+    let report = try JSONLine(#require(again.lines.first))
+    #expect(report.integer("changed_before") == count - left)
+    #expect(report.integer("changed") == left)
+    #expect(try database.count("quake.quake") == 0)
+    let id = try #require(report.integer("edit"))
+    // A signal ends it after the transaction in progress.
+    let restoring = try Tools.start(
+      "quake-admin", ["events", "restore", "--edit", "\(id)", "--yes"] + database.option)
+    try eventually("some events are restored") { try database.count("quake.quake") > 0 }
+    restoring.signal(SIGINT)
+    #expect(try restoring.exit().status == 0)
+    let rest = try events(["restore", "--edit", "\(id)", "--yes"])
+    #expect(rest.status == 0, "\(rest.errors)")
+    #expect(
+      try database.value("select md5(string_agg(q::text, '' order by code)) from quake.quake q")
+        == before)
+  }
+
+  @Test func workersExpireOneAtATime() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time, source)
+      select 'e' || i, now() - i * interval '1 day', 'usgs' from generate_series(1, 60) i
+      """)
+    let scene = WorkerScene(
+      database, ["--feed", try feed(3) + "@1h", "--expire", "30d"])
+    // Another worker is at it, and does not report any more.
+    try database.psql(
+      "update quake.expiry set holder = 'other', held_until = now() + interval '3 seconds'")
+    let name = try scene.start()
+    try scene.worker(name).waitForError("expired 34 events older than 30d 00h (edit 1)")
+    #expect(
+      try database.value(
+        "select min(time) > now() - interval '30 days' from quake.quake where source = 'usgs' and code like 'e%'"
+      )
+        == "t")
+    #expect(
+      try database.value("select holder is null and next_due > now() from quake.expiry") == "t")
+    #expect(
+      try database.column("select distinct reason || author from quake.tombstone")
+        == ["expiredquake-ingest"])
+    try scene.stop()
+  }
+}

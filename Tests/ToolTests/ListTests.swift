@@ -1,0 +1,283 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-query list` and `stats`: order, pages, columns, codes, terminal, and bad input.
+@Suite struct ListTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    try database.psql(
+      """
+      insert into quake.quake (code, time, magnitude, depth, place, net, type, longitude, latitude, felt) values
+        ('us1', '2024-05-06 07:08:09.5+00', 5.5, 10, '6 km SSW of Pāhala, Hawaii', 'us', 'earthquake', 179.9, 20, 7),
+        ('us2', '2024-05-07 00:00:00+00', 1.25, null, '100% "odd" place_name', 'us', 'quarry blast', 30, 40, null),
+        ('hv3', '2024-05-08 00:00:00+00', null, -1.5, '10 km N of Volcano, Hawaii', 'hv', null, -179.9, 20, 0),
+        ('hv4', '2024-05-08 00:00:00+00', 5.5, 3, null, 'hv', 'earthquake', null, null, 200);
+      """)
+  }
+
+  private func query(_ arguments: [String], input: String = "/dev/null") throws
+    -> ToolProcess.Outcome
+  {
+    try Tools.run("quake-query", arguments + database.option, input: input)
+  }
+
+  private func lines(_ arguments: String...) throws -> [String] {
+    let outcome = try query(arguments)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return outcome.lines
+  }
+
+  @Test func theOrderIsTheOneAskedFor() throws {
+    #expect(try lines("list", "--codes") == ["hv3", "hv4", "us2", "us1"])
+    #expect(
+      try lines("list", "--codes", "--sort", "magnitude:desc,time") == ["us1", "hv4", "us2", "hv3"])
+    #expect(
+      try lines("list", "--codes", "--sort=-magnitude", "--sort", "code:desc") == [
+        "us1", "hv4", "us2", "hv3",
+      ])
+    #expect(try lines("list", "--codes", "--sort", "depth") == ["hv3", "hv4", "us1", "us2"])
+    #expect(try lines("list", "--codes", "--json", "--limit", "1") == ["{\"code\":\"hv3\"}"])
+  }
+
+  @Test func pagesMakeUpTheList() throws {
+    for order in ["time:desc", "magnitude", "place:desc,felt", "type"] {
+      let whole = try lines("list", "--sort", order, "--json", "--columns", "code,place")
+      // A script: the cursor is in the last line.
+      var pages: [String] = []
+      var page = ["--page"]
+      var count = 0
+      while count < 9 {
+        let outcome = try query(
+          ["list", "--sort", order, "--json", "--limit", "2", "--columns", "code,place"] + page)
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        pages += outcome.lines.dropLast()
+        count += 1
+        let last = try JSONLine(try #require(outcome.lines.last))
+        #expect(last.keys == ["next"])
+        guard let next = last.string("next") else { break }
+        page = ["--page", next]
+      }
+      #expect(pages == whole && count == 2)
+    }
+    // A person: the cursor is on standard error. It knows the order.
+    let first = try query(["list", "--limit", "3", "--codes", "--sort", "magnitude"])
+    let note = try #require(first.errors.firstMatch(of: /--page (\S+)/))
+    #expect(first.lines == ["us2", "hv4", "us1"])
+    #expect(try lines("list", "--codes", "--page", String(note.1)) == ["hv3"])
+    #expect(try query(["list", "--limit", "4"]).errors.isEmpty, "there is no next page")
+    #expect(try query(["list", "--limit", "1", "--quiet"]).errors.isEmpty)
+    let outcome = try query(["list", "--sort", "time", "--page", String(note.1)])
+    #expect(outcome.status == 65 && outcome.errors.contains("another order"), "\(outcome.errors)")
+  }
+
+  @Test func columnsAreThoseAskedFor() throws {
+    #expect(
+      try lines("list", "--json", "--columns", "place,code,place", "--code", "us2") == [
+        #"{"place":"100% \"odd\" place_name","code":"us2"}"#
+      ])
+    let table = try lines("list", "--columns", "magnitude,depth,code", "--sort", "code")
+    #expect(
+      table == [
+        "magnitude  depth  code", "            -1.5  hv3", "      5.5      3  hv4",
+        "      5.5     10  us1", "     1.25         us2",
+      ],
+      "\(table)")
+  }
+
+  @Test func codesComeFromStandardInput() throws {
+    try database.psql(
+      "insert into quake.quake (code, time) values (E'it''s \"odd\" %_\\\\', '2024-01-01Z');")
+    let file = try folder.write("codes", "us1\r\n\n  hv3  \nnone\nit's \"odd\" %_\\\n%\nus1")
+    let outcome = try query(["list", "--codes", "--code", "-"], input: file)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.lines == ["hv3", "us1", "it's \"odd\" %_\\"])
+    #expect(
+      try query(
+        ["list", "--count", "--code", "-", "--code", "us2", "--network", "us"], input: file
+      ).lines == [
+        "2"
+      ])
+    #expect(try query(["stats", "--by", "network", "--code", "-"], input: file).lines.count == 4)
+    #expect(try query(["list", "--codes", "--code", "-"]).lines == [], "no code, no event")
+    for bad in [String(repeating: "x", count: 300), String(repeating: "x", count: 9999), "a\0b"] {
+      let file = try folder.write("bad", "us1\n\(bad)\n")
+      let outcome = try query(["list", "--code", "-"], input: file)
+      #expect(
+        outcome.status == 65 && outcome.errors.contains("line 2 of the codes"), "\(outcome.errors)")
+      #expect(outcome.output.isEmpty)
+    }
+  }
+
+  private static let codes = Tools.isSoak ? 1_000_000 : 100_000
+
+  @Test func manyCodesAndEventsNeedLittleMemory() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time, place, magnitude)
+      select 'many' || n, '2020-01-01Z'::timestamptz + n * interval '1 s', repeat('x', 30), n % 70 / 10.0
+        from generate_series(1, \(Self.codes)) n
+      """)
+    let file = folder.path + "/codes"
+    let text = (1...Self.codes).map { "many\($0)\n" }.joined()
+    try text.write(toFile: file, atomically: true, encoding: .utf8)
+    for arguments in [
+      ["list", "--codes", "--code", "-"], ["list", "--json"], ["list", "--columns", "place,code"],
+      ["list", "--sort", "place,magnitude:desc", "--json", "--columns", "code"],
+      ["stats", "--by", "hour", "--json"],
+    ] {
+      let process = try Tools.start(
+        "quake-query", arguments + database.option,
+        input: arguments.contains("-") ? file : "/dev/null")
+      var peak = 0
+      var count = 0
+      while (try? process.line()) != nil {
+        count += 1
+        if count % 1000 == 0 { peak = max(peak, ProcessMemory.peakSoFar(of: process.pid) ?? 0) }
+      }
+      #expect(count >= (arguments[0] == "stats" ? Self.codes / 3600 : Self.codes), "\(arguments)")
+      #expect(peak < 24 * 1024, "\(arguments): \(peak) kB")
+    }
+  }
+
+  /// A terminal of 60 columns, by the program script.
+  private func terminal(_ command: String, environment: [String: String] = [:]) throws -> String {
+    let outcome = try Tools.shell(
+      "script -qec \"stty cols 60 rows 10; \(command) --database '\(database.conninfo)'\" /dev/null < /dev/null",
+      environment: ["TERM": "xterm", "NO_COLOR": "1"].merging(environment) { $1 })
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    return outcome.output.replacing("\r\n", with: "\n")
+  }
+
+  @Test(.enabled(if: access("/usr/bin/script", X_OK) == 0, "there is no script(1)"))
+  func aTerminalGetsATableThatFitsAndAPager() throws {
+    try database.psql(
+      "insert into quake.quake (code, time, place) values ('long', '2024-05-09Z', repeat('long ', 100));"
+    )
+    let table = try terminal("quake-query list", environment: ["PAGER": ""])
+    let lines = table.split(separator: "\n")
+    #expect(lines.count == 6, "\(table)")
+    #expect(
+      lines[0].hasPrefix("time") && lines[0].contains("magnitude") && lines[0].hasSuffix("code"))
+    for line in lines { #expect(line.count <= 60, "\(line)") }
+    #expect(table.contains("…") && lines[1].hasSuffix("long"))
+    // The pager gets the output, and its end is waited for.
+    let paged = try terminal(
+      "quake-query list", environment: ["PAGER": "sed 's/^/paged /'; echo end"])
+    #expect(paged.split(separator: "\n").map { "paged " + $0 } != [])
+    #expect(paged == lines.map { "paged \($0)\n" }.joined() + "end\n", "\(paged)")
+    let json = try terminal("quake-query list --json --codes", environment: ["PAGER": "echo no"])
+    #expect(json.split(separator: "\n").count == 5 && !json.contains("no"))
+    // A pager that leaves early ends the program quietly.
+    #expect(try terminal("quake-query list", environment: ["PAGER": "head -n 1"]).hasPrefix("time"))
+    // Without a terminal there is neither a table nor a pager.
+    let piped = try Tools.run(
+      "quake-query", ["list"] + database.option, environment: ["PAGER": "echo no"])
+    #expect(piped.lines.count == 5 && piped.lines[0].contains("(long)"))
+  }
+
+  // MARK: stats
+
+  @Test func statsAreTextAndJSON() throws {
+    let text = try lines("stats")
+    #expect(text.contains { $0.hasPrefix("events  ") && $0.hasSuffix(" 4") }, "\(text)")
+    #expect(text.contains { $0.contains("maximum curvature (Wiemer and Wyss, 2000)") })
+    let json = try JSONLine(try #require(try lines("stats", "--json", "--of", "felt").first))
+    #expect(json.integer("count") == 4 && json.integer("known") == 3)
+    #expect(json.double("average") == 69 && json.string("column") == "felt")
+    #expect(
+      json.keys == [
+        "count", "column", "known", "average", "minimum", "maximum", "energy", "moment",
+        "completeness", "b_value", "b_value_error", "b_value_events",
+      ])
+    let regions = try lines("stats", "--by", "region")
+    #expect(regions.count == 4 && regions[1].hasPrefix("Hawaii"), "\(regions)")
+    #expect(try lines("stats", "--by", "place", "--limit", "1").count == 2)
+    #expect(
+      try lines("stats", "--code", "none", "--json").first?.contains("\"completeness\":null")
+        == true)
+    let given = try JSONLine(
+      try #require(try lines("stats", "--json", "--completeness", "5.5").first))
+    #expect(given.integer("b_value_events") == 2 && given.double("completeness") == 5.5)
+  }
+
+  @Test func plotsAreBarsOrDots() throws {
+    let bars = try lines("stats", "--by", "network", "--plot")
+    #expect(bars.count == 3 && bars[1].contains("██") && bars[1].hasPrefix("hv"), "\(bars)")
+    let dots = try lines("stats", "--by", "day", "--plot")
+    #expect(dots.contains { $0.unicodeScalars.contains { (0x2801...0x28FF).contains($0.value) } })
+    #expect(dots.last?.contains("2024-05-06") == true && dots.last?.hasSuffix("2024-05-08") == true)
+    let plain = try Tools.run(
+      "quake-query", ["stats", "--by", "day", "--plot"] + database.option,
+      environment: ["LC_ALL": "C"])
+    #expect(
+      plain.output.contains("##") && plain.output.utf8.allSatisfy { $0 < 0x80 }, "\(plain.output)")
+  }
+
+  // MARK: Bad input
+
+  @Test(arguments: [
+    "list --sort depht", "list --sort time:down", "list --sort", "list --columns code,depht",
+    "list --columns ,",
+    "list --count --codes", "list --codes --columns code", "list --count --page", "list --limit 0",
+    "list --from soon", "list --to 2024-13-01", "list --last 7", "list --last -1d",
+    "list --last 1d --from 2024-01-01",
+    "list --from 2024-01-02 --to 2024-01-01", "list --min-magnitude 5 --max-magnitude 4",
+    "list --min-depth deep",
+    "list --min-depth 10 --max-depth 1", "list --place=", "list --alert purple", "list --felt -1",
+    "list --felt some",
+    "list --bbox 170,-10,190,10", "list --bbox 0,10,1,5", "list --bbox nan,0,1,1",
+    "list --within 100:95,0",
+    "list --within -1:0,0", "list --within 100:0", "list --status ,", "stats --by depth",
+    "stats --of place",
+    "stats --plot", "stats --by day --plot --json", "stats --bin 1", "stats --by magnitude --bin 0",
+    "stats --limit 5",
+    "stats --by day --completeness 2", "history --last 1d --to 2024-01-01",
+  ])
+  func wrongOptionsAreUsageErrors(command: String) throws {
+    // "7" is a duration in seconds, so that this one case is right.
+    let expected: Int32 = command == "list --last 7" ? 0 : 64
+    let outcome = try query(command.split(separator: " ").map(String.init))
+    #expect(outcome.status == expected, "\(outcome.ending) \(outcome.errors)")
+    #expect(outcome.output.isEmpty)
+    if expected == 64 { #expect(outcome.errors.hasPrefix("quake-query: error: ")) }
+  }
+
+  @Test(arguments: ["hello", "MQ", "MQBtYWduaXR1ZGUAPTE", "'; drop table quake.quake; --", "%", ""])
+  func wrongCursorsAreBadData(cursor: String) throws {
+    let outcome = try query(["list", "--page=" + cursor])
+    #expect(outcome.status == 65, "\(outcome.errors)")
+    #expect(outcome.errors.contains("malformed cursor") && outcome.errors.contains("hint: "))
+  }
+
+  @Test func textsAreTakenLiterally() throws {
+    for (arguments, codes) in [
+      (["--place", "%"], ["us2"]), (["--place", "_"], ["us2"]), (["--place", "\"ODD\""], ["us2"]),
+      (["--place", "'"], []), (["--place", "pāHALA"], ["us1"]),
+      (["--place", "hawaii"], ["hv3", "us1"]),
+      (["--code", "us%"], []), (["--code", "us1' or '1'='1"], []), (["--network", "h_"], []),
+      (["--bbox", "170,0,-170,50"], ["hv3", "us1"]), (["--within", "60:20,180"], ["hv3", "us1"]),
+      (["--felt", "7"], ["hv4", "us1"]), (["--type", "quarry blast"], ["us2"]),
+      (["--place", "volcano", "--place", "odd"], ["hv3", "us2"]),
+    ] {
+      let outcome = try query(["list", "--codes"] + arguments)
+      #expect(
+        outcome.status == 0 && outcome.lines == codes,
+        "\(arguments): \(outcome.output)\(outcome.errors)")
+    }
+  }
+
+  @Test func theWatcherHasTheSameFilters() throws {
+    let outcome = try Tools.run(
+      "quake-watch",
+      ["--from-start", "--no-follow", "--json", "--place", "hawaii", "--max-depth", "0"]
+        + database.option)
+    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
+    #expect(outcome.lines.first?.contains("\"hv3\"") == true)
+    #expect(try lines("history", "--place", "hawaii", "--max-depth", "0", "--count") == ["1"])
+  }
+}

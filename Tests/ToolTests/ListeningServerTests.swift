@@ -1,0 +1,187 @@
+import EmbeddedPostgres
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-admin server start --listen` and `server url`.
+@Suite(.serialized) struct ListeningServerTests {
+  private let server: ToolServer
+
+  init() throws {
+    server = try ToolServer()
+  }
+
+  private func url(_ arguments: String...) throws -> String {
+    let outcome = try server.start("quake-admin", ["server", "url"] + arguments).exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    return outcome.lines.first ?? ""
+  }
+
+  /// The answer of psql at an address, or its error.
+  private func psql(
+    _ url: String, _ query: String, _ environment: [String: String] = [:]
+  ) throws -> ToolProcess.Outcome {
+    try ToolProcess(
+      Tools.psql, ["-X", "-A", "-t", "-w", "-c", query, url],
+      environment: Tools.environment.merging(environment) { $1 }
+    ).exit()
+  }
+
+  /// A free port.
+  private func freePort() throws -> Int {
+    for port in 20_000 + Int(getpid()) % 10_000...65_000 where !EmbeddedServer.isUsed(port) {
+      return port
+    }
+    throw ToolProcess.Failure(description: "no port is free")
+  }
+
+  @Test func withoutListeningTheURLIsThatOfTheSocket() throws {
+    #expect(try server.command("url").status == 69)
+    #expect(try server.command("start").status == 0)
+    let url = try url()
+    #expect(url.hasPrefix("postgresql://quake@/quake?host=/") && url.hasSuffix("&port=5432"))
+    #expect(try psql(url, "select 6 * 7").output == "42\n")
+    #expect(try self.url("--with-password") == url)
+    #expect(try server.command("stop").status == 0)
+    let stopped = try server.command("url")
+    #expect(stopped.status == 0 && stopped.errors.contains("does not run"))
+  }
+
+  @Test func oneRoleReadsOverTCPWithItsPasswordUntilItIsClosed() throws {
+    let port = try freePort()
+    let file = try server.folder.write("a.geojson", Feeds.collection(count: 3))
+    #expect(try server.start("quake-ingest", ["import", file]).exit().status == 0)
+    let socket = try url()
+    let watcher = try server.start("quake-watch", ["--json", "--from-start"])
+    _ = try watcher.lines(3)
+    let opened = try server.command("start", "--listen", "\(port)")
+    #expect(opened.status == 0, "\(opened.errors)")
+    #expect(opened.output.contains("127.0.0.1:\(port) for role quake_reader"))
+
+    let secret = try url("--with-password")
+    #expect(try url() == "postgresql://quake_reader@127.0.0.1:\(port)/quake")
+    #expect(try psql(secret, "select count(*) from quake.current_quake").output == "3\n")
+    #expect(try psql(secret, "delete from quake.quake").errors.contains("permission denied"))
+    #expect(try psql(try url(), "select 1").status != 0)
+    let passwords = server.home + "/reader.pgpass"
+    #expect(try psql(try url(), "select 1", ["PGPASSFILE": passwords]).output == "1\n")
+    let mode = try FileManager.default.attributesOfItem(atPath: passwords)[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+    let wrong = secret.replacing(/:[A-Za-z0-9]{32}@/, with: ":wrong@")
+    #expect(wrong != secret)
+    #expect(try psql(wrong, "select 1").errors.contains("password authentication failed"))
+    // Not the superuser, and not over another address.
+    let owner = try psql("postgresql://quake@127.0.0.1:\(port)/quake", "select 1")
+    #expect(owner.errors.contains("no pg_hba.conf entry"), "\(owner.errors)")
+    #expect(
+      try psql(socket, "show listen_addresses; show password_encryption").output
+        .hasPrefix("127.0.0.1\n"))
+
+    // The socket keeps its name, so that the watcher finds the server again.
+    let more = try server.folder.write("b.geojson", Feeds.collection(count: 5))
+    #expect(try server.start("quake-ingest", ["import", more]).exit().status == 0)
+    #expect(try watcher.lines(2).count == 2)
+    watcher.signal(SIGTERM)
+    #expect(try watcher.exit().status == 0)
+
+    // It outlasts restarts and crashes, with the same password.
+    #expect(try server.command("stop").status == 0)
+    #expect(try server.command("start").output.contains("127.0.0.1:\(port)"))
+    #expect(try url("--with-password") == secret)
+    #expect(try psql(secret, "select 1").output == "1\n")
+    _ = try server.embedded.stop(mode: .immediate)
+    #expect(try server.start("quake-query", ["list", "--count"]).exit().output == "5\n")
+    #expect(try psql(secret, "select 1").output == "1\n")
+    #expect(try server.command("status").output.contains(try Regex("TCP +127.0.0.1:\(port)")))
+
+    let closed = try server.command("start", "--no-listen")
+    #expect(closed.status == 0 && !closed.output.contains("127.0.0.1"), "\(closed.output)")
+    #expect(try psql(secret, "select 1").status != 0)
+    #expect(try url() == socket)
+    #expect(try psql(socket, "select 1").output == "1\n")
+    #expect(
+      try !String(contentsOfFile: server.home + "/data/pg_hba.conf", encoding: .utf8).contains(
+        "host "))
+  }
+
+  @Test func aPortInUseIsRefused() throws {
+    let other = try ScriptedServer { _, _ in }
+    #expect(try server.command("start").status == 0)
+    let outcome = try server.command("start", "--listen", "\(other.port)")
+    #expect(outcome.status == 69, "\(outcome.errors)")
+    #expect(outcome.errors.contains("port \(other.port) of 127.0.0.1 is in use"))
+    #expect(try psql(try url(), "select 1").output == "1\n")
+    for port in ["0", "80", "70000", "x"] {
+      #expect(try server.command("start", "--listen", port).status == 64)
+    }
+    #expect(try server.command("start", "--listen", "5999", "--no-listen").status == 64)
+  }
+
+  /// A program that takes the port while the server is stopped keeps no tool from the database.
+  @Test func aPortThatWasTakenMeanwhileIsLeftOut() throws {
+    let port = try freePort()
+    #expect(try server.command("start", "--listen", "\(port)").status == 0)
+    #expect(try server.command("stop").status == 0)
+    do {
+      let other = try TakenPort(port)
+      let list = try server.start("quake-query", ["list", "--count"]).exit()
+      #expect(list.status == 0 && list.output == "0\n", "\(list.errors)")
+      #expect(list.errors.contains("port \(port) of 127.0.0.1 is in use"))
+      #expect(try server.command("status").output.contains("not open, because the port was in use"))
+      #expect(try server.command("start", "--listen", "\(port)").status == 69)
+      withExtendedLifetime(other) {}
+    }
+    let again = try server.command("start", "--listen", "\(port)")
+    #expect(again.output.contains("listens on 127.0.0.1:\(port)"), "\(again.errors)")
+    #expect(try psql(url("--with-password"), "select 1").output == "1\n")
+    #expect(try server.command("stop").status == 0)
+    let other = try TakenPort(port)
+    #expect(try server.command("start", "--no-listen").status == 0)
+    withExtendedLifetime(other) {}
+    #expect(try !server.command("status").output.contains("TCP"))
+  }
+
+  /// A port of 127.0.0.1 that this process has.
+  private final class TakenPort {
+    private let descriptor: Int32
+
+    init(_ port: Int) throws {
+      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      var on: Int32 = 1
+      // As PostgreSQL does: ended connections do not keep a port.
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(UInt16(port).bigEndian)
+      address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+      let code = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      try #require(code == 0 && listen(descriptor, 1) == 0, "\(String(cString: strerror(errno)))")
+    }
+
+    deinit { close(descriptor) }
+  }
+
+  @Test func pandasReadsWithTheURL() throws {
+    guard let python = Readers.python else { return }
+    let file = try server.folder.write("a.geojson", Feeds.collection(count: 3))
+    #expect(try server.start("quake-ingest", ["import", file]).exit().status == 0)
+    #expect(try server.command("start", "--listen", "\(try freePort())").status == 0)
+    let script = """
+      import sys, psycopg, pandas
+      with psycopg.connect(sys.argv[1]) as connection:
+          rows = connection.execute("select code, magnitude, time from quake.current_quake order by code")
+          table = pandas.DataFrame(rows, columns=[column.name for column in rows.description])
+      print(len(table), table.magnitude.mean())
+      """
+    let path = try server.folder.write("read.py", script)
+    let outcome = try ToolProcess(
+      python, [path, try url("--with-password")], environment: Tools.environment
+    ).exit()
+    #expect(outcome.output == "3 2.5\n", "\(outcome.errors)")
+  }
+}

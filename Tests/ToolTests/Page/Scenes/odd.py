@@ -1,0 +1,184 @@
+"""Scenes with what is rare: odd addresses, events that lack something, the edges of the history."""
+
+import json
+from urllib.parse import quote
+
+from browser import expect
+
+
+def shown(browser):
+    """The text above the list, which says how many events it has."""
+    return browser.run("return document.querySelector('#list-count')?.textContent ?? ''")
+
+
+def odd_addresses_do_no_harm(stage):
+    """What is not valid in an address is left out, without an error; the rest selects, and stays in the address."""
+    browser, server = stage.browser, stage.server
+
+    def number(query=""):
+        return len(json.loads(server.get(f"/v1/table?columns=code&limit=100000{query}"))["rows"])
+    everything = number()
+    for query, expected, kept in [
+        # Half of a character at the limit of a search.
+        ("search=" + "a" * 199 + quote("🌋"), 0, "search=" + "a" * 199),
+        ("search=pahala", number(f"&place={quote('Pāhala')}"), "search=pahala"),
+        ("last=365000h", everything, "last=365000h"),
+        ("last=48000m&min_magnitude=3", number("&last=48000m&min-magnitude=3"), "last=48000m&min-magnitude=3"),
+        ("last=24h", number("&last=1d"), "last=1d"),
+        ("type=explosion&type=quarry+blast", number("&type=explosion,quarry%20blast"), "type=explosion,quarry+blast"),
+        ("min-magnitude=6&max-magnitude=5", 0, "min-magnitude=6&max-magnitude=5"),
+        ("min-magnitude=abc&max-depth=1e999&last=0d&bbox=1,2,3&sort=__proto__&color=constructor&map=0,0,99",
+         everything, ""),
+    ]:
+        browser.open(f"{stage.url}/?{query}", live=False)
+        text = f"{expected} of {everything} " if expected != everything else f"{everything} earthquakes"
+        browser.until(f"{text} for {query}", lambda: shown(browser).startswith(text))
+        # A change of the view writes the address anew.
+        browser.press_id("#map input[value=depth]")
+        wanted = "/?" + "&".join(filter(None, [kept, "color=depth"]))
+        browser.until(f"the address {wanted}", lambda: browser.driver.current_url == stage.url + wanted)
+        browser.no_errors(query)
+
+
+def events_without_a_position_are_not_on_the_map(stage):
+    """An event without an epicentre is in the list, and in no box; its details say that its position is unknown."""
+    browser = stage.browser
+    box = "bbox=-1,-1,1,1"
+    stage.database.run("insert into quake.quake (code, time, magnitude, place) values ('nowhere', now(), 6, 'Nowhere')")
+    try:
+        browser.open(stage.url + "/?selected=nowhere")
+        browser.until("its details", lambda: "position unknown" in browser.run(
+            "return document.querySelector('#detail').innerText"))
+        expect("0.000°" not in browser.run("return document.querySelector('#detail').innerText"), "it has a position")
+        expect(browser.row("nowhere"), "the list lacks it")
+        pulse = browser.run("return document.querySelector('.map-newest')?.hidden === false"
+                            " && document.querySelector('.map-newest').style.transform.includes('NaN')")
+        expect(not pulse, "the pulse of the newest event is nowhere")
+        browser.open(f"{stage.url}/?{box}", live=False)
+        expected = len(json.loads(stage.server.get(f"/v1/table?columns=code&{box}"))["rows"])
+        browser.until("the events of the box", lambda: shown(browser).startswith(f"{expected} of "))
+        browser.no_errors("an event without a position")
+    finally:
+        stage.database.run("delete from quake.quake where code = 'nowhere'")
+
+
+def the_past_before_the_first_change(stage):
+    """Before the first change there is an empty list, which says so; so does a period in which there was nothing."""
+    browser = stage.browser
+
+    def state():
+        return browser.run("return document.querySelector('#list .state:not([hidden])')?.innerText ?? ''")
+    for point in ["0", "1970-01-01", "1970-01-01T00:00"]:
+        browser.open(f"{stage.url}/?as-of={point}", live=False)
+        browser.until(f"the empty list as of {point}", lambda: "had no earthquakes" in state())
+    expect("1970, 00:00" in browser.run("return document.querySelector('#header').innerText"), "the time is not in UTC")
+    browser.open(f"{stage.url}/?as-of={stage.first_token}&last=1h", live=False)
+    browser.until("the filter that lets nothing pass", lambda: "Past hour" in state())
+    for words in ["yesterday", "yesterday 14:30", "2 h ago", "1h30m"]:
+        browser.open(f"{stage.url}/?as-of={quote(words)}", live=False)
+        browser.until(f"the empty list as of {words}", lambda: "had no earthquakes" in state())
+    browser.no_errors("a moment in words")
+    browser.open(f"{stage.url}/?as-of=someday&last=1h", live=False)
+    browser.toast("someday")
+    browser.until_live()
+    browser.take_messages()
+
+
+def a_frame_shows_the_past(stage):
+    """/embed with a moment of the history shows the events of then."""
+    browser = stage.browser
+    expected = int(stage.database.run(
+        f"select count(*) from quake.as_of('{stage.first_token}') where superseded_by is null and withdrawn_at is null"))
+    browser.open(f"{stage.url}/embed?as-of={stage.first_token}", live=False)
+    browser.until(f"{expected} events below the map", lambda: browser.run(
+        "return document.querySelector('#state').textContent").startswith(f"{expected} earthquakes as they were known at"))
+    browser.no_errors("a frame that shows the past")
+    return f"{expected} events then"
+
+
+def playing_shows_what_is_committed_meanwhile(stage):
+    """The history goes on while it is played: what is committed after the start is shown when it is its turn."""
+    browser, database = stage.browser, stage.database
+    moment = database.run(
+        "select to_char((now() - interval '2 s') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
+    browser.open(f"{stage.url}/?as-of={moment}", live=False)
+    browser.until("the past", lambda: browser.find("#header [data-kind=past]"))
+    browser.until("the button that plays", lambda: browser.named("Play", "#time"))
+    browser.run("""
+      const speed = document.querySelector("#time [aria-label=Speed]");
+      speed.value = "1";
+      speed.dispatchEvent(new Event("change"));""")
+    browser.press("Play", "#time")
+    browser.until("it plays", lambda: browser.named("Pause", "#time"))
+    # The end of the history is read at the first step.
+    browser.until("a step", lambda: moment not in browser.driver.current_url)
+    database.run("insert into quake.quake (code, time, magnitude, place) values ('played', now(), 5, 'Played')")
+    try:
+        browser.until("the event in the past", lambda: browser.row("played"))
+        expect(browser.find("#header [data-kind=past]"), "the page is live")
+        browser.press_id("#back-to-live")
+        browser.until_live()
+        browser.no_errors("the history that goes on")
+    finally:
+        database.run("delete from quake.quake where code = 'played'")
+
+
+def everything_fits_into_a_small_window(stage):
+    """Nothing is wider than a phone of 320 pixels or a narrow frame, and a low window leaves the map and scrolls."""
+    browser = stage.browser
+
+    def fits(where, least=0):
+        found = browser.run("""
+          const inside = document.querySelector("dialog[open]") ?? document.documentElement;
+          return [inside.scrollWidth, inside.clientWidth, document.querySelector("#map").clientHeight, innerWidth]""")
+        expect(found[0] <= found[1] and found[2] >= least, f"{where}: {found}")
+    try:
+        browser.cdp("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=2, mobile=True)
+        browser.open(stage.url + "/")
+        browser.press_id("#time-toggle")
+        browser.until("the slider", lambda: browser.run(
+            "return document.querySelector('#time .time-input')?.checkVisibility()"))
+        expect(browser.run("return innerWidth") == 320, "the page is wider than a phone")
+        fits("time travel", 80)
+        browser.press("Settings")
+        browser.until("the settings", lambda: browser.find("dialog[open]"))
+        fits("the settings")
+        browser.cdp("Emulation.setDeviceMetricsOverride", width=300, height=200, deviceScaleFactor=1, mobile=False)
+        browser.open(stage.url + "/embed", live=False)
+        browser.until("the line below the map", lambda: "updated" in browser.run(
+            "return document.querySelector('#state').textContent"))
+        fits("a narrow frame", 100)
+        browser.cdp("Emulation.setDeviceMetricsOverride", width=720, height=450, deviceScaleFactor=2, mobile=False)
+        browser.open(stage.url + "/")
+        for part in ["time", "charts"]:
+            browser.press_id(f"#{part}-toggle")
+        browser.until("the charts", lambda: browser.run(
+            "return document.querySelector('#charts canvas')?.clientHeight > 0"))
+        fits("a low window", 80)
+        browser.no_errors("small windows")
+    finally:
+        browser.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+def days_begin_at_midnight(stage):
+    """The days of the chart begin at midnight of the reader's zone, also when it had summer time."""
+    browser = stage.browser
+    stage.database.run("insert into quake.quake (code, time, magnitude, place) select 'night' || i, "
+                       "'2026-07-05T04:30:00Z', 3, 'Night' from generate_series(1, 40) i")
+    try:
+        browser.cdp("Emulation.setTimezoneOverride", timezoneId="America/New_York")
+        browser.open(stage.url + "/")
+        browser.press_id("#charts-toggle")
+        browser.until("the day of the most earthquakes", lambda: "the most, 40, from Jul 5, 2026, 00:00:00 EDT" in
+                      browser.run("return document.querySelector('#charts').innerText"))
+        browser.no_errors("the charts")
+    finally:
+        browser.cdp("Emulation.setTimezoneOverride", timezoneId="")
+        stage.database.run("delete from quake.quake where code like 'night%'")
+
+
+SCENES = [
+    odd_addresses_do_no_harm, events_without_a_position_are_not_on_the_map, the_past_before_the_first_change,
+    a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
+    everything_fits_into_a_small_window, days_begin_at_midnight,
+]

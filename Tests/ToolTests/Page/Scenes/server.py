@@ -1,0 +1,92 @@
+"""quake-serve on a free port of this machine, and the database that it serves."""
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+
+TOKEN = "a secret that is hard to guess"
+
+
+class Server:
+    def __init__(self, tools, database, arguments=(), port=0):
+        self.tools, self.database, self.arguments = tools, database, list(arguments)
+        self.port = port
+        self.start()
+
+    def start(self):
+        digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+        self.process = subprocess.Popen(
+            [os.path.join(self.tools, "quake-serve"), "--database", self.database.conninfo,
+             "--listen", f"127.0.0.1:{self.port}", "--no-access-log", "--edit-token", f"ann:{digest}",
+             *self.arguments],
+            stderr=subprocess.PIPE, text=True)
+        self.log = []
+        for line in self.process.stderr:
+            self.log.append(line)
+            found = re.search(r"serving on http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+                break
+        else:
+            raise RuntimeError("quake-serve did not start: " + "".join(self.log))
+        # An unread pipe would stop the server.
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+            return answer.read().decode()
+
+    def metric(self, name):
+        return float(re.search(rf"^{name} (\S+)$", self.get("/metrics"), re.MULTILINE).group(1))
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        self.process.wait(timeout=30)
+
+
+class Database:
+    def __init__(self, psql, conninfo):
+        self.psql, self.conninfo = psql, conninfo
+
+    def run(self, statements):
+        return subprocess.run(
+            [self.psql, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo, "-c", statements],
+            check=True, capture_output=True, text=True).stdout.strip()
+
+    def column(self, query):
+        text = self.run(query)
+        return text.split("\n") if text else []
+
+    def commits(self, statements, each):
+        """A session that runs statements at a rate; returns a function that ends it and says how many ran."""
+        process = subprocess.Popen(
+            [self.psql, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, bufsize=1)
+        stopping, count = threading.Event(), [0]
+
+        def work():
+            due = time.monotonic()
+            while not stopping.is_set():
+                process.stdin.write(next(statements) + "\n")
+                process.stdin.flush()
+                count[0] += 1
+                due += each
+                stopping.wait(max(0, due - time.monotonic()))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+
+        def end():
+            stopping.set()
+            thread.join()
+            process.stdin.close()
+            if process.wait(timeout=30) != 0:
+                raise RuntimeError("psql failed")
+            return count[0]
+        return end

@@ -1,0 +1,163 @@
+import Foundation
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+/// Counts, averages, b-values and areas equal those that Python computes from the same real feed.
+@Suite(
+  .enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"),
+  .enabled(if: PythonReference.isThere, "there is no python3"))
+struct RealFigureTests {
+  private static let feed = Feeds.realFolder + "/usgs/usgs_all_week_2023-04-07T1723Z.geojson"
+  private let database: TestDatabase
+
+  init() throws {
+    database = try TestDatabase()
+    let outcome = try Tools.run("quake-ingest", ["import", Self.feed] + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  private func lines(_ arguments: String...) throws -> [JSONLine] {
+    let outcome = try Tools.run("quake-query", arguments + ["--json"] + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return try outcome.lines.map(JSONLine.init)
+  }
+
+  private func isNear(_ left: Double?, _ right: Any?) -> Bool {
+    switch (left, (right as? NSNumber)?.doubleValue) {
+    case (nil, nil): true
+    case (let left?, let right?): abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+    default: false
+    }
+  }
+
+  @Test(arguments: [
+    ("region", "region"), ("place", "locality"), ("network", "lambda e: e['net']"),
+    ("type", "lambda e: e['type']"), ("status", "lambda e: e['status']"),
+    ("day", "lambda e: time(e).strftime('%Y-%m-%d')"),
+    ("hour", "lambda e: time(e).strftime('%Y-%m-%dT%H:00Z')"),
+    ("month", "lambda e: time(e).strftime('%Y-%m')"),
+    ("magnitude", "lambda e: None if e['mag'] is None else math.floor(e['mag'])"),
+  ])
+  func groups(key: String, function: String) throws {
+    for (column, property) in [("magnitude", "mag"), ("depth", "depth")] {
+      let value = try PythonReference.evaluate("groups(\(function), '\(property)')", on: Self.feed)
+      let expected = try #require(value as? [String: [Any]])
+      let groups = try lines("stats", "--by", key, "--of", column)
+      #expect(groups.count == expected.count && groups.count > 0)
+      for group in groups {
+        let name = group.string("key") ?? group.double("key").map { "\(Int($0))" } ?? "none"
+        let figures = try #require(expected[name], "\(name)")
+        #expect(group.integer("count") == (figures[0] as? NSNumber)?.intValue, "\(name)")
+        #expect(group.integer("known") == (figures[1] as? NSNumber)?.intValue, "\(name)")
+        for (index, member) in ["average", "minimum", "maximum"].enumerated() {
+          #expect(isNear(group.double(member), figures[index + 2]), "\(name) \(member)")
+        }
+      }
+    }
+  }
+
+  @Test func figuresOfAll() throws {
+    let figures = try #require(
+      try PythonReference.evaluate("b_value() + sums()", on: Self.feed) as? [NSNumber])
+    let all = try #require(try lines("stats").first)
+    for (member, figure) in zip(
+      ["completeness", "b_value_events", "b_value", "b_value_error", "energy", "moment"], figures)
+    {
+      #expect(isNear(all.double(member), figure), "\(member): \(all.text), \(figures)")
+    }
+    let row = try database.column(
+      """
+      select unnest(array[b.completeness_magnitude, b.events, b.b, b.standard_error])
+        from quake.b_value((select array_agg(magnitude) from quake.live)) b
+      """)
+    for (value, figure) in zip(row, figures) { #expect(isNear(Double(value), figure)) }
+    #expect(row.count == 4)
+  }
+
+  @Test(arguments: [
+    "100,38.8,-122.8", "300,19.2,-155.4", "2500,-17,180", "1500,90,0", "5000,-89,12", "0.5,0,0",
+    "20100,1,2",
+  ])
+  func circles(circle: String) throws {
+    let value = try PythonReference.evaluate("circle(\(circle))", on: Self.feed)
+    let expected = try #require(value as? [String])
+    let parts = circle.split(separator: ",")
+    let codes = try lines("list", "--codes", "--within", "\(parts[0]):\(parts[1]),\(parts[2])")
+    #expect(codes.compactMap { $0.string("code") }.sorted() == expected)
+    let sql = try database.column(
+      "select code from quake.within(\(parts[1]), \(parts[2]), \(parts[0])) order by code collate \"C\""
+    )
+    #expect(sql == expected)
+  }
+
+  @Test(arguments: [
+    "-125,32,-114,42", "170,-50,-170,-10", "-180,-90,180,90", "179.9,50,-130,90", "-66,17,-65,19",
+  ])
+  func boxes(box: String) throws {
+    let value = try PythonReference.evaluate("box(\(box))", on: Self.feed)
+    let expected = try #require(value as? [String])
+    #expect(!expected.isEmpty)
+    let codes = try lines("list", "--codes", "--bbox=" + box)
+    #expect(codes.compactMap { $0.string("code") }.sorted() == expected)
+    let sql = try database.column(
+      "select code from quake.in_box(\(box)) order by code collate \"C\"")
+    #expect(sql == expected)
+  }
+
+  @Test func filters() throws {
+    for (arguments, condition) in [
+      (["--place", "CALIFORNIA"], "'california' in e['place'].lower()"),
+      (["--place", "pāhala"], "'pāhala' in e['place'].lower()"),
+      (
+        ["--min-magnitude", "2", "--max-magnitude", "4.5"],
+        "e['mag'] is not None and 2 <= e['mag'] <= 4.5"
+      ),
+      (["--min-depth", "0", "--max-depth", "10"], "0 <= e['depth'] <= 10"),
+      (["--network", "ci,hv"], "e['net'] in ('ci', 'hv')"),
+      (["--felt", "5"], "(e['felt'] or 0) >= 5"), (["--alert", "green"], "e['alert'] == 'green'"),
+      (["--status", "Automatic"], "e['status'] == 'automatic'"),
+      (
+        ["--from", "2023-04-02", "--to", "2023-04-03T12:00:00Z"],
+        "'2023-04-02' <= time(e).isoformat() < '2023-04-03T12:00:00'"
+      ),
+    ] {
+      let value = try PythonReference.evaluate(
+        "sorted(e['code'] for e in events if \(condition))", on: Self.feed)
+      let expected = try #require(value as? [String])
+      #expect(!expected.isEmpty, "\(arguments)")
+      let outcome = try Tools.run("quake-query", ["list", "--codes"] + arguments + database.option)
+      #expect(outcome.lines.sorted() == expected, "\(arguments)")
+    }
+  }
+
+  @Test func daysAndTheMap() throws {
+    let value = try PythonReference.evaluate(
+      "groups(lambda e: time(e).strftime('%Y-%m-%d'))", on: Self.feed)
+    let expected = try #require(value as? [String: [Any]])
+    let days = try database.column("select day || ' ' || events from quake.daily order by day")
+    #expect(days == expected.map { "\($0.key) \($0.value[0])" }.sorted())
+    let count = try PythonReference.evaluate("len(events)", on: Self.feed)
+    #expect(try database.count("quake.live") == (count as? NSNumber)?.intValue)
+  }
+
+  /// The rules of Swift and SQL agree on every place of every real feed.
+  @Test func placesOfAllFeeds() throws {
+    let files = try Feeds.real("usgs", ["geojson", "csv"]) + Feeds.real("other", ["json"])
+    let outcome = try Tools.run(
+      "quake-ingest", ["import"] + files + database.option)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let rows = try database.connect().execute(
+      """
+      select distinct place, quake.locality(place), quake.region(place) from quake.quake_version
+       where place is not null
+      """)
+    #expect(rows.rowCount > 10_000)
+    for row in 0..<rows.rowCount {
+      let place = rows.text(row, 0) ?? ""
+      #expect(rows.text(row, 1) == PlaceName.locality(place), "\(place)")
+      #expect(rows.text(row, 2) == PlaceName.region(place), "\(place)")
+    }
+  }
+}

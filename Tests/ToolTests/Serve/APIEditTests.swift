@@ -1,0 +1,172 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The edits under `/v1`, which need a token.
+@Suite struct APIEditTests {
+  private func object(_ answer: RawConnection.Answer) throws -> [String: Any] {
+    try #require(try answer.json() as? [String: Any])
+  }
+
+  @Test func editsNeedAToken() throws {
+    let scene = try APIScene()
+    let before = try scene.database.value("select quake.latest_token()")
+    for (method, target) in [
+      ("DELETE", "/v1/quakes/us5"), ("POST", "/v1/quakes/us5/restore"),
+      ("POST", "/v1/validate?every-event"), ("POST", "/v1/refresh"),
+      ("POST", "/v1/edits/1/restore"),
+    ] {
+      #expect(try scene.server.request(method, target).status == 401)
+      let wrong = try scene.server.request(method, target, ["Authorization": "Bearer x"])
+      #expect(wrong.status == 401 && wrong.headers["content-type"] == "application/problem+json")
+    }
+    #expect(try scene.database.value("select quake.latest_token()") == before)
+  }
+
+  @Test func aDeletedEventIsGoneUntilItIsRestored() throws {
+    let scene = try APIScene()
+    let before = try APIScene.text(
+      try scene.object("/v1/quakes/us2?columns=code,magnitude,first_stored"))
+    let plan = try object(try scene.edit("DELETE", "/v1/quakes/us2?dry-run"))
+    #expect(plan["dry_run"] as? Bool == true && plan["count"] as? Int == 1)
+    let answer = try scene.edit("DELETE", "/v1/quakes/us2")
+    let outcome = try object(answer)
+    #expect(answer.status == 200 && outcome["finished"] as? Bool == true)
+    // With the row that it superseded.
+    #expect(outcome["changed"] as? Int == 2)
+
+    for id in ["us2", "us1"] {
+      let gone = try scene.server.get("/v1/quakes/\(id)")
+      let problem = try object(gone)
+      #expect(gone.status == 410 && problem["status"] as? Int == 410)
+      #expect(problem["reason"] as? String == "deleted" && problem["author"] as? String == "ann")
+      #expect(problem["context"] as? String == "DELETE /v1/quakes/{id}")
+      #expect(problem["edit"] as? Int == outcome["edit"] as? Int)
+      #expect((problem["deleted_at"] as? String)?.hasSuffix("Z") == true)
+    }
+    let again = try scene.edit("DELETE", "/v1/quakes/us2")
+    #expect(try again.status == 404 && object(again)["author"] as? String == "ann")
+    #expect(try scene.edit("DELETE", "/v1/quakes/none").status == 404)
+    let changes = try scene.object("/v1/history?code=us2&descending&limit=1")["changes"]
+    let last = try #require((changes as? [[String: Any]])?.first)
+    let transaction = try #require(last["transaction"] as? [String: Any])
+    #expect(last["op"] as? String == "delete" && transaction["author"] as? String == "ann")
+    #expect(transaction["context"] as? String == "DELETE /v1/quakes/{id}")
+    #expect(
+      try scene.database.value("select program from quake.edit order by id desc limit 1")
+        .hasPrefix("quake-serve "))
+
+    let restored = try object(try scene.edit("POST", "/v1/quakes/us2/restore"))
+    #expect(restored["action"] as? String == "restore" && restored["changed"] as? Int == 2)
+    #expect(
+      try APIScene.text(try scene.object("/v1/quakes/us2?columns=code,magnitude,first_stored"))
+        == before)
+    #expect(try scene.object("/v1/quakes/us1")["id"] as? String == "us2")
+    let nothing = try scene.edit("POST", "/v1/quakes/us2/restore")
+    #expect(try nothing.status == 200 && object(nothing)["changed"] as? Int == 0)
+    #expect(try scene.edit("POST", "/v1/quakes/none/restore").status == 404)
+  }
+
+  @Test func anEventThatCannotBeRestoredIsAConflict() throws {
+    let scene = try APIScene()
+    #expect(try scene.edit("DELETE", "/v1/quakes/us4").status == 200)
+    try scene.purgeHistory()
+    let refused = try scene.edit("POST", "/v1/quakes/us4/restore")
+    #expect(refused.status == 409 && refused.text.contains("force=true"), "\(refused.text)")
+    #expect(try scene.server.get("/v1/quakes/us4").status == 410)
+    #expect(try scene.edit("POST", "/v1/quakes/us4/restore?force").status == 200)
+    #expect(try scene.database.value("select count(*) from quake.tombstone") == "0")
+  }
+
+  @Test func anEditIsRestoredAsAWhole() throws {
+    let scene = try APIScene()
+    let events =
+      "select json_agg(q order by code) from (select code, place, validated from quake.quake) q"
+    let before = try scene.database.value(events)
+    let outcome = try object(try scene.edit("POST", "/v1/validate?every-event"))
+    let edit = try #require(outcome["edit"] as? Int)
+    #expect(try scene.database.value(events) != before)
+    let plan = try object(try scene.edit("POST", "/v1/edits/\(edit)/restore?dry-run"))
+    #expect(
+      plan["dry_run"] as? Bool == true && plan["updated"] as? Int == outcome["changed"] as? Int)
+    #expect(try scene.database.value(events) != before)
+    let restored = try object(try scene.edit("POST", "/v1/edits/\(edit)/restore"))
+    #expect(restored["changed"] as? Int == outcome["changed"] as? Int)
+    #expect(try scene.database.value(events) == before)
+    let nothing = try scene.edit("POST", "/v1/edits/\(edit)/restore")
+    #expect(try nothing.status == 200 && object(nothing)["changed"] as? Int == 0)
+    for unknown in ["999", "0", "-1", "01", "x", "99999999999999999999"] {
+      let answer = try scene.edit("POST", "/v1/edits/\(unknown)/restore")
+      #expect(answer.status == 404 && answer.text.contains("There is no edit "), "\(unknown)")
+    }
+    // A later change is not overwritten unless the request says so.
+    let set = try scene.tool(
+      "quake-admin", ["events", "set", "place=a", "us5", "--yes", "--json"])
+    let number = try #require((set.last as? [String: Any])?["edit"] as? Int)
+    try scene.database.psql("update quake.quake set place = 'b' where code = 'us5'")
+    let refused = try scene.edit("POST", "/v1/edits/\(number)/restore")
+    #expect(
+      refused.status == 409 && refused.text.contains("1 event of edit \(number) was changed since"),
+      "\(refused.text)")
+    #expect(try scene.edit("POST", "/v1/edits/\(number)/restore?force").status == 200)
+    #expect(try scene.database.value(events) == before)
+  }
+
+  @Test func validationIsByConditions() throws {
+    let scene = try APIScene()
+    #expect(try scene.edit("POST", "/v1/validate").status == 409)
+    #expect(try scene.edit("POST", "/v1/validate?every-event&network=us").status == 409)
+    let body = try scene.server.request(
+      "POST", "/v1/validate?network=ci",
+      ["Authorization": "Bearer \(APIScene.token)", "Content-Type": "application/json"], body: "{}")
+    #expect(body.status == 415)
+    #expect(try scene.database.value("select count(*) from quake.quake where validated") == "0")
+
+    let plan = try object(try scene.edit("POST", "/v1/validate?place=hawaii&dry_run=true"))
+    let count = try #require(plan["count"] as? Int)
+    #expect(count > 10 && (plan["sample"] as? [Any])?.count == 10)
+    let outcome = try object(try scene.edit("POST", "/v1/validate?place=hawaii"))
+    #expect(outcome["changed"] as? Int == count && outcome["action"] as? String == "validate")
+    let listed = try #require(
+      try scene.object("/v1/quakes?columns=validated,place")["features"] as? [[String: Any]])
+    for feature in listed {
+      let properties = try #require(feature["properties"] as? [String: Any])
+      let isThere = (properties["place"] as? String)?.contains("Hawaii") == true
+      #expect(properties["validated"] as? Bool == isThere)
+    }
+    #expect(
+      try scene.database.value(
+        "select author || ': ' || context from quake.edit order by id desc limit 1")
+        == "ann: POST /v1/validate")
+    #expect(
+      try object(try scene.edit("POST", "/v1/validate?every-event&limit=1"))["changed"] as? Int == 1
+    )
+  }
+
+  @Test func aRefreshReportsItsResults() throws {
+    let scene = try APIScene(hasEvents: false)
+    let none = try scene.edit("POST", "/v1/refresh")
+    #expect(none.status == 404 && none.text.contains("no feed to refresh"), "\(none.text)")
+    #expect(try scene.edit("POST", "/v1/refresh?feed=nothing").status == 404)
+    #expect(try scene.edit("POST", "/v1/refresh?timeout=1h").status == 400)
+
+    let feed = try ScriptedServer { _, client in
+      client.answer(200, [], Array(Feeds.collection(count: 3).utf8))
+    }
+    let worker = try Tools.start(
+      "quake-ingest",
+      ["run", "--feed", "\(feed.url)@1h", "--refresh-interval", "0s"] + scene.database.option)
+    try worker.waitForError("all_day: 3 seen")
+    let answer = try scene.edit("POST", "/v1/refresh?feed=all_day&timeout=30s")
+    let result = try #require((try object(answer)["feeds"] as? [[String: Any]])?.first)
+    #expect(answer.status == 200 && result["feed"] as? String == "all_day")
+    #expect(["imported", "not_modified"].contains(result["outcome"] as? String))
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().ending == .exited(0))
+    // No worker polls the feed now.
+    let waiting = try scene.edit("POST", "/v1/refresh?feed=all_day&timeout=50ms")
+    #expect(waiting.status == 202)
+    #expect((try object(waiting)["feeds"] as? [[String: Any]])?.first?["outcome"] is NSNull)
+    #expect(try scene.server.get("/v1/quakes").status == 200)
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Two servers on one database behind nginx.
+@Suite(
+  .enabled(
+    if: (try? Tools.shell("nginx -v").status == 0) == true, "there is no nginx"))
+struct ProxyTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  @Test func aClientMovesFromOneServerToTheOther() throws {
+    let first = try ServerProcess(database, ["--trusted-proxy", "127.0.0.1"])
+    let second = try ServerProcess(database, ["--trusted-proxy", "127.0.0.1"])
+    let proxy = try Proxy(folder, [first.port, second.port])
+    for number in 1...6 {
+      try database.psql(
+        "insert into quake.quake (code, time) values ('e\(number)', now())")
+    }
+    // Three changes from the one, and the others from wherever the proxy leads: it takes them in turn.
+    var seen: [String] = []
+    var id: String?
+    for _ in 0..<2 {
+      let stream = try ChangeStream(proxy.url, after: id)
+      for _ in 0..<3 {
+        let change = try stream.next()
+        id = change.id
+        seen.append(change.code)
+      }
+      stream.end()
+    }
+    #expect(seen == (1...6).map { "e\($0)" })
+    // With one of them gone, the other is there.
+    try first.stop()
+    try database.psql("insert into quake.quake (code, time) values ('e7', now())")
+    let stream = try ChangeStream(proxy.url, after: id)
+    #expect(try stream.next().code == "e7")
+    stream.end()
+    // Documents name the proxy's address, and the log the client's.
+    let feed = try Tools.shell(
+      "curl -s -H 'Host: quakes.example.org' \(proxy.url)/earthquakes/feed/v1.0/summary/all_hour.geojson"
+    )
+    #expect(feed.output.contains("http://quakes.example.org/"))
+    try second.stop()
+  }
+}
+
+/// nginx, configured as the example in deploy/proxy is, without TLS and on a free port.
+private final class Proxy {
+  let url: String
+  private let process: ToolProcess
+
+  init(_ folder: TemporaryFolder, _ ports: [Int]) throws {
+    let example = try String(
+      contentsOfFile: Tools.package + "/deploy/proxy/nginx.conf", encoding: .utf8)
+    let port = try FreePort.any()
+    let lines = example.components(separatedBy: "\n").compactMap { line -> String? in
+      if line.contains("ssl_certificate") || line.contains("[::]:443") || line.contains("http2") {
+        return nil
+      }
+      return line.replacing("listen 443 ssl", with: "listen 127.0.0.1:\(port)")
+        .replacing("127.0.0.1:8080 max", with: "127.0.0.1:\(ports[0]) max")
+        .replacing("127.0.0.1:8081 max", with: "127.0.0.1:\(ports[1]) max")
+    }
+    let file = try folder.write(
+      "nginx.conf",
+      """
+      daemon off; pid \(folder.path)/nginx.pid; error_log stderr warn;
+      events { worker_connections 256; }
+      http {
+        access_log off;
+        client_body_temp_path \(folder.path)/body; proxy_temp_path \(folder.path)/proxy;
+        fastcgi_temp_path \(folder.path)/f; uwsgi_temp_path \(folder.path)/u; scgi_temp_path \(folder.path)/s;
+      \(lines.joined(separator: "\n"))
+      }
+      """)
+    process = try Tools.startShell("exec nginx -c '\(file)' -e stderr")
+    url = "http://127.0.0.1:\(port)"
+    try eventually("nginx listens") { (try? RawConnection(port: port)) != nil }
+  }
+
+  deinit { process.signal(SIGTERM) }
+}
+
+/// A port that no program listens on.
+enum FreePort {
+  static func any() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isKnown = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    try #require(isKnown)
+    return Int(in_port_t(bigEndian: address.sin_port))
+  }
+}

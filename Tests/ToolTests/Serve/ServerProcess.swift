@@ -1,0 +1,59 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-serve` on a free port of this machine.
+final class ServerProcess {
+  let process: ToolProcess
+  let port: Int
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  convenience init(
+    _ database: TestDatabase, _ arguments: [String] = [], environment: [String: String] = [:],
+    port: Int = 0, logsRequests: Bool = false
+  ) throws {
+    try self.init(
+      database.option + arguments, environment: environment, port: port, logsRequests: logsRequests)
+  }
+
+  /// - Parameter arguments: Options; the database is one of them.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], port: Int = 0,
+    logsRequests: Bool = false
+  ) throws {
+    var environment = environment
+    // For a server that was built with the address sanitizer.
+    environment["ASAN_OPTIONS"] = ProcessInfo.processInfo.environment["ASAN_OPTIONS"]
+    process = try Tools.start(
+      "quake-serve",
+      ["--listen", "127.0.0.1:\(port)"]
+        // Unread messages would fill the pipe.
+        + (logsRequests ? [] : ["--no-access-log"]) + arguments,
+      environment: environment)
+    try process.waitForError("serving on http://127.0.0.1:")
+    let text = process.errorText
+    let match = try #require(text.firstMatch(of: #/serving on http://127\.0\.0\.1:(\d+)/#))
+    self.port = try #require(Int(match.1))
+  }
+
+  /// Sends a request over a connection of its own.
+  func request(
+    _ method: String, _ target: String, _ headers: [String: String] = [:], body: String = ""
+  ) throws -> RawConnection.Answer {
+    let connection = try RawConnection(port: port)
+    return try connection.request(
+      method, target, headers.merging(["Connection": "close"]) { own, _ in own }, body: body)
+  }
+
+  func get(_ target: String, _ headers: [String: String] = [:]) throws -> RawConnection.Answer {
+    try request("GET", target, headers)
+  }
+
+  /// Ends the server as a service manager does; its status must be 0.
+  func stop() throws {
+    process.signal(SIGTERM)
+    let outcome = try process.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Clients of Server-Sent Events that others wrote read the stream of changes.
+@Suite struct StreamClientTests {
+  @Test(
+    .enabled(if: Clients.python != nil, "\(Clients.isMissing)"),
+    arguments: ["httpx-sse", "sseclient-py", "websockets"])
+  func aClientReadsEachChangeOnceAcrossReconnections(client: String) throws {
+    let database = try TestDatabase()
+    for count in [1, 7, 2] {
+      try database.psql(
+        """
+        insert into quake.quake (code, time, place)
+        select '\(count)x' || i, now(), E'Zürich\\n\\u2028 "near"' from generate_series(1, \(count)) i;
+        """)
+    }
+    try database.psql(
+      "update quake.quake set magnitude = 4; delete from quake.quake where code = '1x1'")
+    let server = try ServerProcess(database, ["--heartbeat", "200ms"])
+    let history = try database.history()
+    let script = Tools.package + "/Tests/ToolTests/Readers/read_stream.py"
+    let words = [Clients.python ?? "", script, client, server.url, "\(history.count)"]
+    let outcome = try Tools.shell(
+      words.map { "'\($0)'" }.joined(separator: " "),
+      environment: ["HOME": NSTemporaryDirectory()])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    guard client == "websockets" else {
+      #expect(outcome.lines == history)
+      return try server.stop()
+    }
+    #expect(
+      outcome.lines
+        == history.map { line in
+          let words = line.split(separator: " ")
+          return "\(words[2] == "insert" ? "create" : words[2]) \(words[3])"
+        })
+    try server.stop()
+  }
+
+  @Test func openStreamsEndWithTheServer() throws {
+    let database = try TestDatabase()
+    let server = try ServerProcess(database)
+    let connections = try (0..<20).map { _ in
+      let connection = try RawConnection(port: server.port)
+      connection.send("GET /v1/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      return connection
+    }
+    try eventually("all are greeted") {
+      try server.get("/metrics").text.contains("quake_stream_heartbeats_total 20\n")
+    }
+    let begun = ContinuousClock.now
+    try server.stop()
+    #expect(ContinuousClock.now - begun < .seconds(9))
+    for connection in connections {
+      let answer = try connection.answer()
+      #expect(answer.status == 200)
+      #expect(answer.headers["content-type"] == "text/event-stream; charset=utf-8")
+      #expect(answer.headers["x-accel-buffering"] == "no")
+      #expect(answer.text.hasPrefix("event: heartbeat\nid: 0\ndata: {"))
+      #expect(answer.text.hasSuffix("}\n\n"))
+    }
+  }
+
+  @Test func theDrainLimitsTheEndOfStreams() throws {
+    let database = try TestDatabase()
+    try database.psql(
+      """
+      insert into quake.quake (code, time, place)
+      select 'e' || i, now(), repeat('x', 1000) from generate_series(1, 8000) i
+      """)
+    let server = try ServerProcess(database, ["--drain", "300ms"])
+    // This client reads nothing, so its stream cannot end at the end of an event.
+    let connection = try RawConnection(port: server.port)
+    connection.send("GET /v1/changes?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    try eventually("the client's socket is full") {
+      try server.get("/metrics").text.contains("quake_stream_blocked_clients 1\n")
+    }
+    let begun = ContinuousClock.now
+    try server.stop()
+    #expect(ContinuousClock.now - begun < .seconds(9))
+    _ = connection
+  }
+
+  @Test func badRequestsAreToldWhatIsWrong() throws {
+    let database = try TestDatabase()
+    let server = try ServerProcess(database)
+    for (target, headers, status, part) in [
+      ("/v1/changes?after=x", [:], 400, "not a cursor"),
+      ("/v1/changes", ["Last-Event-ID": "x y"], 400, "Last-Event-ID"),
+      ("/v1/changes?min-magnitude=big", [:], 400, "min-magnitude"),
+      ("/v1/changes?colour=red", [:], 400, "colour"),
+      ("/v1/changes", ["Accept": "image/png"], 406, "text/event-stream"),
+    ] as [(String, [String: String], Int, String)] {
+      let answer = try server.get(target, headers)
+      #expect(answer.status == status, "\(target)")
+      #expect(answer.headers["content-type"] == "application/problem+json", "\(target)")
+      #expect(answer.text.contains(part), "\(target): \(answer.text)")
+    }
+    let answer = try server.request("POST", "/v1/changes")
+    #expect(answer.status == 405)
+    try server.stop()
+  }
+}

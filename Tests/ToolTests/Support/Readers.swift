@@ -1,0 +1,19 @@
+import Foundation
+import TestSupport
+
+/// Programs from PyPI that read exports: ObsPy, GDAL (pyogrio), pandas, feedparser.
+enum Readers {
+  /// The Python that has them; nil if they cannot be installed.
+  static let python: String? = {
+    let script = Tools.package + "/deploy/readers.sh"
+    let environment = ProcessInfo.processInfo.environment
+    // pip keeps its cache in the home folder.
+    let outcome = try? Tools.shell(
+      "exec '\(script)'",
+      environment: environment.filter { ["HOME", "QUAKE_READERS"].contains($0.key) })
+    guard let outcome, outcome.status == 0 else { return nil }
+    return outcome.lines.last
+  }()
+
+  static let isMissing = "could not install ObsPy, pyogrio, pandas and feedparser from PyPI"
+}

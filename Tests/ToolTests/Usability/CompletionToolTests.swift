@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The completions and the manual pages of the tools, and the command that names what a database holds.
+@Suite struct CompletionToolTests {
+  private static let tools = [
+    "quake-ingest", "quake-watch", "quake-query", "quake-admin", "quake-serve",
+  ]
+
+  private let folder: TemporaryFolder
+  private let database: TestDatabase
+
+  init() throws {
+    folder = try TemporaryFolder()
+    database = try TestDatabase()
+  }
+
+  /// What bash offers for the last word, with the tools in PATH.
+  private func offered(_ words: String...) throws -> [String] {
+    let line = words.map { "'\($0)'" }.joined(separator: " ")
+    let function = "_" + words[0].replacing("-", with: "_")
+    let outcome = try Tools.shell(
+      """
+      bash --norc --noprofile -c 'eval "$(\(words[0]) --completions bash)"
+        COMP_WORDS=("$@"); COMP_CWORD=\(words.count - 1); \(function)
+        printf "%s\\n" "${COMPREPLY[@]}"' bash \(line)
+      """, environment: ["DATABASE_URL": database.conninfo], folder: folder.path)
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+    return outcome.lines
+  }
+
+  private func fill() throws {
+    try database.psql(
+      """
+      insert into quake.feed (name, url) values ('all_hour', 'x'), ('volcanoes', 'x'), ('$(reboot) x', 'x');
+      """)
+    for name in ["alerts", "archive"] {
+      let made = try Tools.run(
+        "quake-watch", ["--name", name, "--no-follow"] + database.option)
+      try #require(made.status == 0, "\(made.errors)")
+    }
+  }
+
+  @Test func namesComeFromTheDatabase() throws {
+    try fill()
+    let url = ["DATABASE_URL": database.conninfo]
+    for (kind, expected) in [
+      ("feeds", ["all_hour", "volcanoes"]), ("watchers", ["alerts", "archive"]), ("imports", []),
+    ] {
+      let outcome = try Tools.run("quake-admin", ["complete", kind], environment: url)
+      #expect(outcome.status == 0 && outcome.errors.isEmpty)
+      // A name that a shell would interpret is left out.
+      #expect(outcome.lines == expected, "\(kind)")
+    }
+    #expect(try offered("quake-admin", "watchers", "remove", "a") == ["alerts", "archive"])
+    #expect(try offered("quake-watch", "--name", "al") == ["alerts"])
+    #expect(try offered("quake-admin", "refresh", "v") == ["volcanoes"])
+    #expect(try offered("quake-admin", "status", "--feed", "v") == ["volcanoes"])
+    try folder.write("volcano.geojson", "")
+    #expect(
+      try offered("quake-ingest", "run", "--feed", "vol") == ["volcanoes", "volcano.geojson"])
+  }
+
+  @Test func quarantinedImportsAreOffered() throws {
+    try folder.write(
+      "all_day_2023-11-15T1000Z.geojson", Feeds.collection([], generated: 1_700_042_400_000))
+    _ = try Tools.run("quake-ingest", ["replay", folder.path] + database.option)
+    let expected = try database.column(
+      "select id from quake.import where quarantine_reason is not null")
+    try #require(expected.count == 1)
+    #expect(try offered("quake-admin", "imports", "apply", "") == expected)
+    #expect(try offered("quake-admin", "imports", "ap") == ["apply"])
+  }
+
+  @Test func valuesAreOffered() throws {
+    #expect(try offered("quake-query", "history", "--op", "insert,u") == ["insert,update"])
+    #expect(try offered("quake-query", "list", "--columns", "mag").contains("magnitude"))
+    #expect(
+      try offered("quake-watch", "--changed", "time,magnitude,pl") == ["time,magnitude,place"])
+    #expect(try offered("quake-query", "list", "--type", "quarry") == ["quarry\\ blast"])
+    #expect(try offered("quake-query", "list", "--status", "rev") == ["reviewed"])
+    #expect(try offered("quake-ingest", "run", "--feed", "all_h") == ["all_hour"])
+    #expect(try offered("quake-ingest", "import", "2.5_w") == ["2.5_week"])
+    #expect(try offered("quake-query", "help", "li") == ["list"])
+  }
+
+  /// The Tab key waits for nothing: a server that does not answer, and none at all.
+  @Test func completionGivesUpEarlyAndCreatesNothing() throws {
+    let silent = try SilentServer()
+    let home = folder.path + "/server"
+    for environment in [
+      ["DATABASE_URL": "host=127.0.0.1 port=\(silent.port)"], ["QUAKE_SERVER_HOME": home],
+      ["DATABASE_URL": "host=/nonexistent"], ["DATABASE_URL": "nonsense"],
+    ] {
+      let begin = ContinuousClock.now
+      let outcome = try Tools.run("quake-admin", ["complete", "feeds"], environment: environment)
+      #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty)
+      // The timer ends it after 0.1 s; the rest is the load of the machine.
+      #expect(ContinuousClock.now - begin < .seconds(5))
+    }
+    #expect(!FileManager.default.fileExists(atPath: home))
+  }
+
+  @Test(arguments: tools)
+  func shellsReadTheScripts(_ tool: String) throws {
+    for shell in ["bash", "zsh", "fish"] {
+      let outcome = try Tools.shell(
+        """
+        \(tool) --completions \(shell) > script
+        if command -v \(shell) >/dev/null; then HOME=. \(shell) -n script; fi
+        """, folder: folder.path)
+      #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(shell): \(outcome.errors)")
+    }
+  }
+
+  private static let hasMandoc =
+    access("/usr/bin/mandoc", X_OK) == 0 || access("/usr/local/bin/mandoc", X_OK) == 0
+
+  @Test(.enabled(if: hasMandoc, "mandoc is not installed"), arguments: tools)
+  func manualPagesAreClean(_ tool: String) throws {
+    let outcome = try Tools.shell(
+      "\(tool) --man > page.1; mandoc -Tlint page.1 || true", folder: folder.path)
+    #expect(outcome.output.isEmpty && outcome.errors.isEmpty, "\(outcome.output)")
+  }
+}

@@ -1,0 +1,349 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a person meets who mistypes a word, forgets an argument, or asks before there is anything to ask.
+@Suite struct TrapTests {
+  private let folder: TemporaryFolder
+  private let database: TestDatabase
+
+  init() throws {
+    folder = try TemporaryFolder()
+    database = try TestDatabase()
+  }
+
+  private func run(_ words: String..., environment: [String: String] = [:]) throws
+    -> ToolProcess.Outcome
+  {
+    try Tools.run(
+      words[0], words.dropFirst() + database.option, environment: environment)
+  }
+
+  private func load(_ count: Int = 3) throws {
+    let file = try folder.write("feed.geojson", Feeds.collection(count: count))
+    try #require(Tools.run("quake-ingest", ["import", file] + database.option).status == 0)
+  }
+
+  /// Runs a command on a terminal, by the program script; its input is that of the shell command.
+  private func terminal(
+    _ command: String, input: String = "/dev/null", environment: [String: String] = [:]
+  ) throws -> ToolProcess.Outcome {
+    try Tools.shell(
+      "script -qec \"\(command)\" /dev/null < '\(input)'",
+      environment: ["TERM": "xterm", "NO_COLOR": "1", "DATABASE_URL": database.conninfo].merging(
+        environment
+      ) { $1 })
+  }
+
+  private static let hasScript = access("/usr/bin/script", X_OK) == 0
+
+  // MARK: - No database yet
+
+  @Test(arguments: [
+    "quake-query list", "quake-query show a", "quake-query export --format csv", "quake-watch",
+    "quake-watch --no-follow --from-start", "quake-serve --listen 127.0.0.1:0",
+    "quake-admin watchers", "quake-admin imports", "quake-admin history purge --before 1d --yes",
+    "quake-admin status", "quake-admin migrate --status", "quake-admin migrate --dry-run",
+    "quake-admin server psql -c 'select 1'", "quake-admin refresh",
+    "quake-admin events delete a --yes",
+  ])
+  func aQuestionNeverCreatesAServer(_ command: String) throws {
+    let home = folder.path + "/server"
+    let outcome = try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home])
+    #expect(outcome.status == 69 && outcome.output.isEmpty)
+    #expect(
+      outcome.errors.contains(
+        "error: no database here yet: run `quake-ingest run`, or give `-d`\n"),
+      "\(outcome.errors)")
+    #expect(outcome.errors.contains("\"\(home)\" has no embedded server"))
+    #expect(!FileManager.default.fileExists(atPath: home), "nothing was created")
+  }
+
+  @Test(arguments: ["quake-query list", "quake-watch", "quake-admin watchers"])
+  func aQuestionLeavesAnEmptyFolderEmpty(_ command: String) throws {
+    let home = folder.path + "/server"
+    try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+    let outcome = try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home])
+    #expect(outcome.status == 69 && outcome.errors.contains("no database here yet"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
+  }
+
+  @Test func aServerThatWasStoppedIsStarted() throws {
+    let home = folder.path + "/server"
+    let environment = ["QUAKE_SERVER_HOME": home]
+    defer { _ = try? Tools.shell("quake-admin server stop", environment: environment) }
+    let file = try folder.write("feed.geojson", Feeds.collection(count: 3))
+    // A command that brings data creates the server.
+    let made = try Tools.shell(
+      "quake-ingest import '\(file)'; quake-admin server stop", environment: environment)
+    try #require(made.status == 0, "\(made.errors)")
+    #expect(made.errors.contains("creating a private PostgreSQL"))
+    let count = try Tools.shell("quake-query list --count", environment: environment)
+    #expect(count.status == 0 && count.output == "3\n", "\(count.errors)")
+    #expect(count.errors.contains("started a private PostgreSQL"))
+  }
+
+  // MARK: - Terminals
+
+  @Test(.enabled(if: hasScript, "there is no script(1)"))
+  func aCommandThatReadsTheTerminalSaysSo() throws {
+    // A terminal ends its input after a line only.
+    let feed = try folder.write("feed.geojson", Feeds.collection(count: 2) + "\n")
+    let imported = try terminal("quake-ingest import -", input: feed)
+    #expect(
+      imported.output.contains("waiting for a feed on standard input; Ctrl-D ends it"),
+      "\(imported.output)")
+    for command in ["quake-query show -", "quake-admin events validate - --yes"] {
+      #expect(
+        try terminal(command).output.contains("waiting for ids, one a line, on standard input"))
+    }
+    #expect(try terminal("quake-query list --code -").output.contains("waiting for codes"))
+    // In a pipe nothing is said.
+    let piped = try Tools.run("quake-ingest", ["import", "-"] + database.option, input: feed)
+    #expect(piped.status == 0 && !piped.errors.contains("waiting"))
+  }
+
+  @Test(.enabled(if: hasScript, "there is no script(1)"))
+  func anEmptyResultSaysSoOnATerminal() throws {
+    #expect(
+      try terminal("quake-query list").output.contains("there are no events; \"quake-ingest run\""))
+    try load()
+    for (command, words) in [
+      ("quake-query list --min-magnitude 9", "no event meets the conditions"),
+      ("quake-query list --min-magnitude 9 --json", "no event meets the conditions"),
+      ("quake-query list --min-magnitude 9 --codes", "no event meets the conditions"),
+      ("quake-query stats --by region --min-magnitude 9", "no event meets the conditions"),
+      ("quake-query stats --by region --plot --min-magnitude 9", "no event meets the conditions"),
+      ("quake-query stats --by day --plot --min-magnitude 9", "no event meets the conditions"),
+      ("quake-query history --op delete", "no change of the history meets the conditions"),
+      ("quake-query history --op delete --codes", "no change of the history meets the conditions"),
+      ("quake-query history --op delete --transactions", "no change of the history"),
+      ("quake-query diff now", "no event differs between these points"),
+      ("quake-admin watchers", "there is no named watcher"),
+    ] {
+      let shown = try terminal(command, environment: ["PAGER": ""])
+      #expect(shown.status == 0 && shown.output.contains(words), "\(command): \(shown.output)")
+      let piped = try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo])
+      #expect(piped.status == 0 && piped.errors.isEmpty, "\(command): \(piped.errors)")
+    }
+    #expect(
+      !(try terminal("quake-query list", environment: ["PAGER": ""]).output.contains("no event")))
+  }
+
+  // MARK: - Suggestions
+
+  @Test(arguments: [
+    ("quake-ingest run --feed all_huor", 64, "did you mean 'all_hour'?"),
+    ("quake-ingest run --feed simulatd", 64, "did you mean 'simulated'?"),
+    ("quake-ingest import all_huor", 64, "did you mean 'all_hour'?"),
+    ("quake-query list --type earthqauke", 0, "did you mean 'earthquake'?"),
+    ("quake-watch --no-follow --type Earthquake", 0, "did you mean 'earthquake'?"),
+    ("quake-admin events delete --type earthqauke --yes", 0, "did you mean 'earthquake'?"),
+    ("quake-query list --columns magntude", 64, "did you mean 'magnitude'?"),
+    ("quake-query history --changed plcae", 64, "did you mean 'place'?"),
+    ("quake-query list --sort dpeth", 64, "did you mean 'depth'?"),
+    ("quake-admin events set magntude=5 a --yes", 64, "did you mean 'magnitude'?"),
+    ("quake-query list --as-of yesterdya", 64, "did you mean 'yesterday'?"),
+    ("quake-query list --from yesterdya", 64, "did you mean 'yesterday'?"),
+    ("quake-admin history purge --yes --before yesterdya", 64, "did you mean 'yesterday'?"),
+    ("quake-query lsit", 64, "did you mean 'list'?"),
+    ("quake-query list --cuont", 64, "did you mean '--count'?"),
+    ("quake-admin watchers --remove a", 64, "did you mean 'quake-admin watchers remove'?"),
+    ("quake-admin watchers remove alert --yes", 1, "did you mean 'alerts'?"),
+    ("quake-admin refresh all_huor", 64, "did you mean 'all_hour'?"),
+    ("quake-admin status --feed all_huor", 1, "did you mean 'all_hour'?"),
+    ("quake-admin imports aply 1", 64, "did you mean 'apply'?"),
+  ])
+  func aMistypedWordGetsASuggestion(command: String, status: Int32, hint: String) throws {
+    try database.psql(
+      """
+      insert into quake.feed (name, url) values ('all_hour', 'x');
+      insert into quake.quake (code, time) values ('a', now());
+      """)
+    try #require(run("quake-watch", "--name", "alerts", "--no-follow").status == 0)
+    let outcome = try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo])
+    #expect(outcome.status == status, "\(outcome.errors)")
+    #expect(outcome.errors.contains("hint: \(hint)"), "\(outcome.errors)")
+  }
+
+  /// Types are any text: an unusual one that resembles none is no mistake.
+  @Test func anUnusualTypeIsNoMistake() throws {
+    let outcome = try run("quake-query", "list", "--type", "volcanic tremor")
+    #expect(outcome.status == 0 && outcome.errors.isEmpty)
+  }
+
+  // MARK: - Times
+
+  @Test func relativeTimesWorkEverywhere() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time) values
+        ('old', now() - interval '10 days'), ('yesterday', date_trunc('day', now(), 'UTC') - interval '1 h'),
+        ('new', now() - interval '1 second');
+      """)
+    func codes(_ words: String...) throws -> [String] {
+      let outcome = try Tools.run("quake-query", ["list", "--codes"] + words + database.option)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      return outcome.lines
+    }
+    #expect(try codes("--from", "7d") == ["new", "yesterday"])
+    #expect(try codes("--from", "yesterday", "--to", "today") == ["yesterday"])
+    #expect(try codes("--to", "2 weeks ago") == [])
+    #expect(try codes("--as-of", "now") == ["new", "yesterday", "old"])
+    for words in [
+      ["history", "--since", "2 h ago"], ["history", "--after", "2h"],
+      ["diff", "yesterday", "now"],
+      ["history", "--until", "now"], ["history", "--up-to", "now"],
+    ] {
+      let outcome = try Tools.run("quake-query", words + database.option)
+      #expect(outcome.status == 0 && outcome.lines.count == 3, "\(words): \(outcome.errors)")
+    }
+    let watch = ["--from-start", "--no-follow", "--json"]
+    #expect(
+      try Tools.run("quake-watch", watch + ["--until", "now"] + database.option).lines.count == 3)
+    #expect(
+      try Tools.run("quake-watch", watch + ["--up-to", "1"] + database.option).lines.count == 3)
+    #expect(
+      try Tools.run("quake-watch", watch + ["--until", "1d"] + database.option).lines.count == 0)
+    #expect(
+      try Tools.run("quake-watch", ["--since", "1h", "--no-follow", "--json"] + database.option)
+        .lines.count == 3)
+    let both = try Tools.run("quake-watch", ["--until", "now", "--up-to", "1"] + database.option)
+    #expect(both.status == 64)
+    #expect(
+      try Tools.run(
+        "quake-admin", ["history", "purge", "--dry-run", "--before", "2 h ago"] + database.option
+      ).status == 0)
+  }
+
+  /// A watch that follows ends when the time is over, and prints what was committed before.
+  @Test func aWatchEndsAtATime() throws {
+    try database.psql("insert into quake.quake (code, time) values ('a', now());")
+    let end = Date().addingTimeInterval(3).formatted(.iso8601)
+    let outcome = try Tools.run(
+      "quake-watch", ["--from-start", "--json", "--until", end] + database.option)
+    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
+    #expect(Date().formatted(.iso8601) >= end)
+  }
+
+  // MARK: - What cannot be undone
+
+  @Test func whatCannotBeUndoneNeedsYesWithoutATerminal() throws {
+    try load()
+    _ = try run("quake-watch", "--name", "alerts", "--no-follow")
+    for words in [["history", "purge", "--before", "0s"], ["watchers", "remove", "alerts"]] {
+      let refused = try Tools.run("quake-admin", words + database.option)
+      #expect(refused.status == 64)
+      #expect(refused.errors.contains("--yes is needed because there is no terminal to ask on"))
+    }
+    #expect(try database.count("quake.watcher") == 1)
+    let dry = try run("quake-admin", "history", "purge", "--before", "0s", "--dry-run")
+    #expect(dry.status == 0)
+    #expect(try run("quake-admin", "watchers", "remove", "alerts", "--yes").status == 0)
+    #expect(try database.count("quake.watcher") == 0)
+    #expect(try run("quake-admin", "history", "purge", "--before", "0s", "--yes").status == 0)
+  }
+
+  @Test(.enabled(if: hasScript, "there is no script(1)"), arguments: ["y", "n"])
+  func aTerminalIsAsked(answer: String) throws {
+    _ = try run("quake-watch", "--name", "alerts", "--no-follow")
+    let input = try folder.write("answer", answer + "\n")
+    let outcome = try terminal("quake-admin watchers remove alerts", input: input)
+    #expect(
+      outcome.output.contains("Remove the cursor of watcher \"alerts\"? [y/N] "),
+      "\(outcome.output)")
+    #expect(outcome.status == (answer == "y" ? 0 : 1))
+    #expect(try database.count("quake.watcher") == (answer == "y" ? 0 : 1))
+  }
+
+  @Test(.enabled(if: hasScript, "there is no script(1)"))
+  func aTerminalIsAskedBeforeABodyIsDiscarded() throws {
+    let bad = try ScriptedServer { _, client in
+      client.answer(200, [], Array(#"{"type":"FeatureCollection","f"#.utf8))
+    }
+    _ = try Tools.run("quake-ingest", ["run", "--once", "--feed", bad.url] + database.option)
+    try #require(try database.count("quake.import_body") == 1)
+    let refused = try terminal(
+      "quake-admin imports discard 1", input: try folder.write("answer", "n\n"))
+    #expect(refused.status == 1, "\(refused.output)")
+    #expect(refused.output.contains("Discard the body of import 1 for ever? [y/N] "))
+    #expect(try database.count("quake.import_body") == 1)
+    #expect(try run("quake-admin", "imports", "body", "1", "--yes").status == 64)
+    #expect(try terminal("quake-admin imports discard 1 --yes").status == 0)
+    #expect(try database.count("quake.import_body") == 0)
+  }
+
+  // MARK: - Spellings
+
+  @Test func severalEventsAreShownAtOnce() throws {
+    try database.psql(
+      "insert into quake.quake (code, time) values ('a', now()), ('b', now()), ('c', now());")
+    let list = try folder.write("ids", "\u{FEFF}b\n\n c \n")
+    func codes(_ words: [String], input: String = "/dev/null") throws -> (Int32, [String]) {
+      let outcome = try Tools.run("quake-query", words + database.option, input: input)
+      return (
+        outcome.status,
+        try outcome.lines.compactMap { try JSONLine($0).string("code") }
+      )
+    }
+    #expect(
+      try codes(["show", "a", "-", "a", "--json"], input: list) == (0, ["a", "b", "c", "a"]))
+    let versions = try Tools.run(
+      "quake-query", ["versions", "c", "-"] + database.option, input: list)
+    #expect(versions.status == 0 && versions.lines.count == 3, "\(versions.errors)")
+    // An unknown one does not keep the others back.
+    #expect(try codes(["show", "x", "b", "--json"]) == (1, ["b"]))
+    #expect(try codes(["show", "-", "-"]).0 == 64)
+    let text = try run("quake-query", "show", "a", "b")
+    #expect(text.output.components(separatedBy: "\n\n").count == 2)
+  }
+
+  @Test func outputAndLimitHaveShortNames() throws {
+    try load(5)
+    let file = folder.path + "/out"
+    for (words, count) in [
+      (["list", "-n", "2"], 2), (["list", "--json", "-n2"], 2), (["history", "-n", "3"], 3),
+      (["stats", "--by", "day", "-n", "1", "--json"], 1), (["diff", "0"], 5),
+      (["export", "--format", "ndjson", "-n", "4"], 4),
+    ] {
+      let printed = try Tools.run("quake-query", words + database.option)
+      let written = try Tools.run("quake-query", words + ["-o", file] + database.option)
+      #expect(written.status == 0 && written.output.isEmpty, "\(written.errors)")
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      #expect(text.split(separator: "\n").count == count, "\(words): \(text)")
+      #expect(text == printed.output)
+      #expect(
+        try Tools.run("quake-query", words + ["-o", "-"] + database.option).output == printed.output
+      )
+    }
+    // An error leaves the file as it was, and nothing beside it.
+    let before = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(try run("quake-query", "list", "--as-of", "99.00000000", "-o", file).status == 65)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
+    let refused = try run("quake-query", "list", "-o", folder.path + "/none/out")
+    #expect(
+      refused.status == 1 && refused.errors.contains("could not write \""), "\(refused.errors)")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
+        "feed.geojson", "out",
+      ])
+  }
+
+  @Test func colourCanBeForcedAndForbidden() throws {
+    try load()
+    let escape = "\u{1B}["
+    #expect(try !run("quake-query", "list").output.contains(escape))
+    #expect(try run("quake-query", "list", "--color").output.contains(escape))
+    #expect(
+      try run("quake-query", "list", environment: ["CLICOLOR_FORCE": "1"]).output.contains(escape))
+    let off = ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"]
+    #expect(try !run("quake-query", "list", environment: off).output.contains(escape))
+    #expect(try run("quake-query", "list", "--color", environment: off).output.contains(escape))
+    #expect(
+      try !run("quake-query", "list", "--no-color", environment: ["CLICOLOR_FORCE": "1"]).output
+        .contains(escape))
+    #expect(try !run("quake-query", "list", "--json", "--color").output.contains(escape))
+    #expect(try run("quake-query", "show", "none", "--color").errors.contains(escape))
+    #expect(try run("quake-query", "list", "--color", "--no-color").status == 64)
+  }
+}

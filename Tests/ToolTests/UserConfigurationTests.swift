@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `~/.config/quake/config` and `/etc/quake/config`.
+@Suite struct UserConfigurationTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/user/quake", withIntermediateDirectories: true)
+  }
+
+  private func write(user: String? = nil, system: String? = nil) throws {
+    for (text, path) in [(user, "user/quake/config"), (system, "system")] {
+      let path = folder.path + "/" + path
+      if let text {
+        _ = try folder.write(String(path.dropFirst(folder.path.count + 1)), text)
+        chmod(path, 0o600)
+      } else {
+        try? FileManager.default.removeItem(atPath: path)
+      }
+    }
+  }
+
+  private func run(
+    _ tool: String, _ arguments: [String], _ more: [String: String] = [:]
+  ) throws -> ToolProcess.Outcome {
+    try Tools.run(
+      tool, arguments,
+      environment: [
+        "XDG_CONFIG_HOME": folder.path + "/user",
+        "QUAKE_SYSTEM_CONFIG": folder.path + "/system",
+      ].merging(more) { $1 })
+  }
+
+  @Test(arguments: [
+    ("quake-query", ["list", "--count"]), ("quake-watch", ["--no-follow"]),
+    ("quake-admin", ["status"]), ("quake-ingest", ["import", "-", "--json"]),
+  ])
+  func everyToolUsesTheDatabase(_ tool: String, _ arguments: [String]) throws {
+    try write(user: "database = \(database.conninfo)\n")
+    let outcome = try run(tool, arguments)
+    #expect(
+      outcome.status == 0 || tool == "quake-ingest" && outcome.status == 65, "\(outcome.errors)")
+    #expect(!outcome.errors.contains("/dev/null/quake"))
+  }
+
+  @Test func optionsAndTheEnvironmentHavePrecedenceAndTheUserOverridesTheSystem() throws {
+    func count(_ arguments: [String] = [], _ more: [String: String] = [:]) throws -> String {
+      let outcome = try run("quake-query", ["list", "--count"] + arguments, more)
+      return outcome.status == 0 ? outcome.output : outcome.errors
+    }
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    #expect(try run("quake-ingest", ["import", file] + database.option).status == 0)
+    let other = try TestDatabase()
+    let three = "database = \(database.conninfo)\n"
+    let none = "database = \(other.conninfo)\n"
+    try write(system: three)
+    #expect(try count() == "3\n")
+    try write(user: none, system: three)
+    #expect(try count() == "0\n")
+    try write(user: "# nothing\ncolour = no\n", system: three)
+    #expect(try count() == "3\n")
+    try write(user: three)
+    #expect(try count([], ["DATABASE_URL": other.conninfo]) == "0\n")
+    #expect(try count(other.option) == "0\n")
+    #expect(try count(database.option, ["DATABASE_URL": other.conninfo]) == "3\n")
+    // HOME, where XDG_CONFIG_HOME is not set.
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/home/.config/quake", withIntermediateDirectories: true)
+    _ = try folder.write("home/.config/quake/config", three)
+    #expect(
+      try count([], ["XDG_CONFIG_HOME": "", "HOME": folder.path + "/home"]) == "3\n")
+  }
+
+  @Test(arguments: [
+    ("databse = x\n", ":1: unknown key 'databse'", "did you mean 'database'?"),
+    ("\ncolour = maybe\n", ":2: invalid value 'maybe' for key 'colour'", "auto, yes or no"),
+    ("time-zone = Mars/Olympus\n", ":1: invalid value 'Mars/Olympus'", "Europe/Berlin"),
+    ("time-zone = ../../etc/passwd\n", ":1: invalid value", "time zone"),
+    ("colour = no\ncolour = yes\n", ":2: key 'colour' is given more than once", "line 1"),
+    ("database =\n", ":1: invalid value ''", "a database"),
+    ("database = nonsense=1\n", ":1: key 'database':", ""),
+    ("[section]\ndatabase = x\n", "without sections", ""),
+    ("nothing\n", ":1: expected key = value", ""),
+  ])
+  func mistakesNameFileAndLine(_ text: String, _ words: String, _ more: String) throws {
+    try write(user: text)
+    let outcome = try run("quake-query", ["list"])
+    #expect(outcome.status == 64 || outcome.status == 69, "\(outcome.errors)")
+    #expect(outcome.errors.contains(folder.path + "/user/quake/config:"), "\(outcome.errors)")
+    #expect(outcome.errors.contains(words), "\(outcome.errors)")
+    #expect(more.isEmpty || outcome.errors.contains(more), "\(outcome.errors)")
+  }
+
+  @Test func aPasswordThatOthersCanReadIsRefused() throws {
+    let path = folder.path + "/user/quake/config"
+    try write(user: "database = postgresql://me:secret@127.0.0.1:1/x\n")
+    #expect(try run("quake-query", ["list"]).status == 69)
+    chmod(path, 0o644)
+    let outcome = try run("quake-query", ["list"])
+    #expect(outcome.status == 64, "\(outcome.errors)")
+    #expect(outcome.errors.contains("chmod 600") && !outcome.errors.contains("secret"))
+    // Without a password everybody may read it.
+    try write(user: "database = \(database.conninfo)\n")
+    chmod(path, 0o644)
+    #expect(try run("quake-query", ["list", "--count"]).status == 0)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+  func rootDoesNotObeyTheFileOfAnotherUser() throws {
+    try write(user: "database = host=/nonexistent\n")
+    chown(folder.path + "/user/quake/config", 65_534, 65_534)
+    let outcome = try run("quake-query", ["list"], ["DATABASE_URL": database.conninfo])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let verbose = try run("quake-query", ["list", "-v"])
+    #expect(verbose.errors.contains("belongs to another user"), "\(verbose.errors)")
+    #expect(!verbose.errors.contains("/nonexistent"))
+  }
+
+  @Test func timesAreShownInTheTimeZone() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
+    #expect(try run("quake-ingest", ["import", file] + database.option).status == 0)
+    try database.psql("update quake.import set generated = '2026-01-31T12:00:00Z'")
+    func generated(_ more: [String: String] = [:]) throws -> String {
+      try run("quake-admin", ["imports"] + database.option, more).output
+    }
+    #expect(try generated().contains("2026-01-31T12:00:00Z"))
+    try write(user: "time-zone = Asia/Kolkata\n")
+    #expect(try generated().contains("2026-01-31T17:30:00+05:30"))
+    #expect(
+      try generated(["QUAKE_TIME_ZONE": "America/New_York"]).contains("2026-01-31T07:00:00-05:00"))
+    #expect(try generated(["QUAKE_TIME_ZONE": "UTC"]).contains("2026-01-31T12:00:00Z"))
+    // Output for programs is in UTC.
+    #expect(
+      try run("quake-admin", ["imports", "--json"] + database.option).output.contains(
+        "2026-01-31T12:00:00.000Z"))
+    let wrong = try run(
+      "quake-query", ["list"] + database.option, ["QUAKE_TIME_ZONE": "Nowhere"])
+    #expect(wrong.status == 64 && wrong.errors.contains("QUAKE_TIME_ZONE"))
+  }
+}
