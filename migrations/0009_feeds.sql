@@ -11,7 +11,7 @@ alter table quake.feed
 
 comment on column quake.feed.paused_at is 'since when no worker polls it although one may hold its lock; null: it is not paused';
 comment on column quake.feed.paused_by is 'role that paused it; null: it is not paused';
-comment on column quake.feed.reset_at is 'when its state was last reset; a poll that began earlier stores no validators. null: never';
+comment on column quake.feed.reset_at is 'when its state was last reset; a poll that read the state before stores no validators. null: never';
 comment on column quake.feed.ended_at is 'when a worker ended that polled it only once; null: a worker polled it last that was to run until stopped';
 
 create or replace view quake.feed_status as

@@ -1851,7 +1851,7 @@ COMMENT ON COLUMN quake.feed.last_import_id IS 'its last import (import.id); nul
 COMMENT ON COLUMN quake.feed.lock_key IS 'second key of the advisory lock of the session that polls the feed; the first is 1903518059';
 COMMENT ON COLUMN quake.feed.paused_at IS 'since when no worker polls it although one may hold its lock; null: it is not paused';
 COMMENT ON COLUMN quake.feed.paused_by IS 'role that paused it; null: it is not paused';
-COMMENT ON COLUMN quake.feed.reset_at IS 'when its state was last reset; a poll that began earlier stores no validators. null: never';
+COMMENT ON COLUMN quake.feed.reset_at IS 'when its state was last reset; a poll that read the state before stores no validators. null: never';
 COMMENT ON COLUMN quake.feed.ended_at IS 'when a worker ended that polled it only once; null: a worker polled it last that was to run until stopped';
 CREATE VIEW quake.feed_status AS
  SELECT f.name,

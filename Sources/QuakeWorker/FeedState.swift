@@ -19,6 +19,8 @@ public struct FeedState: Sendable {
   public var polledAgo: Duration?
   /// When this state was read, by the server's clock, as text for a parameter.
   public var readAt = ""
+  /// When the feed was last reset, as text for a parameter; nil: never.
+  public var resetAt: String?
   /// Who has paused the feed, and when; nil: it is not paused.
   public var pause: FeedPause?
 
@@ -88,7 +90,7 @@ public struct FeedState: Sendable {
                     then f.polled_at + make_interval(secs => $3) else f.next_due end,
                f.fresh_until, f.retry_after) - c.at),
              extract(epoch from f.retry_after - c.at), c.at, p.paused_by,
-             (extract(epoch from p.paused_at) * 1000000)::bigint
+             (extract(epoch from p.paused_at) * 1000000)::bigint, p.reset_at
         from (select clock_timestamp() as at) c
         left join quake.feed f on f.name = $1 and f.url = $2
         left join quake.feed p on p.name = $1
@@ -105,18 +107,21 @@ public struct FeedState: Sendable {
     state.retryIn = min(duration(5) ?? .zero, longestWait)
     state.readAt = result.text(0, 6) ?? ""
     state.pause = FeedPause(by: result.text(0, 7), since: result.integer(0, 8))
+    state.resetAt = result.text(0, 9)
     return state
   }
 
-  /// Records a poll that succeeded. If the feed was reset during the poll, its validators are not stored.
+  /// Records a poll that succeeded. If the feed has been reset since its state was read, the validators are
+  /// not stored.
   ///
   /// - Parameters:
-  ///   - begunAt: When the poll began (`readAt`).
+  ///   - resetAt: The feed's last reset when its state was read (`resetAt`). Not the time at which it was
+  ///     read: a reset that was not committed then has an earlier time.
   ///   - generated: When the snapshot was generated; nil if unknown, or if the feed was not modified.
   ///   - importID: The import of the snapshot; nil if the feed was not modified.
   public static func recordSuccess(
     _ name: String, url: String, etag: String?, lastModified: String?, generated: Timestamp?,
-    importID: Int64?, times: Times, begunAt: String? = nil, over connection: Connection
+    importID: Int64?, times: Times, resetAt: String? = nil, over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(
       """
@@ -128,8 +133,9 @@ public struct FeedState: Sendable {
         from (select clock_timestamp() as at) c
       on conflict (name) do update
         set url = excluded.url,
-            etag = case when f.reset_at > $10::timestamptz then null else excluded.etag end,
-            last_modified = case when f.reset_at > $10::timestamptz then null else excluded.last_modified end,
+            etag = case when f.reset_at is not distinct from $10::timestamptz then excluded.etag end,
+            last_modified = case when f.reset_at is not distinct from $10::timestamptz
+                                 then excluded.last_modified end,
             generated = coalesce(excluded.generated, f.generated), polled_at = excluded.polled_at,
             last_import_id = coalesce(excluded.last_import_id, f.last_import_id),
             succeeded_at = excluded.succeeded_at, every = excluded.every,
@@ -139,7 +145,7 @@ public struct FeedState: Sendable {
       [
         .text(name), .text(url), .text(etag), .text(lastModified), .text(generated?.description),
         .integer(importID),
-      ] + parameters(times) + [.text(begunAt)])
+      ] + parameters(times) + [.text(resetAt)])
   }
 
   /// Records a poll that failed, with its error.

@@ -19,7 +19,7 @@ import Testing
     let threads: Int
 
     init(_ pid: pid_t) throws {
-      memory = try ProcessMemory.unique(of: pid)
+      memory = try ProcessMemory.allocated(of: pid)
       let folder = "/proc/\(pid)/fd"
       descriptors = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
         // A descriptor that has been closed meanwhile does not count.

@@ -112,7 +112,7 @@ struct FeedPoller {
     try FeedState.recordSuccess(
       feed.name, url: feed.url, etag: validators?.etag, lastModified: validators?.lastModified,
       generated: report?.generated, importID: report?.id, times: times(feed, pause),
-      begunAt: state.readAt, over: connection)
+      resetAt: state.resetAt, over: connection)
     try RefreshQueue.answer(
       feed.name, before: state.readAt,
       RefreshQueue.Answer(report == nil ? .notModified : .imported, report: report),

@@ -59,7 +59,7 @@ struct PageTests {
   }
   private static let load = Swift.Result {
     try BrowserScenes.play(
-      ["load"], on: largeDatabase(), patience: .seconds(Tools.isSoak ? 1200 : 240))
+      ["load"], on: largeDatabase(), patience: .seconds(Tools.isSoak ? 1200 : 900))
   }
 
   private func check(_ scene: String, _ results: [String: BrowserScenes.Result]) throws {

@@ -54,7 +54,7 @@ import Testing
     try attack(server, for: max(Self.duration / 10, .seconds(3)), &random)
     try waitForCalm(server)
     let (memory, descriptors) = (
-      try ProcessMemory.unique(of: server.process.pid), try Self.descriptors(of: server)
+      try ProcessMemory.allocated(of: server.process.pid), try Self.descriptors(of: server)
     )
     try attack(server, for: Self.duration, &random)
     try waitForCalm(server)
@@ -62,7 +62,7 @@ import Testing
     #expect(try server.get("/v1/quakes?limit=1").status == 200)
     // The connections to the database come and go.
     #expect(try Self.descriptors(of: server) <= descriptors + 8)
-    let grown = try ProcessMemory.unique(of: server.process.pid) - memory
+    let grown = try ProcessMemory.allocated(of: server.process.pid) - memory
     #expect(grown < Self.growth, "the server has grown by \(grown) kB")
     if Tools.isSoak { print("hostile traffic: the server has grown by \(grown) kB") }
     #expect(try database.count("quake.quake") == 200)

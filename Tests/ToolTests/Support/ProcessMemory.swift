@@ -14,6 +14,12 @@ enum ProcessMemory {
     return try value("Private_Clean", in: file) + value("Private_Dirty", in: file)
   }
 
+  /// What it has allocated: its heap and its stacks. The pages of its program do not count, because
+  /// they become its own when the last other process of that program ends.
+  static func allocated(of pid: pid_t) throws -> Int {
+    try value("RssAnon", in: "/proc/\(pid)/status")
+  }
+
   /// The largest resident memory so far; nil if the process has ended.
   static func peakSoFar(of pid: pid_t) -> Int? {
     let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)

@@ -2,10 +2,9 @@
 
 import itertools
 import math
-import os
 import time
 
-from browser import expect
+from browser import SOAK, expect, limit
 
 # The first load of a person with a slow line, as the developer tools of browsers simulate it.
 LATENCY, DOWN, UP = 150, 1.6e6 / 8, 750e3 / 8
@@ -89,9 +88,9 @@ def first_load_is_readable(stage):
         finally:
             browser.cdp("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
                         uploadThroughput=-1)
-        if times[-1] <= 2500:
+        if times[-1] <= limit(2.5) * 1000:
             break
-    expect(min(times) <= 2500, f"the list could be read after {[round(t) for t in times]} ms")
+    expect(min(times) <= limit(2.5) * 1000, f"the list could be read after {[round(t) for t in times]} ms")
     return f"readable after {min(times):.0f} ms at 1.6 Mbit/s and 150 ms"
 
 
@@ -104,16 +103,15 @@ def first_load_on_loopback(stage):
         browser.cdp("Network.clearBrowserCache")
         browser.driver.get(stage.url + "/")
         times.append(browser.until("the list can be read", lambda: browser.run("return window.seen.readable")))
-        if times[-1] < 1000:
+        if times[-1] < limit(1) * 1000:
             break
-    expect(min(times) < 1000, f"the first view took {[round(t) for t in times]} ms")
+    expect(min(times) < limit(1) * 1000, f"the first view took {[round(t) for t in times]} ms")
     return f"readable after {min(times):.0f} ms on loopback"
 
 
 def stays_smooth(stage):
     """50,000 events and 20 changes a second: no task of the main thread above 50 ms, few nodes, flat memory."""
     browser = stage.browser
-    soak = os.environ.get("QUAKE_SOAK") == "1"
     browser.open(stage.url + "/", live=False)
     browser.until_live()
     browser.until("the whole list", lambda: browser.run(
@@ -130,24 +128,24 @@ def stays_smooth(stage):
             work = max(task[1] for task in tasks)
             rounds.append((work, longest[0], scrolled, panned))
             memories.append(browser.memory())
-            if soak and time.monotonic() - begun < 600:
+            if SOAK and time.monotonic() - begun < 600:
                 continue
-            if not soak and work > 50 and len(rounds) < 3:
+            if not SOAK and work > limit(0.05) * 1000 and len(rounds) < 3:
                 continue
             break
         nodes = browser.run("return document.querySelectorAll('#list *').length")
     finally:
         number = end()
-    work, longest, scrolled, panned = (max if soak else min)(rounds, key=lambda one: one[0])
+    work, longest, scrolled, panned = (max if SOAK else min)(rounds, key=lambda one: one[0])
     figures = (
         f"{number} changes in {time.monotonic() - begun:.0f} s; the longest task took {work:.0f} ms of the processor, "
         f"{longest:.0f} ms in all; scrolling {scrolled[0]:.0f} frames/s (longest {scrolled[1]:.0f} ms), panning "
         f"{panned[0]:.0f} (longest {panned[1]:.0f} ms); {nodes} DOM nodes; memory {memories[0] / 1e6:.1f} to "
         f"{memories[-1] / 1e6:.1f} MB")
-    # The time of the processor: on a machine that is busy with other things, every task takes longer.
-    expect(work <= 50, f"the main thread was blocked: {figures}; rounds {[round(one[0]) for one in rounds]}")
+    # The time of the processor: it depends less on what else the machine does.
+    expect(work <= limit(0.05) * 1000, f"the main thread was blocked: {figures}; rounds {[round(one[0]) for one in rounds]}")
     expect(nodes <= 1500, f"the list has {nodes} DOM nodes")
-    if soak:
+    if SOAK:
         # The first rounds fill caches.
         third = len(memories) // 3
         early, late = max(memories[:third]), min(memories[-third:])
