@@ -70,7 +70,7 @@ import Testing
     let last = try #require(history.changes.last)
     for watcher in watchers {
       do {
-        try watcher.waitForToken(last.token, within: .seconds(120))
+        try watcher.waitForToken(last.token, within: .seconds(300))
       } catch {
         Issue.record("\(watcher.name): \(error)")
       }

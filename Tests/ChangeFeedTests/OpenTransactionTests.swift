@@ -76,7 +76,7 @@ import Testing
   }
 
   private static func wait(for listener: Connection) throws -> Bool {
-    let deadline = Deadline(after: .seconds(30))
+    let deadline = Deadline(after: .seconds(120))
     while try listener.takeNotifications().isEmpty {
       guard listener.wait(until: deadline) == .ready else { return false }
     }

@@ -145,7 +145,7 @@ struct ConnectingTests {
   @Test("respects the time limit of the connection string")
   func ownTimeout() throws {
     let silent = try SilentServer()
-    let deadline = Deadline(after: .seconds(8))
+    let deadline = Deadline(after: .seconds(15))
     let error = try failure(
       "host=127.0.0.1 port=\(silent.port) connect_timeout=1", timeout: .seconds(20))
     #expect(error.kind == .timeout)

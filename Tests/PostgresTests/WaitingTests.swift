@@ -18,7 +18,7 @@ struct WaitingTests {
 
   /// Waits for a notification and takes those that have arrived.
   private func notifications() throws -> [Postgres.Notification] {
-    let deadline = Deadline(after: .seconds(20))
+    let deadline = Deadline(after: .seconds(120))
     while true {
       let taken = try connection.takeNotifications()
       guard taken.isEmpty else { return taken }
@@ -64,7 +64,7 @@ struct WaitingTests {
       connection.wait(until: Deadline(after: .milliseconds(1)), wake: wake.descriptor) == .timedOut)
     wake.trigger()
     #expect(
-      connection.wait(until: Deadline(after: .seconds(20)), wake: wake.descriptor) == .woken)
+      connection.wait(until: Deadline(after: .seconds(120)), wake: wake.descriptor) == .woken)
   }
 
   @Test("ends when the server ends the connection")
@@ -72,7 +72,7 @@ struct WaitingTests {
     try connection.run("listen changes")
     let pid = Int64(connection.serverProcessID)
     #expect(try other.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)]) == "t")
-    let deadline = Deadline(after: .seconds(20))
+    let deadline = Deadline(after: .seconds(120))
     let error = try #require(throws: PostgresError.self) {
       // The server's last message arrives first, then the end.
       while connection.wait(until: deadline) == .ready { _ = try connection.takeNotifications() }

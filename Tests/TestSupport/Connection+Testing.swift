@@ -26,7 +26,8 @@ extension Connection {
   ///
   /// - Returns: Whether it answered true in time.
   public func eventually(
-    _ condition: String, _ parameters: [Parameter] = [], within duration: Duration = .seconds(45)
+    _ condition: String, _ parameters: [Parameter] = [],
+    within duration: Duration = ToolProcess.patience
   ) throws -> Bool {
     let deadline = Deadline(after: duration)
     repeat {

@@ -17,7 +17,7 @@ import Testing
         "--events", "2000", "--month-events", "500", "--grown-events", "2000", "--folder",
         folder.path,
       ] + arguments
-    ).exit(within: .seconds(240))
+    ).exit(within: .seconds(900))
   }
 
   @Test func eachRowHasPlausibleFigures() throws {

@@ -49,7 +49,7 @@ import Testing
       select 'e' || n, now(), 1, repeat('x', 200) from generate_series(1, \(count)) n;
       """)
     let watch = try scene.watch(["--from-start", "--state", "state", "--exec-batch", "wc -l"])
-    #expect(try watch.line(within: .seconds(Tools.isSoak ? 600 : 60)) == "\(count)")
+    #expect(try watch.line(within: .seconds(Tools.isSoak ? 600 : 180)) == "\(count)")
     try eventually("the cursor is saved") { try scene.state() == scene.tokens().last }
     let peak = try ProcessMemory.peak(of: watch.pid)
     #expect(peak < 24 * 1024, "peak of \(peak) kB")

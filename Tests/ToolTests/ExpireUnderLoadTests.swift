@@ -78,7 +78,7 @@ import Testing
     let expire = try Tools.start(
       "quake-admin",
       ["events", "expire", "--older-than", "365d", "--yes", "--json"] + database.option)
-    let patience = Duration.seconds(Tools.isSoak ? 900 : 60)
+    let patience = Duration.seconds(Tools.isSoak ? 900 : 180)
     let outcome = try expire.exit(within: patience)
     #expect(outcome.status == 0, "\(outcome.errors)")
     let report = try JSONLine(#require(outcome.lines.first))

@@ -74,7 +74,7 @@ import Testing
     let expected = arguments.contains("--min-magnitude") ? changes - changes / 7 : changes
     let tool = try Tools.start("quake-query", ["history"] + arguments + database.option)
     // The rest does not fit into the pipe, so the tool is still running.
-    _ = try tool.lines(expected * 9 / 10, within: .seconds(Tools.isSoak ? 600 : 60))
+    _ = try tool.lines(expected * 9 / 10, within: .seconds(Tools.isSoak ? 600 : 180))
     let peak = try ProcessMemory.peak(of: tool.pid)
     let rest = try tool.exit()
     #expect(rest.status == 0)
@@ -152,7 +152,7 @@ import Testing
     let tool = try Tools.start(
       "quake-ingest",
       ["import", "--json", file, server.url, "--timeout", "60s"] + arguments + database.option)
-    let line = try JSONLine(tool.line(within: .seconds(Tools.isSoak ? 600 : 60)))
+    let line = try JSONLine(tool.line(within: .seconds(Tools.isSoak ? 600 : 180)))
     #expect(line.integer("inserted") == events)
     try asked.wait()
     let peak = try ProcessMemory.peak(of: tool.pid)

@@ -19,15 +19,17 @@ enum OvertakingCheck {
       isDone.happen()
     }
     // With the lock it waits; without, it commits, and the watcher reads it.
-    let isBlocked = try gate.eventually(
-      """
-      exists (select from pg_stat_activity where application_name = 'early'
-               and datname = current_database() and wait_event_type = 'Lock')
-      """, within: .seconds(2))
-    if !isBlocked {
-      try isDone.require("the early writer commits or waits")
-      try feed.waitForLines(1)
+    var isBlocked = false
+    try eventually("the early writer commits or waits") {
+      isBlocked =
+        try gate.ask(
+          """
+          select (exists (select from pg_stat_activity where application_name = 'early'
+                   and datname = current_database() and wait_event_type = 'Lock'))::text
+          """) == "true"
+      return isBlocked || isDone.wait(within: .zero)
     }
+    if !isBlocked { try feed.waitForLines(1) }
     try gate.run("select pg_advisory_unlock(42)")
     try late.join()
     try early.join()

@@ -8,9 +8,9 @@ final class Event: Sendable {
 
   func happen() { hasHappened.store(true, ordering: .releasing) }
 
-  /// Waits until it has happened; false if it had not after a minute.
+  /// Waits until it has happened; false if it had not in time.
   @discardableResult
-  func wait(within patience: Duration = .seconds(60)) -> Bool {
+  func wait(within patience: Duration = ToolProcess.patience) -> Bool {
     let deadline = ContinuousClock.now + patience
     while !hasHappened.load(ordering: .acquiring) {
       guard ContinuousClock.now < deadline else { return false }

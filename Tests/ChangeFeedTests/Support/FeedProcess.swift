@@ -95,12 +95,12 @@ final class FeedProcess {
   }
 
   /// Waits until it has said a token, in a change or a heartbeat.
-  func waitForToken(_ token: Int64, within patience: Duration = .seconds(60)) throws {
+  func waitForToken(_ token: Int64, within patience: Duration = ToolProcess.patience) throws {
     try waitUntil("token \(token)", within: patience) { $0.newestToken >= token }
   }
 
   /// Waits until it has printed `count` lines.
-  func waitForLines(_ count: Int, within patience: Duration = .seconds(60)) throws {
+  func waitForLines(_ count: Int, within patience: Duration = ToolProcess.patience) throws {
     try waitUntil("\(count) lines", within: patience) { $0.lineCount >= count }
   }
 

@@ -56,7 +56,7 @@ import Testing
           commits / 4, number, SeededGenerator(seed &+ UInt64(number)), server.database)
       }
     }
-    let finish = Deadline(after: isSoak ? .seconds(500) : .seconds(60))
+    let finish = Deadline(after: isSoak ? .seconds(500) : .seconds(180))
     var oracle: [String: [String]]?
     var unfinished = Set(clients.indices)
     while !unfinished.isEmpty {

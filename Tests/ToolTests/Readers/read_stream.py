@@ -12,7 +12,7 @@ def httpx_events(url, last_id):
     import httpx
     from httpx_sse import connect_sse
 
-    with httpx.Client(timeout=20) as client:
+    with httpx.Client(timeout=120) as client:
         headers = {"Last-Event-ID": last_id} if last_id else {}
         with connect_sse(client, "GET", url, headers=headers) as source:
             source.response.raise_for_status()
@@ -27,7 +27,7 @@ def sseclient_events(url, last_id):
     headers = {"Accept": "text/event-stream"}
     if last_id:
         headers["Last-Event-ID"] = last_id
-    with requests.get(url, stream=True, timeout=20, headers=headers) as response:
+    with requests.get(url, stream=True, timeout=120, headers=headers) as response:
         response.raise_for_status()
         for event in sseclient.SSEClient(response).events():
             yield event.event, event.id, event.data
@@ -43,7 +43,7 @@ def read_live_feed(url, count):
         # With a limit the client would not read on, and so not see the answer to its ping.
         with connect(address, max_queue=None) as socket:
             for _ in range(min(3, count - messages)):
-                message = json.loads(socket.recv(timeout=20))
+                message = json.loads(socket.recv(timeout=120))
                 print(message["action"], message["data"]["id"])
                 cursor = message["cursor"]
                 messages += 1

@@ -63,7 +63,8 @@ final class WorkerScene {
 
   /// Waits until each of `feeds` is polled, and none by `gone`; returns the worker of each.
   func waitForHolders(
-    of feeds: [String], otherThan gone: String? = nil, within patience: Duration
+    of feeds: [String], otherThan gone: String? = nil,
+    within patience: Duration = ToolProcess.patience
   ) throws -> [String: String] {
     var found: [String: String] = [:]
     try eventually("all feeds are polled, none by \(gone ?? "nothing")", within: patience) {

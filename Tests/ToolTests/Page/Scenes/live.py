@@ -200,7 +200,7 @@ def edits_work_with_a_token(stage):
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.stderr.close()
-        worker.wait(timeout=30)
+        worker.wait(timeout=120)
     browser.press_id("#token")
     browser.until("the token is forgotten", lambda: browser.find("#select[hidden]"))
     browser.forget_toasts()

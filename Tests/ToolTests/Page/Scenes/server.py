@@ -39,7 +39,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=120) as answer:
             return answer.read().decode()
 
     def metric(self, name):
@@ -47,7 +47,7 @@ class Server:
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=120)
 
 
 class Database:
@@ -86,7 +86,7 @@ class Database:
             stopping.set()
             thread.join()
             process.stdin.close()
-            if process.wait(timeout=30) != 0:
+            if process.wait(timeout=120) != 0:
                 raise RuntimeError("psql failed")
             return count[0]
         return end
