@@ -104,7 +104,7 @@ struct RecoveryTests {
       options.settings["restore_command"] = "cat '\(archive)' && false"
       // As in crash recovery, the server accepts no connections before it is over.
       options.settings["hot_standby"] = "off"
-      options.startTimeout = .milliseconds(300)
+      options.startTimeout = .seconds(3)
       server = try EmbeddedServer(options)
 
       var phases: [EmbeddedServer.Phase] = []
