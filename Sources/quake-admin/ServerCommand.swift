@@ -53,6 +53,9 @@ enum ServerCommand {
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    guard !arguments.isTyped("database") else {
+      throw arguments.usageError("option --database names another server than the embedded one")
+    }
     let server = try DatabaseAccess.embeddedServer()
     switch arguments.subcommand.last {
     case "start": return try start(server, arguments, diagnostics)

@@ -94,6 +94,23 @@ import Testing
     #expect(try read() == 0)
   }
 
+  @Test func theShareOfAFileBeginsAtItsPosition() throws {
+    let path = try TemporaryFile.path(Array(repeating: 0, count: 10))
+    defer { TemporaryFile.remove(path) }
+    let descriptor = open(path, O_RDONLY)
+    try #require(descriptor >= 0 && lseek(descriptor, 4, SEEK_SET) == 4)
+    let file = FileDescriptorSource(descriptor: descriptor, closes: true, name: "file").measured
+    #expect(file.share == 0)
+    var bytes: [UInt8] = [0, 0, 0]
+    #expect(try bytes.withUnsafeMutableBytes { try file.read(into: $0) } == 3)
+    #expect(file.share == 0.5)
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    close(ends[1])
+    let source = FileDescriptorSource(descriptor: ends[0], closes: true, name: "pipe").measured
+    #expect(source.share == nil)
+  }
+
   @Test func descriptionHasAllParts() {
     let error = FeedError(.html, "m", detail: "D.", hint: "H.")
     #expect(error.description == "m\ndetail: D.\nhint: H.")

@@ -37,6 +37,8 @@ import Testing
 
   @Test func withoutListeningTheURLIsThatOfTheSocket() throws {
     #expect(try server.command("url").status == 69)
+    let other = try server.command("url", "--database", "postgresql:///other")
+    #expect(other.status == 64 && other.errors.contains("option --database names another server"))
     #expect(try server.command("start").status == 0)
     let url = try url()
     #expect(url.hasPrefix("postgresql://quake@/quake?host=/") && url.hasSuffix("&port=5432"))

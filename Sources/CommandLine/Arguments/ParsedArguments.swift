@@ -69,6 +69,12 @@ public struct ParsedArguments: Sendable {
   /// Whether an option is given at all.
   public func isGiven(_ name: String) -> Bool { count(name) > 0 }
 
+  /// Whether an option is given by the user, not only by a file of settings.
+  public func isTyped(_ name: String) -> Bool {
+    _ = declared(name)
+    return occurrences[name]?.contains { $0.setting == nil } ?? false
+  }
+
   /// The option's value as it was typed, or nil when the option is not given.
   public func string(_ name: String) -> String? { strings(name).last }
 

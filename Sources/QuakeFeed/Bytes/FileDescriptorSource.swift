@@ -32,6 +32,16 @@ public final class FileDescriptorSource: ByteSource {
     if closes { close(descriptor) }
   }
 
+  /// The number of bytes from here to the end of a regular file; nil for pipes, sockets and devices.
+  var remaining: Int64? {
+    var status = stat()
+    let position = lseek(descriptor, 0, SEEK_CUR)
+    guard position >= 0, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      return nil
+    }
+    return Int64(status.st_size) - Int64(position)
+  }
+
   /// Reads the available bytes; waits if there are none. The end stays the end: a terminal would wait for
   /// another Ctrl-D if it were read again.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {

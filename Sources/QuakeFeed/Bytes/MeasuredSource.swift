@@ -21,6 +21,11 @@ public final class MeasuredSource: ByteSource {
   public var share: Double? { size.map { min(1, Double(count) / Double($0)) } }
 }
 
+extension FileDescriptorSource {
+  /// The bytes that follow, counted.
+  public var measured: MeasuredSource { MeasuredSource(self, size: remaining) }
+}
+
 extension FileSource {
   /// The file's bytes, counted.
   public var measured: MeasuredSource { MeasuredSource(self, size: size) }

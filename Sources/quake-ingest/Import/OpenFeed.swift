@@ -9,7 +9,7 @@ import QuakeTool
 struct OpenFeed {
   var source: FeedImportSource
   var response: FeedResponse?
-  /// How far its bytes have been read; nil if they come from elsewhere than a file or an answer.
+  /// How far its bytes have been read; nil if there are none.
   var measure: MeasuredSource?
 
   /// The result of opening a feed.
@@ -44,7 +44,11 @@ struct OpenFeed {
       measure = file
       body = file
     case .standardInput:
-      body = FileDescriptorSource.standardInput(interrupt: { Signals.stopRequested })
+      let input = FileDescriptorSource.standardInput(
+        interrupt: { Signals.stopRequested }
+      ).measured
+      measure = input
+      body = input
     case .url(let url):
       options.service = DataCentre(url: url.text)
       let answer: FeedResponse
