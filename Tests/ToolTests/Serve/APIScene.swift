@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A database with events of all kinds, and a server on it.
+/// A database with events of all kinds, and a server on it that follows it.
 final class APIScene {
   let database: TestDatabase
   let server: ServerProcess
@@ -15,6 +15,8 @@ final class APIScene {
     // The SHA-256 of the token.
     let hash = try Tools.shell("printf %s '\(Self.token)' | sha256sum | cut -d ' ' -f 1").lines[0]
     server = try ServerProcess(database, ["--edit-token", "ann:\(hash)"] + arguments)
+    let server = server
+    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
   }
 
   private static func load(_ database: TestDatabase) throws {
