@@ -30,7 +30,7 @@ import Testing
     return outcome.lines
   }
 
-  /// Waits until these values, which come from the database, are offered: completion gives up after
+  /// Waits until these values, which come from the database, are offered: completion stops asking after
   /// 0.1 s, which may be too short beside other tests.
   private func offer(_ words: [String], _ expected: [String]) throws {
     try eventually("\(words) offer \(expected)") { try offered(words) == expected }

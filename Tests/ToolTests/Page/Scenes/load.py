@@ -4,7 +4,9 @@ import itertools
 import math
 import time
 
-from browser import SOAK, expect, limit
+from selenium.common.exceptions import TimeoutException
+
+from browser import PATIENCE, SOAK, expect, limit
 
 # The first load of a person with a slow line, as the developer tools of browsers simulate it.
 LATENCY, DOWN, UP = 150, 1.6e6 / 8, 750e3 / 8
@@ -83,14 +85,20 @@ def first_load_is_readable(stage):
         browser.cdp("Network.emulateNetworkConditions", offline=False, latency=LATENCY, downloadThroughput=DOWN,
                     uploadThroughput=UP)
         try:
+            browser.driver.set_page_load_timeout(30)
             browser.driver.get(stage.url + "/")
             times.append(browser.until("the list can be read", lambda: browser.run("return window.seen.readable")))
+        except TimeoutException:
+            # On a busy machine Chromium's slow line sometimes stands still for ever: its own log has the answers of
+            # the server, and the page does not get them.
+            times.append(math.inf)
         finally:
+            browser.driver.set_page_load_timeout(PATIENCE)
             browser.cdp("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
                         uploadThroughput=-1)
         if times[-1] <= limit(2.5) * 1000:
             break
-    expect(min(times) <= limit(2.5) * 1000, f"the list could be read after {[round(t) for t in times]} ms")
+    expect(min(times) <= limit(2.5) * 1000, f"the list could be read after {[f'{t:.0f}' for t in times]} ms")
     return f"readable after {min(times):.0f} ms at 1.6 Mbit/s and 150 ms"
 
 
