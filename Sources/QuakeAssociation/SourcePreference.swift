@@ -25,6 +25,12 @@ public struct SourcePreference: Sendable, Equatable {
     return list.sorted { $0.order < $1.order }
   }
 
+  /// The sources of the events of a store, sorted.
+  public static func sources(over connection: Connection) throws(PostgresError) -> [String] {
+    let rows = try connection.execute("select distinct q.source from quake.quake q")
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }.sorted()
+  }
+
   /// Sets the order of the sources in a region.
   ///
   /// - Parameter region: Nil: the general order.

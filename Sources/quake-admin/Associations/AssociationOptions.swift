@@ -45,6 +45,7 @@ enum AssociationOptions {
       try SourcePreference.set(sources, in: region, over: connection)
       let place = region == nil ? "everywhere" : "in this region"
       diagnostics.note("preferred \(place): \(sources.joined(separator: ", "))")
+      try warn(ofSourcesWithoutEventsAmong: sources, over: connection, diagnostics)
     }
     if removes || sources != nil {
       guard try AssociationSettings(over: connection).isEnabled else { return .ok }
@@ -57,6 +58,19 @@ enum AssociationOptions {
     try AssociationOutput(isJSON: arguments.flag("json"))
       .write(SourcePreference.list(over: connection))
     return .ok
+  }
+
+  /// Warns of misspelt sources. One whose events come later is fine.
+  private static func warn(
+    ofSourcesWithoutEventsAmong sources: [String], over connection: Connection,
+    _ diagnostics: Diagnostics
+  ) throws {
+    let known = try SourcePreference.sources(over: connection)
+    for source in sources where !known.contains(source) {
+      diagnostics.warning(
+        "there are no events of source '\(source)' yet",
+        hint: Suggestion.nearest(to: source, among: known).map { "did you mean '\($0)'?" })
+    }
   }
 
   private static func sources(_ arguments: ParsedArguments) throws -> [String]? {

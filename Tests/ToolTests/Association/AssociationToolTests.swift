@@ -164,7 +164,13 @@ import Testing
     #expect(try associations("enable").status == 0)
     try loadBoth()
     #expect(try tool("quake-query", "list", "--count").output == "3\n")
-    #expect(try associations("prefer", "emsc", "--box", "-120,30,-110,40").status == 0)
+    let preferred = try associations("prefer", "emsc", "--box", "-120,30,-110,40")
+    #expect(preferred.status == 0 && !preferred.errors.contains("warning"))
+    let misspelt = try associations("prefer", "emcs,gfz", "--box", "1,2,3,4").errors
+    #expect(misspelt.contains("there are no events of source 'emcs' yet"))
+    #expect(misspelt.contains("did you mean 'emsc'?"))
+    #expect(misspelt.contains("there are no events of source 'gfz' yet"))
+    #expect(try associations("prefer", "--box", "1,2,3,4", "--remove").status == 0)
     #expect(try associations("prefer").output == "-120,30,-110,40: emsc\neverywhere: usgs\n")
     #expect(
       try tool("quake-query", "list").lines.contains {
