@@ -1,12 +1,10 @@
-/** Sorting that lets the page breathe: a sort of 50,000 events in one go would block it for too long. */
-
-/** The page is free again after this long. */
-const budget = 8;
+import { Pace } from "./pace.js";
 
 /** A part that is small enough to be sorted in one go. */
 const part = 2000;
 
 /**
+ * Sorts in parts: a sort of 50,000 events in one go would block the page for too long.
  * @template T
  * @param {readonly T[]} items
  * @param {(a: T, b: T) => number} compare
@@ -14,19 +12,13 @@ const part = 2000;
  * @returns {Promise<T[]|null>} a sorted copy; null if the signal was aborted
  */
 export async function sortInParts(items, compare, signal) {
-  let end = performance.now() + budget;
-  /** Waits when the time is used up. @returns {Promise<boolean>} whether to go on */
-  const breathe = async () => {
-    if (performance.now() < end) return true;
-    await new Promise((resolve) => setTimeout(resolve));
-    end = performance.now() + budget;
-    return !signal.aborted;
-  };
+  const pace = new Pace();
   /** @type {T[][]} */
   let runs = [];
   for (let start = 0; start < items.length; start += part) {
     runs.push(items.slice(start, start + part).sort(compare));
-    if (!(await breathe())) return null;
+    if (pace.isOver) await pace.pause();
+    if (signal.aborted) return null;
   }
   while (runs.length > 1) {
     const longer = [];
@@ -41,7 +33,8 @@ export async function sortInParts(items, compare, signal) {
         for (let n = 0; n < part && (i < a.length || j < b.length); n += 1) {
           merged.push(j >= b.length || (i < a.length && compare(a[i], b[j]) <= 0) ? a[i++] : b[j++]);
         }
-        if (!(await breathe())) return null;
+        if (pace.isOver) await pace.pause();
+        if (signal.aborted) return null;
       }
       longer.push(merged);
     }

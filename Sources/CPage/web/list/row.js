@@ -18,6 +18,7 @@ export class Row {
   /** @type {Mark | undefined} */
   #mark;
   #size = -1;
+  #top = -1;
   #state = "";
   #dot = h("i", { class: "dot" });
   #magnitude = h("span", { class: "magnitude" });
@@ -30,7 +31,7 @@ export class Row {
   /** @param {number} number of the row within the list */
   constructor(number) {
     this.element = h(
-      "div", { class: "row", role: "option", id: `row-${number}` },
+      "div", { class: "row", role: "option", id: `row-${number}`, hidden: true },
       this.#tick, h("span", { class: "dot-box" }, this.#dot),
       h("span", { class: "measure" }, this.#magnitude, this.#type),
       this.#place, this.#notes, this.#time,
@@ -44,24 +45,31 @@ export class Row {
 
   /**
    * @param {Quake} quake
-   * @param {number} index
-   * @param {number} size of the whole list
+   * @param {{ index: number, size: number, top: number }} place in a list of this size; the top is in pixels
    * @param {Mark | undefined} mark what just happened to the event
    */
-  show(quake, index, size, mark) {
-    if (index !== this.index || size !== this.#size) {
-      this.index = index;
-      this.#size = size;
-      this.element.setAttribute("aria-posinset", String(index + 1));
-      this.element.setAttribute("aria-setsize", String(size));
-      this.element.style.transform = `translateY(calc(var(--row) * ${index}))`;
-    }
+  show(quake, { index, size, top }, mark) {
+    if (index !== this.index) this.element.setAttribute("aria-posinset", String(index + 1));
+    if (size !== this.#size) this.element.setAttribute("aria-setsize", String(size));
+    if (top !== this.#top) this.element.style.transform = `translateY(${top}px)`;
+    this.index = index;
+    this.#size = size;
+    this.#top = top;
     if (quake === this.quake && mark === this.#mark) return;
+    if (!this.quake) this.element.hidden = false;
     this.quake = quake;
     this.#mark = mark;
     this.element.dataset.code = quake.code;
     this.#fill(quake, mark);
     this.updateTime();
+  }
+
+  /** Shows nothing. */
+  clear() {
+    if (!this.quake) return;
+    this.quake = null;
+    this.element.hidden = true;
+    delete this.element.dataset.code;
   }
 
   /**
@@ -81,11 +89,25 @@ export class Row {
     this.#state = "";
     this.element.className = mark ? `row ${mark.kind}` : "row";
     if (mark) this.element.style.setProperty("--age", `${mark.started - performance.now()}ms`);
-    const notes = badges(quake).map(({ text, kind }) => h("span", { class: `badge ${kind}`, text }));
-    const depth = h("span", { class: "depth", text: format.depth(quake.depth) });
-    this.#notes.replaceChildren(
-      ...(mark ? [h("span", { class: "badge mark", text: mark.text })] : []), depth, ...notes,
-    );
+    const notes = badges(quake).map(({ text, kind }) => ({ text, kind: `badge ${kind}` }));
+    notes.unshift({ text: format.depth(quake.depth), kind: "depth" });
+    if (mark) notes.unshift({ text: mark.text, kind: "badge mark" });
+    this.#setNotes(notes);
+  }
+
+  /**
+   * Uses the elements that are there again: making one takes longer than changing it.
+   * @param {{ text: string, kind: string }[]} notes
+   */
+  #setNotes(notes) {
+    const { children } = this.#notes;
+    while (children.length > notes.length) children[notes.length].remove();
+    while (children.length < notes.length) this.#notes.append(h("span"));
+    for (const [number, { text, kind }] of notes.entries()) {
+      const note = children[number];
+      if (note.className !== kind) note.className = kind;
+      if (note.textContent !== text) note.textContent = text;
+    }
   }
 
   /** Writes the relative time, which grows. */

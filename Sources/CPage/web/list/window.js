@@ -7,6 +7,8 @@ import { Row } from "./row.js";
 const overscan = 6;
 /** However tall the window is, the page has no more rows than this. */
 const mostRows = 90;
+/** A frame that fills this many rows fills no more than are seen. */
+const fewRows = 8;
 /** A row of which only these pixels are seen counts as scrolled past. */
 const sliver = 8;
 /** The height of a row in style/tokens.css, for a browser that has not loaded it yet. */
@@ -85,8 +87,9 @@ export class ListWindow {
     const anchor = hold && !this.atTop ? this.#anchor : null;
     const near = this.first;
     const offset = this.#top - near * this.#rowHeight;
+    const { length } = items;
+    if (length !== this.items.length) this.#space.style.height = `calc(var(--row) * ${length})`;
     this.items = items;
-    this.#space.style.height = `calc(var(--row) * ${items.length})`;
     if (anchor !== null) {
       const index = this.indexOf(anchor, near);
       if (index >= 0) {
@@ -133,28 +136,50 @@ export class ListWindow {
     this.#frame ||= requestAnimationFrame(() => this.draw());
   }
 
-  /** Draws the rows that are seen. */
+  /**
+   * Draws the rows that are seen. An event keeps its row while it is near, also when its index changes.
+   * While the list is scrolled fast, the rows beyond what is seen wait for a frame that has less to do.
+   */
   draw() {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    const from = Math.max(0, Math.floor(this.#top / this.#rowHeight) - overscan);
-    const seen = Math.min(mostRows, Math.ceil(this.#height / this.#rowHeight) + 2 * overscan);
-    this.#setRowCount(seen);
-    const count = this.#rows.length;
-    for (let slot = 0; slot < count; slot += 1) {
-      // A row keeps its event while the list moves by less than a window.
-      const index = from + ((slot - (from % count) + count) % count);
-      const row = this.#rows[slot];
-      const item = this.items[index];
-      row.element.hidden = item === undefined;
-      if (item === undefined) {
-        row.quake = null;
-        continue;
+    const top = Math.floor(this.#top / this.#rowHeight);
+    const bottom = top + Math.ceil(this.#height / this.#rowHeight) + 1;
+    this.#setRowCount(Math.min(mostRows, bottom - top + 2 * overscan));
+    const from = Math.max(0, top - overscan);
+    const to = Math.min(this.items.length, from + this.#rows.length);
+    /** @type {Map<string, number>} */
+    const missing = new Map();
+    for (let index = from; index < to; index += 1) missing.set(this.items[index].code, index);
+    const free = [];
+    for (const row of this.#rows) {
+      const code = row.quake?.code ?? "";
+      const index = missing.get(code);
+      if (index === undefined) free.push(row);
+      else {
+        missing.delete(code);
+        this.#show(row, index);
       }
-      row.show(item, index, this.items.length, this.#mark(item.code));
-      row.setState(this.#state(row));
     }
+    const indexes = [...missing.values()];
+    const seen = indexes.filter((index) => index >= top && index < bottom);
+    const beyond = indexes.filter((index) => index < top || index >= bottom);
+    const now = seen.concat(beyond.slice(0, Math.max(0, fewRows - seen.length)));
+    for (const index of now) this.#show(/** @type {Row} */ (free.pop()), index);
+    for (const row of free) row.clear();
+    if (now.length < missing.size) this.schedule();
     this.#anchor = this.items[this.first]?.code ?? null;
+  }
+
+  /**
+   * @param {Row} row
+   * @param {number} index
+   */
+  #show(row, index) {
+    const quake = this.items[index];
+    const place = { index, size: this.items.length, top: index * this.#rowHeight };
+    row.show(quake, place, this.#mark(quake.code));
+    row.setState(this.#state(row));
   }
 
   /**

@@ -1,3 +1,4 @@
+import { Pace } from "../data/pace.js";
 import { Grid } from "./grid.js";
 import { isLocated, worldX, worldY } from "./projection.js";
 import { classes, classOf, hiddenStep, radius, sizes, sizeStep } from "./scale.js";
@@ -8,6 +9,8 @@ import { classes, classOf, hiddenStep, radius, sizes, sizeStep } from "./scale.j
 /** @typedef {import("./projection.js").Located} Located */
 /** @typedef {import("./scale.js").Coloring} Coloring */
 
+/** After this many events it is time to look whether the page waits. */
+const part = 500;
 /** Places for events that arrive before all are ordered again. */
 const spare = 2000;
 
@@ -24,38 +27,63 @@ export class Events {
   count = 0;
   /** @type {Located|null} the newest by origin time */
   newest = null;
-  /** @type {Map<string, number>|null} places by code */
-  #places = null;
+  /** @type {Map<string, number>} places by code */
+  #places = new Map();
   /** @type {Grid|null} */
   #grid = null;
   /** @type {number|null} */
   #largest = null;
 
-  /** @param {readonly Quake[]} quakes @param {Coloring} coloring @param {number} now */
-  replace(quakes, coloring, now) {
+  /**
+   * Puts others in the place of all events, many of them in parts. Until the end the old ones are there, and
+   * nothing may change them.
+   * @param {readonly Quake[]} quakes which do not change meanwhile
+   * @param {Coloring} coloring
+   * @param {number} now
+   */
+  async replace(quakes, coloring, now) {
+    const pace = new Pace();
     const count = quakes.length;
     // Where the colour tells the age, what is newer lies above what is larger.
     const height = (/** @type {Quake} */ quake) => sizeStep(quake.magnitude)
       + (coloring === "age" ? (classes - classOf(quake, coloring, now)) * sizes : 0);
     const next = new Uint32Array((classes + 1) * sizes + 1);
     const heights = new Uint16Array(count);
-    for (let i = 0; i < count; i += 1) next[(heights[i] = height(quakes[i])) + 1] += 1;
+    for (let i = 0; i < count; i += 1) {
+      next[(heights[i] = height(quakes[i])) + 1] += 1;
+      if (i % part === part - 1 && pace.isOver) await pace.pause();
+    }
     for (let step = 0; step + 1 < next.length; step += 1) next[step + 1] += next[step];
-    /** @type {Quake[]} */
-    const sorted = new Array(count);
+    const all = new Events();
+    all.quakes = new Array(count);
     // Of the same height the newest lies on top: the list is newest first unless the person sorts it.
-    for (let i = count - 1; i >= 0; i -= 1) sorted[next[heights[i]]++] = quakes[i];
-    this.quakes = sorted;
-    this.xs = new Float32Array(count + spare);
-    this.ys = new Float32Array(count + spare);
-    this.steps = new Uint8Array(count + spare).fill(hiddenStep, count);
-    this.classes = new Uint8Array(count + spare);
-    this.count = count;
-    this.newest = null;
-    this.#largest = null;
-    this.#places = null;
+    for (let i = count - 1; i >= 0; i -= 1) all.quakes[next[heights[i]]++] = quakes[i];
+    all.xs = new Float32Array(count + spare);
+    all.ys = new Float32Array(count + spare);
+    all.steps = new Uint8Array(count + spare).fill(hiddenStep, count);
+    all.classes = new Uint8Array(count + spare);
+    all.count = count;
+    for (let i = 0; i < count; i += 1) {
+      const quake = all.quakes[i];
+      all.#put(i, quake, coloring, now);
+      all.#places.set(quake.code, i);
+      if (i % part === part - 1 && pace.isOver) await pace.pause();
+    }
+    this.#take(all);
+  }
+
+  /** @param {Events} other */
+  #take(other) {
+    this.quakes = other.quakes;
+    this.xs = other.xs;
+    this.ys = other.ys;
+    this.steps = other.steps;
+    this.classes = other.classes;
+    this.count = other.count;
+    this.newest = other.newest;
+    this.#places = other.#places;
+    this.#largest = other.#largest;
     this.#grid = null;
-    for (let i = 0; i < count; i += 1) this.#put(i, sorted[i], coloring, now);
   }
 
   /**
@@ -67,7 +95,6 @@ export class Events {
    * @returns {boolean} false if all must be replaced
    */
   apply(list, passes, coloring, now) {
-    this.#places ??= new Map(this.quakes.map(({ code }, place) => [code, place]));
     this.#grid = null;
     const newest = this.newest?.code;
     for (const { inserted, updated, deleted } of list) {
@@ -105,9 +132,9 @@ export class Events {
 
   /** @param {string} code */
   #hide(code) {
-    const place = this.#places?.get(code);
+    const place = this.#places.get(code);
     if (place === undefined) return;
-    this.#places?.delete(code);
+    this.#places.delete(code);
     this.steps[place] = hiddenStep;
     this.count -= 1;
   }
