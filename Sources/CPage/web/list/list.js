@@ -113,7 +113,10 @@ export function start(element) {
     list.draw();
     follow();
   });
-  settings.addEventListener("change", () => update());
+  settings.addEventListener("change", () => {
+    update();
+    for (const row of list.rows()) row.updateTime();
+  });
   view.addEventListener("change", (event) => {
     const { changed } = /** @type {CustomEvent<{ changed: Set<string> }>} */ (event).detail;
     if (changed.has("sort") || changed.has("descending")) list.scrollTo(0);

@@ -1,6 +1,6 @@
 import { store } from "../data/store.js";
 import { format, t } from "../text/text.js";
-import { h } from "../ui/dom.js";
+import { h, setText } from "../ui/dom.js";
 import { magnitudeColor, magnitudeSize } from "../ui/magnitude.js";
 import { badges, sentence } from "./badges.js";
 
@@ -32,9 +32,8 @@ export class Row {
   constructor(number) {
     this.element = h(
       "div", { class: "row", role: "option", id: `row-${number}`, hidden: true },
-      this.#tick, h("span", { class: "dot-box" }, this.#dot),
-      h("span", { class: "measure" }, this.#magnitude, this.#type),
-      this.#place, this.#notes, this.#time,
+      this.#tick, this.#dot, h("span", { class: "measure" }, this.#magnitude, this.#type), this.#place,
+      h("span", { class: "facts" }, this.#notes, this.#time),
     );
   }
 
@@ -56,19 +55,26 @@ export class Row {
     this.#size = size;
     this.#top = top;
     if (quake === this.quake && mark === this.#mark) return;
-    if (!this.quake) this.element.hidden = false;
+    this.element.hidden = false;
     this.quake = quake;
     this.#mark = mark;
     this.element.dataset.code = quake.code;
     this.#fill(quake, mark);
-    this.updateTime();
+    this.#writeTime(quake);
   }
 
   /** Shows nothing. */
   clear() {
-    if (!this.quake) return;
     this.quake = null;
     this.element.hidden = true;
+    delete this.element.dataset.code;
+  }
+
+  /** Shows nothing for a moment: to hide and to show it again would take longer than to fill it. */
+  moveAway() {
+    this.quake = null;
+    this.#top = -1;
+    this.element.style.transform = "translateY(-100px)";
     delete this.element.dataset.code;
   }
 
@@ -82,10 +88,10 @@ export class Row {
     this.#dot.style.width = size;
     this.#dot.style.height = size;
     this.#dot.style.backgroundColor = `var(--${color})`;
-    this.#magnitude.textContent = format.magnitude(quake);
+    setText(this.#magnitude, format.magnitude(quake));
     this.#magnitude.classList.toggle("strong", (quake.magnitude ?? 0) >= 5);
-    this.#type.textContent = quake.magnitude === null ? "" : quake.magnitudeType ?? "";
-    this.#place.textContent = quake.place || t("place.unknown");
+    setText(this.#type, quake.magnitude === null ? "" : quake.magnitudeType ?? "");
+    setText(this.#place, quake.place || t("place.unknown"));
     this.#state = "";
     this.element.className = mark ? `row ${mark.kind}` : "row";
     if (mark) this.element.style.setProperty("--age", `${mark.started - performance.now()}ms`);
@@ -106,19 +112,19 @@ export class Row {
     for (const [number, { text, kind }] of notes.entries()) {
       const note = children[number];
       if (note.className !== kind) note.className = kind;
-      if (note.textContent !== text) note.textContent = text;
+      setText(note, text);
     }
   }
 
   /** Writes the relative time, which grows. */
   updateTime() {
-    const { quake } = this;
-    if (!quake) return;
-    const now = store.now();
-    const text = now - quake.time < relativeUpTo ? format.relative(quake.time, now) : format.date(quake.time);
-    if (this.#time.textContent === text && this.#time.dateTime.startsWith(iso(quake.time))) return;
-    this.#time.textContent = text;
-    this.#time.dateTime = iso(quake.time);
+    if (this.quake && this.#time.textContent !== timeText(this.quake)) this.#writeTime(this.quake);
+  }
+
+  /** @param {Quake} quake */
+  #writeTime(quake) {
+    setText(this.#time, timeText(quake));
+    this.#time.dateTime = new Date(quake.time).toISOString();
     const mark = this.#mark ? `${this.#mark.text}: ` : "";
     this.element.setAttribute("aria-label", mark + sentence(quake));
   }
@@ -139,5 +145,8 @@ export class Row {
   }
 }
 
-/** @param {number} ms */
-const iso = (ms) => new Date(ms).toISOString();
+/** @param {Quake} quake */
+function timeText({ time }) {
+  const now = store.now();
+  return now - time < relativeUpTo ? format.relative(time, now) : format.date(time);
+}

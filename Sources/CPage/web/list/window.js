@@ -166,8 +166,12 @@ export class ListWindow {
     const beyond = indexes.filter((index) => index < top || index >= bottom);
     const now = seen.concat(beyond.slice(0, Math.max(0, fewRows - seen.length)));
     for (const index of now) this.#show(/** @type {Row} */ (free.pop()), index);
-    for (const row of free) row.clear();
-    if (now.length < missing.size) this.schedule();
+    const waits = now.length < missing.size;
+    for (const row of free) {
+      if (waits) row.moveAway();
+      else row.clear();
+    }
+    if (waits) this.schedule();
     this.#anchor = this.items[this.first]?.code ?? null;
   }
 

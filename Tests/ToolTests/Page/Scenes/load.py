@@ -74,6 +74,18 @@ def changes():
                    f"where code = 'big{number * 7919 % 50000}';")
 
 
+# What the host of a virtual machine takes from it, as a share of all processor time: with more, the time of a task is
+# not that of the page.
+MOST_STOLEN = 0.05
+
+
+def processor_time():
+    """Time since the start of the machine: stolen by its host, and in all."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = [int(field) for field in file.readline().split()[1:9]]
+    return fields[7], sum(fields)
+
+
 def first_load_is_readable(stage):
     """The list can be read within 2.5 s on a line of 1.6 Mbit/s with 150 ms of latency."""
     browser = stage.browser
@@ -131,10 +143,12 @@ def stays_smooth(stage):
         rounds, memories = [], []
         # A machine that is busy with other things blocks any thread: the best of three rounds counts.
         while True:
+            before = processor_time()
             (scrolled, panned), tasks = browser.tasks_while(lambda: (scroll(browser, 2), pan(browser, 2)))
+            stolen, all_time = (after - old for after, old in zip(processor_time(), before))
             longest = max(tasks)
             work = max(task[1] for task in tasks)
-            rounds.append((work, longest[0], scrolled, panned))
+            rounds.append((work, longest[0], scrolled, panned, stolen / max(all_time, 1)))
             memories.append(browser.memory())
             if SOAK and time.monotonic() - begun < 600:
                 continue
@@ -144,14 +158,18 @@ def stays_smooth(stage):
         nodes = browser.run("return document.querySelectorAll('#list *').length")
     finally:
         number = end()
-    work, longest, scrolled, panned = (max if SOAK else min)(rounds, key=lambda one: one[0])
+    quiet = [one for one in rounds if one[4] <= MOST_STOLEN]
+    counted = quiet if len(quiet) * 4 >= len(rounds) else rounds
+    work, longest, scrolled, panned, _ = (max if SOAK else min)(counted, key=lambda one: one[0])
     figures = (
-        f"{number} changes in {time.monotonic() - begun:.0f} s; the longest task took {work:.0f} ms of the processor, "
+        f"{number} changes in {time.monotonic() - begun:.0f} s; {len(counted)} of {len(rounds)} rounds counted, in "
+        f"which the host took little; the longest task took {work:.0f} ms of the processor, "
         f"{longest:.0f} ms in all; scrolling {scrolled[0]:.0f} frames/s (longest {scrolled[1]:.0f} ms), panning "
         f"{panned[0]:.0f} (longest {panned[1]:.0f} ms); {nodes} DOM nodes; memory {memories[0] / 1e6:.1f} to "
         f"{memories[-1] / 1e6:.1f} MB")
     # The time of the processor: it depends less on what else the machine does.
-    expect(work <= limit(0.05) * 1000, f"the main thread was blocked: {figures}; rounds {[round(one[0]) for one in rounds]}")
+    expect(work <= limit(0.05) * 1000, f"the main thread was blocked: {figures}; rounds "
+           f"{[(round(one[0]), round(one[4], 2)) for one in rounds]}")
     expect(nodes <= 1500, f"the list has {nodes} DOM nodes")
     if SOAK:
         # The first rounds fill caches.
