@@ -165,7 +165,7 @@ struct LyingServerTests {
       _ = try error(answering: copy, run)
       let server = try LyingServer(answering: { wire, _ in
         wire.send(copy)
-        while wire.send(data) {}
+        wire.sendWithoutEnd(data)
         return false
       })
       let connection = try connect(server, timeout: .milliseconds(500))

@@ -54,10 +54,12 @@ struct RealFeedsTests {
     #expect(contents.format == (file.hasSuffix(".csv") ? .usgsCSV : .usgsGeoJSON))
     #expect(try contents.bytesRead == RealFeeds.bytes(file).count)
     if let count = contents.metadata.count { #expect(count == contents.records.count) }
-    for record in contents.records {
-      let net = try #require(record.text(.net))
-      #expect(record.text(.code) == net + (record.text(.netCode) ?? "") || file.hasSuffix(".csv"))
+    let isCSV = file.hasSuffix(".csv")
+    let wrong = contents.records.filter { record in
+      guard let net = record.text(.net) else { return true }
+      return !isCSV && record.text(.code) != net + (record.text(.netCode) ?? "")
     }
+    #expect(wrong.isEmpty, "\(wrong.map { $0.text(.code) ?? "" }.prefix(5))")
   }
 
   @Test(arguments: RealFeeds.files("replay", endings: ".csv"))
@@ -74,10 +76,10 @@ struct RealFeedsTests {
     #expect(contents.format == .emscJSON)
     #expect(try contents.records.count == RealFeeds.count(file))
     #expect(contents.rejects.isEmpty)
-    for record in contents.records {
-      #expect(record.text(.code)?.hasPrefix("emsc:2") == true)
-      #expect(record.has(.depth))
-    }
+    #expect(
+      contents.records.allSatisfy {
+        $0.text(.code)?.hasPrefix("emsc:2") == true && $0.has(.depth)
+      })
   }
 
   /// EMSC's text format has the same values as its GeoJSON, without the time of the last update.
@@ -148,6 +150,8 @@ struct RealFeedsTests {
         networksOfCode[own, default: []].insert(net)
         if networksOfCode[own]?.count == 2 { collisions.insert(own) }
       }
+      let isFound = withoutMagnitude > 0 && negativeMagnitudes > 1000 && negativeDepths > 100
+      if isFound, !collisions.isEmpty { break }
     }
     #expect(withoutMagnitude > 0)
     #expect(negativeMagnitudes > 1000)

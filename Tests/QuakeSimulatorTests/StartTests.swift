@@ -40,10 +40,20 @@ struct StartTests {
     let start = SimulationStart.at(later(-90))
     let first = try catalogue(start, begunAt: noon, askedAt: later(600))
     #expect(try catalogue(start, begunAt: later(500), askedAt: later(600)) == first)
-    // An early one as well, without the changes of years.
-    let early = SimulationStart.at(Timestamp(microseconds: 0))
-    let old = try catalogue(early, begunAt: noon, askedAt: later(600))
-    #expect(try catalogue(early, begunAt: later(500), askedAt: later(600)) == old)
+  }
+
+  @Test("that is given long ago has no changes before an instant that runs of the same hour share")
+  func early() {
+    let start = SimulationStart.at(Timestamp(microseconds: 0))
+    let first = start.firstChange(now: noon, rate: 15)
+    #expect(start.firstChange(now: later(500), rate: 15) == first)
+    // 200,000 changes at 15 a minute take nine days, six hours and 13 minutes.
+    #expect(first.description.hasPrefix("2026-02-20T05:00:00"))
+    let next = start.firstChange(now: later(900), rate: 15)
+    #expect(next.description.hasPrefix("2026-02-20T06:00:00"))
+    #expect(start.instant(now: noon, rate: 15) == Timestamp(microseconds: 0))
+    let late = SimulationStart.at(later(-90))
+    #expect(late.firstChange(now: noon, rate: 15) == later(-90))
   }
 
   @Test("that is shared lies so far back that a simulator repeats few changes")

@@ -56,6 +56,12 @@ public struct PostgresWire: Sendable {
     return true
   }
 
+  /// Sends the same bytes again and again until the other end is gone: a thousand times a second, which leaves the
+  /// processor to other tests.
+  public func sendWithoutEnd(_ bytes: [UInt8]) {
+    while send(bytes) { usleep(1000) }
+  }
+
   /// Sends a message; false: the other end is gone.
   @discardableResult
   public func send(_ message: Message) -> Bool { send(message.bytes()) }

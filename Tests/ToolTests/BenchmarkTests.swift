@@ -24,7 +24,7 @@ import Testing
     let markdown = folder.path + "/tables.md"
     let contenders = ["limit", "quake", "one by one", "batches"]
     let outcome = try bench([
-      "--json", "--quiet", "--repeat", "3", "--only", "a,b,f,g,k", "--contenders",
+      "--json", "--quiet", "--repeat", "2", "--only", "a,b,f,g,k", "--contenders",
       contenders.joined(separator: ","), "--markdown", markdown,
     ])
     try #require(outcome.status == 0, "\(outcome.errors)")
@@ -49,7 +49,7 @@ import Testing
       let seconds = try #require(row.double("seconds"), "\(row.text)")
       let fastest = try #require(row.double("seconds_min"))
       let slowest = try #require(row.double("seconds_max"))
-      #expect(row.integer("runs") == 3)
+      #expect(row.integer("runs") == 2)
       #expect(0.001 < fastest && fastest <= seconds && seconds <= slowest && slowest < 60)
       #expect(try #require(row.double("peak_memory_mb")) > 1, "\(row.text)")
       #expect(try #require(row.double("peak_memory_mb")) < 1000, "\(row.text)")

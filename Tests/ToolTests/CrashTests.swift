@@ -27,7 +27,7 @@ import Testing
       #expect(try start(trial).exit().status == 0)
       length = ContinuousClock.now - begun
     }
-    let rounds = Tools.isSoak ? 200 : 12
+    let rounds = Tools.isSoak ? 200 : 6
     var killed = 0
     for round in 0..<rounds {
       let database = try TestDatabase()

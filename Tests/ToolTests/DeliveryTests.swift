@@ -163,7 +163,7 @@ import Testing
     try database.psql(
       """
       insert into quake.quake (code, time, place)
-      select 'e' || n, now(), repeat('x', 300) from generate_series(1, 20000) n;
+      select 'e' || n, now(), repeat('x', 300) from generate_series(1, 2000) n;
       """)
     let watch = try Tools.start(
       "quake-watch", database.option + ["--json", "--from-start", "--heartbeat", "10m"])
@@ -176,11 +176,11 @@ import Testing
       """
     #expect(try observer.eventually(quiet))
     let memory = try ProcessMemory.peak(of: watch.pid)
-    // Notifications for 20,000 commits would fill its socket many times over.
+    // Notifications for 6,000 commits, about 130 bytes each, would fill its socket several times over.
     try database.psql(
       """
       do $$ begin
-        for n in 1..20000 loop
+        for n in 1..6000 loop
           update quake.quake set sig = n where code = 'e' || (n % 100); commit;
         end loop;
       end $$;

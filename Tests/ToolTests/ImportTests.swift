@@ -135,17 +135,15 @@ import Testing
     let data = try Data(contentsOf: URL(fileURLWithPath: file))
     if file.hasSuffix(".csv") {
       return Feeds.csvRecords(data).map { record in
-        var fields: [String] = [""]
         var isQuoted = false
-        for character in record {
-          if character == "\"" { isQuoted.toggle() }
-          if character == ",", !isQuoted {
-            fields.append("")
-          } else {
-            fields[fields.count - 1].append(character)
-          }
+        let fields = record.utf8.split(omittingEmptySubsequences: false) { byte in
+          if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+          return byte == UInt8(ascii: ",") && !isQuoted
         }
-        return fields.count > 11 ? (fields[11], fields[10]) : ("", "-")
+        guard fields.count > 11 else { return ("", "-") }
+        return (
+          String(decoding: fields[11], as: UTF8.self), String(decoding: fields[10], as: UTF8.self)
+        )
       }
     }
     let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]

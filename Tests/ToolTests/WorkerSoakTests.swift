@@ -9,7 +9,7 @@ import Testing
     if let minutes = ProcessInfo.processInfo.environment["QUAKE_SOAK_MINUTES"].flatMap(Int.init) {
       .seconds(60 * minutes)
     } else {
-      Tools.isSoak ? .seconds(3600) : .seconds(10)
+      Tools.isSoak ? .seconds(3600) : .seconds(4)
     }
 
   /// What a worker uses at one moment.

@@ -13,7 +13,7 @@ import Testing
     settings.windowSize = 300_000
     settings.socketBuffer = 8192
     let server = try StreamServer(settings)
-    let slow = try (0..<20).map { _ in try server.client() }
+    let slow = try (0..<8).map { _ in try server.client() }
     for client in slow { _ = try client.expect("heartbeat") }
     let reader = try server.client()
     _ = try reader.expect("heartbeat")
@@ -22,7 +22,7 @@ import Testing
       _ = try reader.changes(100)
     }
     try eventually("the clients that do not read are dropped") {
-      server.streams.statistics.droppedBehind == 20
+      server.streams.statistics.droppedBehind == 8
     }
     // What they have got is whole events, and the rest follows by the id of the last.
     let history = try server.history()
@@ -62,7 +62,7 @@ import Testing
     try eventually("the history has been read") {
       server.streams.state.cursor?.eventID == latest
     }
-    let clients = try (0..<5).map { _ in try server.client(after: "0") }
+    let clients = try (0..<3).map { _ in try server.client(after: "0") }
     let history = try server.history()
     for client in clients { #expect(try client.changes(3000) == history) }
     // Equal backlogs are read once: the parts follow each other.

@@ -4,23 +4,28 @@ struct CSVTable {
 
   init(_ text: String) throws {
     var table: [[String]] = [[]]
-    var field = ""
     var isQuoted = false
-    var characters = text.replacing("\r\n", with: "\n").makeIterator()
-    while let character = characters.next() {
-      switch character {
-      case "\"": isQuoted.toggle()
-      case "," where !isQuoted:
-        table[table.count - 1].append(field)
-        field = ""
-      case "\n" where !isQuoted:
-        table[table.count - 1].append(field)
-        field = ""
-        table.append([])
-      default: field.append(character)
+    // Bytes, because characters take ten times as long.
+    var text = text
+    text.withUTF8 { bytes in
+      var field: [UInt8] = []
+      func end() {
+        table[table.count - 1].append(String(decoding: field, as: UTF8.self))
+        field.removeAll(keepingCapacity: true)
       }
+      for byte in bytes {
+        switch byte {
+        case UInt8(ascii: "\""): isQuoted.toggle()
+        case UInt8(ascii: ",") where !isQuoted: end()
+        case UInt8(ascii: "\n") where !isQuoted:
+          end()
+          table.append([])
+        case UInt8(ascii: "\r"): break
+        default: field.append(byte)
+        }
+      }
+      if !field.isEmpty { end() }
     }
-    if !field.isEmpty { table[table.count - 1].append(field) }
     let header = table[0]
     rows = table.dropFirst().filter { $0.count == header.count }
       .map { Dictionary(uniqueKeysWithValues: zip(header, $0)) }

@@ -81,21 +81,29 @@ enum Feeds {
     return features.count
   }
 
+  private static func record(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
+  }
+
   /// The rows after the header: a line feed ends one unless it is within quotes.
   static func csvRecords(_ data: Data) -> [String] {
     var records: [String] = []
-    var current: [UInt8] = []
-    var isQuoted = false
-    for byte in data {
-      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
-      if byte == 0x0A, !isQuoted {
-        if !current.isEmpty { records.append(String(decoding: current, as: UTF8.self)) }
-        current = []
-      } else if byte != 0x0D {
-        current.append(byte)
+    data.withUnsafeBytes { bytes in
+      var begin = 0
+      var isQuoted = false
+      for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "\"") || byte == 0x0A {
+        guard byte == 0x0A else {
+          isQuoted.toggle()
+          continue
+        }
+        if !isQuoted {
+          records.append(record(bytes[begin..<place]))
+          begin = place + 1
+        }
       }
+      records.append(record(bytes[begin...]))
     }
-    if !current.isEmpty { records.append(String(decoding: current, as: UTF8.self)) }
+    records.removeAll { $0.isEmpty }
     return Array(records.dropFirst())
   }
 }

@@ -84,7 +84,7 @@ export class Row {
    */
   #fill(quake, mark) {
     const color = magnitudeColor(quake.magnitude);
-    const size = `${magnitudeSize(quake.magnitude).toFixed(1)}px`;
+    const size = `${Math.round(magnitudeSize(quake.magnitude))}px`;
     this.#dot.style.width = size;
     this.#dot.style.height = size;
     this.#dot.style.backgroundColor = `var(--${color})`;
