@@ -79,12 +79,13 @@ struct SQLMutation: Sendable {
       ])
   }
 
-  /// No bug: a commit that takes a while after everything else was done.
+  /// No bug: a commit that takes a while after everything else was done: longer than a watcher on a busy machine
+  /// needs to read.
   static let slowCommit = SQLMutation(
     name: "slow commit",
     edits: [
       Edit(
-        function: number, text: "return null;", replacement: "perform pg_sleep(0.1); return null;")
+        function: number, text: "return null;", replacement: "perform pg_sleep(0.5); return null;")
     ])
 
   /// No bug: a session called "late" waits, when it has its number, for lock 42.
