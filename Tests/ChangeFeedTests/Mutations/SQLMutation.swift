@@ -79,13 +79,27 @@ struct SQLMutation: Sendable {
       ])
   }
 
-  /// No bug: a commit that takes a while after everything else was done: longer than a watcher on a busy machine
-  /// needs to read.
+  /// No bug: a commit that, when everything else is done, waits until the watcher has read the history. Only one
+  /// that was notified too early reads it then; for any other it waits two seconds.
   static let slowCommit = SQLMutation(
     name: "slow commit",
     edits: [
       Edit(
-        function: number, text: "return null;", replacement: "perform pg_sleep(0.5); return null;")
+        function: number, text: "return null;",
+        replacement: """
+          declare
+            begun constant timestamptz := clock_timestamp();
+          begin
+            for attempt in 1..200 loop
+              perform pg_sleep(0.01), pg_stat_clear_snapshot();
+              exit when exists (
+                select from pg_stat_activity
+                 where datname = current_database() and application_name = 'quake-watch'
+                   and state = 'idle' and query_start > begun);
+            end loop;
+          end;
+          return null;
+          """)
     ])
 
   /// No bug: a session called "late" waits, when it has its number, for lock 42.
