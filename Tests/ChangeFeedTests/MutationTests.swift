@@ -27,7 +27,8 @@ import Testing
   }
 
   /// The same two by chance, as the stress test would see them.
-  @Test func theLoadCatchesWrongNumbersToo() throws {
+  @Test(.enabled(if: Tools.isSoak, "make soak has it"))
+  func theLoadCatchesWrongNumbersToo() throws {
     let right = try LoadCheck.run(changes: 5000, in: database())
     #expect(right.isEmpty, "\(right)")
     for mutation in [SQLMutation.numberAtFirstChange, .noLock] {

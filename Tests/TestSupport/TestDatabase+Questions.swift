@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 
 extension TestDatabase {
   /// The option `--database` with the connection string.
@@ -7,7 +8,30 @@ extension TestDatabase {
 
   /// The first column of the answer, as text.
   public func column(_ query: String) throws -> [String] {
-    let result = try connect().execute(SQL(trusted: query))
+    let rows = try questions.withLockIfAvailable { session in
+      do {
+        if let session { return try Self.column(query, in: session) }
+      } catch let error as PostgresError where error.isConnectionLoss {
+        // The test has ended the session, or the server, since the last question.
+      }
+      session = nil
+      let new = try connect()
+      let rows = try Self.column(query, in: new)
+      session = new
+      return rows
+    }
+    // Another thread of the test is asking something that may take until this is answered.
+    return try rows ?? Self.column(query, in: connect())
+  }
+
+  /// Ends the session for questions, for statements that no other session may disturb. The next question begins
+  /// another one.
+  public func endQuestions() {
+    questions.withLock { $0 = nil }
+  }
+
+  private static func column(_ query: String, in session: Connection) throws -> [String] {
+    let result = try session.execute(SQL(trusted: query))
     return (0..<result.rowCount).map { result.text($0, 0) ?? "null" }
   }
 

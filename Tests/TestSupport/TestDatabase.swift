@@ -12,14 +12,18 @@ public final class TestDatabase: Sendable {
   public let conninfo: String
 
   private let server: TestServer
+  /// The session for questions: to start one costs PostgreSQL more than most questions, and tests ask until
+  /// something has happened.
+  let questions = Mutex<Connection?>(nil)
 
   /// A new database: a copy of the migrated template, or an empty one.
   public convenience init(migrated: Bool = true, on server: TestServer = .shared) throws {
     try self.init(template: migrated ? "quake_template" : "template1", on: server)
   }
 
-  /// A copy of a database that has no sessions.
+  /// A copy of a database that has no sessions but the one for questions.
   public convenience init(copying other: TestDatabase) throws {
+    other.endQuestions()
     try self.init(template: other.name, on: other.server)
   }
 
@@ -28,8 +32,7 @@ public final class TestDatabase: Sendable {
     let number = Self.counter.add(1, ordering: .relaxed).newValue
     name = "test_\(getpid())_\(number)"
     conninfo = TestServer.conninfo(server.server, database: name)
-    let admin = try server.administrator()
-    try admin.execute(SQL(trusted: "create database \(name) template \(template)"))
+    try server.create(name, template: template)
   }
 
   deinit { server.dropLater(name) }

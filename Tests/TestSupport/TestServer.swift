@@ -4,6 +4,7 @@ public import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeSchema
+import Synchronization
 
 /// The private PostgreSQL server of a test run, in a folder of its own, started at its first use
 /// and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
@@ -36,6 +37,9 @@ public final class TestServer: Sendable {
   public let psqlPath: String
 
   private let drops = DispatchQueue(label: "dropped databases")
+  /// The sessions that create and that drop databases, from their first statement on.
+  private let creator = Mutex<Connection?>(nil)
+  private let dropper = Mutex<Connection?>(nil)
 
   private static let prefix = "quake-test-server-"
   private static let folders = ["/dev/shm", "/tmp"]
@@ -63,6 +67,8 @@ public final class TestServer: Sendable {
     options.settings = [
       "fsync": "off", "full_page_writes": "off", "max_wal_size": "512MB",
       "max_connections": "300",
+      // No test waits for it, and with hundreds of databases it would start a worker every moment.
+      "autovacuum_naptime": "1h",
       // For the tests of prepared transactions.
       "max_prepared_transactions": "20",
     ]
@@ -78,21 +84,39 @@ public final class TestServer: Sendable {
     try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
   }
 
+  /// Creates a database that is a copy of `template`, which must have no sessions.
+  func create(_ database: String, template: String) throws {
+    try creator.withLock { session in
+      let connection = try session ?? administrator()
+      session = connection
+      // Copying files costs half of what copying pages through the log does, the default since PostgreSQL 15.
+      let strategy = connection.serverVersion >= 150_000 ? "strategy file_copy" : ""
+      try connection.execute(
+        SQL(trusted: "create database \(database) template \(template) \(strategy)"))
+    }
+  }
+
   /// Drops a database. The caller does not wait: PostgreSQL makes a checkpoint for each, and so writes
   /// what other tests have changed.
   func dropLater(_ database: String) {
     drops.async {
-      _ = try? self.administrator().execute(
-        SQL(trusted: "drop database if exists \(database) with (force)"))
+      self.dropper.withLock { session in
+        guard let connection = try? session ?? self.administrator() else { return }
+        session = connection
+        _ = try? connection.execute(
+          SQL(trusted: "drop database if exists \(database) with (force)"))
+      }
     }
   }
 
   private static func createTemplate(_ server: EmbeddedServer) throws {
     let admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
     try admin.execute("create database quake_template")
-    let connection = try Connection(
-      ConnectionSettings(conninfo(server, database: "quake_template"), applicationName: "tests"))
-    _ = try Migrator(connection: connection, program: "tests").migrate()
+    let template = ConnectionSettings(
+      conninfo(server, database: "quake_template"), applicationName: "tests")
+    _ = try Migrator(connection: Connection(template), program: "tests").migrate()
+    // The next session writes PostgreSQL's cache of the catalogue anew, which every copy then has from the start.
+    try Connection(template).execute("select")
   }
 
   static func conninfo(_ server: EmbeddedServer, database: String) -> String {

@@ -113,11 +113,13 @@ public final class TemporaryFolder {
 public func eventually(
   _ what: String, within patience: Duration = ToolProcess.patience, _ holds: () throws -> Bool
 ) throws {
-  let deadline = ContinuousClock.now + patience
+  let begun = ContinuousClock.now
   while try !holds() {
-    guard ContinuousClock.now < deadline else {
+    let waited = ContinuousClock.now - begun
+    guard waited < patience else {
       throw ToolProcess.Failure(description: "timed out waiting: \(what)")
     }
-    poll(nil, 0, 10)
+    // The longer it takes, the less often it asks: what it waits for needs the processors.
+    poll(nil, 0, Int32(min(max(waited / .milliseconds(8), 10), 100)))
   }
 }

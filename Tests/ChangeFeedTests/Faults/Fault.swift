@@ -29,7 +29,7 @@ enum Fault: CaseIterable, Sendable {
   /// The table of events is kept as it is just now.
   case keepState
 
-  /// How often each is done in a run of 100,000 changes.
+  /// How often each is done for every 100,000 changes, and in a shorter run.
   var count: Int {
     switch self {
     case .loseAnswers, .loseQuestions, .killBackend, .crashServer, .stallNetwork, .delayNetwork: 1

@@ -17,6 +17,8 @@ final class FaultInjector {
   private let proxy: FaultyProxy
   private let watchers: Watchers
   private let log: WriterLog
+  /// For how many changes a watcher or the network pauses.
+  private let pause: Int
   private var random: SeededGenerator
   private var connection: Connection?
   /// Tokens at which the table was kept, in `proof.kept_<number>`.
@@ -26,12 +28,13 @@ final class FaultInjector {
 
   init(
     server: OwnServer, proxy: FaultyProxy, watchers: Watchers, log: WriterLog,
-    random: SeededGenerator
+    pause: Int, random: SeededGenerator
   ) {
     self.server = server
     self.proxy = proxy
     self.watchers = watchers
     self.log = log
+    self.pause = pause
     self.random = random
   }
 
@@ -72,34 +75,34 @@ final class FaultInjector {
     case .cutNetwork: proxy.cut()
     case .stallNetwork:
       proxy.set(.stall)
-      letPass(changes: 4000, atMost: .seconds(4))
+      letPause()
       proxy.set(.pass)
     case .loseAnswers: proxy.halfOpen(losing: .toClient)
     case .loseQuestions: proxy.halfOpen(losing: .toServer)
     case .delayNetwork:
       proxy.set(.delay)
-      letPass(changes: 6000, atMost: .seconds(4))
+      letPause()
       proxy.set(.pass)
     case .killFileWatcher: try killNext(of: watchers.withFile, after: done[fault, default: 0])
     case .killNamedWatcher: try killNext(of: watchers.withName, after: done[fault, default: 0])
     case .stopWatcher:
       guard let watcher = watchers.stopped.randomElement(using: &random) else { return }
       watcher.process.process.signal(SIGSTOP)
-      letPass(changes: 6000, atMost: .seconds(4))
+      letPause()
       watcher.process.process.signal(SIGCONT)
     case .stallReader:
       guard let watcher = watchers.unread.randomElement(using: &random) else { return }
       watcher.process.setRead(false)
-      letPass(changes: 6000, atMost: .seconds(4))
+      letPause()
       watcher.process.setRead(true)
     case .keepState: try keepState()
     }
   }
 
-  /// Lets the writers go on.
-  private func letPass(changes: Int, atMost duration: Duration) {
-    let wanted = log.committedChanges + changes
-    let deadline = Deadline(after: duration)
+  /// Lets the writers go on for the length of a pause.
+  private func letPause() {
+    let wanted = log.committedChanges + pause
+    let deadline = Deadline(after: .seconds(4))
     while log.committedChanges < wanted, !deadline.hasPassed { poll(nil, 0, 5) }
   }
 

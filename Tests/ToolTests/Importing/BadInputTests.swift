@@ -384,11 +384,13 @@ import Testing
       """)
     try #require(mounted.status == 0, "\(mounted.errors)")
     defer {
+      database.endQuestions()
       _ = try? admin.execute(
         SQL(trusted: "alter database \(database.name) set tablespace pg_default"))
       _ = try? admin.execute(SQL(trusted: "drop tablespace \(place)"))
       _ = try? Tools.shell("umount '\(disk)' || umount -l '\(disk)'")
     }
+    database.endQuestions()
     try admin.execute(SQL(trusted: "create tablespace \(place) location '\(disk)'"))
     try admin.execute(SQL(trusted: "alter database \(database.name) set tablespace \(place)"))
     let file = folder.path + "/large.geojson"

@@ -59,7 +59,7 @@ struct PageTests {
   }
   private static let load = Swift.Result {
     try BrowserScenes.play(
-      ["load"], on: largeDatabase(), patience: .seconds(Tools.isSoak ? 1200 : 900))
+      ["load"], on: largeDatabase(), patience: .seconds(1200))
   }
 
   private func check(_ scene: String, _ results: [String: BrowserScenes.Result]) throws {
@@ -84,9 +84,11 @@ struct PageTests {
     try check(scene, try Self.live.get())
   }
 
-  @Test(arguments: [
-    "first_load_on_loopback", "first_load_is_readable", "stays_smooth", "no_request_leaves",
-  ])
+  @Test(
+    .enabled(if: Tools.isSoak, "make soak has it"),
+    arguments: [
+      "first_load_on_loopback", "first_load_is_readable", "stays_smooth", "no_request_leaves",
+    ])
   func thePageIsFast(scene: String) throws {
     try check(scene, try Self.load.get())
   }
