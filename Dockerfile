@@ -19,8 +19,8 @@ COPY Sources Sources
 # The manifest names the test targets and the benchmark, so their folders have to be there.
 COPY Tests Tests
 COPY Benchmarks Benchmarks
-RUN swift build -c release --static-swift-stdlib \
- && bin=$(swift build -c release --static-swift-stdlib --show-bin-path) \
+RUN swift build -c release \
+ && bin=$(swift build -c release --show-bin-path) \
  && install -D --strip -t /out \
       "$bin/quake-ingest" "$bin/quake-watch" "$bin/quake-query" "$bin/quake-admin" \
       "$bin/quake-serve"

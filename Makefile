@@ -13,9 +13,7 @@ BIN := $(CURDIR)/.build/release
 TOOLS := quake-ingest quake-watch quake-query quake-admin quake-serve
 SOURCES := Package.swift Sources Tests Benchmarks Examples
 
-# The standard library is linked statically: the tools need no Swift on their machine, and an idle one
-# needs half the memory.
-RELEASE := swift build -c release --static-swift-stdlib
+RELEASE := swift build -c release
 
 .PHONY: help
 help: ## list the targets
@@ -39,37 +37,44 @@ run: build ## run a worker on FEED, a server and a watcher, with a private Postg
 # The tests run in groups, each in a process of its own with a PostgreSQL of its own. A process runs as
 # many tests at once as there are processors, and most tests wait for other programs: several processes
 # beside each other use the processors better. Together the groups hold each test once: `rest` is
-# whatever no other group names, and `tools-3` whatever is left of ToolTests.
+# whatever no other group names, and `tools-4` whatever is left of ToolTests.
 UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
-CHECKS := ^ChangeFeedTests\.(Mutation|Oracle|Comparison|FaultyProxy|Resume|Rewind)Tests
+TIMED := ^ChangeFeedTests\.(OpenTransaction|SilentConnection)Tests
 group-unit := --filter '$(UNIT)'
-group-tools-1 := --filter '^ToolTests\.[A-G]'
-group-tools-2 := --filter '^ToolTests\.[H-P]'
-group-tools-3 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-P]'
+group-tools-1 := --filter '^ToolTests\.[A-E]'
+group-tools-2 := --filter '^ToolTests\.[F-O]'
+group-tools-3 := --filter '^ToolTests\.[P-R]'
+group-tools-4 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-R]'
+group-feed := --filter '^ChangeFeedTests\.' --skip '$(TIMED)'
+group-timed := --filter '$(TIMED)'
 group-live := --filter '^QuakeLiveTests\.'
-group-checks := --filter '$(CHECKS)'
-group-feed := --filter '^ChangeFeedTests\.' --skip '$(CHECKS)'
 group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
 # The longest first.
-GROUPS-BESIDE := tools-1 tools-2 tools-3 rest checks unit
-# These put the machine under load, or tell by the time that something takes whether it works.
-GROUPS-ALONE := live feed
+GROUPS-BESIDE := rest tools-2 tools-1 tools-3 tools-4 feed unit
+# These tell by the time that something takes whether it works. They wait most of the time.
+GROUPS-AFTER := live timed
 
-# The tests and what they are linked with: not the tools, of which they run the release build.
-BUILD-TESTS := swift build --product quakePackageTests
+# The tests and the tools that they run are built once, optimised. Tests see what is internal to a module, so this
+# is not the build of `make build`.
+TESTS := --scratch-path .build/tests -c release -Xswiftc -enable-testing -Xswiftc -gnone
+BUILD-TESTS := swift build $(TESTS) --build-tests
+TESTED := $(CURDIR)/.build/tests/release
+# For one test after a change, and for the debugger.
+BUILD-DEBUG := swift build --product quakePackageTests
 
 # Of a group's output, what failed and what was skipped is shown when it has ended; the rest is in its log. The
 # others go on after a failure, and what failed is repeated at the end.
 TEST-LOGS := .build/test-logs
 define test-groups
-	export QUAKE_BIN="$(BIN)"
+	export QUAKE_BIN="$(TESTED)"
 	$(BUILD-TESTS)
 	rm -rf $(TEST-LOGS)
 	mkdir -p $(TEST-LOGS)
 	status=0
 	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
 		$(GROUPS-BESIDE:%=test-group-%) || status=$$?
-	$(MAKE) --no-print-directory --jobs=1 --keep-going $(GROUPS-ALONE:%=test-group-%) || status=$$?
+	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
+		$(GROUPS-AFTER:%=test-group-%) || status=$$?
 	if (( status )); then
 		echo "failed:" >&2
 		grep --no-messages -E '^✘|Fatal error|signal code' $(TEST-LOGS)/*.log | cut -c 1-400 | tail -n 40 >&2 || true
@@ -81,18 +86,22 @@ JOBS := 4
 test-group-%: # one group, already built
 	@mkdir -p $(TEST-LOGS)
 	status=0
-	swift test --skip-build --ignore-lock $(group-$*) >$(TEST-LOGS)/$*.log 2>&1 || status=$$?
+	swift test $(TESTS) --skip-build --ignore-lock $(group-$*) >$(TEST-LOGS)/$*.log 2>&1 || status=$$?
 	grep -E '^✘|recorded an issue|skipped|^SKIPPED|^↳ [^ST]|Fatal error|signal code|Test run with' \
 		$(TEST-LOGS)/$*.log | cut -c 1-400 | sed 's/^/$*: /' || true
 	exit $$status
 
+.PHONY: build-tests
+build-tests: setup # the tests and the tools that they run
+	$(BUILD-TESTS)
+
 .PHONY: test
-test: build ## run all tests
+test: setup ## run all tests
 	$(test-groups)
 
 .PHONY: test-unit
 test-unit: setup ## run the tests that need no database
-	$(BUILD-TESTS)
+	$(BUILD-DEBUG)
 	swift test --skip-build --filter '$(UNIT)'
 
 .PHONY: lint
@@ -130,11 +139,13 @@ SANITIZE := --sanitize thread --scratch-path .build/thread-sanitizer
 
 # One group after the other: these load the machine for minutes.
 soak: JOBS := 1
+# What they measure are the tools as they are shipped.
+soak: TESTED := $(BIN)
 # A build of its own as well.
 ADDRESS := --scratch-path .build/address --sanitize=address -Xswiftc -use-ld=lld
 .PHONY: soak
 soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
-	$(BUILD-TESTS) $(SANITIZE)
+	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
 	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^ChildProcessesTests\..*/missing\('
 	export QUAKE_SOAK=1
@@ -142,18 +153,18 @@ soak: build ## run the long variants of the tests, and the unit tests with the t
 	# The server under hostile traffic once more, with the address sanitizer, which keeps freed memory for a while.
 	swift build $(ADDRESS)
 	ASAN_OPTIONS=quarantine_size_mb=4 QUAKE_BIN="$(CURDIR)/.build/address/debug" \
-		swift test --skip-build --filter '^ToolTests\.HostileTrafficTests'
+		swift test $(TESTS) --skip-build --filter '^ToolTests\.HostileTrafficTests'
 
 .PHONY: screenshots
-screenshots: build ## take pictures of the live page, into .build/screenshots
+screenshots: setup ## take pictures of the live page, into .build/screenshots
 	$(BUILD-TESTS)
-	QUAKE_BIN="$(BIN)" QUAKE_SCREENSHOTS="$(CURDIR)/.build/screenshots" \
-		swift test --skip-build --filter '^ToolTests\.PageTests/picturesAreTaken'
+	QUAKE_BIN="$(TESTED)" QUAKE_SCREENSHOTS="$(CURDIR)/.build/screenshots" \
+		swift test $(TESTS) --skip-build --filter '^ToolTests\.PageTests/picturesAreTaken'
 
 .PHONY: examples
 examples: ## build and try the programs in Examples
 	$(BUILD-TESTS)
-	QUAKE_EXAMPLES=1 swift test --skip-build --filter ExamplePackageTests
+	QUAKE_EXAMPLES=1 QUAKE_BIN="$(TESTED)" swift test $(TESTS) --skip-build --filter ExamplePackageTests
 
 .PHONY: install
 install: build ## install the tools, manual pages and completions into PREFIX

@@ -8,6 +8,18 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+// `make test` builds the tests with the optimised tools. Optimising the tests themselves would take longer than
+// it would save; and the largest module comes last, so its files are compiled side by side.
+let tests: [SwiftSetting] =
+  strict + [
+    .unsafeFlags(
+      ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"],
+      .when(configuration: .release))
+  ]
+
+// The tools need no Swift on their machine, and an idle one needs half the memory.
+let tool: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
+
 let package = Package(
   name: "quake",
   products: [
@@ -69,7 +81,7 @@ let package = Package(
     .target(name: "SafeText", swiftSettings: strict),
     .testTarget(
       name: "SafeTextTests", dependencies: ["SafeText", "CommandLine", "QuakeModel"],
-      swiftSettings: strict),
+      swiftSettings: tests),
 
     .target(
       name: "Postgres", dependencies: ["CLibpq", "ExplainedErrors", "SystemClock"],
@@ -90,11 +102,11 @@ let package = Package(
     .testTarget(
       name: "QuakeFormatTests",
       dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel", "Compression"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .target(
       name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"], swiftSettings: strict),
     .testTarget(
-      name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
+      name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: tests),
     // The private server of a user who names no database.
     .target(
       name: "EmbeddedPostgres", dependencies: ["ChildProcesses", "ExplainedErrors", "SystemClock"],
@@ -144,7 +156,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "QuakeClientTests", dependencies: ["QuakeClient", "QuakeModel", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     // Changes and live lists for programs with Swift concurrency, which the tools do not use.
     .target(
       name: "QuakeLive",
@@ -169,7 +181,7 @@ let package = Package(
         "QuakeServer", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
         "CommandLine", "TestSupport",
       ],
-      swiftSettings: strict),
+      swiftSettings: tests),
     // Values of HTTP's header fields.
     .target(name: "HTTPFields", dependencies: ["QuakeModel"], swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
@@ -184,7 +196,7 @@ let package = Package(
     .testTarget(
       name: "QuakeSimulatorTests",
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .target(
       name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: strict),
     // Options and settings in configuration files.
@@ -229,14 +241,14 @@ let package = Package(
         "QuakeModel", "Postgres",
         "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: tool),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
         "ChildProcesses", "CIdleMemory", "Postgres", "QuakeClient", "QuakeOptions", "QuakeTool",
         "QuakeWorker", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel",
         "CommandLine", "SystemClock",
-      ], swiftSettings: strict),
+      ], swiftSettings: strict, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
       dependencies: [
@@ -244,7 +256,7 @@ let package = Package(
         "QuakeHistory", "QuakeSchema", "QuakeModel", "Compression",
         "Postgres", "CommandLine",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: tool),
     .executableTarget(
       name: "quake-admin",
       dependencies: [
@@ -254,7 +266,7 @@ let package = Package(
         "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres",
         "QuakeModel", "Postgres", "Configuration", "CommandLine", "SystemClock",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: tool),
 
     .executableTarget(
       name: "quake-serve",
@@ -262,7 +274,7 @@ let package = Package(
         "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "Configuration",
         "CommandLine", "SystemClock",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: tool),
 
     // The benchmark program, which is not installed.
     .executableTarget(
@@ -276,7 +288,7 @@ let package = Package(
         "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
         "StreamLoad",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: tool),
 
     // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
     .executableTarget(
@@ -285,30 +297,30 @@ let package = Package(
 
     .executableTarget(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
-      swiftSettings: strict),
+      swiftSettings: tests),
     .target(
       name: "TestSupport",
       dependencies: [
         "ChildProcesses", "EmbeddedPostgres", "QuakeSchema", "Postgres", "SystemClock",
       ],
       path: "Tests/TestSupport",
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "SystemClock", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
         "ChildProcesses", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory",
         "QuakeImport", "QuakeWorker", "QuakeModel", "Postgres", "SystemClock", "TestSupport",
       ],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .executableTarget(
       name: "live-probe", dependencies: ["QuakeLive", "QuakeModel"], path: "Tests/LiveProbe",
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
@@ -316,11 +328,11 @@ let package = Package(
         "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "ChildProcesses",
         "SystemClock", "TestSupport", "live-probe",
       ],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "EmbeddedPostgresTests",
       dependencies: ["ChildProcesses", "EmbeddedPostgres", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "ToolTests",
       dependencies: [
@@ -331,13 +343,13 @@ let package = Package(
         "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
         "Readers/read_stream.py",
       ],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "QuakeRolesTests",
       dependencies: [
         "QuakeRoles", "QuakeAssociation", "QuakeSchema", "QuakeHistory", "QuakeWorker",
         "QuakeModel", "Postgres", "SystemClock", "TestSupport",
-      ], swiftSettings: strict),
+      ], swiftSettings: tests),
     // The guarantees of the change feed under load and faults.
     .testTarget(
       name: "ChangeFeedTests",
@@ -346,17 +358,17 @@ let package = Package(
         "Postgres",
         "SystemClock", "CZlib",
       ],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
-      swiftSettings: strict),
+      swiftSettings: tests),
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
         "ChildProcesses", "Configuration", "CommandLine", "QuakeModel", "QuakeOptions",
         "SystemClock", "TestSupport", "signal-probe",
       ],
-      swiftSettings: strict),
+      swiftSettings: tests),
   ],
   cxxLanguageStandard: .cxx17
 )
