@@ -37,20 +37,21 @@ run: build ## run a worker on FEED, a server and a watcher, with a private Postg
 # The tests run in groups, each in a process of its own with a PostgreSQL of its own. A process runs as
 # many tests at once as there are processors, and most tests wait for other programs: several processes
 # beside each other use the processors better. Together the groups hold each test once: `rest` is
-# whatever no other group names, and `tools-4` whatever is left of ToolTests.
+# whatever no other group names, and `tools-5` whatever is left of ToolTests.
 UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
 TIMED := ^ChangeFeedTests\.(OpenTransaction|SilentConnection)Tests
 group-unit := --filter '$(UNIT)'
 group-tools-1 := --filter '^ToolTests\.[A-E]'
 group-tools-2 := --filter '^ToolTests\.[F-O]'
 group-tools-3 := --filter '^ToolTests\.[P-R]'
-group-tools-4 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-R]'
+group-tools-4 := --filter '^ToolTests\.[S-V]'
+group-tools-5 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-V]'
 group-feed := --filter '^ChangeFeedTests\.' --skip '$(TIMED)'
 group-timed := --filter '$(TIMED)'
 group-live := --filter '^QuakeLiveTests\.'
 group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
 # The longest first.
-GROUPS-BESIDE := rest tools-2 tools-1 tools-3 tools-4 feed unit
+GROUPS-BESIDE := tools-2 tools-1 tools-3 rest feed tools-4 tools-5 unit
 # These tell by the time that something takes whether it works. They wait most of the time.
 GROUPS-AFTER := live timed
 

@@ -1,6 +1,4 @@
-import Glibc
 public import Postgres
-import SystemClock
 
 extension Connection {
   /// Runs statements one after the other.
@@ -29,12 +27,11 @@ extension Connection {
     _ condition: String, _ parameters: [Parameter] = [],
     within duration: Duration = ToolProcess.patience
   ) throws -> Bool {
-    let deadline = Deadline(after: duration)
+    let begun = ContinuousClock.now
     repeat {
       if try ask("select (\(condition))::text", parameters) == "true" { return true }
-      // Leave the processor to the process that the test waits for.
-      poll(nil, 0, 5)
-    } while !deadline.hasPassed
+      pauseBetweenQuestions(since: begun)
+    } while ContinuousClock.now - begun < duration
     return false
   }
 

@@ -115,11 +115,15 @@ public func eventually(
 ) throws {
   let begun = ContinuousClock.now
   while try !holds() {
-    let waited = ContinuousClock.now - begun
-    guard waited < patience else {
+    guard ContinuousClock.now - begun < patience else {
       throw ToolProcess.Failure(description: "timed out waiting: \(what)")
     }
-    // The longer it takes, the less often it asks: what it waits for needs the processors.
-    poll(nil, 0, Int32(min(max(waited / .milliseconds(8), 10), 100)))
+    pauseBetweenQuestions(since: begun)
   }
+}
+
+/// Leaves the processors to what a test waits for: the longer it has waited, the less often it asks.
+func pauseBetweenQuestions(since begun: ContinuousClock.Instant) {
+  let waited = ContinuousClock.now - begun
+  poll(nil, 0, Int32(min(max(waited / .milliseconds(8), 5), 100)))
 }

@@ -80,7 +80,7 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def until(self, what, condition, patience=PATIENCE, pause=0.01):
+    def until(self, what, condition, patience=PATIENCE, pause=0.03):
         """Waits for a condition, and returns its value."""
         wait = WebDriverWait(
             self.driver, patience, poll_frequency=pause, ignored_exceptions=[StaleElementReferenceException])
