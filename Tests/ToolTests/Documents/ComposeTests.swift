@@ -92,7 +92,8 @@ struct ComposeTests {
       "serve", command: ["quake-serve", "--listen", "127.0.0.1:0"])
     try serve.waitForError("serving on http://")
     serve.signal(SIGTERM)
-    #expect(try serve.exit().status == 0)
+    let ended = try serve.exit()
+    #expect(ended.status == 0, "\(ended.errors)")
     // The cursor is in the database, from which a new container continues.
     #expect(
       try scene.admin.table(
