@@ -51,14 +51,15 @@ group-timed := --filter '$(TIMED)'
 group-live := --filter '^QuakeLiveTests\.'
 group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
 # The longest first.
-GROUPS-BESIDE := tools-2 tools-1 tools-3 rest feed tools-4 tools-5 unit
+GROUPS-BESIDE := tools-2 tools-1 tools-3 rest feed tools-5 tools-4 unit
 # These tell by the time that something takes whether it works. They wait most of the time.
 GROUPS-AFTER := live timed
 
-# The tests and the tools that they run are built once, optimised. Tests see what is internal to a module, so this
-# is not the build of `make build`. Debug information would take a tenth of the time of compiling.
+# The tests and the tools that they run are built once. Tests see what is internal to a module, so this is not the
+# build of `make build`; Package.swift says which modules it optimises. Debug information would take a tenth of the
+# time of compiling.
 TESTS := --scratch-path .build/tests -c release -Xswiftc -enable-testing -Xswiftc -gnone
-BUILD-TESTS := swift build $(TESTS) --build-tests
+BUILD-TESTS := QUAKE_TEST_BUILD=1 swift build $(TESTS) --build-tests
 TESTED := $(CURDIR)/.build/tests/release
 # For one test after a change, and for the debugger.
 BUILD-DEBUG := swift build --product quakePackageTests

@@ -8,8 +8,12 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// `make test` builds the tests with the optimised tools. Optimising the tests themselves would take longer than
-// it would save; and the largest module comes last, so its files are compiled side by side.
+// In the build of `make test`, only the modules that handle every record are optimised. Optimising the others would
+// take longer than it would save. `make build` optimises all.
+let light: [SwiftSetting] =
+  Context.environment["QUAKE_TEST_BUILD"] == nil ? strict : strict + [.unsafeFlags(["-Onone"])]
+
+// Nor are the tests optimised; and the largest module comes last, so its files are compiled side by side.
 let tests: [SwiftSetting] =
   strict + [
     .unsafeFlags(
@@ -104,23 +108,23 @@ let package = Package(
       dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel", "Compression"],
       swiftSettings: tests),
     .target(
-      name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"], swiftSettings: strict),
+      name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"], swiftSettings: light),
     .testTarget(
       name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: tests),
     // The private server of a user who names no database.
     .target(
       name: "EmbeddedPostgres", dependencies: ["ChildProcesses", "ExplainedErrors", "SystemClock"],
-      swiftSettings: strict),
+      swiftSettings: light),
     .target(
       name: "QuakeSchema",
       dependencies: ["Postgres", "CMigrations", "QuakeModel", "SystemClock"],
-      swiftSettings: strict),
+      swiftSettings: light),
     .target(
       name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "SystemClock"],
       swiftSettings: strict),
     // Which events of different sources are the same earthquake.
     .target(
-      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"], swiftSettings: strict),
+      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"], swiftSettings: light),
     // Queries of the events: lists, groups and statistics; and batch edits.
     .target(
       name: "QuakeQuery",
@@ -128,7 +132,7 @@ let package = Package(
         "QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "ExplainedErrors",
         "SystemClock",
       ],
-      swiftSettings: strict),
+      swiftSettings: light),
     .target(
       name: "QuakeImport",
       dependencies: [
@@ -137,7 +141,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "SystemClock"],
-      swiftSettings: strict),
+      swiftSettings: light),
     // The modules of the store under one name, for other programs.
     .target(
       name: "QuakeStore",
@@ -145,15 +149,15 @@ let package = Package(
         "EmbeddedPostgres", "ExplainedErrors", "FeedImport", "Postgres", "QuakeAssociation",
         "QuakeFeed", "QuakeHistory", "QuakeImport", "QuakeLive", "QuakeModel", "QuakeQuery",
         "QuakeSchema", "QuakeWorker",
-      ], swiftSettings: strict),
+      ], swiftSettings: light),
     // The roles of a database and their privileges.
     .target(
-      name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"], swiftSettings: strict),
+      name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"], swiftSettings: light),
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
       dependencies: ["QuakeModel", "ExplainedErrors", "SafeText", "SystemClock", "CDynamicCurl"],
-      swiftSettings: strict),
+      swiftSettings: light),
     .testTarget(
       name: "QuakeClientTests", dependencies: ["QuakeClient", "QuakeModel", "TestSupport"],
       swiftSettings: tests),
@@ -164,7 +168,7 @@ let package = Package(
         "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
         "SystemThreads",
       ],
-      swiftSettings: strict),
+      swiftSettings: light),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
       name: "QuakeServer",
@@ -174,7 +178,7 @@ let package = Package(
         "ExplainedErrors", "HTTPFields", "SafeText", "SystemClock", "SystemDescriptors",
         "SystemThreads", "CEpoll", "CLibcrypto", "CMicrohttpd", "CPage", "CWslay",
       ],
-      swiftSettings: strict),
+      swiftSettings: light),
     .testTarget(
       name: "QuakeServerTests",
       dependencies: [
@@ -191,33 +195,33 @@ let package = Package(
         "HTTPFields", "QuakeModel", "Compression", "ExplainedErrors", "SystemDescriptors",
         "CMicrohttpd",
       ],
-      swiftSettings: strict,
+      swiftSettings: light,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .testTarget(
       name: "QuakeSimulatorTests",
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: tests),
     .target(
-      name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: strict),
+      name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: light),
     // Options and settings in configuration files.
-    .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: strict),
+    .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: light),
     .target(
       name: "QuakeTool",
       dependencies: [
         "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeHistory", "QuakeSchema",
         "QuakeWorker", "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
       ],
-      swiftSettings: strict),
+      swiftSettings: light),
 
     // The options that select events and changes: on command lines, and as parameters of URLs.
     .target(
       name: "QuakeOptions", dependencies: ["CommandLine", "QuakeHistory", "QuakeModel"],
-      swiftSettings: strict),
+      swiftSettings: light),
     // The same for queries of the events. A module of its own, because quake-watch has no such queries.
     .target(
       name: "QueryOptions",
       dependencies: ["CommandLine", "QuakeOptions", "QuakeQuery", "QuakeModel"],
-      swiftSettings: strict),
+      swiftSettings: light),
 
     // The health of a store, as the tools report it.
     .target(
@@ -225,7 +229,7 @@ let package = Package(
       dependencies: [
         "CommandLine", "QuakeTool", "QuakeWorker", "QuakeHistory", "QuakeSchema", "QuakeModel",
         "Postgres", "SystemClock",
-      ], swiftSettings: strict),
+      ], swiftSettings: light),
 
     // Makes feeds sources of imports; QuakeFeed and the store do not import each other.
     .target(
@@ -241,14 +245,14 @@ let package = Package(
         "QuakeModel", "Postgres",
         "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
       ],
-      swiftSettings: strict, linkerSettings: tool),
+      swiftSettings: light, linkerSettings: tool),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
         "ChildProcesses", "CIdleMemory", "Postgres", "QuakeClient", "QuakeOptions", "QuakeTool",
         "QuakeWorker", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel",
         "CommandLine", "SystemClock",
-      ], swiftSettings: strict, linkerSettings: tool),
+      ], swiftSettings: light, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
       dependencies: [
@@ -256,7 +260,7 @@ let package = Package(
         "QuakeHistory", "QuakeSchema", "QuakeModel", "Compression",
         "Postgres", "CommandLine",
       ],
-      swiftSettings: strict, linkerSettings: tool),
+      swiftSettings: light, linkerSettings: tool),
     .executableTarget(
       name: "quake-admin",
       dependencies: [
@@ -266,7 +270,7 @@ let package = Package(
         "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres",
         "QuakeModel", "Postgres", "Configuration", "CommandLine", "SystemClock",
       ],
-      swiftSettings: strict, linkerSettings: tool),
+      swiftSettings: light, linkerSettings: tool),
 
     .executableTarget(
       name: "quake-serve",
@@ -274,7 +278,7 @@ let package = Package(
         "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "Configuration",
         "CommandLine", "SystemClock",
       ],
-      swiftSettings: strict, linkerSettings: tool),
+      swiftSettings: light, linkerSettings: tool),
 
     // The benchmark program, which is not installed.
     .executableTarget(
@@ -288,12 +292,12 @@ let package = Package(
         "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
         "StreamLoad",
       ],
-      swiftSettings: strict, linkerSettings: tool),
+      swiftSettings: light, linkerSettings: tool),
 
     // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
     .executableTarget(
       name: "stream-load", dependencies: ["CEpoll", "Postgres", "SystemClock"],
-      path: "Benchmarks/StreamLoad", swiftSettings: strict),
+      path: "Benchmarks/StreamLoad", swiftSettings: light),
 
     .executableTarget(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",

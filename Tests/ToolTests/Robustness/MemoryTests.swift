@@ -158,6 +158,7 @@ import Testing
     let peak = try ProcessMemory.peak(of: tool.pid)
     answer.raise()
     #expect(try tool.exit().status == 69)
-    #expect(peak < 23 * 1024, "peak of \(peak) kB")
+    // `make test` optimises only some modules, and the code of the others is larger.
+    #expect(peak < (Tools.isSoak ? 23 : 24) * 1024, "peak of \(peak) kB")
   }
 }
