@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Installs the programs from PyPI that the tests let read from quake-serve, into a folder that is kept between
-# runs. Prints the path of their Python; fails if they cannot be installed.
+# Installs the programs from PyPI that the tests let read exports and from quake-serve, into a folder that is kept
+# between runs. Prints the path of their Python; fails if they cannot be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=${QUAKE_CLIENTS:-$PWD/.build/clients}
 python=$folder/bin/python
 packages=(
-  aio-geojson-usgs-earthquakes aio-quakeml-ingv-centro-nazionale-terremoti-client fiona httpx httpx-sse numpy
-  obspy==1.5.1 openpyxl pandas pyogrio quakefeeds shapely sseclient-py websockets
+  aio-geojson-usgs-earthquakes aio-quakeml-ingv-centro-nazionale-terremoti-client feedparser==6.0.11 fiona
+  httpx httpx-sse numpy obspy==1.5.1 openpyxl pandas 'psycopg[binary]' pyogrio quakefeeds shapely sseclient-py websockets
   esi-utils-time "requests<2.32" "urllib3<1.27")
 # Without its dependencies: most of them serve maps and spreadsheets.
 alone=(usgs-libcomcat==2.1.12)
-ready="import aio_geojson_usgs_earthquakes, aio_quakeml_ingv_centro_nazionale_terremoti_client, httpx_sse,
-  libcomcat.search, obspy, pyogrio, quakefeeds, sseclient, websockets"
+ready="import aio_geojson_usgs_earthquakes, aio_quakeml_ingv_centro_nazionale_terremoti_client, feedparser,
+  httpx_sse, libcomcat.search, obspy, pandas, psycopg, pyogrio, quakefeeds, sseclient, websockets"
 ready=${ready//$'\n'/ }
 
 mkdir -p "$(dirname "$folder")"

@@ -173,7 +173,7 @@ import Testing
     var latitude: Double?
   }
 
-  @Test(.enabled(if: Readers.python != nil, "\(Readers.isMissing)"))
+  @Test(.enabled(if: Clients.python != nil, "\(Clients.isMissing)"))
   func otherProgramsReadTheSameEvents() throws {
     try loadEvents()
     // Their identifiers are checked elsewhere: a reader may show them otherwise.
@@ -184,7 +184,7 @@ import Testing
     let script = Tools.package + "/Tests/ToolTests/Readers/read_exports.py"
     // Some of these programs make folders in the home folder.
     let outcome = try Tools.shell(
-      "'\(Readers.python ?? "")' '\(script)' '\(folder.path)'", environment: ["HOME": folder.path])
+      "'\(Clients.python ?? "")' '\(script)' '\(folder.path)'", environment: ["HOME": folder.path])
     try #require(outcome.status == 0, "\(outcome.errors)")
     let result = try #require(
       JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])

@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func pandasReadsWithTheURL() throws {
-    guard let python = Readers.python else { return }
+    guard let python = Clients.python else { return }
     let file = try server.folder.write("a.geojson", Feeds.collection(count: 3))
     #expect(try server.start("quake-ingest", ["import", file]).exit().status == 0)
     #expect(try server.command("start", "--listen", "\(try freePort())").status == 0)

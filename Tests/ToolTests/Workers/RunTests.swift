@@ -66,7 +66,7 @@ import Testing
           clock.advance(seconds: 10)
           advanced = .now
         }
-        return try missing(from: server).isEmpty && faultyAnswers(of: server) >= round
+        return try faultyAnswers(of: server) >= round && missing(from: server).isEmpty
       }
     }
     if let words = Self.words[fault] {
