@@ -365,6 +365,8 @@ def tiles_come_from_their_server(stage):
                 found = re.fullmatch(r"/(\d+)/(\d+)/(\d+)\.png\?key=7", path)
                 expect(found and max(int(found[2]), int(found[3])) < 2 ** int(found[1]), f"no tile: {path}")
             browser.no_errors("the page with tiles")
+            # The page's requests end before the servers do.
+            browser.driver.get("about:blank")
         finally:
             server.stop()
 
