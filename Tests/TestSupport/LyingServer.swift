@@ -25,6 +25,8 @@ public final class LyingServer: Sendable {
     guard listens else { throw SilentServer.Failure(code: errno) }
     port = Int(UInt16(bigEndian: address.sin_port))
     BackgroundThread.detach { [weak self, listener] in
+      // Closed here and not at the end of the server: until then no other server gets this descriptor.
+      defer { close(listener) }
       while true {
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return }
@@ -46,7 +48,6 @@ public final class LyingServer: Sendable {
 
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
     for client in clients.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
   }
 

@@ -56,10 +56,12 @@ public struct PostgresWire: Sendable {
     return true
   }
 
-  /// Sends the same bytes again and again until the other end is gone: a thousand times a second, which leaves the
-  /// processor to other tests.
+  /// Sends the same bytes again and again until the other end is gone. In between it waits for that end, at most a
+  /// millisecond, which leaves the processor to other tests.
   public func sendWithoutEnd(_ bytes: [UInt8]) {
-    while send(bytes) { usleep(1000) }
+    // Hanging up and errors are reported without being asked for.
+    var end = pollfd(fd: descriptor, events: 0, revents: 0)
+    while send(bytes), poll(&end, 1, 1) == 0 {}
   }
 
   /// Sends a message; false: the other end is gone.
