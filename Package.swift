@@ -10,14 +10,24 @@ let strict: [SwiftSetting] = [
 
 // In the build of `make test`, only the modules that handle every record are optimised. Optimising the others would
 // take longer than it would save. `make build` optimises all.
-let light: [SwiftSetting] =
+let unoptimisedInTests: [SwiftSetting] =
   Context.environment["QUAKE_TEST_BUILD"] == nil ? strict : strict + [.unsafeFlags(["-Onone"])]
 
-// Nor are the tests optimised; and the largest module comes last, so its files are compiled side by side.
+// Nor are the tests optimised. Nobody imports them, so their modules are not made ahead of their code, which would
+// expand every macro twice.
 let tests: [SwiftSetting] =
   strict + [
+    .unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"], .when(configuration: .release))
+  ]
+
+// The largest module comes last, so its files are compiled side by side.
+let largestTests: [SwiftSetting] =
+  strict + [
     .unsafeFlags(
-      ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"],
+      [
+        "-Onone", "-no-whole-module-optimization", "-enable-batch-mode",
+        "-no-emit-module-separately",
+      ],
       .when(configuration: .release))
   ]
 
@@ -108,23 +118,25 @@ let package = Package(
       dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel", "Compression"],
       swiftSettings: tests),
     .target(
-      name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"], swiftSettings: light),
+      name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"],
+      swiftSettings: unoptimisedInTests),
     .testTarget(
       name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: tests),
     // The private server of a user who names no database.
     .target(
       name: "EmbeddedPostgres", dependencies: ["ChildProcesses", "ExplainedErrors", "SystemClock"],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeSchema",
       dependencies: ["Postgres", "CMigrations", "QuakeModel", "SystemClock"],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "SystemClock"],
       swiftSettings: strict),
     // Which events of different sources are the same earthquake.
     .target(
-      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"], swiftSettings: light),
+      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"],
+      swiftSettings: unoptimisedInTests),
     // Queries of the events: lists, groups and statistics; and batch edits.
     .target(
       name: "QuakeQuery",
@@ -132,7 +144,7 @@ let package = Package(
         "QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "ExplainedErrors",
         "SystemClock",
       ],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
       dependencies: [
@@ -141,7 +153,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "SystemClock"],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     // The modules of the store under one name, for other programs.
     .target(
       name: "QuakeStore",
@@ -149,15 +161,16 @@ let package = Package(
         "EmbeddedPostgres", "ExplainedErrors", "FeedImport", "Postgres", "QuakeAssociation",
         "QuakeFeed", "QuakeHistory", "QuakeImport", "QuakeLive", "QuakeModel", "QuakeQuery",
         "QuakeSchema", "QuakeWorker",
-      ], swiftSettings: light),
+      ], swiftSettings: unoptimisedInTests),
     // The roles of a database and their privileges.
     .target(
-      name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"], swiftSettings: light),
+      name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"],
+      swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
       dependencies: ["QuakeModel", "ExplainedErrors", "SafeText", "SystemClock", "CDynamicCurl"],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     .testTarget(
       name: "QuakeClientTests", dependencies: ["QuakeClient", "QuakeModel", "TestSupport"],
       swiftSettings: tests),
@@ -168,7 +181,7 @@ let package = Package(
         "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
         "SystemThreads",
       ],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
       name: "QuakeServer",
@@ -178,7 +191,7 @@ let package = Package(
         "ExplainedErrors", "HTTPFields", "SafeText", "SystemClock", "SystemDescriptors",
         "SystemThreads", "CEpoll", "CLibcrypto", "CMicrohttpd", "CPage", "CWslay",
       ],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     .testTarget(
       name: "QuakeServerTests",
       dependencies: [
@@ -195,33 +208,36 @@ let package = Package(
         "HTTPFields", "QuakeModel", "Compression", "ExplainedErrors", "SystemDescriptors",
         "CMicrohttpd",
       ],
-      swiftSettings: light,
+      swiftSettings: unoptimisedInTests,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .testTarget(
       name: "QuakeSimulatorTests",
       dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
       swiftSettings: tests),
     .target(
-      name: "CommandLine", dependencies: ["SafeText", "SystemClock"], swiftSettings: light),
+      name: "CommandLine", dependencies: ["SafeText", "SystemClock"],
+      swiftSettings: unoptimisedInTests),
     // Options and settings in configuration files.
-    .target(name: "Configuration", dependencies: ["CommandLine", "CInih"], swiftSettings: light),
+    .target(
+      name: "Configuration", dependencies: ["CommandLine", "CInih"],
+      swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeTool",
       dependencies: [
         "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeHistory", "QuakeSchema",
         "QuakeWorker", "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
       ],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
 
     // The options that select events and changes: on command lines, and as parameters of URLs.
     .target(
       name: "QuakeOptions", dependencies: ["CommandLine", "QuakeHistory", "QuakeModel"],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
     // The same for queries of the events. A module of its own, because quake-watch has no such queries.
     .target(
       name: "QueryOptions",
       dependencies: ["CommandLine", "QuakeOptions", "QuakeQuery", "QuakeModel"],
-      swiftSettings: light),
+      swiftSettings: unoptimisedInTests),
 
     // The health of a store, as the tools report it.
     .target(
@@ -229,7 +245,7 @@ let package = Package(
       dependencies: [
         "CommandLine", "QuakeTool", "QuakeWorker", "QuakeHistory", "QuakeSchema", "QuakeModel",
         "Postgres", "SystemClock",
-      ], swiftSettings: light),
+      ], swiftSettings: unoptimisedInTests),
 
     // Makes feeds sources of imports; QuakeFeed and the store do not import each other.
     .target(
@@ -245,14 +261,14 @@ let package = Package(
         "QuakeModel", "Postgres",
         "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
       ],
-      swiftSettings: light, linkerSettings: tool),
+      swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
         "ChildProcesses", "CIdleMemory", "Postgres", "QuakeClient", "QuakeOptions", "QuakeTool",
         "QuakeWorker", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel",
         "CommandLine", "SystemClock",
-      ], swiftSettings: light, linkerSettings: tool),
+      ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
       dependencies: [
@@ -260,7 +276,7 @@ let package = Package(
         "QuakeHistory", "QuakeSchema", "QuakeModel", "Compression",
         "Postgres", "CommandLine",
       ],
-      swiftSettings: light, linkerSettings: tool),
+      swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-admin",
       dependencies: [
@@ -270,7 +286,7 @@ let package = Package(
         "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres",
         "QuakeModel", "Postgres", "Configuration", "CommandLine", "SystemClock",
       ],
-      swiftSettings: light, linkerSettings: tool),
+      swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
     .executableTarget(
       name: "quake-serve",
@@ -278,7 +294,7 @@ let package = Package(
         "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "Configuration",
         "CommandLine", "SystemClock",
       ],
-      swiftSettings: light, linkerSettings: tool),
+      swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
     // The benchmark program, which is not installed.
     .executableTarget(
@@ -292,12 +308,12 @@ let package = Package(
         "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
         "StreamLoad",
       ],
-      swiftSettings: light, linkerSettings: tool),
+      swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
     // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
     .executableTarget(
       name: "stream-load", dependencies: ["CEpoll", "Postgres", "SystemClock"],
-      path: "Benchmarks/StreamLoad", swiftSettings: light),
+      path: "Benchmarks/StreamLoad", swiftSettings: unoptimisedInTests),
 
     .executableTarget(
       name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
@@ -347,7 +363,7 @@ let package = Package(
         "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
         "Readers/read_stream.py",
       ],
-      swiftSettings: tests),
+      swiftSettings: largestTests),
     .testTarget(
       name: "QuakeRolesTests",
       dependencies: [

@@ -34,7 +34,7 @@ extension ServerTests {
         let document = try JSONValue(bytes)
         let features = document["features"]?.elements ?? []
         #expect(features.count == count)
-        #expect(features.allSatisfy { $0["type"] == .string("Feature") })
+        #expect(features.allSatisfy { $0["type"]?.text == "Feature" })
         #expect(document["metadata"]?["count"]?.number == Double(count))
         #expect(Set(features.compactMap { $0["id"]?.text }).count == count)
         let times = features.compactMap { $0["properties"]?["time"]?.number }

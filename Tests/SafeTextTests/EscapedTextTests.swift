@@ -47,7 +47,9 @@ struct EscapedTextTests {
       for place in 0..<count {
         var special = text
         special[place] = 0x22
-        #expect(escaped(special) == Array(text[..<place]) + [0x5C, 0x22] + text[(place + 1)...])
+        var expected = text
+        expected.replaceSubrange(place...place, with: [0x5C, 0x22])
+        #expect(escaped(special) == expected)
       }
     }
   }

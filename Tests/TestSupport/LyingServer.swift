@@ -6,7 +6,7 @@ public final class LyingServer: Sendable {
   /// Its port, on 127.0.0.1.
   public let port: Int
   private let listener: Int32
-  private let clients = Mutex<Set<Int32>>([])
+  private let clients = Clients()
 
   /// Answers each connection by calling `script`, on a thread of its own.
   public init(_ script: @escaping @Sendable (PostgresWire) -> Void) throws {
@@ -24,23 +24,17 @@ public final class LyingServer: Sendable {
     }
     guard listens else { throw SilentServer.Failure(code: errno) }
     port = Int(UInt16(bigEndian: address.sin_port))
-    BackgroundThread.detach { [weak self, listener] in
+    BackgroundThread.detach { [listener, clients] in
       // Closed here and not at the end of the server: until then no other server gets this descriptor.
       defer { close(listener) }
       while true {
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return }
         _ = fcntl(client, F_SETFD, FD_CLOEXEC)
-        guard let server = self else {
-          close(client)
-          return
-        }
-        _ = server.clients.withLock { $0.insert(client) }
-        BackgroundThread.detach { [weak server] in
+        guard clients.begin(client) else { return }
+        BackgroundThread.detach {
           script(PostgresWire(client))
-          _ = server?.clients.withLock { $0.remove(client) }
-          shutdown(client, Int32(SHUT_RDWR))
-          close(client)
+          clients.end(client)
         }
       }
     }
@@ -48,7 +42,38 @@ public final class LyingServer: Sendable {
 
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
-    for client in clients.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
+    clients.endAll()
+  }
+
+  /// The open connections; nil after the end of the server. A descriptor is closed within the lock, because its number
+  /// may belong to another connection right afterwards.
+  private final class Clients: Sendable {
+    private let open = Mutex<Set<Int32>?>([])
+
+    /// Closes the connection if the server has ended.
+    func begin(_ client: Int32) -> Bool {
+      open.withLock { open in
+        if open == nil { close(client) }
+        open?.insert(client)
+        return open != nil
+      }
+    }
+
+    func end(_ client: Int32) {
+      open.withLock { open in
+        open?.remove(client)
+        shutdown(client, Int32(SHUT_RDWR))
+        close(client)
+      }
+    }
+
+    /// Makes the threads of the connections close them.
+    func endAll() {
+      open.withLock { open in
+        for client in open ?? [] { shutdown(client, Int32(SHUT_RDWR)) }
+        open = nil
+      }
+    }
   }
 
   /// Its connection string.

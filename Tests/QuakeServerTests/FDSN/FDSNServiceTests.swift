@@ -43,7 +43,7 @@ struct FDSNServiceTests {
 
   private static let path = "/fdsnws/event/1"
 
-  private static let filters = [
+  private static let filters: [(String, String)] = [
     ("", "emsc:4 ci3 us2 us1"), ("orderby=time-asc", "us1 us2 ci3 emsc:4"),
     ("orderby=magnitude", "us1 us2 ci3 emsc:4"), ("orderby=magnitude-asc", "ci3 us2 us1 emsc:4"),
     ("limit=2", "emsc:4 ci3"), ("limit=2&offset=2", "ci3 us2"), ("offset=4", "us1"),

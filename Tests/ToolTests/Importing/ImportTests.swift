@@ -29,57 +29,6 @@ import Testing
     ["seen", "inserted", "updated", "unchanged", "rejected", "duplicate"].map { line.integer($0) }
   }
 
-  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func everyRealFileIsImportedAndASecondImportChangesNothing() throws {
-    let files = try Feeds.real("usgs", ["geojson", "csv"])
-    try #require(files.count > 40)
-    let lines = try report(files.flatMap { [$0, $0] })
-    try #require(lines.count == 2 * files.count)
-    for (index, file) in files.enumerated() {
-      let first = lines[2 * index]
-      let again = lines[2 * index + 1]
-      let expected = try Feeds.eventCount(file)
-      for line in [first, again] {
-        let counts = Self.counts(line).map { $0 ?? -1 }
-        #expect(counts[0] == expected, "\(file)")
-        #expect(counts[1...].reduce(0, +) == expected, "\(file)")
-        #expect(line.integer("rejected") == 0, "\(file)")
-        #expect(line.bool("complete") == true)
-      }
-      #expect(again.integer("inserted") == 0, "\(file)")
-      #expect(again.integer("updated") == 0, "\(file)")
-      #expect(again.isNull("token"), "\(file)")
-      let changed = try #require(first.integer("inserted")) + #require(first.integer("updated"))
-      #expect(first.isNull("token") == (changed == 0), "\(file)")
-    }
-    // One transaction for each import that changed anything, none for the others.
-    let changing = lines.filter { !$0.isNull("token") }.count
-    #expect(try database.count("quake.change_transaction") == changing)
-    #expect(try database.count("quake.import") == lines.count)
-    // Values that must not be treated as missing or wrong.
-    #expect(try database.value("select count(*) > 0 from quake.quake where magnitude = 0") == "t")
-    #expect(try database.value("select count(*) > 0 from quake.quake where magnitude < 0") == "t")
-    #expect(try database.value("select count(*) > 0 from quake.quake where depth < 0") == "t")
-    #expect(
-      try database.value("select count(*) > 0 from quake.quake where magnitude is null") == "t")
-    #expect(
-      try database.value("select count(*) > 0 from quake.quake where place like '%Pāhala%'") == "t")
-  }
-
-  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func otherCataloguesAndSingleEventsAreImported() throws {
-    let files =
-      try Feeds.real("other", ["json"]) + Feeds.real("usgs", ["json"])
-    try #require(files.count >= 6)
-    let lines = try report(files)
-    try #require(lines.count == files.count)
-    for (file, line) in zip(files, lines) {
-      #expect(try line.integer("seen") == Feeds.eventCount(file), "\(file)")
-      // GeoNet's sample has an event without a time.
-      #expect(line.integer("rejected") == (file.contains("geonet") ? 1 : 0), "\(file)")
-    }
-  }
-
   /// Consecutive snapshots, with a day of impossible times and one of empty bodies among them.
   @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
   func everyRecordOfAReplayIsCounted() throws {
@@ -103,54 +52,6 @@ import Testing
     #expect(refused > 0)
     #expect(outcome.status == 65)
     #expect(outcome.errors.components(separatedBy: "records were rejected").count > 1)
-  }
-
-  /// Networks tx and ok used the same net code for two earthquakes.
-  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func eventsWithTheSameNetCodeAreBothStored() throws {
-    var pairs: [String: Set<String>] = [:]
-    var files: Set<String> = []
-    for file in try Feeds.real("usgs", ["geojson", "csv"]) {
-      var seen: [String: Set<String>] = [:]
-      for (id, net) in try Self.identities(file) where id.hasPrefix(net) {
-        seen[String(id.dropFirst(net.count)), default: []].insert(id)
-      }
-      for (code, ids) in seen where ids.count > 1 {
-        pairs[code, default: []].formUnion(ids)
-        files.insert(file)
-      }
-    }
-    try #require(!pairs.isEmpty)
-    _ = try report(files.sorted())
-    for (code, ids) in pairs {
-      let stored = try database.column(
-        "select code from quake.quake where net_code = '\(code)' order by code")
-      #expect(ids.isSubset(of: stored), "\(code)")
-    }
-    #expect(pairs.values.contains { ids in ids.contains { $0.hasPrefix("tx") } })
-  }
-
-  /// Code and network of each event of a file, read without the tools' code.
-  private static func identities(_ file: String) throws -> [(String, String)] {
-    let data = try Data(contentsOf: URL(fileURLWithPath: file))
-    if file.hasSuffix(".csv") {
-      return Feeds.csvRecords(data).map { record in
-        var isQuoted = false
-        let fields = record.utf8.split(omittingEmptySubsequences: false) { byte in
-          if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
-          return byte == UInt8(ascii: ",") && !isQuoted
-        }
-        guard fields.count > 11 else { return ("", "-") }
-        return (
-          String(decoding: fields[11], as: UTF8.self), String(decoding: fields[10], as: UTF8.self)
-        )
-      }
-    }
-    let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
-    return (root?["features"] as? [[String: Any]] ?? []).map { feature in
-      let properties = feature["properties"] as? [String: Any]
-      return (feature["id"] as? String ?? "", properties?["net"] as? String ?? "-")
-    }
   }
 
   // MARK: Sources

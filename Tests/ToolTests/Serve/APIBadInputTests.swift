@@ -7,7 +7,7 @@ import Testing
   @Test func badParametersAreRefusedWithASentence() throws {
     let scene = try APIScene()
     let long = String(repeating: "9", count: 400)
-    for (target, status, words) in [
+    let cases: [(target: String, status: Int, words: String)] = [
       ("quakes?nope=1", 400, "unknown parameter 'nope'"),
       ("quakes?min_magnitud=5", 400, "Did you mean 'min-magnitude'?"),
       ("quakes?min-magnitude=abc", 400, "parameter min-magnitude: expected a number"),
@@ -54,7 +54,8 @@ import Testing
       ("diff?from=0&to=\(long)", 400, "malformed token"),
       ("status?foo=1", 400, "unknown parameter"),
       ("nothing", 404, "nothing at this address"),
-    ] {
+    ]
+    for (target, status, words) in cases {
       let answer = try scene.server.get("/v1/" + target)
       #expect(answer.status == status, "\(target): \(answer.text)")
       #expect(answer.headers["content-type"] == "application/problem+json", "\(target)")

@@ -72,13 +72,42 @@ enum Feeds {
     }.sorted().map { root + "/" + $0 }
   }
 
-  /// The number of events in a file, counted without the tools' code.
-  static func eventCount(_ path: String) throws -> Int {
+  /// An event's id and network, empty where the file has none.
+  struct Event {
+    var id: String
+    var net: String
+  }
+
+  private struct Document: Decodable {
+    var features: [Feature]?
+  }
+
+  private struct Feature: Decodable {
+    var id: String?
+    var properties: Properties
+
+    struct Properties: Decodable {
+      var net: String?
+    }
+  }
+
+  /// The events of a file of CSV or GeoJSON, read without the tools' code.
+  static func events(_ path: String) throws -> [Event] {
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    if path.hasSuffix(".csv") { return csvRecords(data).count }
-    let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
-    guard let features = root?["features"] as? [Any] else { return 1 }
-    return features.count
+    if path.hasSuffix(".csv") {
+      return csvRecords(data).map { record in
+        // No field before the place has quotes.
+        let fields = record.split(
+          separator: ",", maxSplits: 12, omittingEmptySubsequences: false)
+        guard fields.count == 13 else { return Event(id: "", net: "") }
+        return Event(id: String(fields[11]), net: String(fields[10]))
+      }
+    }
+    let decoder = JSONDecoder()
+    let features =
+      try decoder.decode(Document.self, from: data).features
+      ?? [decoder.decode(Feature.self, from: data)]
+    return features.map { Event(id: $0.id ?? "", net: $0.properties.net ?? "") }
   }
 
   private static func record(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {

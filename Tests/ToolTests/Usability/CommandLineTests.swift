@@ -151,7 +151,7 @@ import Testing
       let outcome = try Tools.run(
         "quake-ingest", ["simulate", "--events", "50", "--output", file] + option)
       #expect(outcome.status == 0)
-      #expect(try Feeds.eventCount(file) == 50)
+      #expect(try Feeds.events(file).count == 50)
     }
     for arguments in [
       ["--fault", "rain"], ["--events", "-1"], ["--port", "70000"], ["--start", "2999-01-01"],

@@ -1,0 +1,124 @@
+import Foundation
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+/// One `quake-ingest import` of every real feed of USGS, each twice in a row, and then of other catalogues and
+/// single events.
+@Suite(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+struct AllRealFeedsTests {
+  /// What the import left and what it reported; tests only read it.
+  private struct Import {
+    let database: TestDatabase
+    let files: [String]
+    let others: [String]
+    /// A line for each import.
+    let reports: [String]
+    /// The events of each file.
+    let events: [String: [Feeds.Event]]
+  }
+
+  private static let original = Result<Import, any Error> {
+    let database = try TestDatabase()
+    let files = try Feeds.real("usgs", ["geojson", "csv"])
+    let others = try Feeds.real("other", ["json"]) + Feeds.real("usgs", ["json"])
+    let outcome = try Tools.run(
+      "quake-ingest", ["import", "--json"] + database.option + files.flatMap { [$0, $0] } + others)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    try #require(files.count > 40 && others.count >= 6)
+    try #require(outcome.lines.count == 2 * files.count + others.count)
+    let events = try Dictionary(
+      uniqueKeysWithValues: (files + others).map { ($0, try Feeds.events($0)) })
+    return Import(
+      database: database, files: files, others: others, reports: outcome.lines, events: events)
+  }
+
+  private let imported: Import
+  private let lines: [JSONLine]
+
+  init() throws {
+    imported = try Self.original.get()
+    lines = try imported.reports.map(JSONLine.init)
+  }
+
+  @Test func everyRecordIsCountedAndASecondImportChangesNothing() throws {
+    for (index, file) in imported.files.enumerated() {
+      let first = lines[2 * index]
+      let again = lines[2 * index + 1]
+      let expected = try #require(imported.events[file]).count
+      for line in [first, again] {
+        let kinds = ["inserted", "updated", "unchanged", "rejected", "duplicate"]
+        #expect(line.integer("seen") == expected, "\(file)")
+        #expect(kinds.map { line.integer($0) ?? -1 }.reduce(0, +) == expected, "\(file)")
+        #expect(line.integer("rejected") == 0, "\(file)")
+        #expect(line.bool("complete") == true)
+      }
+      #expect(again.integer("inserted") == 0, "\(file)")
+      #expect(again.integer("updated") == 0, "\(file)")
+      #expect(again.isNull("token"), "\(file)")
+      let changed = try #require(first.integer("inserted")) + #require(first.integer("updated"))
+      #expect(first.isNull("token") == (changed == 0), "\(file)")
+    }
+  }
+
+  /// One transaction for each import that changed anything, none for the others.
+  @Test func onlyImportsThatChangeSomethingHaveATransaction() throws {
+    let database = imported.database
+    let changing = lines.filter { !$0.isNull("token") }.count
+    #expect(try database.count("quake.change_transaction") == changing)
+    #expect(try database.count("quake.import") == lines.count)
+  }
+
+  @Test(arguments: [
+    "magnitude = 0", "magnitude < 0", "depth < 0", "magnitude is null", "place like '%Pāhala%'",
+  ])
+  func valuesThatSeemMissingOrWrongAreStored(condition: String) throws {
+    #expect(try imported.database.count("quake.quake where \(condition)") > 0)
+  }
+
+  @Test func otherCataloguesAndSingleEventsAreImported() throws {
+    for (file, line) in zip(imported.others, lines.suffix(imported.others.count)) {
+      #expect(line.integer("seen") == imported.events[file]?.count, "\(file)")
+      // GeoNet's sample has an event without a time.
+      #expect(line.integer("rejected") == (file.contains("geonet") ? 1 : 0), "\(file)")
+    }
+  }
+
+  /// Networks tx and ok used the same net code for two earthquakes.
+  @Test func eventsWithTheSameNetCodeAreBothStored() throws {
+    var pairs: [String: Set<String>] = [:]
+    for file in imported.files {
+      var seen: [String: Set<String>] = [:]
+      for event in imported.events[file] ?? [] where event.id.hasPrefix(event.net) {
+        seen[String(event.id.dropFirst(event.net.count)), default: []].insert(event.id)
+      }
+      for (code, ids) in seen where ids.count > 1 { pairs[code, default: []].formUnion(ids) }
+    }
+    try #require(!pairs.isEmpty)
+    for (code, ids) in pairs {
+      let stored = try imported.database.column(
+        "select code from quake.quake where net_code = '\(code)' order by code")
+      #expect(ids.isSubset(of: stored), "\(code)")
+    }
+    #expect(pairs.values.contains { ids in ids.contains { $0.hasPrefix("tx") } })
+  }
+
+  /// The rules of Swift and SQL agree on every place.
+  @Test func places() throws {
+    let rows = try imported.database.connect().execute(
+      """
+      select distinct place, quake.locality(place), quake.region(place) from quake.quake_version
+       where place is not null
+      """)
+    #expect(rows.rowCount > 10_000)
+    let wrong = (0..<rows.rowCount).compactMap { row -> String? in
+      let place = rows.text(row, 0) ?? ""
+      let isRight =
+        rows.text(row, 1) == PlaceName.locality(place)
+        && rows.text(row, 2) == PlaceName.region(place)
+      return isRight ? nil : place
+    }
+    #expect(wrong.isEmpty, "\(wrong.prefix(5))")
+  }
+}
