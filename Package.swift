@@ -13,7 +13,7 @@ let strict: [SwiftSetting] = [
 let unoptimisedInTests: [SwiftSetting] =
   Context.environment["QUAKE_TEST_BUILD"] == nil ? strict : strict + [.unsafeFlags(["-Onone"])]
 
-// Nor are the tests optimised. Nobody imports them, so their modules are not made ahead of their code, which would
+// Nor are the tests optimised. No module imports them, so theirs is not made ahead of their code, which would
 // expand every macro twice.
 let tests: [SwiftSetting] =
   strict + [
