@@ -34,6 +34,21 @@ public struct RoleCheck {
     let directory: RoleDirectory
     let names: RoleNames
     var findings: [RoleFinding] = []
+    private let held: [Holding: [RoleDirectory.Grant]]
+
+    /// What a role, by its name, holds on an object.
+    private struct Holding: Hashable {
+      var object: SecuredObject
+      var grantee: String
+    }
+
+    init(directory: RoleDirectory, names: RoleNames) {
+      self.directory = directory
+      self.names = names
+      held = Dictionary(grouping: directory.grants) {
+        Holding(object: $0.object, grantee: $0.grantee)
+      }
+    }
 
     private mutating func add(
       _ kind: RoleFinding.Kind, _ role: String, _ text: String, object: String? = nil,
@@ -194,7 +209,7 @@ public struct RoleCheck {
       _ row: ObjectPrivileges, as object: SecuredObject, grantee: String, named name: String,
       but expected: Set<String>
     ) {
-      let held = directory.grants.filter { $0.object == row.object && $0.grantee == grantee }
+      let held = (held[Holding(object: row.object, grantee: grantee)] ?? [])
         .sorted { ($0.privilege, $0.column ?? "") < ($1.privilege, $1.column ?? "") }
       let role = grantee.isEmpty ? "public" : grantee
       for grant in held {

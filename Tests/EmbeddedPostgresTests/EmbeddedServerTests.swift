@@ -126,13 +126,13 @@ struct EmbeddedServerTests {
 
   @Test("is the same for twenty who start it at once")
   func manyStarters() async throws {
-    let home = "/tmp/quake-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    let home = TestFolders.path("starters")
     var options = EmbeddedServer.Options(home: home)
     options.settings = ["fsync": "off", "shared_buffers": "16MB"]
     let server = try EmbeddedServer(options)
     defer {
       _ = try? server.stop(mode: .immediate)
-      _ = try? ChildProcess("/bin/rm", ["-rf", "--", home]).run()
+      TestFolders.remove(home)
     }
     let outcomes = await Starters.start(20, server)
     #expect(outcomes.count == 20)

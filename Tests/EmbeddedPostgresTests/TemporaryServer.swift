@@ -1,16 +1,16 @@
 import ChildProcesses
 import Glibc
+import TestSupport
 import Testing
 
 @testable import EmbeddedPostgres
 
-/// A server in a folder of its own under /tmp, without flushing to disk, gone after the test.
+/// A server in a folder of its own, without flushing to disk, gone after the test.
 struct TemporaryServer {
   var options: EmbeddedServer.Options
 
-  init(_ prefix: String) {
-    options = EmbeddedServer.Options(
-      home: "/tmp/\(prefix)-\(getpid())-\(UInt32.random(in: 0 ... .max))")
+  init(_ name: String) {
+    options = EmbeddedServer.Options(home: TestFolders.path(name))
     options.settings = ["fsync": "off", "shared_buffers": "16MB"]
   }
 
@@ -19,10 +19,10 @@ struct TemporaryServer {
   /// - Parameter isInitialised: Whether the server has been started and stopped before. `initdb` takes
   ///   longer than all else in these tests: one folder is made, and the others are copies of it.
   static func with(
-    _ prefix: String = "quake-test", isInitialised: Bool = false,
+    _ name: String = "server", isInitialised: Bool = false,
     _ body: (TemporaryServer) throws -> Void
   ) throws {
-    let server = TemporaryServer(prefix)
+    let server = TemporaryServer(name)
     defer { server.remove() }
     if isInitialised {
       let copy = try ChildProcess(
@@ -36,7 +36,7 @@ struct TemporaryServer {
   private static let original = Result<TemporaryServer, any Error> { try makeOriginal() }
 
   private static func makeOriginal() throws -> TemporaryServer {
-    let server = TemporaryServer("quake-test-original")
+    let server = TemporaryServer("original")
     atexit {
       if case .success(let server) = TemporaryServer.original { server.remove() }
     }
@@ -59,9 +59,8 @@ struct TemporaryServer {
   private func remove() {
     guard let server = try? embedded() else { return }
     _ = try? server.stop(mode: .immediate)
-    var folders = [options.home]
-    if !server.folder.hasSocketInside { folders.append(server.folder.socket) }
-    _ = try? ChildProcess("/bin/rm", ["-rf", "--"] + folders).run()
+    TestFolders.remove(options.home)
+    if !server.folder.hasSocketInside { TestFolders.remove(server.folder.socket) }
   }
 }
 

@@ -163,8 +163,9 @@ import Testing
       var parser = ChangeParser()
       for count in stride(from: 0, to: text.count, by: max(1, text.count / 3000)) {
         var problem = ""
-        #expect(parser.change(Array(text[..<count]), problem: &problem) == nil)
-        #expect(!problem.isEmpty)
+        let isRefused = parser.change(Array(text[..<count]), problem: &problem) == nil
+        // An expectation for each takes longer than the parser.
+        if !isRefused || problem.isEmpty { Issue.record("the first \(count) bytes: \(problem)") }
       }
     }
   }

@@ -39,9 +39,13 @@ enum RealFeeds {
     if file.hasSuffix(".csv") {
       return try bytes(file).split(separator: 0x0A).count - 1
     }
-    let data = Data(try bytes(file))
-    let document = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-    return try #require(document["features"] as? [Any]).count
+    return try JSONDecoder().decode(Document.self, from: Data(try bytes(file))).features.count
+  }
+
+  private struct Document: Decodable {
+    var features: [Feature]
+
+    struct Feature: Decodable {}
   }
 }
 

@@ -16,7 +16,7 @@ struct StalledServerTests {
     let server: EmbeddedServer
 
     init() throws {
-      var options = EmbeddedServer.Options(home: "/tmp/quake-test-stalled-\(getpid())")
+      var options = EmbeddedServer.Options(home: TestFolders.path("stalled"))
       options.settings = ["fsync": "off"]
       server = try EmbeddedServer(options)
       try server.start()
@@ -25,7 +25,7 @@ struct StalledServerTests {
 
     deinit {
       _ = try? server.stop(mode: .immediate)
-      _ = try? ChildProcess("/bin/rm", ["-rf", server.options.home]).run()
+      TestFolders.remove(server.options.home)
     }
 
     func connect() throws -> Connection {

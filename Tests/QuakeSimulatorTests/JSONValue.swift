@@ -15,7 +15,20 @@ struct JSONValue: Equatable {
   }
 
   static func == (left: JSONValue, right: JSONValue) -> Bool {
-    NSArray(object: left.value).isEqual(NSArray(object: right.value))
+    isSame(left.value, right.value)
+  }
+
+  private static func isSame(_ left: Any, _ right: Any) -> Bool {
+    switch (left, right) {
+    case (let left as String, let right as String): left == right
+    case (let left as NSNumber, let right as NSNumber): left == right
+    case (let left as [String: Any], let right as [String: Any]):
+      left.count == right.count
+        && left.allSatisfy { name, value in right[name].map { isSame(value, $0) } ?? false }
+    case (let left as [Any], let right as [Any]):
+      left.count == right.count && zip(left, right).allSatisfy { isSame($0, $1) }
+    default: left is NSNull && right is NSNull
+    }
   }
 
   subscript(name: String) -> JSONValue? {

@@ -25,7 +25,9 @@ public final class TestServer: Sendable {
       return nil
     }
     do {
-      return try TestServer(binDirectory: folder, suffix: "-other")
+      let server = try TestServer(binDirectory: folder, name: "other-server")
+      atexit { if let other = TestServer.other { TestServer.stop(other) } }
+      return server
     } catch {
       preconditionFailure("could not start the PostgreSQL that QUAKE_PG18_BIN names: \(error)")
     }
@@ -41,27 +43,14 @@ public final class TestServer: Sendable {
   private let creator = Mutex<Connection?>(nil)
   private let dropper = Mutex<Connection?>(nil)
 
-  private static let prefix = "quake-test-server-"
-  private static let folders = ["/dev/shm", "/tmp"]
-
-  /// Where servers keep their data: in memory if 6 GiB are free, because each test creates and
-  /// drops a database of three hundred files. Soak tests write too much for that.
-  private static let folder: String = {
-    var memory = statvfs()
-    guard !Tools.isSoak, statvfs(folders[0], &memory) == 0,
-      UInt64(memory.f_bavail) * UInt64(memory.f_frsize) >= 6 << 30
-    else { return folders[1] }
-    return folders[0]
-  }()
-
   private convenience init() throws {
-    Self.removeLeftovers()
-    try self.init(binDirectory: getenv("QUAKE_PG_BIN").map { String(cString: $0) }, suffix: "")
+    TestFolders.removeLeftovers()
+    try self.init(binDirectory: getenv("QUAKE_PG_BIN").map { String(cString: $0) }, name: "server")
     atexit { TestServer.stop(TestServer.shared) }
   }
 
-  private init(binDirectory: String?, suffix: String) throws {
-    var options = EmbeddedServer.Options(home: "\(Self.folder)/\(Self.prefix)\(getpid())\(suffix)")
+  private init(binDirectory: String?, name: String) throws {
+    var options = EmbeddedServer.Options(home: TestFolders.path(name))
     options.binDirectory = binDirectory
     // The data need not survive a power failure.
     options.settings = [
@@ -76,7 +65,6 @@ public final class TestServer: Sendable {
     try server.start()
     psqlPath = try server.psqlPath
     try Self.createTemplate(server)
-    if !suffix.isEmpty { atexit { if let other = TestServer.other { TestServer.stop(other) } } }
   }
 
   /// A new connection for statements about databases.
@@ -126,33 +114,6 @@ public final class TestServer: Sendable {
 
   private static func stop(_ stopped: TestServer) {
     _ = try? stopped.server.stop(mode: .immediate)
-    remove(stopped.server.options.home)
-  }
-
-  /// Stops and removes the servers of runs that were killed: those whose process, named in the
-  /// folder's name, is gone.
-  private static func removeLeftovers() {
-    for folder in folders { removeLeftovers(in: folder) }
-  }
-
-  private static func removeLeftovers(in path: String) {
-    guard let folder = opendir(path) else { return }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard name.hasPrefix(prefix),
-        let pid = pid_t(name.dropFirst(prefix.count).prefix { $0.isNumber }),
-        kill(pid, 0) != 0, errno == ESRCH
-      else { continue }
-      let options = EmbeddedServer.Options(home: "\(path)/\(name)")
-      _ = try? EmbeddedServer(options).stop(mode: .immediate)
-      remove("\(path)/\(name)")
-    }
-  }
-
-  private static func remove(_ folder: String) {
-    _ = try? ChildProcess("/bin/rm", ["-rf", folder]).run()
+    TestFolders.remove(stopped.server.options.home)
   }
 }

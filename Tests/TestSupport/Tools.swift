@@ -86,7 +86,7 @@ public final class TemporaryFolder {
 
   /// Makes a folder.
   public init() throws {
-    path = "/tmp/quake-tool-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    path = TestFolders.path("folder")
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
   }

@@ -13,7 +13,7 @@ final class OwnServer: Sendable {
   ///
   /// - Parameter data: A data folder of a stopped server to begin with; nil: a new one.
   init(settings: [String: String] = [:], copying other: OwnServer? = nil) throws {
-    let home = "/tmp/quake-change-feed-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    let home = TestFolders.path("own-server")
     var options = EmbeddedServer.Options(home: home)
     options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
     // A killed process loses nothing that it had written, only a machine without power does.
@@ -35,7 +35,7 @@ final class OwnServer: Sendable {
 
   deinit {
     _ = try? server.stop(mode: .immediate)
-    _ = try? ChildProcess("/bin/rm", ["-rf", "--", server.options.home]).run()
+    TestFolders.remove(server.options.home)
   }
 
   var conninfo: String { server.conninfo }

@@ -144,16 +144,25 @@ final class StreamProbe {
   var rest: String { String(decoding: bytes, as: UTF8.self) }
 
   private func take() -> Event? {
-    while searched < bytes.count {
-      defer { searched += 1 }
-      guard bytes[searched] == 0x0A, form == .lines || (searched > 0 && bytes[searched - 1] == 0x0A)
-      else { continue }
-      let text = String(decoding: bytes[...searched], as: UTF8.self)
-      bytes.removeFirst(searched + 1)
-      searched = -1
-      return Self.event(text, form)
+    // With a function of glibc, because tests are not optimised.
+    let end = bytes.withUnsafeBytes { bytes -> Int? in
+      guard let base = bytes.baseAddress else { return nil }
+      var place = searched
+      while let byte = memchr(base + place, 0x0A, bytes.count - place) {
+        place = UnsafeRawPointer(byte) - base
+        if form == .lines || place > 0 && bytes[place - 1] == 0x0A { return place }
+        place += 1
+      }
+      return nil
     }
-    return nil
+    guard let end else {
+      searched = bytes.count
+      return nil
+    }
+    let text = String(decoding: bytes[...end], as: UTF8.self)
+    bytes.removeFirst(end + 1)
+    searched = 0
+    return Self.event(text, form)
   }
 
   private static func event(_ text: String, _ form: StreamForm) -> Event {

@@ -50,12 +50,10 @@ import Testing
       let path = Tools.package + "/" + folder
       for file in try FileManager.default.subpathsOfDirectory(atPath: path) {
         words.formUnion(file.split(separator: "/").map(String.init))
-        guard file.hasSuffix(".swift") else { continue }
-        let text = try String(contentsOfFile: path + "/" + file, encoding: .utf8)
-        for match in text.matches(of: /\b(?:struct|enum|class|protocol|actor)\s+([A-Z]\w*)/) {
-          words.insert(String(match.1))
-        }
       }
+      let pattern = #"\b(struct|enum|class|protocol|actor)\s+[A-Z]\w*"#
+      let types = try Tools.shell("grep -rhoE --include='*.swift' '\(pattern)' '\(path)'")
+      words.formUnion(types.lines.compactMap { $0.split(separator: " ").last.map(String.init) })
     }
     let names = try Self.spans(of: "ARCHITECTURE.md").filter {
       $0.wholeMatch(of: /[A-Z]+[a-z]\w*[A-Z]\w*/) != nil && $0 != "Sendable"

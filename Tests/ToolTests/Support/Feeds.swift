@@ -41,9 +41,10 @@ enum Feeds {
     count: Int, from first: Int = 1, magnitude: String = "2.5",
     generated: Int? = 1_700_000_100_000
   ) -> String {
-    collection(
-      (first..<(first + count)).map { feature("us\($0)", magnitude: magnitude) },
-      generated: generated)
+    // An event is put together once, because tests are not optimised.
+    let pieces = feature("us@", magnitude: magnitude).components(separatedBy: "@")
+    return collection(
+      (first..<(first + count)).map { pieces.joined(separator: "\($0)") }, generated: generated)
   }
 
   static let csvHeader =
