@@ -34,10 +34,10 @@ public struct RoleCheck {
     let directory: RoleDirectory
     let names: RoleNames
     var findings: [RoleFinding] = []
-    private let held: [Holding: [RoleDirectory.Grant]]
+    private let grants: [Holder: [RoleDirectory.Grant]]
 
-    /// What a role, by its name, holds on an object.
-    private struct Holding: Hashable {
+    /// A role, by its name, that has privileges on an object.
+    private struct Holder: Hashable {
       var object: SecuredObject
       var grantee: String
     }
@@ -45,8 +45,8 @@ public struct RoleCheck {
     init(directory: RoleDirectory, names: RoleNames) {
       self.directory = directory
       self.names = names
-      held = Dictionary(grouping: directory.grants) {
-        Holding(object: $0.object, grantee: $0.grantee)
+      grants = Dictionary(grouping: directory.grants) {
+        Holder(object: $0.object, grantee: $0.grantee)
       }
     }
 
@@ -209,7 +209,7 @@ public struct RoleCheck {
       _ row: ObjectPrivileges, as object: SecuredObject, grantee: String, named name: String,
       but expected: Set<String>
     ) {
-      let held = (held[Holding(object: row.object, grantee: grantee)] ?? [])
+      let held = (grants[Holder(object: row.object, grantee: grantee)] ?? [])
         .sorted { ($0.privilege, $0.column ?? "") < ($1.privilege, $1.column ?? "") }
       let role = grantee.isEmpty ? "public" : grantee
       for grant in held {

@@ -1,4 +1,3 @@
-import ChildProcesses
 import Glibc
 import TestSupport
 import Testing

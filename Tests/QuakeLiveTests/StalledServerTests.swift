@@ -1,4 +1,3 @@
-import ChildProcesses
 import EmbeddedPostgres
 import Glibc
 import Postgres

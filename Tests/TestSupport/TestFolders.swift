@@ -8,7 +8,7 @@ public enum TestFolders {
   private static let memory = "/dev/shm"
   private static let disk = "/tmp"
 
-  /// In memory if 6 GiB are free there and its programs may be run: tests create and drop hundreds of databases of
+  /// In memory if 6 GiB are free there and programs there may be run: tests create and drop hundreds of databases of
   /// three hundred files each. Soak tests write too much for that.
   private static let parent: String = {
     var state = statvfs()

@@ -1,4 +1,3 @@
-import ChildProcesses
 import Dispatch
 public import EmbeddedPostgres
 import Glibc
