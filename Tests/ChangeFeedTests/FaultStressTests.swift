@@ -7,7 +7,7 @@ import Testing
 
 /// Everything at once: writers, watchers, faults.
 @Suite(.serialized) struct FaultStressTests {
-  private static let changes = Tools.isSoak ? 1_000_000 : 50_000
+  private static let changes = Tools.isSoak ? 1_000_000 : 25_000
 
   @Test func nothingIsLostRepeatedOrReorderedUnderFaults() throws {
     let folder = try TemporaryFolder()
@@ -108,7 +108,7 @@ import Testing
     // It was what it says that it was.
     #expect(history.changes.count >= Self.changes)
     #expect(Set(injector.done.keys) == Set(Fault.allCases))
-    #expect(load.log.count(.rolledBack) > 100 && load.log.count(.committed) > 1000)
+    #expect(load.log.count(.rolledBack) > 100 && load.log.count(.committed) > 500)
     for watcher in [withFile, withFileFiltered, distantNamed] { #expect(watcher.runCount > 1) }
     #expect(proxy.acceptedCount > 4)
     let judged = ContinuousClock.now

@@ -36,8 +36,23 @@ public final class ToolProcess {
 
     /// The exit status; -1 for a program that a signal ended.
     public var status: Int32 { if case .exited(let status) = ending { status } else { -1 } }
-    /// Its lines; a terminal's end in CR LF, which is one character to Swift.
-    public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
+    /// Its lines that are not empty, without their ends: LF, or a terminal's CR LF.
+    public var lines: [String] {
+      var text = output
+      return text.withUTF8 { bytes in
+        var lines: [String] = []
+        var rest = UnsafeRawBufferPointer(bytes)
+        while !rest.isEmpty {
+          let end = rest.firstNewline ?? rest.count
+          let line = rest.prefix(end)
+          let isTerminals = line.last == UInt8(ascii: "\r")
+          let text = isTerminals ? line.dropLast() : line
+          if !text.isEmpty { lines.append(String(decoding: text, as: UTF8.self)) }
+          rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
+        }
+        return lines
+      }
+    }
   }
 
   /// Generous, because other programs may load the machine.
@@ -49,6 +64,8 @@ public final class ToolProcess {
   private var outputDescriptor: Int32
   private var errorDescriptor: Int32
   private var output: [UInt8] = []
+  /// The bytes at the beginning of `output` that were returned as lines.
+  private var returned = 0
   private var errors: [UInt8] = []
   private var ending: Ending?
 
@@ -142,10 +159,18 @@ public final class ToolProcess {
     outputDescriptor = -1
   }
 
-  /// Reads what the program has written so far, for a test that does not look at it: a full pipe
-  /// would block the program.
+  /// Reads what the program has written so far, for a test that looks at it later: a full pipe would
+  /// block the program.
   public func takeIn() {
     while pump(milliseconds: 0) {}
+  }
+
+  /// Reads what the program has written to standard output so far, and forgets it.
+  public func discardOutput() {
+    repeat {
+      output.removeAll(keepingCapacity: true)
+      returned = 0
+    } while pump(milliseconds: 0)
   }
 
   /// All of standard error so far.
@@ -185,8 +210,9 @@ public final class ToolProcess {
       if ending != nil, !pump(milliseconds: 0) { break }
     }
     guard let ending else { throw timeout("its end") }
-    let rest = String(decoding: output, as: UTF8.self)
+    let rest = String(decoding: output[returned...], as: UTF8.self)
     output = []
+    returned = 0
     return Outcome(ending: ending, output: rest, errors: errorText)
   }
 
@@ -210,16 +236,18 @@ public final class ToolProcess {
     Failure(
       description: """
         timed out waiting for \(what) of: \(name)
-        standard output not read: \(String(decoding: output.prefix(2000), as: UTF8.self))
+        standard output not read: \(String(decoding: output[returned...].prefix(2000), as: UTF8.self))
         standard error: \(errorText.suffix(4000))
         """)
   }
 
   private func takeLine() -> String? {
-    guard let end = output.firstIndex(of: 0x0A) else { return nil }
-    let line = String(decoding: output[..<end], as: UTF8.self)
-    output.removeSubrange(...end)
-    return line
+    output.withUnsafeBytes { bytes in
+      let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(returned))
+      guard let end = rest.firstNewline else { return nil }
+      returned += end + 1
+      return String(decoding: rest.prefix(end), as: UTF8.self)
+    }
   }
 
   private func reap() -> Bool {
@@ -240,7 +268,11 @@ public final class ToolProcess {
     ]
     guard poll(&descriptors, 2, milliseconds) > 0 else { return false }
     var any = false
-    if descriptors[0].revents != 0 { any = Self.take(&outputDescriptor, into: &output) }
+    if descriptors[0].revents != 0 {
+      output.removeFirst(returned)
+      returned = 0
+      any = Self.take(&outputDescriptor, into: &output)
+    }
     if descriptors[1].revents != 0 { any = Self.take(&errorDescriptor, into: &errors) || any }
     return any
   }
@@ -257,5 +289,13 @@ public final class ToolProcess {
       descriptor = -1
     }
     return false
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The position of the first LF. Tests are not optimised, and read megabytes of lines.
+  fileprivate var firstNewline: Int? {
+    guard let baseAddress, let found = memchr(baseAddress, 0x0A, count) else { return nil }
+    return UnsafeRawPointer(found) - baseAddress
   }
 }

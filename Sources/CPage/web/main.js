@@ -24,6 +24,10 @@ await new Promise((resolve) => {
   // What goes to a moment of the history is one of the other files.
   if (store.size > 0 || view.get().asOf !== null) resolve(null);
   store.addEventListener("shown", resolve, { once: true });
+  // A list without events is not drawn anew.
+  store.addEventListener("loaded", () => {
+    if (store.complete) resolve(null);
+  });
   setTimeout(resolve, patience);
 });
 // The list is drawn before the other files compete for the line.

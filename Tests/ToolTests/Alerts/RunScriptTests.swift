@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `make run`: `deploy/run.sh`.
-@Suite struct RunScriptTests {
+@Suite(.serialized) struct RunScriptTests {
   @Test func itBeginsWithTheAddressAndTheStrongestEvents() throws {
     let database = try TestDatabase()
     let run = try ToolProcess(
@@ -45,12 +45,18 @@ import Testing
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(8080).bigEndian
     address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    // The port may still have closed connections of the server of another test.
+    var reuses: Int32 = 1
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     // A failure means that another program has the port, which is as good.
     _ = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
+    // From here on, no other socket gets the port.
+    reuses = 0
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     let database = try TestDatabase()
     let run = try ToolProcess(
       "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],

@@ -74,7 +74,7 @@ struct PageTests {
     "a_read_only_page_has_no_edits", "tiles_come_from_their_server", "recovers_from_a_restart",
     "frame_is_embeddable", "text_of_feeds_stays_text", "net_differences_since_a_point",
     "charts_say_what_the_statistics_say", "every_language_has_its_texts",
-    "odd_addresses_do_no_harm", "events_without_a_position_are_not_on_the_map",
+    "odd_addresses_do_no_harm", "an_empty_list_is_not_waited_for", "events_without_a_position_are_not_on_the_map",
     "the_past_before_the_first_change", "a_frame_shows_the_past",
     "playing_shows_what_is_committed_meanwhile", "everything_fits_into_a_small_window",
     "days_begin_at_midnight",

@@ -108,9 +108,9 @@ import Testing
     let tool = try Tools.start(arguments[0], Array(arguments.dropFirst()) + database.option)
     var peak = 0
     while !tool.hasEnded {
-      tool.takeIn()
+      tool.discardOutput()
       peak = max(peak, ProcessMemory.peakSoFar(of: tool.pid) ?? 0)
-      poll(nil, 0, 1)
+      poll(nil, 0, 2)
     }
     #expect(try tool.exit().status == 0)
     #expect(peak > 1000)
@@ -130,7 +130,7 @@ import Testing
     try database.psql(
       """
       insert into quake.quake (code, time, \(columns))
-        select 'e' || n, now(), \(values(1)) from generate_series(1, 60) n;
+        select 'e' || n, now(), \(values(1)) from generate_series(1, 40) n;
       update quake.quake set (\(columns)) = row(\(values(2)));
       """)
     return database

@@ -40,6 +40,22 @@ def odd_addresses_do_no_harm(stage):
         browser.no_errors(query)
 
 
+def an_empty_list_is_not_waited_for(stage):
+    """Where nothing passes the filter, the map and everything else come at once, without the time that a page waits
+    for a list which does not come: here, such a time never ends."""
+    browser = stage.browser
+    script = browser.cdp("Page.addScriptToEvaluateOnNewDocument", source="""
+      const wait = setTimeout;
+      window.setTimeout = (action, delay = 0, ...rest) => delay >= 1000 ? 0 : wait(action, delay, ...rest);""")
+    try:
+        browser.open(f"{stage.url}/?min-magnitude=6&max-magnitude=5", live=False)
+        browser.until("the map", lambda: browser.find("#map input[value=depth]"), 30)
+        expect(shown(browser).startswith("0 of "), f"the list says: {shown(browser)}")
+        browser.no_errors("an empty list")
+    finally:
+        browser.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+
+
 def events_without_a_position_are_not_on_the_map(stage):
     """An event without an epicentre is in the list, and in no box; its details say that its position is unknown."""
     browser = stage.browser
@@ -178,7 +194,7 @@ def days_begin_at_midnight(stage):
 
 
 SCENES = [
-    odd_addresses_do_no_harm, events_without_a_position_are_not_on_the_map, the_past_before_the_first_change,
+    odd_addresses_do_no_harm, an_empty_list_is_not_waited_for, events_without_a_position_are_not_on_the_map, the_past_before_the_first_change,
     a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
     everything_fits_into_a_small_window, days_begin_at_midnight,
 ]
