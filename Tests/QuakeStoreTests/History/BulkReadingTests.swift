@@ -20,7 +20,8 @@ struct BulkReadingTests {
   private static let notInBulk = Sizes(first: 0)
   /// Sizes that put the ends of pages at all kinds of places.
   private static let sizes = [
-    Sizes(first: 1, most: Tools.isSoak ? 7 : 23), Sizes(first: 3, most: 3), Sizes(first: 499, most: 901), Sizes(),
+    Sizes(first: 1, most: Tools.isSoak ? 7 : 23), Sizes(first: 3, most: 3),
+    Sizes(first: 499, most: 901), Sizes(),
   ]
 
   private struct Stop: Error {}
