@@ -40,6 +40,7 @@ run: build ## run a worker on FEED, a server and a watcher, with a private Postg
 # whatever no other group names, and `tools-5` whatever is left of ToolTests.
 UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
 TIMED := ^ChangeFeedTests\.(OpenTransaction|SilentConnection)Tests
+STALLED := ^QuakeLiveTests\.StalledServerTests
 group-unit := --filter '$(UNIT)'
 group-tools-1 := --filter '^ToolTests\.[A-E]'
 group-tools-2 := --filter '^ToolTests\.[F-O]'
@@ -48,12 +49,14 @@ group-tools-4 := --filter '^ToolTests\.[S-V]'
 group-tools-5 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-V]'
 group-feed := --filter '^ChangeFeedTests\.' --skip '$(TIMED)'
 group-timed := --filter '$(TIMED)'
-group-live := --filter '^QuakeLiveTests\.'
+group-live := --filter '^QuakeLiveTests\.' --skip '$(STALLED)'
+group-stalled := --filter '$(STALLED)'
 group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
 # The longest first.
 GROUPS-BESIDE := tools-2 tools-1 tools-3 rest feed tools-5 tools-4 unit
-# These tell by the time that something takes whether it works. They wait most of the time.
-GROUPS-AFTER := live timed
+# These tell by the time that something takes whether it works. They wait most of the time, two groups for
+# fifteen seconds and more.
+GROUPS-AFTER := timed stalled live
 
 # The tests and the tools that they run are built once. Tests see what is internal to a module, so this is not the
 # build of `make build`; Package.swift says which modules it optimises. Debug information would take a tenth of the
