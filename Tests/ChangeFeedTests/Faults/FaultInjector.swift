@@ -148,6 +148,14 @@ final class FaultInjector {
     try withConnection { try $0.ask(query) }
   }
 
+  /// A connection, as soon as the server has recovered from the last fault.
+  func connect() throws -> Connection {
+    try withConnection { connection in
+      _ = try connection.ask("select 1")
+      return connection
+    }
+  }
+
   /// The server may be recovering from the last fault.
   private func withConnection<Value>(_ body: (Connection) throws -> Value) throws -> Value {
     let deadline = Deadline(after: .seconds(60))
