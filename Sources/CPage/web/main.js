@@ -24,7 +24,7 @@ await new Promise((resolve) => {
   // What goes to a moment of the history is one of the other files.
   if (store.size > 0 || view.get().asOf !== null) resolve(null);
   store.addEventListener("shown", resolve, { once: true });
-  // A list without events is not drawn anew.
+  // Where nothing passes the filter, the end of the load is all there is to wait for.
   store.addEventListener("loaded", () => {
     if (store.complete) resolve(null);
   });

@@ -45,7 +45,7 @@ import Testing
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(8080).bigEndian
     address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
-    // The port may still have closed connections of the server of another test.
+    // Connections to the server of another test may still be closing.
     var reuses: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     // A failure means that another program has the port, which is as good.
@@ -54,7 +54,7 @@ import Testing
         bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    // From here on, no other socket gets the port.
+    // With it, the server could have the port as well.
     reuses = 0
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     let database = try TestDatabase()
