@@ -199,7 +199,7 @@ struct LiveQuakesTests {
     var filter = QuakeFilter()
     if seed % 2 == 0 { filter.minimumMagnitude = 3 }
     let live = database.live.liveQuakes(order: order, filter: filter)
-    let rounds = 5
+    let rounds = 3
     let seen = Tally()
     try await OwnThread.run { [filter] in
       let writers = BackgroundThread {

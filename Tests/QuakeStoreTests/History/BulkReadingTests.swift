@@ -167,7 +167,7 @@ struct BulkReadingTests {
     try connection.run(
       """
       insert into quake.quake (code, time, title, detail)
-      select 'wide' || i, now(), repeat('t', 2000), repeat('d', 2000) from generate_series(1, 1500) i
+      select 'wide' || i, now(), repeat('t', 2000), repeat('d', 8000) from generate_series(1, 700) i
       """)
     let expected = try lines(Self.notInBulk)
     var generator = SeededGenerator(4)

@@ -260,7 +260,7 @@ import Testing
   }
 
   @Test func thePipeOfAListDeletesAndAKilledEditIsContinued() throws {
-    let count = 30_000
+    let count = Tools.isSoak ? 30_000 : 15_000
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude)

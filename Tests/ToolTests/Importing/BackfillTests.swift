@@ -38,7 +38,7 @@ import Testing
 
   @Test func killedThreeTimesItFetchesEverythingAndNothingTwice() throws {
     let service = try SimulatedService([
-      "--events", "20000", "--days", "730", "--query-limit", "4000", "--fault", "429:8", "--fault",
+      "--events", "8000", "--days", "730", "--query-limit", "1600", "--fault", "429:8", "--fault",
       "503:11", "--fault", "short:3",
     ])
     let options = arguments(service, days: 731, ["--source", "usgs", "--json"])
@@ -64,10 +64,10 @@ import Testing
       "catalogue.geojson", HTTP.get("/catalogue.geojson", port: service.port))
     let direct = try TestDatabase()
     #expect(try Tools.run("quake-ingest", ["import", file] + direct.option).status == 0)
-    #expect(try database.count("quake.quake") == 20_000)
+    #expect(try database.count("quake.quake") == 8000)
     #expect(try Self.events(database) == Self.events(direct))
     #expect(
-      try database.value("select sum(inserted) from quake.import where complete") == "20000")
+      try database.value("select sum(inserted) from quake.import where complete") == "8000")
 
     // Each window was stored once, and not requested again after that.
     #expect(try database.count("quake.import") == windows)

@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  private static let codes = Tools.isSoak ? 1_000_000 : 100_000
+  private static let codes = Tools.isSoak ? 1_000_000 : 60_000
 
   @Test func manyCodesAndEventsNeedLittleMemory() throws {
     try database.psql(
