@@ -60,10 +60,13 @@ GROUPS-AFTER := timed stalled live
 
 # The tests and the tools that they run are built once. Tests see what is internal to a module, so this is not the
 # build of `make build`; Package.swift says which modules it optimises. Debug information would take a tenth of the
-# time of compiling.
-TESTS := --scratch-path .build/tests -c release -Xswiftc -enable-testing -Xswiftc -gnone
+# time of compiling, and LLVM's check of what the Swift compiler gives it a thirtieth.
+TESTS := --scratch-path .build/tests -c release -Xswiftc -enable-testing -Xswiftc -gnone \
+	-Xswiftc -Xfrontend -Xswiftc -disable-llvm-verify
 BUILD-TESTS := QUAKE_TEST_BUILD=1 swift build $(TESTS) --build-tests
 TESTED := $(CURDIR)/.build/tests/release
+# The program that `swift test` would run. It evaluates Package.swift each time before.
+RUN-TESTS := .build/tests/release/quakePackageTests.xctest --testing-library swift-testing
 # For one test after a change, and for the debugger.
 BUILD-DEBUG := swift build --product quakePackageTests
 
@@ -82,7 +85,7 @@ define test-groups
 		$(GROUPS-AFTER:%=test-group-%) || status=$$?
 	if (( status )); then
 		echo "failed:" >&2
-		grep --no-messages -E '^✘|Fatal error|signal code' $(TEST-LOGS)/*.log | cut -c 1-400 | tail -n 40 >&2 || true
+		grep --no-messages -E '^✘|Fatal error|Program crashed' $(TEST-LOGS)/*.log | cut -c 1-400 | tail -n 40 >&2 || true
 	fi
 	exit $$status
 endef
@@ -91,8 +94,8 @@ JOBS := 4
 test-group-%: # one group, already built
 	@mkdir -p $(TEST-LOGS)
 	status=0
-	swift test $(TESTS) --skip-build --ignore-lock $(group-$*) >$(TEST-LOGS)/$*.log 2>&1 || status=$$?
-	grep -E '^✘|recorded an issue|skipped|^SKIPPED|^↳ [^ST]|Fatal error|signal code|Test run with' \
+	$(RUN-TESTS) $(group-$*) >$(TEST-LOGS)/$*.log 2>&1 || status=$$?
+	grep -E '^✘|recorded an issue|skipped|^SKIPPED|^↳ [^ST]|Fatal error|Program crashed|Test run with' \
 		$(TEST-LOGS)/$*.log | cut -c 1-400 | sed 's/^/$*: /' || true
 	exit $$status
 
@@ -158,18 +161,18 @@ soak: build ## run the long variants of the tests, and the unit tests with the t
 	# The server under hostile traffic once more, with the address sanitizer, which keeps freed memory for a while.
 	swift build $(ADDRESS)
 	ASAN_OPTIONS=quarantine_size_mb=4 QUAKE_BIN="$(CURDIR)/.build/address/debug" \
-		swift test $(TESTS) --skip-build --filter '^ToolTests\.HostileTrafficTests'
+		$(RUN-TESTS) --filter '^ToolTests\.HostileTrafficTests'
 
 .PHONY: screenshots
 screenshots: setup ## take pictures of the live page, into .build/screenshots
 	$(BUILD-TESTS)
 	QUAKE_BIN="$(TESTED)" QUAKE_SCREENSHOTS="$(CURDIR)/.build/screenshots" \
-		swift test $(TESTS) --skip-build --filter '^ToolTests\.PageTests/picturesAreTaken'
+		$(RUN-TESTS) --filter '^ToolTests\.PageTests/picturesAreTaken'
 
 .PHONY: examples
 examples: ## build and try the programs in Examples
 	$(BUILD-TESTS)
-	QUAKE_EXAMPLES=1 QUAKE_BIN="$(TESTED)" swift test $(TESTS) --skip-build --filter ExamplePackageTests
+	QUAKE_EXAMPLES=1 QUAKE_BIN="$(TESTED)" $(RUN-TESTS) --filter ExamplePackageTests
 
 .PHONY: install
 install: build ## install the tools, manual pages and completions into PREFIX

@@ -8,17 +8,18 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+// Not optimised. The compiler would make the interface of a module first, and for that check the types and expand the
+// macros of its code twice.
+let quicklyCompiled = ["-Onone", "-no-emit-module-separately-wmo"]
+
 // In the build of `make test`, only the modules that handle every record are optimised. Optimising the others would
 // take longer than it would save. `make build` optimises all.
 let unoptimisedInTests: [SwiftSetting] =
-  Context.environment["QUAKE_TEST_BUILD"] == nil ? strict : strict + [.unsafeFlags(["-Onone"])]
+  Context.environment["QUAKE_TEST_BUILD"] == nil ? strict : strict + [.unsafeFlags(quicklyCompiled)]
 
-// Nor are the tests optimised. No module imports them, so theirs is not made ahead of their code, which would
-// expand every macro twice.
+// Nor are the tests optimised.
 let tests: [SwiftSetting] =
-  strict + [
-    .unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"], .when(configuration: .release))
-  ]
+  strict + [.unsafeFlags(quicklyCompiled, .when(configuration: .release))]
 
 // The largest module comes last, so its files are compiled side by side.
 let largestTests: [SwiftSetting] =
