@@ -15,6 +15,8 @@ import Testing
     let proxy = try FaultyProxy(to: server.socketPath, seed: Seed.value)
     let remote = proxy.conninfo(database: "quake", user: "quake")
     let here = server.conninfo
+    try server.connect().run(
+      "insert into quake.quake (code, time, magnitude) values ('the beginning', now(), 9)")
     let beats = ["--heartbeat", "500ms"]
 
     let copy = open(folder.path + "/feed", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
@@ -36,6 +38,9 @@ import Testing
       reference, filtered, operations, withFile, withFileFiltered, distant, distantNamed, stopped,
       unread,
     ]
+    // A watcher that finds no server when it begins would end. Each follows before the first fault: it has printed the
+    // first change, or, where a filter does not let it through, a heartbeat.
+    for watcher in watchers { try watcher.waitForToken(1, within: ToolProcess.patience) }
 
     var settings = Load.Settings(changes: Self.changes)
     settings.programs = 2

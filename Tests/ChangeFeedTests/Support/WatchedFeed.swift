@@ -76,6 +76,11 @@ final class WatchedFeed {
             "waited in vain for token \(token): \(newestToken); \(process.process.errorText)")
       }
       try restartIfUnavailable()
+      if process.process.hasEnded {
+        let outcome = try process.end()
+        throw ToolProcess.Failure(
+          description: "ended before token \(token): \(outcome.ending) \(outcome.errors)")
+      }
       poll(nil, 0, 5)
     }
   }
