@@ -38,7 +38,12 @@ run: build ## run a worker on FEED, a server and a watcher, with a private Postg
 # many tests at once as there are processors, and most tests wait for other programs: several processes
 # beside each other use the processors better. Together the groups hold each test once: `rest` is
 # whatever no other group names, and `tools-5` whatever is left of ToolTests.
-UNIT := ^(ChildProcesses|CommandLine|QuakeFeed|QuakeModel|QuakeSimulator|SafeText)Tests\.
+UNIT-MODULES := ChildProcesses|CommandLine|QuakeClient|QuakeFeed|QuakeFormat|QuakeModel|QuakeSimulator|SafeText
+# Of modules whose other tests need a database.
+UNIT-SUITES := QuakeStoreTests\.(AssociationMatcher|BackfillWindow|ImportPlan|PollThrottle)|$\
+	QuakeServerTests\.(APIParameter|AnswerCache|ByteRange|ChangeStreamParameter|ChangeWindow|DocumentWriter|FairQueue|$\
+	RequestTarget|TileURL)|QuakeLiveTests\.(Property|QuakeList)|PostgresTests\.SQL
+UNIT := ^(($(UNIT-MODULES))Tests\.|($(UNIT-SUITES))Tests/)
 TIMED := ^ChangeFeedTests\.(OpenTransaction|SilentConnection)Tests
 STALLED := ^QuakeLiveTests\.StalledServerTests
 group-unit := --filter '$(UNIT)'
@@ -49,7 +54,7 @@ group-tools-4 := --filter '^ToolTests\.[S-V]'
 group-tools-5 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-V]'
 group-feed := --filter '^ChangeFeedTests\.' --skip '$(TIMED)'
 group-timed := --filter '$(TIMED)'
-group-live := --filter '^QuakeLiveTests\.' --skip '$(STALLED)'
+group-live := --filter '^QuakeLiveTests\.' --skip '$(STALLED)' --skip '$(UNIT)'
 group-stalled := --filter '$(STALLED)'
 group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
 # The longest first.

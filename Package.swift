@@ -95,8 +95,7 @@ let package = Package(
     // Text that is safe to print: JSON strings, and the list of hidden characters.
     .target(name: "SafeText", swiftSettings: strict),
     .testTarget(
-      name: "SafeTextTests", dependencies: ["SafeText", "CommandLine", "QuakeModel"],
-      swiftSettings: tests),
+      name: "SafeTextTests", dependencies: ["SafeText"], swiftSettings: tests),
 
     .target(
       name: "Postgres", dependencies: ["CLibpq", "ExplainedErrors", "SystemClock"],
@@ -113,10 +112,10 @@ let package = Package(
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
-    .target(name: "QuakeFormat", dependencies: ["QuakeModel", "SafeText"], swiftSettings: strict),
+    .target(name: "QuakeFormat", dependencies: ["QuakeModel"], swiftSettings: strict),
     .testTarget(
       name: "QuakeFormatTests",
-      dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel", "Compression"],
+      dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel"],
       swiftSettings: tests),
     .target(
       name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"],
@@ -189,15 +188,15 @@ let package = Package(
       dependencies: [
         "QueryOptions", "QuakeOptions", "QuakeStatus", "QuakeFormat", "QuakeQuery", "QuakeWorker",
         "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Compression",
-        "ExplainedErrors", "HTTPFields", "SafeText", "SystemClock", "SystemDescriptors",
-        "SystemThreads", "CEpoll", "CLibcrypto", "CMicrohttpd", "CPage", "CWslay",
+        "ExplainedErrors", "HTTPFields", "SystemClock", "SystemDescriptors", "SystemThreads",
+        "CEpoll", "CLibcrypto", "CMicrohttpd", "CPage", "CWslay",
       ],
       swiftSettings: unoptimisedInTests),
     .testTarget(
       name: "QuakeServerTests",
       dependencies: [
-        "QuakeServer", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
-        "CommandLine", "TestSupport",
+        "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "SystemClock", "CommandLine",
+        "StoreTestSupport", "TestSupport",
       ],
       swiftSettings: tests),
     // Values of HTTP's header fields.
@@ -225,8 +224,8 @@ let package = Package(
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeHistory", "QuakeSchema",
-        "QuakeWorker", "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
+        "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeSchema", "QuakeWorker",
+        "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: unoptimisedInTests),
 
@@ -257,10 +256,8 @@ let package = Package(
       name: "quake-ingest",
       dependencies: [
         "CIdleMemory", "QuakeTool", "QuakeOptions", "FeedImport", "QuakeFeed", "QuakeSimulator",
-        "QuakeWorker", "QuakeAssociation", "QuakeImport", "QuakeQuery", "QuakeHistory",
-        "QuakeSchema", "EmbeddedPostgres",
-        "QuakeModel", "Postgres",
-        "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
+        "QuakeWorker", "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel",
+        "Postgres", "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
@@ -293,7 +290,7 @@ let package = Package(
       name: "quake-serve",
       dependencies: [
         "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "Configuration",
-        "CommandLine", "SystemClock",
+        "CommandLine", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
@@ -301,8 +298,8 @@ let package = Package(
     .executableTarget(
       name: "quake-bench",
       dependencies: [
-        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeHistory",
-        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine", "SystemClock",
+        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeSchema",
+        "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine", "SystemClock",
       ],
       path: "Benchmarks",
       exclude: [
@@ -321,22 +318,26 @@ let package = Package(
       swiftSettings: tests),
     .target(
       name: "TestSupport",
-      dependencies: [
-        "ChildProcesses", "EmbeddedPostgres", "QuakeSchema", "Postgres", "SystemClock",
-      ],
+      dependencies: ["ChildProcesses", "EmbeddedPostgres", "Postgres"],
       path: "Tests/TestSupport",
       swiftSettings: tests),
+    // Databases with the schema.
+    .target(
+      name: "StoreTestSupport", dependencies: ["TestSupport", "QuakeSchema", "Postgres"],
+      path: "Tests/StoreTestSupport", swiftSettings: tests),
     .testTarget(
       name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
-      name: "PostgresTests", dependencies: ["Postgres", "SystemClock", "TestSupport"],
+      name: "PostgresTests",
+      dependencies: ["EmbeddedPostgres", "Postgres", "SystemClock", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
         "ChildProcesses", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory",
-        "QuakeImport", "QuakeWorker", "QuakeModel", "Postgres", "SystemClock", "TestSupport",
+        "QuakeImport", "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "SystemClock",
+        "StoreTestSupport", "TestSupport",
       ],
       swiftSettings: tests),
     .executableTarget(
@@ -347,7 +348,7 @@ let package = Package(
       dependencies: [
         "QuakeStore", "QuakeLive", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
         "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "ChildProcesses",
-        "SystemClock", "TestSupport", "live-probe",
+        "SystemClock", "StoreTestSupport", "TestSupport", "live-probe",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -357,8 +358,8 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres",
-        "Postgres", "SystemClock",
+        "StoreTestSupport", "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel",
+        "EmbeddedPostgres", "Postgres", "SystemClock",
       ],
       exclude: [
         "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
@@ -369,19 +370,19 @@ let package = Package(
       name: "QuakeRolesTests",
       dependencies: [
         "QuakeRoles", "QuakeAssociation", "QuakeSchema", "QuakeHistory", "QuakeWorker",
-        "QuakeModel", "Postgres", "SystemClock", "TestSupport",
+        "QuakeModel", "Postgres", "SystemClock", "StoreTestSupport", "TestSupport",
       ], swiftSettings: tests),
     // The guarantees of the change feed under load and faults.
     .testTarget(
       name: "ChangeFeedTests",
       dependencies: [
-        "ChildProcesses", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres",
-        "Postgres",
-        "SystemClock", "CZlib",
+        "ChildProcesses", "StoreTestSupport", "TestSupport", "QuakeModel", "QuakeSchema",
+        "EmbeddedPostgres", "Postgres", "SystemClock", "CZlib",
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "QuakeFeedTests", dependencies: ["QuakeFeed", "QuakeModel", "CZlib"],
+      name: "QuakeFeedTests",
+      dependencies: ["QuakeFeed", "QuakeModel", "ExplainedErrors", "CZlib"],
       swiftSettings: tests),
     .testTarget(
       name: "CommandLineTests",

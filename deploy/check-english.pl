@@ -32,6 +32,8 @@ for my $file (sort @files) {
   next if $file eq $list || !-f $file;
   open my $text, "<", $file or die "could not read $file: $!\n";
   my $content = do { local $/; <$text> };
+  # The words of a name: "staysOpen" is "stays Open".
+  $content =~ s/(?<=[a-z0-9])(?=[A-Z])|_/ /g;
   for (@phrases) {
     my ($phrase, $advice) = @$_;
     while ($content =~ /$phrase/g) {

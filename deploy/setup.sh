@@ -34,7 +34,7 @@ if [[ $(id -u) -ne 0 ]]; then
     root=(sudo)
   else
     echo "cannot install packages: neither root nor sudo" >&2
-    echo "hint: Have this run: apt-get update && apt-get install -y ${missing[*]}" >&2
+    echo "hint: Ask an administrator to run: apt-get update && apt-get install -y ${missing[*]}" >&2
     exit 77
   fi
 fi

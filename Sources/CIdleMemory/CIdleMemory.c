@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int give_back(struct dl_phdr_info *object, size_t size, void *unused) {
+static int release_pages(struct dl_phdr_info *object, size_t size, void *unused) {
   (void)size;
   (void)unused;
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -26,5 +26,5 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *unused) {
 
 void quake_release_idle_memory(void) {
   malloc_trim(0);
-  dl_iterate_phdr(give_back, NULL);
+  dl_iterate_phdr(release_pages, NULL);
 }

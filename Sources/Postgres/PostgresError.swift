@@ -176,7 +176,7 @@ extension PostgresError {
   }
 
   private static func firstLine(_ text: String) -> String {
-    lines(text).first ?? "the server closed the connection without a word"
+    lines(text).first ?? "the server closed the connection without an error message"
   }
 
   private static func otherLines(_ text: String) -> String? {

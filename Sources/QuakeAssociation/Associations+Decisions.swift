@@ -1,7 +1,7 @@
 internal import Postgres
 internal import QuakeModel
 
-/// What persons decide.
+/// Manual decisions.
 extension Associations {
   /// Decides that two events are the same earthquake, however far apart they are.
   ///
@@ -57,7 +57,7 @@ extension Associations {
     }
   }
 
-  /// Ends all associations, and no longer associates events. Decisions of persons are kept.
+  /// Ends all associations, and no longer associates events. Manual decisions are kept.
   public func dissolveAll() throws {
     try connection.transaction {
       try connection.execute(AssociationStatements.lock)

@@ -8,11 +8,11 @@ public enum FilterOptions {
     .value("code", "CODE,...", repeatable: true, help: "events with these codes"),
     .value(
       "from", "TIME",
-      help: "origin times from this on, such as 2026-01-31 (in UTC), yesterday or 2 h ago"),
-    .value("to", "TIME", help: "origin times before this"),
+      help: "events at or after this time, such as 2026-01-31 (in UTC), yesterday or 2 h ago"),
+    .value("to", "TIME", help: "events before this time"),
     .value(
       "last", "DURATION",
-      help: "origin times within this long before the command starts, such as 7d"),
+      help: "events of this time before the command starts, such as 7d"),
     .value("min-magnitude", "M", help: "events of at least this magnitude"),
     .value("max-magnitude", "M", help: "events of at most this magnitude"),
     .value("min-depth", "KM", help: "hypocentres at least KM kilometres deep"),
@@ -62,7 +62,7 @@ public enum FilterOptions {
       help: "updates of at least one of these columns, such as magnitude,place"),
     .value(
       "newer-than", "DURATION",
-      help: "origin times at most this long before the change, such as 1h"),
+      help: "events at most this old at the time of the change, such as 1h"),
     .flag(
       "enters",
       help: """

@@ -35,7 +35,7 @@ public struct CodeReader {
       else {
         throw StoreError(
           .badData, "line \(number) of the codes is not the code of an event",
-          hint: "Give one code a line, such as us7000pn9s, as UTF-8.")
+          hint: "Give one code per line, such as us7000pn9s, as UTF-8.")
       }
       return text
     }
@@ -71,7 +71,7 @@ public struct CodeReader {
     guard line.count <= Self.longestLine else {
       throw StoreError(
         .badData, "line \(number) of the codes is longer than \(Self.longestLine) bytes",
-        hint: "Give one code a line, such as us7000pn9s.")
+        hint: "Give one code per line, such as us7000pn9s.")
     }
   }
 

@@ -111,7 +111,8 @@ public struct Backfill: Sendable {
         "update quake.backfill set lock_key = default where id = $1", [.integer(id)])
     }
     throw StoreError(
-      .locked, "could not take the lock of this backfill: other sessions take each of its keys",
+      .locked,
+      "could not take the lock of this backfill: other sessions hold the lock under every key that was tried",
       hint: "Find them in pg_locks (locktype 'advisory'), end them, and try again.")
   }
 

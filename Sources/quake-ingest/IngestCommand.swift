@@ -26,8 +26,8 @@ enum IngestCommand {
   static let sourceOption = Option.value(
     "source", "NAME",
     help: """
-      the data centre of the events in FDSN text, such as usgs, emsc or ingv; by default derived \
-      from the host of the URL
+      the data centre of the events in FDSN text, QuakeML or SeisComP's XML, such as usgs, emsc or \
+      ingv; by default derived from the host of the URL
       """)
 
   /// The options that `run` and `import` share.
@@ -44,7 +44,7 @@ enum IngestCommand {
           """),
       .value(
         "commit-every", "N",
-        help: "commit after each N records instead of once; repeating the import is safe"),
+        help: "commit after every N records instead of once; repeating the import is safe"),
       .value(
         "timeout", "DURATION", default: "30s",
         help: "longest time to wait while a server sends nothing"),

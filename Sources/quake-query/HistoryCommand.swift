@@ -25,7 +25,8 @@ enum HistoryCommand {
     examples: [
       .init(
         "quake-query history --code us7000pn9s --changed magnitude", "the changes of its magnitude"),
-      .init("quake-query history --since 2026-11-20 --count", "the number of changes since then"),
+      .init(
+        "quake-query history --since 2026-11-20 --count", "the number of changes since that day"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {

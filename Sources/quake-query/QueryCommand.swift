@@ -14,7 +14,8 @@ enum QueryCommand {
     ],
     examples: [
       .init("quake-query list --min-magnitude 6 --limit 10", "the latest large earthquakes"),
-      .init("quake-query history --since 2026-11-20 --author alice", "changes by alice since then"),
+      .init(
+        "quake-query history --since 2026-11-20 --author alice", "changes by alice since that day"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 

@@ -15,9 +15,8 @@ struct ServeCommand {
       "serve the earthquakes in the database over HTTP: documents, and each change as it is committed",
     discussion: """
       The server speaks plain HTTP and listens on the loopback address unless --listen names another. For \
-      TLS put a reverse proxy in front of it; deploy/ has examples. Its first page shows the earthquakes \
-      live, to people. Anyone who can connect may read. Edits \
-      need a token, and without --edit-token every edit is refused.
+      TLS put a reverse proxy in front of it; deploy/ has examples. The page at / shows the earthquakes \
+      live. Anyone who can connect may read. Edits need a token, and without --edit-token every edit is refused.
 
       SIGTERM and SIGINT let it finish the requests in progress; streams are ended, and their clients \
       resume from another server, or from this one when it runs again.
@@ -55,10 +54,10 @@ struct ServeCommand {
         help: "serve at most N clients at once"),
       .value(
         "max-connections-per-address", "N", default: "200; loopback: no limit",
-        help: "serve at most N connections of an address; 0: no limit"),
+        help: "serve at most N connections per client IP address; 0: no limit"),
       .value(
         "max-rate", "N", default: "100; loopback: no limit",
-        help: "answer at most N requests a second of an address in the long run; 0: no limit"),
+        help: "answer on average N requests a second per client IP address; 0: no limit"),
       .value(
         "query-connections", "N", default: "4",
         help: "open at most N connections to the database for queries"),

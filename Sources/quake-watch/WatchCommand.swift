@@ -17,8 +17,8 @@ struct WatchCommand {
 
       Without --json and --exec, this command omits an update that changed only columns that people seldom \
       read: updated, as_of, first_stored, url, detail, ids, sources, types, net_code. It also omits an \
-      update by less than about a tenth of a kilometre or of a second, or a hundredth of a magnitude. \
-      --verbose prints them.
+      update that a person would not notice: depth or epicentre by less than about 0.1 km, origin time by less \
+      than 0.05 s, magnitude, intensities or quality figures by less than about 0.01. --verbose prints them.
 
       With --exec or --exec-batch it prints nothing: it runs a command, and a change is handled when its \
       command has exited with status 0. The values in a command's environment come from feeds and \

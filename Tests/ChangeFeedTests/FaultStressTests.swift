@@ -25,13 +25,13 @@ import Testing
     let filtered = try WatchedFeed("magnitude", here, beats, filter: FeedFilters.magnitude)
     let operations = try WatchedFeed("operations", here, beats, filter: FeedFilters.operations)
     let withFile = try WatchedFeed(
-      "state file", here, bookmark: .file(folder.path + "/cursor"))
+      "state file", here, cursorStore: .file(folder.path + "/cursor"))
     let withFileFiltered = try WatchedFeed(
       "state file, author", here, beats, filter: FeedFilters.author,
-      bookmark: .file(folder.path + "/cursor-author"))
+      cursorStore: .file(folder.path + "/cursor-author"))
     let distant = try WatchedFeed("proxy", remote)
     let distantNamed = try WatchedFeed(
-      "proxy, box, name", remote, beats, filter: FeedFilters.box, bookmark: .name("box"))
+      "proxy, box, name", remote, beats, filter: FeedFilters.box, cursorStore: .name("box"))
     let stopped = try WatchedFeed("stopped", here)
     let unread = try WatchedFeed("unread", here, beats, filter: FeedFilters.place)
     let watchers = [

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Postgres
+import StoreTestSupport
 import SystemClock
 import TestSupport
 import Testing
@@ -13,9 +14,9 @@ import Testing
     var notifications: [Duration] = []
   }
 
-  /// Another database without such a transaction is measured by turns, so that whatever else the
-  /// machine does slows both.
-  @Test func aTransactionLeftOpenDelaysNobody() throws {
+  /// Another database without such a transaction is measured by turns, so that
+  /// background load slows both.
+  @Test func anIdleTransactionDelaysNoOtherSession() throws {
     let (database, control) = (try TestDatabase(), try TestDatabase())
     let folder = try TemporaryFolder()
     let files = try (0..<2).map { number in

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -65,9 +66,9 @@ import Testing
   @Test func aPurgeUnderLaggingWatchersTakesNothingFromThem() throws {
     let database = try TestDatabase()
     let reference = try WatchedFeed(
-      "reference", database.conninfo, bookmark: .name("reference"),
+      "reference", database.conninfo, cursorStore: .name("reference"),
       recorder: FeedRecorder(checksValues: true))
-    let lagging = try WatchedFeed("lagging", database.conninfo, bookmark: .name("lagging"))
+    let lagging = try WatchedFeed("lagging", database.conninfo, cursorStore: .name("lagging"))
     let nameless = try FeedProcess(
       database.conninfo, ["--from-start", "--on-expired", "snapshot"],
       recorder: FeedRecorder(checksValues: true))

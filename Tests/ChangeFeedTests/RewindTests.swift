@@ -2,6 +2,7 @@ import ChildProcesses
 import EmbeddedPostgres
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -34,7 +35,7 @@ import Testing
   @Test func aDumpContinuesTheHistoryUpToItself() throws {
     let original = try TestDatabase()
     let before = try write("before", 5, over: original.connect())
-    let copy = try TestDatabase(migrated: false)
+    let copy = try TestDatabase.empty()
     let folder = try TemporaryFolder()
     let programs = try TestServer.shared.server.binDirectory
     for (program, arguments) in [

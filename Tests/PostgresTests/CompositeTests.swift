@@ -9,7 +9,7 @@ struct CompositeTests {
 
   init() throws {
     // It is dropped with the last reference to it.
-    database = try TestDatabase()
+    database = try TestDatabase.empty()
     connection = try database.connect()
   }
 

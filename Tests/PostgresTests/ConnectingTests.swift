@@ -16,7 +16,7 @@ struct ConnectingTests {
 
   @Test("gives a connection that knows its database and host")
   func success() throws {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     let connection = try database.connect(applicationName: "somebody")
     #expect(connection.serverVersion >= 150_000)
     #expect(try connection.ask("select pg_backend_pid()") == "\(connection.serverProcessID)")
@@ -26,7 +26,7 @@ struct ConnectingTests {
 
   @Test("prefers settings of the connection string, except UTF-8")
   func precedence() throws {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     let connection = try Connection(
       ConnectionSettings(
         database.conninfo + " application_name=mine client_encoding=LATIN1 tcp_user_timeout=7000",
@@ -49,7 +49,7 @@ struct ConnectingTests {
 
   @Test("to a database that does not exist names it")
   func unknownDatabase() throws {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     let error = try failure(database.conninfo + " dbname=no_such_database password=s3cret")
     #expect(error.kind == .connection)
     #expect("\(error)".contains("no_such_database"))
@@ -133,7 +133,7 @@ struct ConnectingTests {
   @Test("tries the next host when one stays silent")
   func nextHost() throws {
     let silent = try SilentServer()
-    let database = try TestDatabase()
+    let database = try TestDatabase.empty()
     let socket = TestServer.shared.server.options.home + "/socket"
     let connection = try Connection(
       ConnectionSettings(

@@ -10,7 +10,7 @@ struct CopyOutTests {
   private let connection: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
   }
 
@@ -227,7 +227,7 @@ struct CopyOutTests {
     #expect(try connection.ask("select 7") == "7")
     #expect(try read(ticket, after: 10, atMost: 1_000)?.values == (11...1_010).map { $0 })
     #expect(try connection.executePrepared("select 8").integer(0, 0) == 8)
-    // Its rows have been read by somebody else.
+    // Other code has read its rows.
     #expect(try read(ticket, after: 10) == nil)
     let rest = try #require(try read(ticket, after: 1_010))
     #expect(rest.values == (1_011...5_000).map { $0 })

@@ -9,7 +9,7 @@ struct CopyTests {
   private static let statement: SQL = "copy public.t from stdin (format binary)"
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
     try connection.run(
       """

@@ -8,7 +8,7 @@ struct ErrorTests {
   private let connection: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
   }
 

@@ -10,7 +10,7 @@ struct SearchPathTests {
   private let path = "pg_catalog,pg_temp"
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
   }
 
   private func connect(_ more: String) throws -> Connection {
@@ -24,7 +24,7 @@ struct SearchPathTests {
       "create role \(role) login", "alter role \(role) set search_path = public, pg_catalog",
       "alter database \(database.name) set search_path = public, pg_catalog")
     defer {
-      _ = try? TestDatabase(migrated: false).connect().run("drop role \(role)")
+      _ = try? TestDatabase.empty().connect().run("drop role \(role)")
     }
     for more in ["", " user=\(role)"] {
       let connection = try connect(more)

@@ -10,7 +10,7 @@ struct StatementWatchTests {
   private let other: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect(applicationName: "waits")
     other = try database.connect()
     try connection.run("create table public.t (a text primary key)")

@@ -9,7 +9,7 @@ struct StreamTests {
   private let connection: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
   }
 

@@ -9,7 +9,7 @@ struct TransactionTests {
   private let other: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
     other = try database.connect()
     try connection.run("create table public.t (a int primary key)")

@@ -11,7 +11,7 @@ struct WaitingTests {
   private let other: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
     other = try database.connect()
   }

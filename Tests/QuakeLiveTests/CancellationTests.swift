@@ -1,6 +1,7 @@
 import Postgres
 import QuakeLive
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -203,7 +203,7 @@ struct ChangesTests {
       try await nowhere.changes().first(1) { $0.label }
     }
     #expect(error?.kind == .connection)
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     let unmigrated = QuakeDatabase(empty.conninfo, applicationName: "live")
     for attempt in [
       { @Sendable in try await unmigrated.check() },

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func soManyPassAtOnceAndThenOneForEachPartOfThePeriod() throws {
+  @Test func aBurstPassesAndThenOneForEachPartOfThePeriod() throws {
     let limit = try #require(RateLimit(text: "10/h"))
     var limiter = RateLimiter(limit, at: .zero)
     func passing(_ seconds: Int) -> Int {

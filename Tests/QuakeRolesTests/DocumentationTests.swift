@@ -1,7 +1,8 @@
 import Foundation
-import QuakeRoles
 import TestSupport
 import Testing
+
+@testable import QuakeRoles
 
 /// docs/security.md shows the table of privileges and the settings as they are. `QUAKE_WRITE_DOCS=1`
 /// rewrites them.

@@ -19,7 +19,7 @@ struct Operation {
   /// Everything that can be tried on each object of the schema and on the database.
   static func all(_ database: RoledDatabase) throws -> [Operation] {
     try tables(database.connection) + sequences() + functions() + whatOnlyTheOwnerMay()
-      + whatNobodyMay(database)
+      + forbiddenToAll(database)
   }
 
   private static func owner(and roles: [Role]) -> Set<Role> { Set(roles + [.owner]) }
@@ -117,7 +117,7 @@ struct Operation {
       ].map { Operation(statement: $0, allowed: [.owner]) }
   }
 
-  private static func whatNobodyMay(_ database: RoledDatabase) -> [Operation] {
+  private static func forbiddenToAll(_ database: RoledDatabase) -> [Operation] {
     let foreign = database.connection.serverProcessID
     return [
       "create table public.own (a integer)", "set session_replication_role = replica",

@@ -1,5 +1,6 @@
 import Postgres
 import QuakeRoles
+import StoreTestSupport
 import TestSupport
 import Testing
 

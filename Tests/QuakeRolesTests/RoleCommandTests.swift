@@ -1,10 +1,11 @@
 import Postgres
 import QuakeRoles
+import StoreTestSupport
 import TestSupport
 import Testing
 
-/// Creating, checking and dropping roles. One after the other: a server's roles are seen from all of its
-/// databases.
+/// Creating, checking and dropping roles. One after the other: all databases of a server share its
+/// roles.
 @Suite("Roles of a database", .serialized)
 struct RoleCommandTests {
   @Test("are created once, and then no differences remain", arguments: ServerVersion.present)

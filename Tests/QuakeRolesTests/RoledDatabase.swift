@@ -1,5 +1,6 @@
 import Postgres
 import QuakeRoles
+import StoreTestSupport
 import TestSupport
 
 /// A migrated database with roles of its own: a server's roles are known in all of its databases, so

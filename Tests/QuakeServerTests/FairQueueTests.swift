@@ -16,7 +16,7 @@ import Testing
     #expect(queue.count == 0 && queue.take() == nil)
   }
 
-  @Test func anOwnerWhoMayNotHaveAnyIsPassedOver() {
+  @Test func anOwnerAtItsLimitIsSkipped() {
     var queue = FairQueue<Int>()
     queue.add(1, of: "a")
     queue.add(2, of: "b")

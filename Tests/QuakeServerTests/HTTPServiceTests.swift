@@ -1,6 +1,7 @@
 import Glibc
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import Synchronization
 import SystemClock
 import TestSupport

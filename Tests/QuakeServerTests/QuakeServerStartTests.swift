@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import QuakeAssociation
 import QuakeModel
 import QuakeQuery
 import QuakeSchema
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -48,31 +48,6 @@ extension TestDatabase {
     Int(try value("select count(*) from \(table)")) ?? -1
   }
 
-  /// A digest of every table that an import may write, for comparisons.
-  public func contents() throws -> String {
-    let tables = [
-      "quake", "quake_alias", "quake_version", "change_transaction", "change_pending", "import",
-      "import_reject", "feed", "migration",
-    ]
-    return try tables.map { table in
-      try table + " "
-        + value(
-          """
-          select count(*) || ' ' || coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '')
-            from quake.\(table) t
-          """)
-    }.joined(separator: "\n")
-  }
-
-  /// The history in its order, each change as `token position op code`.
-  public func history() throws -> [String] {
-    try column(
-      """
-      select concat_ws(' ', token, position, op, coalesce(code, 'null'))
-        from quake.changes_since('0')
-      """)
-  }
-
   /// Runs `psql` with `script` as its standard input; throws if it fails.
   @discardableResult
   public func psql(

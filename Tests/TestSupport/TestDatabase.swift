@@ -2,7 +2,7 @@ import Glibc
 public import Postgres
 import Synchronization
 
-/// A migrated, empty database for one test, dropped after the last reference to it is gone.
+/// A database for one test, dropped after the last reference to it is gone.
 public final class TestDatabase: Sendable {
   private static let counter = Atomic<Int>(0)
 
@@ -16,9 +16,9 @@ public final class TestDatabase: Sendable {
   /// something has happened.
   let questions = Mutex<Connection?>(nil)
 
-  /// A new database: a copy of the migrated template, or an empty one.
-  public convenience init(migrated: Bool = true, on server: TestServer = .shared) throws {
-    try self.init(template: migrated ? "quake_template" : "template1", on: server)
+  /// A new database without anything in it.
+  public static func empty(on server: TestServer = .shared) throws -> TestDatabase {
+    try TestDatabase(template: "template1", on: server)
   }
 
   /// A copy of a database that has no sessions but the one for questions.
@@ -27,7 +27,8 @@ public final class TestDatabase: Sendable {
     try self.init(template: other.name, on: other.server)
   }
 
-  private init(template: String, on server: TestServer) throws {
+  /// A copy of a database of the server that has no sessions.
+  public init(template: String, on server: TestServer) throws {
     self.server = server
     let number = Self.counter.add(1, ordering: .relaxed).newValue
     name = "test_\(getpid())_\(number)"

@@ -1,8 +1,7 @@
 import Dispatch
 public import EmbeddedPostgres
 import Glibc
-import Postgres
-import QuakeSchema
+public import Postgres
 import Synchronization
 
 /// The private PostgreSQL server of a test run, in a folder of its own, started at its first use
@@ -41,6 +40,8 @@ public final class TestServer: Sendable {
   /// The sessions that create and that drop databases, from their first statement on.
   private let creator = Mutex<Connection?>(nil)
   private let dropper = Mutex<Connection?>(nil)
+  /// The databases that tests copy.
+  private let templates = Mutex<Set<String>>([])
 
   private convenience init() throws {
     TestFolders.removeLeftovers()
@@ -63,12 +64,31 @@ public final class TestServer: Sendable {
     server = try EmbeddedServer(options)
     try server.start()
     psqlPath = try server.psqlPath
-    try Self.createTemplate(server)
   }
 
   /// A new connection for statements about databases.
   func administrator() throws -> Connection {
     try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
+  }
+
+  /// The database `name` for tests to copy, created and filled at the first call.
+  ///
+  /// - Parameter fill: Gets the database in which it makes what each copy has.
+  /// - Returns: `name`.
+  public func template(
+    _ name: String, filledBy fill: (ConnectionSettings) throws -> Void
+  ) throws -> String {
+    try templates.withLock { present in
+      guard !present.contains(name) else { return }
+      try administrator().execute(SQL(trusted: "create database \(name)"))
+      let settings = ConnectionSettings(
+        Self.conninfo(server, database: name), applicationName: "tests")
+      try fill(settings)
+      // The next session writes PostgreSQL's cache of the catalogue anew, which every copy then has from the start.
+      try Connection(settings).execute("select")
+      present.insert(name)
+    }
+    return name
   }
 
   /// Creates a database that is a copy of `template`, which must have no sessions.
@@ -94,16 +114,6 @@ public final class TestServer: Sendable {
           SQL(trusted: "drop database if exists \(database) with (force)"))
       }
     }
-  }
-
-  private static func createTemplate(_ server: EmbeddedServer) throws {
-    let admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
-    try admin.execute("create database quake_template")
-    let template = ConnectionSettings(
-      conninfo(server, database: "quake_template"), applicationName: "tests")
-    _ = try Migrator(connection: Connection(template), program: "tests").migrate()
-    // The next session writes PostgreSQL's cache of the catalogue anew, which every copy then has from the start.
-    try Connection(template).execute("select")
   }
 
   static func conninfo(_ server: EmbeddedServer, database: String) -> String {

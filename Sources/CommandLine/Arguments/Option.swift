@@ -127,7 +127,7 @@ public struct Option: Sendable, Equatable {
     help: "messages as text for people, or as json: one object a line")
   /// `--quiet`; see ``Diagnostics/obey(_:)``.
   public static let quiet = Option.flag(
-    "quiet", short: "q", help: "print warnings and errors only")
+    "quiet", short: "q", help: "print the result, warnings and errors only")
   /// `--verbose`; see ``Diagnostics/obey(_:)``.
   public static let verbose = Option.flag(
     "verbose", short: "v", help: "also print the details of the work")

@@ -64,7 +64,7 @@ private struct Parser {
   private mutating func takeWord(_ word: String) throws(UsageError) {
     if !path.command.subcommands.isEmpty {
       try takeSubcommand(word)
-    } else if hasRoom {
+    } else if takesAnother {
       positionals.append(word)
     } else if word == "help", positionals.isEmpty {
       request = .help
@@ -83,7 +83,7 @@ private struct Parser {
     return word[..<scheme.upperBound] + "..."
   }
 
-  private var hasRoom: Bool {
+  private var takesAnother: Bool {
     switch path.command.positionals.last?.count {
     case nil: false
     case .one, .optional: positionals.count < path.command.positionals.count

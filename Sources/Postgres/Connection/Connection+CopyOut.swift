@@ -64,8 +64,8 @@ extension Connection {
   /// - Parameters:
   ///   - ticket: What `prefetchCopy` returned.
   ///   - row: How many rows the caller has read before.
-  /// - Returns: Whether `body` was called. It is not if another statement was prefetched since, or somebody
-  ///   else has read some of the rows.
+  /// - Returns: Whether `body` was called. It is not if another statement was prefetched since, or if
+  ///   other code has read some of the rows.
   public func readPrefetchedCopy(
     _ ticket: PrefetchTicket, after row: Int, _ body: (inout CopyReader) throws -> Void
   ) throws -> Bool {

@@ -123,14 +123,14 @@ final class CopyStream {
         throw Connection.confused("with a COPY without an end")
       }
     } catch {
-      giveUp(over: connection, after: error)
+      end(over: connection, after: error)
       throw error
     }
     return nil
   }
 
   /// Cancels what is under way after an error. A server that was silent is not waited for again.
-  private func giveUp(over connection: Connection, after error: PostgresError) {
+  private func end(over connection: Connection, after error: PostgresError) {
     if error.kind != .timeout { drop(over: connection) }
     state = .ended(error)
   }
@@ -320,7 +320,7 @@ final class CopyStream {
       }
     } catch {
       // Read after the rows that came before it.
-      giveUp(over: connection, after: error)
+      end(over: connection, after: error)
       guard error.kind == .server || error.kind == .tooLarge else { throw error }
     }
   }

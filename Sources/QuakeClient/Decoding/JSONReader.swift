@@ -279,15 +279,17 @@ struct JSONReader {
       var code = try hexadecimal()
       if (0xD800...0xDBFF).contains(code) {
         guard place + 1 < bytes.count, bytes[place] == 0x5C, bytes[place + 1] == 0x75 else {
-          throw invalid("half a character in a string")
+          throw invalid("an unpaired surrogate in a string")
         }
         place += 2
         let low = try hexadecimal()
-        guard (0xDC00...0xDFFF).contains(low) else { throw invalid("half a character in a string") }
+        guard (0xDC00...0xDFFF).contains(low) else {
+          throw invalid("an unpaired surrogate in a string")
+        }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
       guard code != 0, let scalar = Unicode.Scalar(code) else {
-        throw invalid("a character that no text can have")
+        throw invalid("NUL or an invalid code point in a string")
       }
       text.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
     default: throw invalid("an unknown escape in a string")

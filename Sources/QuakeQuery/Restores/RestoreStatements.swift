@@ -5,7 +5,7 @@ internal import QuakeModel
 /// The SQL that brings events back to an earlier state of the history.
 ///
 /// For each event, `before` is its version before the first of the transactions, and `after` its version after
-/// the last of them. Whether a later change is in the way is seen from the present row: a column that still
+/// the last of them. The present row shows whether a later change is in the way: a column that still
 /// has its value of `after`, or already its value of `before`, can be restored.
 enum RestoreStatements {
   /// What has to be done with an event.

@@ -57,9 +57,9 @@ struct FDSNParameter: Sendable {
 
   private static let times = [
     FDSNParameter(
-      "starttime", .time, "origin times from this on; by default the last 30 days",
+      "starttime", .time, "events at or after this time; by default the last 30 days",
       aliases: ["start"]),
-    FDSNParameter("endtime", .time, "origin times up to this", aliases: ["end"]),
+    FDSNParameter("endtime", .time, "events up to this time", aliases: ["end"]),
     FDSNParameter("updatedafter", .time, "events that were updated at this time or later"),
   ]
 

@@ -64,7 +64,7 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
     defer { pthread_mutex_unlock(mutex) }
     let left = (running[owner] ?? 1) - 1
     running[owner] = left == 0 ? nil : left
-    // A job that its owner could not have before waits for a thread.
+    // A job that waited because of its owner's limit may run now.
     if isClosed { pthread_cond_broadcast(changed) } else { pthread_cond_signal(changed) }
     return true
   }

@@ -72,8 +72,8 @@ extension QuakeDatabase {
   /// try await database.importQuakes(from: quakes, named: "bulletin")
   /// ```
   ///
-  /// The transaction is open until the sequence ends: of a sequence that waits for long between its records,
-  /// import the records in parts.
+  /// The transaction is open until the sequence ends. If the sequence pauses for long between its records, import
+  /// them in parts.
   ///
   /// A record needs a code, an origin time and coordinates. One that cannot be stored is rejected, with the
   /// reason in `quake.import_reject`; the others are imported.

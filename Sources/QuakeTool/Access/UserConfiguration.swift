@@ -60,7 +60,7 @@ struct UserConfiguration: Sendable {
     return !path.isEmpty && stat(path, &status) == 0
   }
 
-  /// Whether a user's file is that of this account. With "sudo" HOME may be that of somebody else, who must not
+  /// Whether a user's file is that of this account. With "sudo" HOME may be that of another user, who must not
   /// decide which database root changes.
   private static func isTrusted(_ path: String, _ diagnostics: Diagnostics) -> Bool {
     var status = stat()

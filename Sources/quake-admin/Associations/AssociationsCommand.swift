@@ -27,7 +27,7 @@ enum AssociationsCommand {
       Command(
         "disable", purpose: "end all associations, and associate no more",
         discussion:
-          "Lists show all events again. The command keeps the settings and the decisions of persons.",
+          "Lists show all events again. The command keeps the settings and the manual decisions.",
         options: [author],
         examples: [.init("quake-admin associations disable", "show all events again")]),
       Command(
@@ -55,21 +55,22 @@ enum AssociationsCommand {
         discussion: "The decision holds until it is forgotten, however far apart the events are.",
         options: [author], positionals: [id, other],
         examples: [
-          .init("quake-admin associations join us7000pn9s 20240424_0000089", "join two events")
+          .init("quake-admin associations join us7000pn9s emsc:20240424_0000089", "join two events")
         ]),
       Command(
         "split", purpose: "decide that two events are different earthquakes",
         discussion: "The decision holds until it is forgotten, however near the events are.",
         options: [author], positionals: [id, other],
         examples: [
-          .init("quake-admin associations split us7000pn9s 20240424_0000089", "split two events")
+          .init(
+            "quake-admin associations split us7000pn9s emsc:20240424_0000089", "split two events")
         ]),
       Command(
         "forget", purpose: "clear a decision about two events, so that the windows decide",
         options: [author], positionals: [id, other],
         examples: [
           .init(
-            "quake-admin associations forget us7000pn9s 20240424_0000089",
+            "quake-admin associations forget us7000pn9s emsc:20240424_0000089",
             "decide it by the windows"
           )
         ]),
@@ -106,15 +107,15 @@ enum AssociationsCommand {
           also compares the events that are associated already.
           """,
         options: [
-          .value("time", "DURATION", help: "between the origin times, 1ms to 10m; at first 16s"),
+          .value("time", "DURATION", help: "between the origin times, 1ms to 10m (default: 16s)"),
           .value(
-            "distance", "KM", help: "between the epicentres, 0.001 to 2000; at first 100"),
-          .value("magnitude", "M", help: "between the magnitudes, 0.001 to 22; at first 1.5"),
+            "distance", "KM", help: "between the epicentres, 0.001 to 2000 (default: 100)"),
+          .value("magnitude", "M", help: "between the magnitudes, 0.001 to 22 (default: 1.5)"),
           .value(
             "loose", "FACTOR",
             help: """
               the windows of time and distance are this much wider if a solution is automatic or at \
-              least 70 km deep, 1 to 10; at first 1.5
+              least 70 km deep, 1 to 10 (default: 1.5)
               """),
           json,
         ],

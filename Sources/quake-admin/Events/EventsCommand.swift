@@ -58,8 +58,8 @@ enum EventsCommand {
       Command(
         "delete", purpose: "delete events, so that feeds do not bring them back",
         discussion: """
-          A deleted event stays deleted although a feed still has it, also under another of its ids, \
-          until it is restored. The rows that it superseded are deleted with it.
+          A deleted event stays deleted, even if a feed still lists it, under this id or another, until it \
+          is restored. The rows that it superseded are deleted with it.
           """,
         options: EventsSelection.options + EditOptions.options,
         positionals: [EventsSelection.positional],
@@ -97,7 +97,7 @@ enum EventsCommand {
         "expire", purpose: "delete events whose origin time is older than an age",
         discussion: """
           The command deletes the oldest events first, superseded and withdrawn ones included. An expired \
-          event stays deleted although a feed still has it. If a feed gives it a later origin time, so \
+          event stays deleted even if a feed still lists it. If a feed gives it a later origin time, so \
           that it is younger than the age, the feed brings it back; with --forever, only "events restore" \
           does.
           """,

@@ -55,6 +55,7 @@ struct StatusCommand {
         waits for a lock; the notification queue is too full
         """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
+      .init(.tryLater, "another session holds a lock that the status needs"),
       .init(.notAllowed, "the role may not read the status"),
       .init(.schema, "the schema is missing, older, newer or modified"),
     ])

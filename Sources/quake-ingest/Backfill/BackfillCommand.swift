@@ -142,7 +142,7 @@ struct BackfillCommand {
     var status = ExitStatus.ok
     for folder in folders where !Signals.stopRequested {
       let parameters = Backfill.Parameters(url: folder, source: settings.centre?.name)
-      let backfill = FileBackfill(
+      let backfill = FolderBackfill(
         path: folder,
         backfill: try Backfill.open(parameters, restart: restarts, over: connection),
         connection: connection, settings: settings, output: output("files"),

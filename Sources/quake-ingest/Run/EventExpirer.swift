@@ -20,7 +20,7 @@ struct EventExpirer {
   private static let mostEvents: Int64 = 50_000
   /// The time between two reports to the other workers.
   private static let reportPause = Duration.seconds(10)
-  /// The time until the next attempt while another worker is at it, or has been.
+  /// The time until the next attempt while another worker expires events, or has just done so.
   private static let attemptPause = Duration.seconds(5)
 
   /// - Parameter age: The age from which on events expire. The worker looks for old events each hundredth

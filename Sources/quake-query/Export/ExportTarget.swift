@@ -12,7 +12,7 @@ struct ExportTarget {
   static let options: [Option] = [
     .value(
       "format", "FORMAT", completion: .words(ExportFormat.allCases.map(\.rawValue)),
-      help: "\(words.joined(separator: ", ")); by default, the ending of the file's name tells"),
+      help: "\(words.joined(separator: ", ")); by default from the ending of the file's name"),
     .output(
       help:
         "write this file instead of standard output, compressed if its name ends with .gz or .zst"),

@@ -89,7 +89,7 @@ enum ServerOptions {
   private static func parameters(
     _ arguments: ParsedArguments, _ filter: QuakeFilter
   ) -> [ServerFollower.Parameter] {
-    // A batch ends with its transaction, whose end only those see who get all of its changes.
+    // A batch ends with its transaction. Only a client that receives every change can detect that end.
     if arguments.isGiven("exec-batch") { return [] }
     var parameters: [ServerFollower.Parameter] = []
     for option in FilterOptions.events + FilterOptions.changes where arguments.isGiven(option.name)

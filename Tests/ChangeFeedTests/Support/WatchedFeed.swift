@@ -18,22 +18,22 @@ final class WatchedFeed {
   private let conninfo: String
   private let arguments: [String]
   private let filter: String?
-  private let bookmark: CursorStore
+  private let cursorStore: CursorStore
   private var runs: [FeedRun] = []
   private(set) var process: FeedProcess
 
   /// Starts it.
   init(
     _ name: String, _ conninfo: String, _ arguments: [String] = [],
-    filter: KnownHistory.Filter? = nil, bookmark: CursorStore = .none,
+    filter: KnownHistory.Filter? = nil, cursorStore: CursorStore = .none,
     recorder: FeedRecorder = FeedRecorder()
   ) throws {
     self.name = name
     self.conninfo = conninfo
     self.filter = filter?.name
-    self.bookmark = bookmark
+    self.cursorStore = cursorStore
     var all = ["--from-start"] + arguments + (filter?.options ?? [])
-    switch bookmark {
+    switch cursorStore {
     case .none: break
     case .file(let path): all += ["--state", path]
     case .name(let name): all += ["--name", name]
@@ -88,7 +88,7 @@ final class WatchedFeed {
   private func restart() throws {
     runs[runs.count - 1].wasKilled = true
     var place: HistoryCursor?
-    if case .file(let path) = bookmark {
+    if case .file(let path) = cursorStore {
       let text = try? String(contentsOfFile: path, encoding: .utf8)
       // Before there is a file it begins at the beginning.
       place = HistoryCursor(token: .beginning)

@@ -96,7 +96,7 @@ import Testing
         ".SH \"BUGS\"\nReport problems at https://example.org/problems.\n"))
   }
 
-  @Test func aGroupMayHaveACommandThatStandsForIt() throws {
+  @Test func aGroupMayHaveADefaultCommand() throws {
     let tool = Self.tool
     #expect(try Sample.run(tool, "watchers").path == ["quake-admin", "watchers", "list"])
     let json = try Sample.run(tool, "watchers", "--json")

@@ -1,6 +1,7 @@
 import Postgres
 import QuakeHistory
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import SystemClock
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 
 @Suite struct ChangeStreamTests {
   @Test func eachChangeComesOnceWithItsCursor() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     let client = try server.client()
     #expect(try client.expect("heartbeat").id == "0")
     try server.insert("a", 3)
@@ -22,7 +23,7 @@ import Testing
   }
 
   @Test func theDataIsWhatQuakeWatchPrints() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     let client = try server.client()
     _ = try client.expect("heartbeat")
     try server.insert("a")
@@ -38,7 +39,7 @@ import Testing
     let database = try TestDatabase()
     try database.connect().run(
       "insert into quake.quake (code, time) values ('a', now()), ('b', now())")
-    let server = try StreamServer(on: database)
+    let server = try ProbedServer(on: database)
     let witness = try server.client()
     _ = try witness.expect("heartbeat")
     try server.insert("b", 5)
@@ -47,7 +48,7 @@ import Testing
     for _ in 0..<6 { ids.append(try #require(try witness.expect("message").id)) }
     let history = try server.history()
     // Another server has nothing in memory.
-    let other = try StreamServer(on: server.database)
+    let other = try ProbedServer(on: server.database)
     for (index, id) in ids.enumerated() {
       for each in [server, other] {
         let client = try each.client(after: id)
@@ -61,7 +62,7 @@ import Testing
   }
 
   @Test func aClientReadsTheWholeHistory() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     for count in [1, 700, 2, 1500] { try server.insert("e\(count)x", count) }
     let client = try server.client(after: "0")
     let history = try server.history()
@@ -73,7 +74,7 @@ import Testing
   @Test func aFilteredClientGetsItsChangesAndMovesOnByHeartbeats() throws {
     var settings = StreamSettings()
     settings.heartbeat = .milliseconds(200)
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     var order = StreamOrder()
     order.filter.minimumMagnitude = 5
     let client = try server.client(order)
@@ -87,7 +88,7 @@ import Testing
   }
 
   @Test func equalFiltersAreOne() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var order = StreamOrder()
     order.filter.places = ["x", "y"]
     let clients = try (0..<5).map { _ in try server.client(order) }
@@ -99,7 +100,7 @@ import Testing
   }
 
   @Test func theIDAfterAPartOfATransactionThatPassesIsWithinIt() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var order = StreamOrder()
     order.filter.maximumMagnitude = 2
     let client = try server.client(order)
@@ -111,7 +112,7 @@ import Testing
   }
 
   @Test func aSnapshotComesBeforeItsChanges() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     try server.insert("a", 3)
     var order = StreamOrder()
     order.start = .snapshot
@@ -128,20 +129,20 @@ import Testing
   }
 
   @Test func anEmptySnapshotEndsInAHeartbeat() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var order = StreamOrder()
     order.start = .snapshot
     #expect(try server.client(order).expect("heartbeat").id == "0")
   }
 
   @Test func aStreamEndsAfterItsLimit() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     try server.insert("a", 10)
     var order = StreamOrder()
     order.start = .after(HistoryCursor(token: .beginning))
     order.limit = 4
     // From memory of this server, and from the database by another.
-    for each in [server, try StreamServer(on: server.database)] {
+    for each in [server, try ProbedServer(on: server.database)] {
       for form in [StreamForm.events, .lines] {
         order.form = form
         let client = try each.client(order)
@@ -153,7 +154,7 @@ import Testing
   }
 
   @Test func linesAreTheDataOfTheEvents() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var order = StreamOrder()
     order.form = .lines
     let (lines, events) = (try server.client(order), try server.client())
@@ -165,7 +166,7 @@ import Testing
   // MARK: - Long polls
 
   @Test func aLongPollEndsWithTheFirstChanges() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var order = StreamOrder()
     order.form = .lines
     order.wait = .seconds(30)
@@ -186,7 +187,7 @@ import Testing
   }
 
   @Test func aLongPollWithoutChangesEndsInAHeartbeat() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var order = StreamOrder()
     order.wait = .milliseconds(100)
     let client = try server.client(order)
@@ -200,7 +201,7 @@ import Testing
     ("1.00000000", "diverged"), ("99.12345678", "future"), ("1.00000000-3", "diverged"),
   ])
   func anInvalidCursorIsAnsweredByOneReset(cursor: String, reason: String) throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     try server.insert("a", 2)
     let client = try server.client(after: cursor)
     let reset = try client.expect("reset")
@@ -219,14 +220,14 @@ import Testing
   }
 
   @Test func anExpiredCursorIsAnsweredByAReset() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     try server.insert("a", 2)
     let old = try server.database.value("select quake.latest_token()")
     for index in 0..<3 { try server.insert("b\(index)") }
     try server.run(
       "select quake.raise_history_floor(quake.latest_token(), interval '0')",
       "select quake.purge_history(1000)")
-    let other = try StreamServer(on: server.database)
+    let other = try ProbedServer(on: server.database)
     let client = try other.client(after: old)
     #expect(try JSONLine(client.expect("reset").data).string("reason") == "expired")
     for _ in 0..<5 { _ = try client.expect("snapshot") }

@@ -37,9 +37,9 @@ import Testing
     settings.backlogSize = 500_000
     settings.socketBuffer = 16 << 10
     settings.heartbeat = .milliseconds(300)
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     // Another server on the same database: clients move between them by their cursors.
-    let other = try StreamServer(settings, on: server.database)
+    let other = try ProbedServer(settings, on: server.database)
     var random = SeededGenerator(seed)
     var clients = (0..<count).map { index in
       let (sql, set) = Self.filters[index % Self.filters.count]
@@ -129,7 +129,7 @@ import Testing
 }
 
 extension StreamExactnessTests.Client {
-  fileprivate mutating func reconnect(to server: StreamServer) {
+  fileprivate mutating func reconnect(to server: ProbedServer) {
     if probe != nil { reconnects += 1 }
     probe = nil
     var order = order

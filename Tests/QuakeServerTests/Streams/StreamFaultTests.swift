@@ -1,6 +1,7 @@
 import Glibc
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import SystemClock
 import TestSupport
 import Testing
@@ -8,11 +9,11 @@ import Testing
 @testable import QuakeServer
 
 @Suite struct StreamFaultTests {
-  @Test func aClientThatDoesNotReadDelaysNobodyAndResumes() throws {
+  @Test func aClientThatDoesNotReadDelaysNoOtherAndResumes() throws {
     var settings = StreamSettings()
     settings.windowSize = 300_000
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     let slow = try (0..<8).map { _ in try server.client() }
     for client in slow { _ = try client.expect("heartbeat") }
     let reader = try server.client()
@@ -41,7 +42,7 @@ import Testing
     var settings = StreamSettings()
     settings.stallLimit = .milliseconds(300)
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     let client = try server.client()
     _ = try client.expect("heartbeat")
     try server.insert("a", 300)
@@ -56,7 +57,7 @@ import Testing
     settings.backlogSize = 400_000
     // The clients are read one after the other: on a busy machine the last one waits longer than the default.
     settings.stallLimit = .seconds(600)
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     try server.insert("a", 3000)
     let latest = try server.database.value("select quake.latest_token()")
     try eventually("the history has been read") {
@@ -69,8 +70,8 @@ import Testing
     #expect(server.streams.statistics.backlogs < 60)
   }
 
-  @Test func backlogsThatNobodyWaitsForAreNotRead() throws {
-    let server = try StreamServer()
+  @Test func backlogsThatNoClientWaitsForAreNotRead() throws {
+    let server = try ProbedServer()
     try server.insert("a", 20)
     var order = StreamOrder()
     order.start = .after(HistoryCursor(token: .beginning))
@@ -100,7 +101,7 @@ import Testing
       """)
     var settings = StreamSettings()
     settings.backlogTime = .zero
-    let server = try StreamServer(settings, on: database)
+    let server = try ProbedServer(settings, on: database)
     var order = StreamOrder()
     order.start = .after(HistoryCursor(token: .beginning))
     order.filter.minimumMagnitude = 5
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test func clientsThatLeaveAreForgotten() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     var clients = try (0..<50).map { _ in try server.client() }
     for client in clients { _ = try client.expect("heartbeat") }
     #expect(server.streams.statistics.clients == 50)
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test func streamsGoOnAfterTheDatabaseWasLost() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     let client = try server.client()
     _ = try client.expect("heartbeat")
     for index in 0..<3 {
@@ -147,10 +148,10 @@ import Testing
     let database = try TestDatabase()
     try database.connect().run(
       "insert into quake.quake (code, time) values ('a', now()), ('b', now())")
-    let server = try StreamServer(on: database)
+    let server = try ProbedServer(on: database)
     try eventually("the server follows") { server.streams.state.problem == nil }
     let name = server.database.name
-    let other = try TestDatabase(migrated: false)
+    let other = try TestDatabase.empty()
     let admin = try other.connect()
     try admin.run(
       "alter database \(name) allow_connections false",
@@ -172,7 +173,7 @@ import Testing
       try connection.run("insert into quake.quake (code, time) values ('a', now())")
     }
     copy = try TestDatabase(copying: database)
-    let server = try StreamServer(on: database)
+    let server = try ProbedServer(on: database)
     var order = StreamOrder()
     order.filter.minimumMagnitude = 3
     let clients = [try server.client(), try server.client(order)]
@@ -183,7 +184,7 @@ import Testing
     // The copy, which has not the last transaction but another one, takes the place of the database.
     try copy.connect().run(
       "insert into quake.quake (code, time, magnitude) values ('other', now(), 9)")
-    let other = try TestDatabase(migrated: false)
+    let other = try TestDatabase.empty()
     let admin = try other.connect()
     try admin.run(
       "alter database \(database.name) allow_connections false",
@@ -216,7 +217,7 @@ import Testing
   @Test func streamsEndBetweenTwoEvents() throws {
     var settings = StreamSettings()
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     let live = try (0..<3).map { _ in try server.client() }
     for client in live { _ = try client.expect("heartbeat") }
     try server.insert("a", 400)
@@ -246,7 +247,7 @@ import Testing
   @Test func streamsAreCutAfterTheDrain() throws {
     var settings = StreamSettings()
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     let client = try server.client()
     _ = try client.expect("heartbeat")
     try server.insert("a", 400)

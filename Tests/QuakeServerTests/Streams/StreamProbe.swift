@@ -1,6 +1,7 @@
 import Glibc
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import SystemClock
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import QuakeServer
 
 /// Streams of a database, and clients of them over socket pairs.
-final class StreamServer: Sendable {
+final class ProbedServer: Sendable {
   let database: TestDatabase
   let streams: ChangeStreams
 

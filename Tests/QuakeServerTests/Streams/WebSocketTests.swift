@@ -1,6 +1,7 @@
 import Glibc
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -84,7 +85,7 @@ import Testing
   }
 
   @Test func changesComeInEMSCsForm() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     let socket = try Socket(server.streams, StreamOrder())
     #expect(try socket.next()?.opcode == 9)  // a ping: it has caught up
     try server.run(
@@ -117,11 +118,11 @@ import Testing
   }
 
   @Test func aClientResumesAtItsCursor() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     for index in 0..<5 { try server.insert("e\(index)x", 3) }
     let history = try server.history()
     // From memory, and from the database by another server.
-    for each in [server, try StreamServer(on: server.database)] {
+    for each in [server, try ProbedServer(on: server.database)] {
       var codes: [String] = []
       var cursor = HistoryCursor(token: .beginning)
       while codes.count < history.count {
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func anInvalidCursorIsToldOnce() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     try server.insert("a")
     var order = StreamOrder()
     order.start = .after(try #require(HistoryCursor(eventID: "99.12345678")))
@@ -151,7 +152,7 @@ import Testing
   }
 
   @Test func pingsAndTheEndAreAnswered() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     let socket = try Socket(server.streams, StreamOrder())
     #expect(try socket.next()?.opcode == 9)
     socket.send(9, Array("are you there".utf8))
@@ -173,9 +174,9 @@ import Testing
   @Test func pingsAreAnsweredBetweenTheFramesOfABacklog() throws {
     var settings = StreamSettings()
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     try server.insert("a", 600)
-    let other = try StreamServer(settings, on: server.database)
+    let other = try ProbedServer(settings, on: server.database)
     for each in [server, other] {
       var order = StreamOrder()
       order.start = .after(HistoryCursor(token: .beginning))
@@ -193,7 +194,7 @@ import Testing
   }
 
   @Test func theEndOfTheServerIsTold() throws {
-    let server = try StreamServer()
+    let server = try ProbedServer()
     let socket = try Socket(server.streams, StreamOrder())
     #expect(try socket.next()?.opcode == 9)
     server.streams.stop(within: .seconds(5))
@@ -224,7 +225,7 @@ import Testing
   @Test func aClientThatPingsAndDoesNotReadIsDropped() throws {
     var settings = StreamSettings()
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     let socket = try Socket(server.streams, StreamOrder())
     #expect(try socket.next()?.opcode == 9)
     var limit = timeval(tv_sec: 1, tv_usec: 0)
@@ -242,7 +243,7 @@ import Testing
   @Test func pingsWithinABacklogAreAnsweredBetweenItsFrames() throws {
     var settings = StreamSettings()
     settings.socketBuffer = 8192
-    let server = try StreamServer(settings)
+    let server = try ProbedServer(settings)
     try server.insert("a", 2000)
     var order = StreamOrder()
     order.start = .after(HistoryCursor(token: .beginning))

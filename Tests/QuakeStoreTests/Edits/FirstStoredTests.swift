@@ -53,7 +53,7 @@ struct FirstStoredTests {
 
   @Test("comes from the history for events that were stored before the column existed")
   func migrated() throws {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     let connection = try database.connect()
     let all = try Folder.migrations().map { try Migration(file: $0.name, contents: $0.bytes) }
     func migrate(_ migrations: some Sequence<Migration>) throws {

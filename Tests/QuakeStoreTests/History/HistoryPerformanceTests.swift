@@ -1,4 +1,5 @@
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 

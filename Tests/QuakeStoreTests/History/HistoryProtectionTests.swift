@@ -1,4 +1,5 @@
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -41,7 +42,7 @@ struct HistoryProtectionTests {
         == ["16|7"])
   }
 
-  @Test("against claiming somebody else's import")
+  @Test("against claiming another session's import")
   func importSetting() throws {
     let id = try #require(
       try connection.ask(

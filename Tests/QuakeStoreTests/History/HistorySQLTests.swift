@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -78,7 +79,7 @@ struct HistorySQLTests {
   }
 
   @Test("leave out what comes to nothing, and know what comes back")
-  func nothingOnTheWhole() throws {
+  func noNetChange() throws {
     try connection.insertQuakes("stays", "goes", "returns", "returns otherwise", "moves")
     let before = try connection.latestToken().description
     try connection.insertQuakes("comes and goes")

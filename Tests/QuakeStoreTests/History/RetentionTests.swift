@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -218,7 +219,7 @@ struct RetentionTests {
     #expect(try retention.purge(before: .age(.zero)).floor == connection.latestToken())
   }
 
-  @Test("in between two pages is told to a reader, unless it stops at the reader's place")
+  @Test("between two pages is an error for the reader, unless the floor is at the reader's cursor")
   func readers() throws {
     let page = HistoryReader.pageSize
     // One more than may have been requested before the second purge: the page of two that a bulk page holds.

@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -164,7 +165,7 @@ struct JudgingTests {
   }
 
   @Test("and applied if it states a newer time and lacks only a few events, even the newest ones")
-  func fewTakenBack() throws {
+  func fewWithdrawn() throws {
     try apply(events(4...60), at: 0)
     // The three that were updated last.
     for minutes in [5, 6, 7] as [Int64] {

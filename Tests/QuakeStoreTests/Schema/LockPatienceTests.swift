@@ -12,7 +12,7 @@ struct LockPatienceTests {
   private let connection: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect(applicationName: "migrator")
   }
 

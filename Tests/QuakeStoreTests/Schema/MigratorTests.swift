@@ -12,7 +12,7 @@ struct MigratorTests {
   private let connection: Connection
 
   init() throws {
-    database = try TestDatabase(migrated: false)
+    database = try TestDatabase.empty()
     connection = try database.connect()
   }
 

@@ -1,6 +1,7 @@
 import Postgres
 import QuakeModel
 import QuakeQuery
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -123,7 +124,7 @@ struct FeedLockTests {
     #expect(taken.displaced == FeedLock.ForeignSession(processID: nil, role: nil))
   }
 
-  @Test("has one holder, however many try while somebody else takes every number he sees")
+  @Test("has one holder, however many try while another session takes every number that it sees")
   func contended() throws {
     let outsider = try outsider()
     for _ in 0..<20 {

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -80,7 +81,7 @@ import Testing
     expect(0, try scene.run("owner", "quake-admin", ["migrate"]))
     expect(0, try scene.run("owner", "quake-admin", ["roles", "check", "--prefix", scene.prefix]))
     // An older schema: only the owner brings it up to date.
-    let empty = try TestDatabase(migrated: false, on: other ? TestServer.other ?? .shared : .shared)
+    let empty = try TestDatabase.empty(on: other ? TestServer.other ?? .shared : .shared)
     try empty.connect().run(
       "grant create, connect on database \(empty.name) to \(scene.prefix)owner")
     expect(
@@ -359,7 +360,7 @@ import Testing
           "quake-admin", ["roles", "check", "--prefix", prefix, "-d", scene.database.conninfo]))
     }
     // Without a schema there is nothing to grant on.
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     expect(78, try Tools.run("quake-admin", ["roles", "create", "-d", empty.conninfo]))
   }
 

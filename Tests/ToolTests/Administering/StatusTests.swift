@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -212,7 +213,7 @@ import Testing
   }
 
   @Test func aSchemaThatDoesNotFitIsStatus78() throws {
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     let missing = try Tools.run("quake-admin", ["status"] + empty.option)
     #expect(missing.status == 78 && missing.output.contains("version 0, lacks 1 (events), 2 ("))
     #expect(missing.errors.contains("lacks migrations: 1 (events)"))

@@ -1,4 +1,5 @@
 import Foundation
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -221,7 +222,7 @@ import Testing
   }
 
   @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func ofARealDayAPersonSeesWhatAPersonCanSee() throws {
+  func ofARealDayOnlyVisibleChangesArePrinted() throws {
     let day = folder.path + "/day"
     try FileManager.default.createDirectory(atPath: day, withIntermediateDirectories: false)
     let source = "\(Feeds.realFolder)/replay/2026-08-15_normal_days"

@@ -1,9 +1,10 @@
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
-/// The programs of the package in `Examples`, which import `QuakeStore` as a program of somebody else would.
+/// The programs of the package in `Examples`, which import `QuakeStore` as any other program would.
 /// Their build takes most of a minute, so `make examples` and `make soak` run these tests.
 @Suite(
   .enabled(if: Tools.isSoak || ProcessInfo.processInfo.environment["QUAKE_EXAMPLES"] != nil),

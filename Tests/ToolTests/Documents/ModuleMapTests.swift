@@ -125,13 +125,56 @@ import Testing
   }
 
   @Test func noFolderOfAModuleIsLarge() throws {
-    let sources = Tools.package + "/Sources"
     var counts: [String: Int] = [:]
-    for path in try FileManager.default.subpathsOfDirectory(atPath: sources)
-    where path.hasSuffix(".swift") {
-      counts[(path as NSString).deletingLastPathComponent, default: 0] += 1
+    for root in ["Sources", "Tests", "Benchmarks"] {
+      for file in try swiftFiles(in: root) {
+        counts[(file as NSString).deletingLastPathComponent, default: 0] += 1
+      }
     }
-    #expect(counts.count > 20)
-    for (folder, count) in counts { #expect(count <= 17, "\(folder) has \(count) files") }
+    #expect(counts.count > 60)
+    for (folder, count) in counts { #expect(count <= 16, "\(folder) has \(count) files") }
+  }
+
+  @Test func watchersNeedNoImportsAndTheTestsOfStatementsNoStore() throws {
+    let dependencies = try dependencies()
+    func reachable(from module: String) -> Set<String> {
+      let direct = dependencies[module] ?? []
+      return direct.reduce(into: direct) { $0.formUnion(reachable(from: $1)) }
+    }
+    #expect(reachable(from: "quake-watch").isDisjoint(with: ["QuakeImport", "QuakeFeed"]))
+    #expect(reachable(from: "PostgresTests").filter { $0.hasPrefix("Quake") } == [])
+    #expect(reachable(from: "PostgresTests").contains("Postgres"))
+  }
+
+  @Test func eachModuleDeclaresExactlyWhatItImports() throws {
+    let dependencies = try dependencies()
+    let program: Set = ["live-probe", "signal-probe"]  // tests start these
+    for (module, declared) in dependencies {
+      guard let folder = try folder(of: module) else { continue }
+      var imported: Set<String> = []
+      for file in try swiftFiles(in: folder) where !file.hasPrefix("Benchmarks/StreamLoad/") {
+        let text = try String(contentsOfFile: Tools.package + "/" + file, encoding: .utf8)
+        imported.formUnion(
+          text.matches(of: /(?m)^(?:[@a-z() ]+ )?import (\w+)$/).map { String($0.1) })
+      }
+      imported.formIntersection(dependencies.keys)
+      #expect(imported == declared.subtracting(program), "\(module)")
+    }
+  }
+
+  /// The folder of a module's sources; nil if it has none in Swift.
+  private func folder(of module: String) throws -> String? {
+    let folders = [
+      "Sources/\(module)", "Tests/\(module)", module == "quake-bench" ? "Benchmarks" : nil,
+    ]
+    return folders.compactMap(\.self).first {
+      FileManager.default.fileExists(atPath: Tools.package + "/" + $0)
+    }
+  }
+
+  /// The paths of the files below a folder, from the package's folder on.
+  private func swiftFiles(in folder: String) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: Tools.package + "/" + folder)
+      .filter { $0.hasSuffix(".swift") }.map { folder + "/" + $0 }
   }
 }

@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -308,7 +309,7 @@ import Testing
   }
 
   @Test func aMissingSchemaIsRefused() throws {
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     let file = try folder.write("a.geojson", Feeds.collection(count: 1))
     for (tool, arguments) in [
       ("quake-ingest", ["import", file]),

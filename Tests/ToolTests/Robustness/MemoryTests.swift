@@ -1,4 +1,5 @@
 import Foundation
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -56,8 +57,8 @@ import Testing
     #expect(try watch.line().contains("us1"))
   }
 
-  /// Texts are long, so that all changes together are larger than the memory that a tool may have.
-  private static let changes = Tools.isSoak ? 1_000_000 : 10_000
+  /// All changes together are larger than the memory that a tool may have: there are many, or their texts are long.
+  private static let (changes, length) = Tools.isSoak ? (1_000_000, 100) : (10_000, 500)
 
   /// Read only.
   private static let largeTransaction = Result<TestDatabase, any Error> {
@@ -65,7 +66,8 @@ import Testing
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude, place, title, url)
-      select 'e' || n, now(), n % 7, repeat('p', 500), repeat('t', 1000), repeat('u', 2000)
+      select 'e' || n, now(), n % 7, repeat('p', \(length)), repeat('t', \(2 * length)),
+             repeat('u', \(4 * length))
         from generate_series(1, \(changes)) n;
       """)
     return database

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -77,7 +78,7 @@ import Testing
   }
 
   @Test func itStartsOnlyWithADatabaseThatFits() throws {
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     #expect(try Tools.run("quake-serve", empty.option + ["--listen", "127.0.0.1:0"]).status == 78)
     let nowhere = try Tools.run(
       "quake-serve", ["--database", "postgresql://127.0.0.1:1/none", "--listen", "127.0.0.1:0"])

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import Foundation
+import StoreTestSupport
 import TestSupport
 import Testing
 

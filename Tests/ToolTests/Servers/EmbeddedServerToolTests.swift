@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func migrationsAreListedAndApplied() throws {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     func migrate(_ arguments: String...) throws -> ToolProcess.Outcome {
       let outcome = try Tools.run("quake-admin", ["migrate"] + database.option + arguments)
       try #require(outcome.status == 0, "\(outcome.errors)")
@@ -99,7 +99,7 @@ import Testing
 
   /// Each migration is applied by one of many concurrent processes.
   @Test func concurrentMigrationsApplyEachMigrationOnce() throws {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     let processes = try (0..<20).map { _ in
       try Tools.start("quake-admin", ["migrate"] + database.option)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -185,7 +186,7 @@ import Testing
 
   /// SIGTERM ends a migration that waits.
   @Test func aWaitingMigrationEndsAtSIGTERM() throws {
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     let other = try empty.connect(applicationName: "the holder")
     try other.begin()
     try other.run("create schema quake")

@@ -40,7 +40,7 @@ struct HostileNames {
   }
 
   private static func plantOriginal() throws -> Original {
-    let database = try TestDatabase(migrated: false)
+    let database = try TestDatabase.empty()
     let boss = "boss_\(database.name)"
     let attacker = "attacker_\(database.name)"
     let owner = try database.connect()

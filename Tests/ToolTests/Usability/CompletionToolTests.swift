@@ -1,4 +1,5 @@
 import Foundation
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -93,7 +94,7 @@ import Testing
   }
 
   /// The Tab key waits for nothing: a server that does not answer, and none at all.
-  @Test func completionGivesUpEarlyAndCreatesNothing() throws {
+  @Test func completionTimesOutAndCreatesNothing() throws {
     let silent = try SilentServer()
     let home = folder.path + "/server"
     for environment in [

@@ -1,4 +1,5 @@
 import Glibc
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import QuakeClient
 import QuakeModel
+import StoreTestSupport
 import SystemClock
 import TestSupport
 import Testing

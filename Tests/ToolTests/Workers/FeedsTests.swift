@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -178,7 +179,7 @@ import Testing
     try end(worker)
   }
 
-  @Test func afterASinglePollNobodyNeedsToPoll() throws {
+  @Test func afterASinglePollNoWorkerIsMissing() throws {
     let server = try server()
     let run = { () throws in
       try Tools.run("quake-ingest", ["run", "--once", "--feed", server.url] + database.option)

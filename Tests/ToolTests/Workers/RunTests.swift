@@ -2,6 +2,7 @@ import Foundation
 import Postgres
 import QuakeModel
 import QuakeSimulator
+import StoreTestSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -137,7 +138,7 @@ import Testing
   }
 
   @Test func itMigratesUnlessToldOtherwise() throws {
-    let empty = try TestDatabase(migrated: false)
+    let empty = try TestDatabase.empty()
     let file = try folder.write("a.geojson", Feeds.collection(count: 3))
     let arguments = ["run", "--once", "--feed", file] + empty.option
     let refused = try Tools.run("quake-ingest", arguments + ["--no-migrate"])

@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Foundation
 import Postgres
+import StoreTestSupport
 import TestSupport
 import Testing
 

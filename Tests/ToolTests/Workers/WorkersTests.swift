@@ -2,6 +2,7 @@ import Foundation
 import Postgres
 import QuakeModel
 import QuakeSimulator
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -12,8 +12,8 @@ export async function* readText(address, signal, silence) {
   const forward = () => abort.abort(signal.reason);
   if (signal.aborted) forward();
   signal.addEventListener("abort", forward);
-  const giveUp = () => abort.abort(new ApiError(0, "timeout", ""));
-  let timer = setTimeout(giveUp, silence);
+  const timeOut = () => abort.abort(new ApiError(0, "timeout", ""));
+  let timer = setTimeout(timeOut, silence);
   try {
     const response = await fetch(address, { signal: abort.signal });
     if (!response.ok || !response.body) throw await ApiError.of(response);
@@ -22,7 +22,7 @@ export async function* readText(address, signal, silence) {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(timer);
-      timer = setTimeout(giveUp, silence);
+      timer = setTimeout(timeOut, silence);
       yield value;
     }
   } catch (error) {

@@ -19,7 +19,7 @@ import { startTrail } from "../marks/trail-zoom.js";
 /** @typedef {import("./projection.js").Located} Located */
 
 /** After the last motion, before the list follows what the map shows. */
-const settleDelay = 150;
+const stillDelay = 150;
 /** Pixels of height that the buttons need, and below which what covers the map no longer moves its middle. */
 const leastForControls = 210;
 const leastSeen = 80;
@@ -150,7 +150,7 @@ function followCamera(camera) {
       const near = Math.abs(goal.zoom - home.zoom) < 0.01
         && Math.hypot(goal.x - home.x - Math.round(goal.x - home.x), goal.y - home.y) * camera.pixels < 2;
       view.set({ map: near ? null : rounded(camera.middle) });
-    }, settleDelay);
+    }, stillDelay);
   });
 }
 

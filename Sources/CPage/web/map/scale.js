@@ -27,7 +27,7 @@ export const properties = Object.freeze({
 
 /**
  * The radius in CSS pixels: it grows by the same factor with each magnitude, as the energy does, so that M2
- * is a dot and M7 is seen from afar.
+ * is a dot and M7 is visible from afar.
  * @param {number|null} magnitude
  * @param {number} zoom
  * @returns {number}

@@ -74,7 +74,7 @@ struct FDSNTextDecoder {
   }
 
   /// Examines the first row after the header: in an export of ours, `Catalog` is the catalogue that the code
-  /// tells, or `local`, or at least a name in small letters beside an author who is also the contributor.
+  /// implies, or `local`, or at least a name in small letters beside an author who is also the contributor.
   /// Returns whether it is an export; then the row must be split again, because spaces are part of a text.
   mutating func recogniseExport(_ rows: FDSNRowReader) -> Bool {
     guard hasExportHeader, rows.fields.count == Self.exportFields.count else { return false }

@@ -9,7 +9,7 @@ import QuakeWorker
 import SystemClock
 
 /// Imports the files of a folder, each once, in one transaction that also marks the file as stored.
-struct FileBackfill {
+struct FolderBackfill {
   let path: String
   let backfill: Backfill
   let connection: Connection

@@ -1,7 +1,9 @@
+@testable import QuakeRoles
+
 /// Formats the table of privileges for people.
-public enum PrivilegeMatrix {
+enum PrivilegeMatrix {
   /// A Markdown table with a row for each object, a column for each role, and the letters of psql's `\dp`.
-  public static var markdown: String {
+  static var markdown: String {
     var lines = [
       "| Object | " + Role.allCases.map(\.rawValue).joined(separator: " | ") + " |",
       "| --- |" + String(repeating: " --- |", count: Role.allCases.count),
@@ -15,7 +17,7 @@ public enum PrivilegeMatrix {
   }
 
   /// The recommended settings, as a Markdown table.
-  public static var settingsMarkdown: String {
+  static var settingsMarkdown: String {
     let settings = RoleSettings.recommended(for: .writer).settings.map(\.name)
     var lines = [
       "| Role | connections | " + settings.map { "`\($0)`" }.joined(separator: " | ") + " |",

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 import Testing
 

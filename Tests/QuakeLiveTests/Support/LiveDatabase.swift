@@ -1,6 +1,7 @@
 import Postgres
 import QuakeLive
 import QuakeModel
+import StoreTestSupport
 import TestSupport
 
 /// A database of a test's own, as a program with the library sees it.

@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import StoreTestSupport
 import SystemClock
 import TestSupport
 import Testing
