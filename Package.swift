@@ -299,7 +299,8 @@ let package = Package(
       name: "quake-bench",
       dependencies: [
         "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeSchema",
-        "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine", "SystemClock",
+        "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine", "ExplainedErrors",
+        "SystemClock",
       ],
       path: "Benchmarks",
       exclude: [

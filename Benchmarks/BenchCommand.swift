@@ -61,15 +61,9 @@ enum BenchCommand {
     Signals.install()
     do {
       return try Run(BenchOptions(arguments), diagnostics).run()
-    } catch let error as UsageError {
-      throw error
-    } catch let error as BenchFailure {
-      diagnostics.error(error.message, detail: error.detail)
-      return .failed
     } catch {
       guard let failure = Failure(error) else { throw error }
-      diagnostics.error(
-        failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [])
+      failure.report(to: diagnostics)
       return failure.status
     }
   }

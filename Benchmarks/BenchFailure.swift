@@ -1,9 +1,10 @@
+import ExplainedErrors
+
 /// A fault that invalidates a measurement.
-struct BenchFailure: Error {
-  /// What failed, on what.
-  var message: String
-  /// Further details.
-  var detail: String?
+struct BenchFailure: ExplainedError {
+  let message: String
+  let detail: String?
+  var category: ErrorCategory { .failed }
 
   init(_ message: String, detail: String? = nil) {
     self.message = message

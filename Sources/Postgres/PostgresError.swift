@@ -56,7 +56,7 @@ public struct PostgresError: ExplainedError, Sendable {
     self.hint = hint
   }
 
-  /// Whether the connection is gone, or could not be had because the server is starting, stopping or
+  /// Whether the connection is gone, or could not be opened because the server is starting, stopping or
   /// full: connecting again later may help.
   public var isConnectionLoss: Bool {
     switch kind {
@@ -105,7 +105,9 @@ public struct PostgresError: ExplainedError, Sendable {
     case SQLState.lockNotAvailable, SQLState.serializationFailure, SQLState.deadlockDetected:
       .tryLater
     case _ where sqlState.hasPrefix(SQLState.Class.insufficientResources): .unavailable
-    case _ where sqlState.hasPrefix("57P"): .unavailable
+    case SQLState.adminShutdown, SQLState.crashShutdown, SQLState.cannotConnectNow,
+      SQLState.databaseDropped, SQLState.idleSessionTimeout:
+      .unavailable
     default: .failed
     }
   }
@@ -138,7 +140,7 @@ extension PostgresError {
         ?? Self.firstLine(PQresultErrorMessage(result).map { Self.text($0) } ?? ""),
       detail: field(quake_pq_detail),
       hint: field(quake_pq_hint))
-    self.statement = String(statement.prefix(Self.longest))
+    self = caused(by: statement)
     context = field(quake_pq_context)
     constraint = field(quake_pq_constraint)
     if let name = field(quake_pq_table) {
@@ -148,6 +150,13 @@ extension PostgresError {
       self.position = position
       line = 1 + statement.unicodeScalars.prefix(position - 1).count { $0 == "\n" }
     }
+  }
+
+  /// The error with the statement during which it happened.
+  func caused(by statement: String) -> PostgresError {
+    var error = self
+    error.statement = error.statement ?? String(statement.prefix(Self.longest))
+    return error
   }
 
   /// The error a connection is in.

@@ -44,6 +44,8 @@ public enum SQLState {
   public static let crashShutdown = "57P02"
   /// The server is starting or stopping.
   public static let cannotConnectNow = "57P03"
+  /// The database was dropped.
+  public static let databaseDropped = "57P04"
   /// The session was idle for too long.
   public static let idleSessionTimeout = "57P05"
 

@@ -107,7 +107,7 @@ public final class QuakeDatabase: Sendable {
   private func changes(from start: ReconnectingFollower.Start, filter: QuakeFilter) -> QuakeChanges
   {
     QuakeChanges { [settings] wake in
-      ChangeSource(ReconnectingFollower(settings, wake: wake, start: start), filter: filter)
+      ChangePageSource(ReconnectingFollower(settings, wake: wake, start: start), filter: filter)
     }
   }
 

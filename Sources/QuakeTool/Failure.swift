@@ -12,12 +12,21 @@ public struct Failure {
   public let hint: String?
   /// The exit status.
   public let status: ExitStatus
+  /// The statement that failed, without its values.
+  private let statement: String?
 
   /// A failure of the given parts.
   public init(
     _ status: ExitStatus, _ message: String, detail: String? = nil, hint: String? = nil
   ) {
+    self.init(status, message, detail: detail, hint: hint, statement: nil)
+  }
+
+  private init(
+    _ status: ExitStatus, _ message: String, detail: String?, hint: String?, statement: String?
+  ) {
     self.status = status
+    self.statement = statement
     self.message = message
     self.detail = detail
     self.hint = hint
@@ -34,7 +43,19 @@ public struct Failure {
       }
       hint = hint ?? Self.advice(on: error)
     }
-    self.init(ExitStatus(error.category), message, detail: error.detail, hint: hint)
+    self.init(
+      ExitStatus(error.category), message, detail: error.detail, hint: hint,
+      statement: (error as? PostgresError)?.statement)
+  }
+
+  /// Prints it as an error of the tool, with `--verbose` also the statement.
+  ///
+  /// - Parameter subject: What the error is about, where the tool handles several files or feeds.
+  public func report(about subject: String? = nil, to diagnostics: Diagnostics) {
+    diagnostics.error(
+      subject.map { "\($0): \(message)" } ?? message, detail: detail,
+      hints: hint.map { [$0] } ?? [], fields: ["status": .integer(Int64(status.rawValue))])
+    if let statement { diagnostics.verbose("the statement was: \(statement)") }
   }
 
   /// What to do about an error for which neither the server nor libpq has a hint.

@@ -53,12 +53,7 @@ public enum Tool {
       } catch {
         guard let failure = Failure(error) else { throw error }
         guard failure.status != .ok else { return .ok }
-        diagnostics.error(
-          failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [],
-          fields: ["status": .integer(Int64(failure.status.rawValue))])
-        if let statement = (error as? PostgresError)?.statement {
-          diagnostics.verbose("the statement was: \(statement)")
-        }
+        failure.report(to: diagnostics)
         return failure.status
       }
     }

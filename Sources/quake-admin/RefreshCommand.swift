@@ -80,10 +80,7 @@ struct RefreshCommand {
       } else if let line = report.text {
         try output.writeResult(PrintableText.line(line), diagnostics)
       }
-      if let problem = report.problem(timeout: timeout) {
-        diagnostics.error(
-          problem.message, detail: problem.detail, hints: problem.hint.map { [$0] } ?? [])
-      }
+      report.problem(timeout: timeout)?.report(to: diagnostics)
       if status == .ok { status = report.status }
     }
     try output.flush()

@@ -95,7 +95,7 @@ struct WaitingTests {
       try waiting.run("select pg_advisory_lock(1)")
     }
     try canceller.join()
-    #expect(error.sqlState == "57014")
+    #expect(error.sqlState == SQLState.queryCanceled)
     #expect(error.kind == .server)
     #expect(try waiting.ask("select 1") == "1")
   }
@@ -110,6 +110,7 @@ struct WaitingTests {
       try connection.run("select pg_advisory_lock(1)")
     }
     #expect(error.kind == .timeout)
+    #expect(error.statement == "select pg_advisory_lock(1)")
     #expect(error.isConnectionLoss)
     #expect(error.hint != nil)
   }

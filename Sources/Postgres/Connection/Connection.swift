@@ -491,6 +491,16 @@ public final class Connection {
   func lastResult(
     _ statement: String, first: OpaquePointer? = nil, isScript: Bool = false
   ) throws(PostgresError) -> QueryResult {
+    do {
+      return try readResults(of: statement, first, isScript)
+    } catch {
+      throw error.caused(by: statement)
+    }
+  }
+
+  private func readResults(
+    of statement: String, _ first: OpaquePointer?, _ isScript: Bool
+  ) throws(PostgresError) -> QueryResult {
     var last: OpaquePointer?
     var failure: PostgresError?
     var statementsDone = 0

@@ -124,3 +124,14 @@ extension FeedReference: CustomStringConvertible {
     }
   }
 }
+
+extension FeedReference {
+  /// Whether the feed can be read from its beginning a second time.
+  public var canBeReadAgain: Bool {
+    switch location {
+    case .url: true
+    case .standardInput: false
+    case .file(let path): FileSource.kind(of: path) == .regular
+    }
+  }
+}

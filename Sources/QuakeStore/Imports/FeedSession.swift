@@ -33,16 +33,8 @@ struct FeedSession {
     }
     return try Importer(connection: connection, options: described)
       .run(
-        from: &source, reopen: canBeReadAgain ? reopen : nil, shouldStop: interrupt,
+        from: &source, reopen: feed.canBeReadAgain ? reopen : nil, shouldStop: interrupt,
         progress: progress)
-  }
-
-  private var canBeReadAgain: Bool {
-    switch feed.location {
-    case .url: true
-    case .standardInput: false
-    case .file(let path): FileSource.kind(of: path) == .regular
-    }
   }
 
   private func open() throws(FeedError) -> (source: FeedImportSource, response: FeedResponse?) {

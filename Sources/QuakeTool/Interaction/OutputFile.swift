@@ -4,12 +4,6 @@ internal import Glibc
 /// Standard output that goes to a file instead (`--output FILE`). The file is replaced as a whole at the end: an
 /// error or an interrupt leaves it as it was.
 public enum OutputFile {
-  /// A file that cannot be written.
-  public struct Failure: Error, CustomStringConvertible {
-    /// What failed, and why.
-    public let description: String
-  }
-
   /// Runs `body` with standard output going to the file.
   ///
   /// - Parameter path: The file; nil or `-`: standard output as it is.
@@ -52,7 +46,7 @@ public enum OutputFile {
     }
   }
 
-  private static func failure(_ path: String, _ reason: String) -> Failure {
-    Failure(description: "could not write \"\(PrintableText.line(path))\": \(reason)")
+  private static func failure(_ path: String, _ reason: String) -> FileError {
+    FileError("could not write \"\(PrintableText.line(path))\": \(reason)")
   }
 }

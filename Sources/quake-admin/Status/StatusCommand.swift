@@ -168,11 +168,7 @@ struct StatusCommand {
     do throws(AtomicFile.SystemError) {
       try file.write(Array(text.utf8))
     } catch {
-      throw StatusFileError(description: "could not write \"\(file.path)\": \(error)")
+      throw FileError("could not write \"\(file.path)\": \(error)")
     }
-  }
-
-  private struct StatusFileError: Error, CustomStringConvertible {
-    let description: String
   }
 }

@@ -46,9 +46,7 @@ struct FolderBackfill {
           error is FeedError || error is ImportRefusal
         else { throw error }
         guard failure.status != .ok else { break }
-        diagnostics.error(
-          "\(file.path): \(failure.message)", detail: failure.detail,
-          hints: failure.hint.map { [$0] } ?? [])
+        failure.report(about: file.path, to: diagnostics)
         if status == .ok { status = failure.status }
       }
     }

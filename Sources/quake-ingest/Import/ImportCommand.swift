@@ -109,9 +109,7 @@ struct ImportCommand {
   }
 
   private func report(_ failure: Failure, _ status: inout ExitStatus) {
-    diagnostics.error(
-      failure.message, detail: failure.detail, hints: failure.hint.map { [$0] } ?? [],
-      fields: ["status": .integer(Int64(failure.status.rawValue))])
+    failure.report(to: diagnostics)
     if status == .ok { status = failure.status }
   }
 
@@ -121,7 +119,8 @@ struct ImportCommand {
   ) throws {
     let begun = MonotonicClock.now()
     if case .file(let path) = reference.location, FileSource.kind(of: path) == .pipe {
-      diagnostics.note("reading the named pipe \"\(path)\"; waiting for somebody to write to it")
+      diagnostics.note(
+        "reading the named pipe \"\(path)\"; waiting for a program that writes to it")
     }
     if case .standardInput = reference.location { TerminalInput.announce("a feed", diagnostics) }
     guard let feed = try open(reference, fetcher) else { return }
@@ -146,7 +145,7 @@ struct ImportCommand {
     var refusal: ImportRefusal?
     do {
       report = try Importer(connection: connection, options: importOptions, helpers: helpers).run(
-        from: &source, reopen: Self.canBeReadAgain(reference) ? reopen : nil,
+        from: &source, reopen: reference.canBeReadAgain ? reopen : nil,
         shouldStop: { Signals.stopRequested }, progress: { bar.update(done: Int($0)) })
     } catch let error as ImportRefusal {
       // A feed that was read to its end has counts, even if all records were rejected.
@@ -182,14 +181,6 @@ struct ImportCommand {
     feed.describe(in: &importOptions)
     importOptions.scope = reference.scope
     return importOptions
-  }
-
-  private static func canBeReadAgain(_ reference: FeedReference) -> Bool {
-    switch reference.location {
-    case .url: return true
-    case .standardInput: return false
-    case .file(let path): return FileSource.kind(of: path) == .regular
-    }
   }
 
   /// The files that a pattern matches, sorted. `FeedReference` judges a source that is not a pattern.

@@ -46,10 +46,9 @@ struct ExportCommand {
     do {
       try command.run(query)
       if command.bar.done == 0 { EventSelectionOptions.announceNone(arguments, diagnostics) }
-    } catch let failure as ExportFailure {
+    } catch let error as FileError {
       command.bar.finish()
-      diagnostics.error(failure.message, detail: failure.detail)
-      return .failed
+      throw error
     }
     return .ok
   }

@@ -40,11 +40,11 @@ struct ExportSink {
         try compressor?.finish(part)
       }
     } catch let error as AtomicFile.SystemError {
-      throw ExportFailure(
-        message: "could not write \"\(PrintableText.line(path))\"", detail: "\(error).")
+      throw FileError(
+        "could not write \"\(PrintableText.line(path))\"", detail: "\(error).")
     } catch is Interrupted {
-      throw ExportFailure(
-        message: "the export was interrupted",
+      throw FileError(
+        "the export was interrupted",
         detail: "The file \"\(PrintableText.line(path))\" is as it was before.")
     }
   }

@@ -11,18 +11,13 @@ struct StateFile {
     self.path = path
   }
 
-  /// The file cannot be read or written.
-  struct StateFileError: Error, CustomStringConvertible {
-    let description: String
-  }
-
   /// The cursor in the file; nil if there is no file.
   func load() throws -> HistoryCursor? {
     let bytes: [UInt8]?
     do throws(AtomicFile.ReadingError) {
       bytes = try AtomicFile(path).read(atMost: 256)
     } catch {
-      throw StateFileError(description: "could not read state file \"\(path)\": \(error)")
+      throw FileError("could not read state file \"\(path)\": \(error)")
     }
     guard let bytes else { return nil }
     let text = String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
@@ -40,7 +35,7 @@ struct StateFile {
     do throws(AtomicFile.SystemError) {
       try AtomicFile(path).write(Array("\(cursor)\n".utf8))
     } catch {
-      throw StateFileError(description: "could not write state file \"\(path)\": \(error)")
+      throw FileError("could not write state file \"\(path)\": \(error)")
     }
   }
 }

@@ -67,21 +67,15 @@ enum ServerOptions {
     do throws(AtomicFile.ReadingError) {
       bytes = try AtomicFile(path).read(atMost: HeaderFile.longest)
     } catch {
-      throw Failed("could not read header file \"\(path)\": \(error)")
+      throw FileError("could not read header file \"\(path)\": \(error)")
     }
-    guard let bytes else { throw Failed("could not read header file \"\(path)\": there is none") }
+    guard let bytes else {
+      throw FileError("could not read header file \"\(path)\": there is none")
+    }
     do throws(HeaderFile.Invalid) {
       return try HeaderFile.read(bytes)
     } catch {
-      throw Failed("header file \"\(path)\", line \(error.line): expected \(error.expected)")
-    }
-  }
-
-  private struct Failed: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-      self.description = description
+      throw FileError("header file \"\(path)\", line \(error.line): expected \(error.expected)")
     }
   }
 

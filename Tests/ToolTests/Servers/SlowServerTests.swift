@@ -181,7 +181,7 @@ import Testing
   @Test func aNamedPipeIsWaitedForAndReadToItsEnd() throws {
     let path = try pipe()
     let run = try Tools.start("quake-ingest", ["import", path] + database.option)
-    try run.waitForError("waiting for somebody to write to it")
+    try run.waitForError("waiting for a program that writes to it")
     let writer = Glibc.open(path, O_WRONLY)
     try #require(writer >= 0)
     let bytes = Array(Feeds.collection(count: 3).utf8)
@@ -195,7 +195,7 @@ import Testing
   @Test func waitingForAWriterCanBeInterrupted() throws {
     let path = try pipe()
     let run = try Tools.start("quake-ingest", ["import", path] + database.option)
-    try run.waitForError("waiting for somebody to write to it")
+    try run.waitForError("waiting for a program that writes to it")
     run.signal(SIGTERM)
     #expect(try run.exit().status == 1)
   }

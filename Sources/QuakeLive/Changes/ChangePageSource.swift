@@ -2,7 +2,7 @@ internal import Postgres
 internal import QuakeModel
 
 /// Reads the changes that pass a filter, a page at a time, on demand.
-struct ChangeSource: PullSource {
+struct ChangePageSource: PullSource {
   private let follower: ReconnectingFollower
   private let filter: QuakeFilter
 
