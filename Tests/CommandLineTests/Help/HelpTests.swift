@@ -32,7 +32,7 @@ import Testing
 
         Common options:
               --database URL  PostgreSQL to connect to (default: the embedded server)
-          -q, --quiet         print warnings and errors only
+          -q, --quiet         print the result, warnings and errors only
           -v, --verbose       also print the details of the work
           -h, --help          show this help
               --version       show the version
@@ -69,7 +69,7 @@ import Testing
 
         Options:
               --database URL  PostgreSQL to connect to (default: the embedded server)
-          -q, --quiet         print warnings and errors only
+          -q, --quiet         print the result, warnings and errors only
           -v, --verbose       also print the details of the work
           -h, --help          show this help
               --version       show the version
