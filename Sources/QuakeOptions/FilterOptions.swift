@@ -12,7 +12,7 @@ public enum FilterOptions {
     .value("to", "TIME", help: "events before this time"),
     .value(
       "last", "DURATION",
-      help: "events of this time before the command starts, such as 7d"),
+      help: "events of the last DURATION, such as 7d"),
     .value("min-magnitude", "M", help: "events of at least this magnitude"),
     .value("max-magnitude", "M", help: "events of at most this magnitude"),
     .value("min-depth", "KM", help: "hypocentres at least KM kilometres deep"),

@@ -15,7 +15,7 @@ enum ImportsCommand {
       Without an action, this command lists imports. "apply" imports a quarantined snapshot despite \
       its faults; it does not change events that a newer snapshot has changed since. "discard" \
       marks it as discarded and deletes its body; "discard --all" does so with all that are neither \
-      applied nor discarded. Both ask first on a terminal; elsewhere "discard --all" needs --yes. \
+      applied nor discarded. Both discards ask first on a terminal; elsewhere "discard --all" needs --yes. \
       "body" prints the body as it was received.
       """,
     options: [

@@ -125,7 +125,7 @@ struct CancellationTests {
     #expect(try await taken.value == 3)
   }
 
-  @Test("and one that is dropped close their connections")
+  @Test("closes its connection, and so does one that is dropped")
   func dropped() async throws {
     let database = database
     try await OwnThread.run {

@@ -11,7 +11,7 @@ struct ImportStatements {
     trusted: """
       create temporary table if not exists pg_temp.quake_staging (
         record bigint not null,
-        \(QuakeColumn.feed.map { "\($0.name) \(sqlType(of: $0))" }.joined(separator: ", ")),
+        \(QuakeColumn.feed.map { "\($0.name) \($0.kind.sqlName)" }.joined(separator: ", ")),
         reject_place text, reject_reason text, reject_raw text, reject_of_time boolean
       ) on commit delete rows
       """)
@@ -189,16 +189,5 @@ struct ImportStatements {
        and not exists (select from quake.quake_alias a
                         where a.id = \(row).code and a.code = \(row).superseded_by and a.as_of <= i.generated)
     """
-  }
-
-  private static func sqlType(of column: QuakeColumn) -> String {
-    switch column.kind {
-    case .text: "text"
-    case .float8: "double precision"
-    case .int4: "integer"
-    case .int2: "smallint"
-    case .timestamp: "timestamptz"
-    case .bool: "boolean"
-    }
   }
 }

@@ -27,6 +27,18 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     case timestamp
     /// True or false (`boolean`).
     case bool
+
+    /// The name of the type in PostgreSQL.
+    public var sqlName: String {
+      switch self {
+      case .text: "text"
+      case .float8: "double precision"
+      case .int4: "integer"
+      case .int2: "smallint"
+      case .timestamp: "timestamptz"
+      case .bool: "boolean"
+      }
+    }
   }
 
   /// The column's name in SQL and in JSON, for the JSON writer.

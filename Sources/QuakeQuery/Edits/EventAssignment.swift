@@ -108,14 +108,5 @@ public struct EventAssignment: Sendable {
   var parameter: Parameter { .text(value) }
 
   /// The column's type in SQL.
-  var type: String {
-    switch column.kind {
-    case .text: "text"
-    case .float8: "double precision"
-    case .int4: "integer"
-    case .int2: "smallint"
-    case .timestamp: "timestamptz"
-    case .bool: "boolean"
-    }
-  }
+  var type: String { column.kind.sqlName }
 }

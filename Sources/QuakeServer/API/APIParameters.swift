@@ -30,7 +30,7 @@ enum APIParameters {
     "all": "the same as superseded and withdrawn",
     "bin": "width of the classes of by=magnitude",
     "columns": "columns to return as properties",
-    "last": "events of this time before the request, such as 7d",
+    "last": "events of this duration before the request, such as 7d",
     "since": "the same as after, for a time",
     "until": "the same as up-to, for a time",
   ]

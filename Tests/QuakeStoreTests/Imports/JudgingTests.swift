@@ -7,7 +7,7 @@ import Testing
 @testable import QuakeImport
 
 /// Snapshots of a feed of all events of a day, one after the other, good and bad.
-@Suite("A snapshot is judged")
+@Suite("A judged snapshot")
 struct JudgingTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -87,7 +87,7 @@ struct JudgingTests {
 
   // MARK: - Good ones
 
-  @Test("and applied, with all changes of a normal day")
+  @Test("is applied, with all changes of a normal day")
   func normal() throws {
     try apply(events(1...60), at: 0)
     // Three new events, two revised, one missing, one reviewed with an older time of update.
@@ -102,7 +102,7 @@ struct JudgingTests {
     #expect(try apply(without, at: 60).quarantine == nil)
   }
 
-  @Test("but not by events outside its window, or of another catalogue")
+  @Test("need not hold events outside its window, or of another catalogue")
   func outside() throws {
     var foreign = Self.event(5)
     foreign.set(.code, "emsc:5")
@@ -116,7 +116,7 @@ struct JudgingTests {
 
   // MARK: - Bad ones
 
-  @Test("and put into quarantine if it is empty")
+  @Test("is quarantined if it is empty")
   func empty() throws {
     try expectSetAside(.empty) { try apply([], at: 0) }
     try apply(events(1...60), at: 0)
@@ -129,7 +129,7 @@ struct JudgingTests {
     try expectSetAside(.empty) { try apply([], at: 8, scope: great) }
   }
 
-  @Test("and put into quarantine if it lacks too many of the expected events")
+  @Test("is quarantined if it lacks too many of the expected events")
   func massLoss() throws {
     try apply(events(1...60), at: 0)
     try expectSetAside(.massLoss) {
@@ -140,7 +140,7 @@ struct JudgingTests {
         == nil)
   }
 
-  @Test("and a person who applies one that lacks events changes what is expected of the next")
+  @Test("changes what the next one should hold if a person applies it without some events")
   func massLossByHand() throws {
     try apply(events(1...60), at: 0)
     let half = events((1...60).filter { $0 % 2 == 0 })
@@ -164,7 +164,7 @@ struct JudgingTests {
     #expect(try apply(half, at: 9).withdrawn == 29)
   }
 
-  @Test("and applied if it states a newer time and lacks only a few events, even the newest ones")
+  @Test("is applied if it states a newer time and lacks only a few events, even the newest ones")
   func fewWithdrawn() throws {
     try apply(events(4...60), at: 0)
     // The three that were updated last.
@@ -177,7 +177,7 @@ struct JudgingTests {
     try expectSetAside(.stale) { try apply(events(7...60), at: 12) }
   }
 
-  @Test("and put into quarantine if it is stale: generated earlier, or with older contents")
+  @Test("is quarantined if it is stale: generated earlier, or with older contents")
   func stale() throws {
     try apply(events(1...60), at: 0)
     try expectSetAside(.stale) { try apply(events(1...60), at: -1) }
@@ -192,7 +192,7 @@ struct JudgingTests {
     }
   }
 
-  @Test("and put into quarantine if its times make no sense; a few such events are rejected")
+  @Test("is quarantined if its times make no sense; a few such events are rejected")
   func times() throws {
     try apply(events(1...60), at: 0)
     let unset = (1...7).map { number in
@@ -229,7 +229,7 @@ struct JudgingTests {
         == ["2023", "2023"])
   }
 
-  @Test("and put into quarantine if all of its events are rejected")
+  @Test("is quarantined if all of its events are rejected")
   func damaged() throws {
     try expectSetAside(.damaged) {
       try apply([], at: 0, rejects: (1...3).map(ImportReject.numbered))
@@ -238,7 +238,7 @@ struct JudgingTests {
 
   // MARK: - Withdrawal
 
-  @Test("and an event that several good ones lack is withdrawn until it is present again")
+  @Test("withdraws an event that several good ones lack, until one holds it again")
   func withdrawal() throws {
     try apply(events(1...60), at: 0)
     for minutes in [1, 2] as [Int64] {
@@ -270,7 +270,7 @@ struct JudgingTests {
     #expect(same.restored == 1 && same.updated == 0)
   }
 
-  @Test("and an event that is present in between is counted from the start")
+  @Test("resets the count of absences of an event that it holds")
   func interruptedAbsence() throws {
     try apply(events(1...60), at: 0)
     for minutes in 1...12 as ClosedRange<Int64> {
@@ -285,7 +285,7 @@ struct JudgingTests {
         == ["us10|all_day|1"])
   }
 
-  @Test("and a withdrawal that a person has set stays")
+  @Test("keeps a withdrawal that a person has set")
   func byHand() throws {
     try apply(events(1...60), at: 0)
     try connection.execute("update quake.quake set withdrawn_at = now() where code = 'us1'")
@@ -298,7 +298,7 @@ struct JudgingTests {
 
   // MARK: - Quarantine
 
-  @Test("and the same bad answer of a server is stored once")
+  @Test("is stored once if a server repeats the same bad answer")
   func repeated() throws {
     var options = ImportOptions(
       source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")

@@ -7,7 +7,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeSchema
 
-@Suite("A text has a length")
+@Suite("A limit on the length of texts")
 struct TextLengthTests {
   private let database: TestDatabase
   private let connection: Connection
@@ -21,7 +21,7 @@ struct TextLengthTests {
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
 
-  @Test("that an event may just have, and not a byte more")
+  @Test("allows an event exactly its bytes, and not one more")
   func events() throws {
     let columns = QuakeColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
     #expect(columns.count == 15)
@@ -48,7 +48,7 @@ struct TextLengthTests {
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
   ]
 
-  @Test("in every table that others than the owner write")
+  @Test("holds in every table that others than the owner write")
   func tables() throws {
     let columns = try connection.table(
       """
@@ -66,7 +66,7 @@ struct TextLengthTests {
     #expect(columns.sorted() == Self.unlimited.sorted())
   }
 
-  @Test("also where a writer says who he is, and what for")
+  @Test("holds for the author and the reason that a writer states")
   func author() throws {
     try connection.transaction {
       try connection.run(
@@ -88,7 +88,7 @@ struct TextLengthTests {
       "update quake.quake set felt = 1")
   }
 
-  @Test("so that a page of the history has a number of bytes, however many rows would fit")
+  @Test("bounds the bytes of a page of the history")
   func pages() throws {
     try storeLongTexts(40)
     let expected = try connection.historyLines()

@@ -30,7 +30,7 @@ struct LockPatienceTests {
       patience: patience)
   }
 
-  @Test("but not for a lock of a role that may only connect")
+  @Test("that matter, not for those of a role that may only connect")
   func foreignLock() throws {
     let other = try database.connect()
     try other.run("select pg_advisory_lock(x'7175616b6502'::bigint)")

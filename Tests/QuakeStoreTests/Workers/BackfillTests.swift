@@ -162,7 +162,7 @@ struct BackfillTests {
     #expect(try backfill.totals(over: connection).seen == 0)
   }
 
-  @Test("and its import are stored together or not at all")
+  @Test("is stored together with its import, or not at all")
   func atomic() throws {
     struct Interruption: Error {}
     let backfill = try open()
