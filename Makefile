@@ -70,7 +70,7 @@ TESTS := --scratch-path .build/tests -c release -Xswiftc -enable-testing -Xswift
 	-Xswiftc -Xfrontend -Xswiftc -disable-llvm-verify
 BUILD-TESTS := QUAKE_TEST_BUILD=1 swift build $(TESTS) --build-tests
 TESTED := $(CURDIR)/.build/tests/release
-# The program that `swift test` would run. It evaluates Package.swift each time before.
+# `swift test` runs this program too, but first evaluates Package.swift, for each group anew.
 RUN-TESTS := .build/tests/release/quakePackageTests.xctest --testing-library swift-testing
 # For one test after a change, and for the debugger.
 BUILD-DEBUG := swift build --product quakePackageTests

@@ -8,8 +8,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// Not optimised. The compiler would make the interface of a module first, and for that check the types and expand the
-// macros of its code twice.
+// Otherwise the compiler would make the interface of a module first, and for that check the types and expand the macros
+// of its code twice.
 let quicklyCompiled = ["-Onone", "-no-emit-module-separately-wmo"]
 
 // In the build of `make test`, only the modules that handle every record are optimised. Optimising the others would

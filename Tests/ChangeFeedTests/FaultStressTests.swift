@@ -38,8 +38,8 @@ import Testing
       reference, filtered, operations, withFile, withFileFiltered, distant, distantNamed, stopped,
       unread,
     ]
-    // A watcher that finds no server when it begins would end. Each follows before the first fault: it has printed the
-    // first change, or, where a filter does not let it through, a heartbeat.
+    // A watcher that finds no server when it begins ends. So the first fault waits until each watcher has printed the
+    // first change, or, where its filter does not pass that, a heartbeat.
     for watcher in watchers { try watcher.waitForToken(1, within: ToolProcess.patience) }
 
     var settings = Load.Settings(changes: Self.changes)

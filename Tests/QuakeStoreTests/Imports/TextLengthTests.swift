@@ -21,7 +21,7 @@ struct TextLengthTests {
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
 
-  @Test("allows an event exactly its bytes, and not one more")
+  @Test("allows an event that many bytes, and not one more")
   func events() throws {
     let columns = QuakeColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
     #expect(columns.count == 15)

@@ -10,20 +10,7 @@ public final class LyingServer: Sendable {
 
   /// Answers each connection by calling `script`, on a thread of its own.
   public init(_ script: @escaping @Sendable (PostgresWire) -> Void) throws {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    self.listener = listener
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let listens = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard listens else { throw SilentServer.Failure(code: errno) }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    (listener, port) = try LoopbackListener.open()
     BackgroundThread.detach { [listener, clients] in
       // Closed here and not at the end of the server: until then no other server gets this descriptor.
       defer { close(listener) }

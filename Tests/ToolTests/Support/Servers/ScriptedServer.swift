@@ -83,23 +83,7 @@ final class ScriptedServer: Sendable {
   /// A server that answers with `script`.
   init(_ script: @escaping @Sendable (Request, borrowing Client) -> Void) throws {
     self.script = script
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    self.listener = listener
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let listens = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard listens else {
-      throw ToolProcess.Failure(
-        description: "could not listen: \(String(cString: strerror(errno)))")
-    }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    (listener, port) = try LoopbackListener.open()
     Thread.detachNewThread { [weak self, listener] in
       while true {
         let descriptor = accept(listener, nil, nil)
