@@ -10,15 +10,7 @@ enum BrowserScenes {
   }
 
   /// The Python that has selenium and axe; nil if they, Chromium or chromedriver are missing.
-  static let python: String? = {
-    let script = Tools.package + "/deploy/browser.sh"
-    let environment = ProcessInfo.processInfo.environment
-    let outcome = try? Tools.shell(
-      "exec '\(script)'",
-      environment: environment.filter { ["HOME", "QUAKE_BROWSER"].contains($0.key) })
-    guard let outcome, outcome.status == 0 else { return nil }
-    return outcome.lines.last
-  }()
+  static let python = InstalledProgram.path(from: "browser.sh", variable: "QUAKE_BROWSER")
 
   static let isMissing =
     "could not find Chromium and chromedriver, or could not install selenium and axe from PyPI"
