@@ -231,7 +231,8 @@ let package = Package(
 
     // The options that select events and changes: on command lines, and as parameters of URLs.
     .target(
-      name: "QuakeOptions", dependencies: ["CommandLine", "QuakeHistory", "QuakeModel"],
+      name: "QuakeOptions",
+      dependencies: ["CommandLine", "QuakeHistory", "QuakeModel", "SystemClock"],
       swiftSettings: unoptimisedInTests),
     // The same for queries of the events. A module of its own, because quake-watch has no such queries.
     .target(

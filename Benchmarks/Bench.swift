@@ -2,7 +2,7 @@ import ChildProcesses
 import CommandLine
 import Postgres
 
-/// What all workloads share: options, server, data and contenders.
+/// The options, server, data and contenders that all workloads share.
 final class Bench {
   let options: BenchOptions
   let diagnostics: Diagnostics

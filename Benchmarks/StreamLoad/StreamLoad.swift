@@ -172,7 +172,7 @@ final class StreamLoad {
 
   private func broadcast(_ title: String, _ count: Int) throws {
     let readers = clients.count { !$0.isStalled }
-    // What was committed before comes first.
+    // Changes that were committed before come first.
     let quiet = Deadline(after: .seconds(3))
     while !quiet.hasPassed { turn(50) }
     delays = []

@@ -7,7 +7,7 @@ import SystemClock
 
 /// Runs a program to its end and measures its cost.
 struct MeasuredChild {
-  /// What the system reports of it.
+  /// The resources that the system reports for it.
   struct Usage {
     var seconds: Double
     /// Processor time of the program and of those children that it has waited for.

@@ -29,7 +29,7 @@ struct ResultTable {
   /// The workload's letter, and its title with what it was measured on.
   let letter: String
   let title: String
-  /// What the rows are: contenders, unless the workload says otherwise.
+  /// The name of a row: a contender, unless the workload says otherwise.
   var subject = "contender"
   let columns: [Column]
   var rows: [Row] = []

@@ -4,9 +4,9 @@ import Postgres
 struct LoadWorkload: Workload {
   let letter: String
   let title: String
-  /// What is loaded.
+  /// The file that is loaded.
   let file: DataFile.Kind
-  /// What the store holds already; nil: nothing.
+  /// The file whose events the store holds already; nil: none.
   var before: DataFile.Kind?
 
   func run(_ bench: Bench) throws -> ResultTable {

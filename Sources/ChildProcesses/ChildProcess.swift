@@ -20,7 +20,7 @@ public struct ChildProcess: Sendable {
   public var environment: Environment = .inherited([:])
   /// The folder to run in; `nil` is the caller's.
   public var workingDirectory: String?
-  /// What the child reads from its standard input; `nil` is `/dev/null`.
+  /// The standard input of the child; `nil` is `/dev/null`.
   public var input: [UInt8]?
   /// The most bytes kept of each output. Of a longer output the end is kept, because programs print their
   /// errors there.

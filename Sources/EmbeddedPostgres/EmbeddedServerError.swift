@@ -29,7 +29,7 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   public init(_ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil) {
     self.kind = kind
     self.message = message
-    // What a program printed may be nothing.
+    // The output of a program may be empty.
     self.detail = detail?.isEmpty == true ? nil : detail
     self.hint = hint
   }

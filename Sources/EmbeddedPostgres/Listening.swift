@@ -13,7 +13,7 @@ extension EmbeddedServer {
   /// The port that is used if the user names none. Not PostgreSQL's own, which another server may have.
   public static let standardPort = 15432
 
-  /// What the server listens on by TCP, or will at its next start; nil: nothing.
+  /// The TCP address on which the server listens, or will after its next start; nil: none.
   public var listening: Listening? { Self.listening(folder) }
 
   /// Whether the server runs and listens by TCP now. It does not if another program had the port when it started.

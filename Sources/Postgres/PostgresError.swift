@@ -2,7 +2,7 @@ internal import CLibpq
 public import ExplainedErrors
 internal import Glibc
 
-/// What went wrong between this program and PostgreSQL, in the server's own parts.
+/// A failure between this program and PostgreSQL, with the parts of the server's message.
 ///
 /// Values of parameters are not in it; the server's message may name one, as it does for a violated
 /// unique constraint.
@@ -171,7 +171,7 @@ extension PostgresError {
   /// Each part of an error is cut after this number of bytes.
   private static let longest = 16 * 1024
 
-  /// What libpq holds, or its beginning: a server may send as long a text as it likes.
+  /// The text that libpq holds, or its beginning: a server may send a text of any length.
   private static func text(_ pointer: UnsafePointer<CChar>) -> String {
     let length = strnlen(pointer, longest + 1)
     let bytes = UnsafeRawBufferPointer(start: pointer, count: min(length, longest))

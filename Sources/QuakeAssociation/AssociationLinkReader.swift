@@ -6,7 +6,7 @@ internal import Postgres
 /// round from one to the next. So after some rounds it also reads the events around them in time, always twice
 /// as many, in advance.
 struct AssociationLinkReader {
-  /// What links two events.
+  /// A link between two events.
   struct Link {
     enum Kind {
       /// They are within the windows; the distance of the pair.

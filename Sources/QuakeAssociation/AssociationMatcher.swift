@@ -31,7 +31,7 @@ struct AssociationMatcher {
   func earthquakes() -> [[String]] {
     var earthquake: [String: Int] = [:]
     var members: [[String]] = []
-    // What a person has joined need not be near the rest.
+    // Events that a person has joined need not be near the others.
     let joinedByHand = Set(joined.flatMap { [$0.code, $0.other] })
     func areNear(_ one: String, _ two: String) -> Bool {
       candidates[Pair(one, two)] != nil || joinedByHand.contains(one) || joinedByHand.contains(two)

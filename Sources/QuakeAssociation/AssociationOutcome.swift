@@ -1,4 +1,4 @@
-/// What an update of the associations did.
+/// The effects of an update of the associations.
 public struct AssociationOutcome: Sendable, Equatable {
   /// Events that were compared with those of other sources.
   public var compared: Int64 = 0

@@ -59,7 +59,7 @@ package enum AssociationStatements {
     select p.code from quake.association_pin p
     """
 
-  /// What links the events $1 with others: the association they are in now, the manual decisions, and
+  /// The links of the events $1 with others: the association they are in now, the manual decisions, and
   /// the candidates: events of other sources within the windows $2 (seconds), $3 (kilometres) and $4
   /// (magnitudes), with the factor $5.
   ///

@@ -64,7 +64,7 @@ public struct Associations {
     }
   }
 
-  /// What comparing all events would do; changes nothing. It also works if events are not associated.
+  /// Compares all events without storing the result. It also works while the association is off.
   ///
   /// - Returns: The counts, and the earthquakes as they would be.
   public func trial() throws -> (outcome: AssociationOutcome, earthquakes: [AssociatedEarthquake]) {

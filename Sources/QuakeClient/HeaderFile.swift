@@ -4,7 +4,7 @@ public enum HeaderFile {
   public struct Invalid: Error {
     /// The line, from 1.
     public let line: Int
-    /// What is expected there, for the end of a sentence.
+    /// The expected content, for the end of a sentence.
     public let expected: String
   }
 

@@ -4,7 +4,7 @@
 public struct ServerAddress: Sendable {
   /// Why a text is not an address.
   public struct Invalid: Error {
-    /// What is expected instead, for the end of a sentence.
+    /// The expected form, for the end of a sentence.
     public let expected: String
   }
 

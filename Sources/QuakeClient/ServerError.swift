@@ -2,7 +2,7 @@ public import ExplainedErrors
 
 /// A server of `quake-serve` could not be followed.
 public struct ServerError: ExplainedError, Sendable {
-  /// What kind of failure it is.
+  /// The kind of failure.
   public enum Kind: Sendable, Equatable {
     /// libcurl is missing, or too old.
     case noLibrary
@@ -22,7 +22,7 @@ public struct ServerError: ExplainedError, Sendable {
     case interrupted
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let kind: Kind
   /// What failed, in a few words, lower case, without a full stop.
   public let message: String

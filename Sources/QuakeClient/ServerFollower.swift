@@ -7,7 +7,7 @@ public import SystemClock
 /// It asks again by itself only after `pause`: its owner decides what to do after a lost connection, and calls
 /// `resume`. Not safe for concurrent use.
 public final class ServerFollower {
-  /// What a wait ended with.
+  /// The outcome of a wait.
   public enum WaitOutcome: Sendable {
     /// There may be new changes.
     case ready
@@ -251,7 +251,7 @@ public final class ServerFollower {
         if stream == nil { try resume() }
         event = try pending ?? stream?.next(waits: false)
       } catch let error as ServerError where error.isTransient && count > 0 {
-        // What has been handed over goes on its way first.
+        // The changes of this page are delivered before the error.
         failure = error
         return false
       }

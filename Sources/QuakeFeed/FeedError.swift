@@ -21,7 +21,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case interrupted
   }
 
-  /// What happened, exactly.
+  /// The exact failure.
   public enum Code: Sendable, CaseIterable {
     /// Neither a feed's name, nor a URL, nor a file, nor `-`; or a URL of another scheme.
     case invalidReference

@@ -1,8 +1,8 @@
 public import QuakeModel
 
-/// What a document says of itself.
+/// The metadata of a document.
 public struct DocumentHead: Sendable {
-  /// When the events were as the document has them.
+  /// The moment whose events the document shows.
   public var generated: Timestamp
   /// The document's headline.
   public var title: String

@@ -16,7 +16,7 @@ public struct ServiceForm: Sendable {
 
   /// How KML draws the events.
   public struct Drawing: Sendable, Equatable {
-    /// What the colour of an event depends on.
+    /// The property that decides the colour of an event.
     public enum Colour: String, Sendable, CaseIterable {
       /// Its age: past hour, day, week, or older.
       case age
@@ -24,7 +24,7 @@ public struct ServiceForm: Sendable {
       case depth
     }
 
-    /// What the colours depend on.
+    /// The property that decides the colours.
     public var colour: Colour
     /// Whether the placemarks have times, so that a viewer can play them.
     public var isAnimated: Bool

@@ -27,7 +27,7 @@ public struct Retention {
     case time(Timestamp)
   }
 
-  /// What a purge would do.
+  /// The effects that a purge would have.
   public struct Plan: Sendable {
     /// The oldest valid token now.
     public let oldest: ChangeToken
@@ -43,7 +43,7 @@ public struct Retention {
     public let transactions: Int64
   }
 
-  /// What a purge has done.
+  /// The effects of a purge.
   public struct Outcome: Sendable {
     /// The oldest valid token.
     public let floor: ChangeToken
@@ -55,7 +55,7 @@ public struct Retention {
     public var isFinished = false
   }
 
-  /// What `purge` would do; changes nothing.
+  /// Computes the effects of `purge` without purging.
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
   public func plan(before bound: Bound) throws -> Plan {
@@ -123,7 +123,7 @@ public struct Retention {
     }
   }
 
-  /// What is purged already need not be purged.
+  /// Whether the token is below the floor already, so that there is nothing to purge.
   private static func isBelowFloor(_ error: PostgresError) -> Bool {
     StoreError(token: error)?.kind == .token(.expired)
   }

@@ -3,7 +3,7 @@ public import QuakeModel
 
 /// An import that was refused because of the contents of its source. Nothing of it was stored.
 public struct ImportRefusal: ExplainedError, Sendable {
-  /// What was wrong with the source: a few words, lower case, no full stop.
+  /// The problem of the source: a few words, lower case, no full stop.
   public let message: String
   /// More about it, in sentences.
   public let detail: String?

@@ -41,7 +41,7 @@ extension ImportSource {
   public func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {}
 }
 
-/// What a source reads.
+/// One item that a source has read.
 public enum ImportItem: Sendable {
   /// A record that can be imported.
   case record

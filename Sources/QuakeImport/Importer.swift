@@ -49,7 +49,7 @@ public struct Importer {
   ///   - progress: Called now and then with the number of records read so far.
   ///   - beforeCommit: Called at the end of the transaction that ends the import, for what must be stored
   ///     together with the records; an error rolls the transaction back. Not called in a dry run.
-  /// - Returns: What was done.
+  /// - Returns: The counts of the import.
   /// - Throws: `ImportRefusal` if every record is rejected, or the policy forbids what was found;
   ///   `PostgresError`; any error of the source. The open transaction is rolled back first.
   public func run<Source: ImportSource>(

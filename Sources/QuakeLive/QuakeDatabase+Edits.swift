@@ -4,7 +4,7 @@ public import QuakeQuery
 /// cancelled, the transaction in progress is rolled back; those before stay, and the same edit with the same
 /// title does the rest.
 extension QuakeDatabase {
-  /// What an edit would do; changes nothing.
+  /// Computes the effects of an edit without making it.
   ///
   /// - Parameter sample: The most events to return.
   public func plan(_ edit: EventEdit, sample: Int = 10) async throws -> EditPlan {
@@ -22,7 +22,7 @@ extension QuakeDatabase {
     try await ask { try BatchEdit(edit, over: $0).run(progress: progress) }
   }
 
-  /// What a restore would do, and which later changes are in the way; changes nothing.
+  /// Computes the effects of a restore without making it, and the later changes that are in its way.
   ///
   /// - Parameter sample: The most codes to return.
   public func plan(_ restore: EventRestore, sample: Int = 10) async throws -> RestorePlan {

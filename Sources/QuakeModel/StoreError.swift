@@ -2,7 +2,7 @@ public import ExplainedErrors
 
 /// An error of the store, other than those that PostgreSQL reports (`PostgresError`).
 public struct StoreError: ExplainedError, Sendable {
-  /// What kind of failure it is.
+  /// The kind of failure.
   public enum Kind: Sendable, Equatable {
     /// The schema is missing, newer than this program, or was modified.
     case schema
@@ -36,7 +36,7 @@ public struct StoreError: ExplainedError, Sendable {
     case future
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let kind: Kind
   /// What failed, in a few words, lower case, without a full stop.
   public let message: String

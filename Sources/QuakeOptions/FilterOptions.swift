@@ -1,5 +1,6 @@
 public import CommandLine
 public import QuakeModel
+internal import SystemClock
 
 /// The options that select events and changes, and the filter made from them.
 public enum FilterOptions {
@@ -173,10 +174,8 @@ public enum FilterOptions {
       throw arguments.contradiction("\(first) is not before \(second): no event can pass")
     }
     if let last = try arguments.duration("last", in: .milliseconds(1)...) {
-      let (seconds, attoseconds) = last.components
       filter.earliestTime = Timestamp(
-        microseconds: Timestamp.now().microseconds - seconds * 1_000_000
-          - attoseconds / 1_000_000_000_000)
+        microseconds: Timestamp.now().microseconds - last.wholeMicroseconds)
     }
   }
 
@@ -198,11 +197,11 @@ public enum FilterOptions {
         try arguments.list("changed", of: QuakeColumn.allCases.map(\.name)))
     }
     filter.newerThan = try arguments.duration("newer-than", in: .milliseconds(1)...)
-    filter.happenings.enters = arguments.flag("enters")
-    filter.happenings.leaves = arguments.flag("leaves")
-    filter.happenings.magnitudeChange = try arguments.double("magnitude-change", in: 0...)
-    filter.happenings.depthChange = try arguments.double("depth-change", in: 0...)
-    filter.happenings.placeChange = try arguments.double("place-change", in: 0...)
+    filter.changeConditions.enters = arguments.flag("enters")
+    filter.changeConditions.leaves = arguments.flag("leaves")
+    filter.changeConditions.magnitudeChange = try arguments.double("magnitude-change", in: 0...)
+    filter.changeConditions.depthChange = try arguments.double("depth-change", in: 0...)
+    filter.changeConditions.placeChange = try arguments.double("place-change", in: 0...)
   }
 
   private static func circle(_ text: String) -> QuakeFilter.Circle? {

@@ -1,5 +1,6 @@
 internal import CommandLine
 public import QuakeModel
+internal import SystemClock
 
 /// Instants as people write them: the only reader of times on command lines and in parameters of URLs.
 ///
@@ -7,7 +8,7 @@ public import QuakeModel
 /// - `now`; `today` and `yesterday`, the beginning of that day in UTC; `yesterday 14:30`.
 /// - A duration before now: `7d`, `7d ago`, `2 h ago`, `1h30m`, `90 minutes ago`, `2 weeks ago`.
 public enum TimeText {
-  /// What a message expects.
+  /// The accepted forms, for messages.
   public static let form =
     "a time in UTC such as 2026-01-31T12:00:00Z, a date, yesterday, now, or an age such as 7d or 2 h ago"
 
@@ -77,11 +78,10 @@ public enum TimeText {
       guard let unit = units.first(where: { $0.names.contains(String(name)) }),
         let part = Duration(text: String(number) + unit.letter)
       else { return nil }
-      let (seconds, attoseconds) = part.components
-      let (scaled, first) = seconds.multipliedReportingOverflow(by: 1_000_000 * unit.factor)
+      let (scaled, first) = part.wholeMicroseconds.multipliedReportingOverflow(by: unit.factor)
       let (sum, second) = total.addingReportingOverflow(scaled)
       guard !first, !second else { return nil }
-      total = sum + attoseconds / 1_000_000_000_000 * unit.factor
+      total = sum
       guard total >= 0, total < Int64.max / 4 else { return nil }
     }
     return total

@@ -1,7 +1,7 @@
 internal import Postgres
 public import QuakeModel
 
-/// The place of an event in an ordered list: the values that the order compares. A page that begins after it
+/// The position of an event in an ordered list: the values that the order compares. A page that begins after it
 /// is found by these values, so that it costs the same however far down the list it is, and no event is
 /// skipped or repeated when others are inserted or deleted meanwhile.
 public struct EventCursor: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct EventCursor: Sendable, Hashable {
   /// The event's values in the order's columns.
   let values: [Value?]
 
-  /// The place of an event in a list of this order.
+  /// The position of an event in a list of this order.
   public init(of event: QuakeRecord, in order: [EventOrder]) {
     self.order = EventOrder.total(order)
     values = self.order.map { order in

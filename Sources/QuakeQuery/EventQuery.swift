@@ -33,7 +33,7 @@ public struct EventQuery: Sendable {
   /// The columns to read; the others have no value in the records, except that a page also reads the columns
   /// of its order.
   public var columns = QuakeColumn.allCases
-  /// Only events after this place of the list. It must belong to the same order.
+  /// Only events after this position of the list. It must belong to the same order.
   public var after: EventCursor?
   /// The greatest number of events, from 1; nil: all.
   public var limit: Int64?
@@ -62,7 +62,7 @@ public struct EventQuery: Sendable {
   /// last.
   ///
   /// - Parameter body: Gets each event, in the order of the query.
-  /// - Returns: The place of the last event, if `limit` ended the list before its end: the `after` of the next
+  /// - Returns: The position of the last event, if `limit` ended the list before its end: the `after` of the next
   ///   page.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of kind `badData`
   ///   if `after` belongs to another order.

@@ -50,7 +50,7 @@ struct EventQuerySQL {
 
   var text: String { "from \(source) q where \(HistoryConditions.all(conditions))" }
 
-  /// Adds a parameter, and returns its place in the statement.
+  /// Adds a parameter, and returns its placeholder in the statement.
   mutating func place(_ parameter: Parameter, _ type: String) -> String {
     parameters.append(parameter)
     return "$\(parameters.count)::\(type)"

@@ -36,9 +36,9 @@ extension QuakeServer {
       get { streams.heartbeat }
       set { streams.heartbeat = newValue }
     }
-    /// Who may edit.
+    /// The tokens of the people who may edit.
     public var tokens = AccessTokens()
-    /// What the operator decides about the page.
+    /// The operator's settings for the page.
     public var page = PageSettings()
     /// The folder of the embedded server, which the status names; nil if the database is not embedded.
     public var embedded: String?

@@ -2,7 +2,7 @@ public import ExplainedErrors
 
 /// An error of the simulator, in the style of PostgreSQL's messages.
 public struct SimulatorError: ExplainedError, Sendable, Equatable {
-  /// What the trouble is about.
+  /// The kind of failure.
   public enum Code: Sendable {
     /// An option is out of its range.
     case invalidOption
@@ -14,7 +14,7 @@ public struct SimulatorError: ExplainedError, Sendable, Equatable {
     case couldNotWrite
   }
 
-  /// What the trouble is about.
+  /// The kind of failure.
   public var code: Code
   /// One line in lower case, without a full stop.
   public var message: String

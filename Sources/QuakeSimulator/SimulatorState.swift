@@ -39,7 +39,7 @@ struct SimulatorState: Sendable {
     /// Path and query.
     var target: String
     var status: UInt32
-    /// What went wrong with the answer on purpose.
+    /// The fault that the simulator made on purpose in the answer; nil: none.
     var fault: FaultKind?
   }
 

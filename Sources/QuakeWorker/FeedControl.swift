@@ -1,7 +1,7 @@
 public import Postgres
 internal import QuakeModel
 
-/// What people do with feeds: pause, resume, reset and forget them.
+/// An operator's actions on feeds: pause, resume, reset and forget.
 public enum FeedControl {
   /// The names of all feeds.
   public static func names(over connection: Connection) throws(PostgresError) -> [String] {

@@ -5,7 +5,7 @@ public import QuakeQuery
 
 /// The options of statistics: what to group by, and what to summarise.
 public struct StatisticsOptions: Sendable {
-  /// What to group by.
+  /// The key to group by.
   public static let by = Option.value(
     "by", "KEY", completion: .words(keys), help: "group by \(keys.joined(separator: ", "))")
   /// The column to summarise.
@@ -27,7 +27,7 @@ public struct StatisticsOptions: Sendable {
     "place", "region", "network", "type", "status", "day", "hour", "month", "magnitude",
   ]
 
-  /// What to group by; nil: all events together.
+  /// The key to group by; nil: all events are one group.
   public let key: EventKey?
   /// The column to summarise.
   public let column: QuakeColumn

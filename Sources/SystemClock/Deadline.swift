@@ -5,11 +5,9 @@ public struct Deadline: Comparable, Sendable {
 
   /// The moment `duration` from now.
   public init(after duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    let (offset, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-    let (moment, late) = offset.addingReportingOverflow(
-      MonotonicClock.milliseconds + attoseconds / 1_000_000_000_000_000)
-    milliseconds = !overflow && !late ? moment : seconds < 0 ? Int64.min : Int64.max
+    let (moment, overflow) = MonotonicClock.milliseconds.addingReportingOverflow(
+      duration.wholeMilliseconds)
+    milliseconds = overflow ? .max : moment
   }
 
   /// The earlier deadline is the smaller.

@@ -7,9 +7,9 @@ final class RateGate {
   private var limiter: RateLimiter
   private let diagnostics: Diagnostics
   private let text = ChangeText(colour: Colour(isEnabled: false))
-  /// What the gate decided about the transaction that is handed over as a whole.
+  /// The decision about the transaction that is handed over as a whole.
   private var decision: (token: ChangeToken, admits: Bool)?
-  /// What has been held back and not been reported: how many changes, and the largest event among them.
+  /// The number of changes that were held back and not yet reported, and the largest event among them.
   private var unreported = 0
   private var largest: QuakeRecord?
 

@@ -68,9 +68,9 @@ struct ChangesTests {
     }
     var filter = Self.magnitude(6)
     filter.newerThan = .seconds(3600)
-    filter.happenings.enters = true
-    filter.happenings.leaves = true
-    filter.happenings.magnitudeChange = 0.3
+    filter.changeConditions.enters = true
+    filter.changeConditions.leaves = true
+    filter.changeConditions.magnitudeChange = 0.3
     let expected = ["insert large", "update grows", "update grows", "delete large", "delete grows"]
     let all = try await database.live.changes(after: .beginning, filter: filter)
       .first(expected.count) { "\($0.op.rawValue) \($0.code ?? "")" }

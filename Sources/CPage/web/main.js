@@ -21,7 +21,7 @@ void part("header", startHeader);
 void part("list", startList);
 
 await new Promise((resolve) => {
-  // What goes to a moment of the history is one of the other files.
+  // A page that opens at a moment of the past needs the other files.
   if (store.size > 0 || view.get().asOf !== null) resolve(null);
   store.addEventListener("shown", resolve, { once: true });
   // Where nothing passes the filter, the end of the load is all there is to wait for.

@@ -9,7 +9,7 @@ public struct Command: Sendable {
   public struct Example: Sendable, Equatable {
     /// The command line.
     public let line: String
-    /// What it does.
+    /// Its description.
     public let purpose: String
 
     /// An example.
@@ -23,7 +23,7 @@ public struct Command: Sendable {
   public struct Variable: Sendable, Equatable {
     /// Its name.
     public let name: String
-    /// What it does.
+    /// Its description.
     public let help: String
 
     /// A variable.
@@ -49,7 +49,7 @@ public struct Command: Sendable {
 
   /// The name, as users type it.
   public var name: String
-  /// What the command does, in one line without a full stop.
+  /// Its purpose, in one line without a full stop.
   public var purpose: String
   /// More about the command, in sentences; empty lines separate paragraphs.
   public var discussion: String?

@@ -27,7 +27,7 @@ public enum ValueCompletion: Sendable, Equatable {
 /// One option of a command. The parser, the help, the manual page and the completions all use this
 /// description, so they cannot disagree.
 public struct Option: Sendable, Equatable {
-  /// What follows the option's name.
+  /// The value that follows the option's name.
   enum Kind: Sendable, Equatable {
     /// No value: the option is given or not.
     case flag
@@ -45,7 +45,7 @@ public struct Option: Sendable, Equatable {
   /// The one-letter name, if it has one. It must not be a digit, which the parser would take for a negative
   /// number.
   public let short: Character?
-  /// What it does, as a phrase without a full stop.
+  /// Its description, as a phrase without a full stop.
   public let help: String
   /// Whether it may be given more than once.
   public let isRepeatable: Bool

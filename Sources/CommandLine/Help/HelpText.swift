@@ -30,7 +30,7 @@ extension CommandPath {
     return page.text
   }
 
-  /// What a person sees who types the name of a tool alone, or names no subcommand: examples first, then the
+  /// The help for a person who types the name of a tool alone, or no subcommand: examples first, then the
   /// commands.
   func shortHelp(width: Int = 80) -> String {
     var page = HelpPage(width: width)

@@ -27,7 +27,7 @@ public struct ExitStatus: RawRepresentable, Sendable, Hashable {
   /// The database's schema is missing, newer or modified.
   public static let schema = ExitStatus(rawValue: 78)
 
-  /// What the status usually means, as a phrase for the help.
+  /// The usual meaning of the status, as a phrase for the help.
   public var meaning: String {
     switch self {
     case .ok: "done"

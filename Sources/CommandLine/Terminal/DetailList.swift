@@ -30,7 +30,7 @@ public struct DetailList {
   public mutating func add(paragraph: String, indent: Int = 0) {
     let lines = TextWrapping.lines(PrintableText.line(paragraph), width: width - indent - 2)
     for (index, line) in lines.enumerated() {
-      // What follows the first line is indented further, so that paragraphs stay apart.
+      // The lines after the first are indented further, so that paragraphs stay apart.
       text += String(repeating: " ", count: indent + (index > 0 ? 2 : 0)) + line + "\n"
     }
   }

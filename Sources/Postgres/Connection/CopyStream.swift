@@ -44,7 +44,7 @@ final class CopyStream {
     var length: Int32
   }
 
-  /// What libpq returned for one message of the server.
+  /// One message of the server, as libpq returned it.
   private struct Message {
     let start: UnsafeMutablePointer<CChar>
     let size: Int

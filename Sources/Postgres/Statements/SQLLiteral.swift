@@ -112,7 +112,7 @@ extension Connection {
 }
 
 extension SQLLiteral {
-  /// What `PQescapeLiteral` returned.
+  /// A literal that `PQescapeLiteral` returned.
   fileprivate init(quoted: String) {
     text = quoted
   }

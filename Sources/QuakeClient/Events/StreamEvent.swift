@@ -1,6 +1,6 @@
 internal import QuakeModel
 
-/// What the server sends in a stream of changes.
+/// An event of the stream of changes that the server sends.
 enum StreamEvent {
   /// A change, and the cursor after it.
   case change(Change, HistoryCursor)

@@ -1,6 +1,6 @@
 internal import SystemClock
 
-/// What an answer means that is no stream.
+/// Interprets an answer that is not a stream.
 enum ServerAnswer {
   /// The most bytes of an answer that is not a stream.
   private static let mostBytes = 1 << 20

@@ -6,7 +6,7 @@ internal import SystemClock
 ///
 /// It holds a limited number of bytes: a caller that is slow slows down the server, and nothing else.
 final class Transfer {
-  /// What a wait ended with.
+  /// The outcome of a wait.
   enum Outcome {
     /// There are bytes, or the head is complete.
     case progress

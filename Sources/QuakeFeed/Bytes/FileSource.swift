@@ -18,7 +18,7 @@ public final class FileSource: ByteSource {
     case other
   }
 
-  /// What a path leads to.
+  /// The kind of file at a path.
   public static func kind(of path: String) -> Kind {
     var status = stat()
     return stat(path, &status) == 0 ? kind(status) : .other

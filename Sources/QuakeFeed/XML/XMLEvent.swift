@@ -1,4 +1,4 @@
-/// What an XML document says of one event, as text. Empty text is what the document does not have.
+/// The values of one event in an XML document, as text. A value that the document lacks is empty.
 struct XMLEvent {
   /// The text of an element or attribute.
   typealias Text = [UInt8]

@@ -56,7 +56,7 @@ extension TextWriter {
   }
 }
 
-/// What XML 1.0 can contain.
+/// The characters that XML 1.0 can contain.
 enum XMLText {
   /// Whether U+FFFE or U+FFFF begins here.
   static func isNoncharacter(_ utf8: UnsafeRawBufferPointer, at index: Int) -> Bool {

@@ -7,7 +7,7 @@ internal import SystemClock
 /// session cannot listen, a wait is a pause, after which the history is to be read.
 struct ChangeListener {
   private let connection: Connection
-  /// What the connection leads to; only a direct session on a primary can listen.
+  /// The kind of session that the connection has; only a direct session on a primary can listen.
   private let session: SessionKind
   /// Whether the server notifies now.
   private(set) var isListening = false

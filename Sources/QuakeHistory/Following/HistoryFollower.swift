@@ -37,7 +37,7 @@ public final class HistoryFollower {
   private var listener: ChangeListener?
   private var throttle = PollThrottle()
   private var promotionCheck = PeriodicTimer(promotionInterval)
-  /// What the connection leads to.
+  /// The kind of session that the connection has.
   public private(set) var session = SessionKind.direct
   /// Whether the history has been read to its end, as it was at the last read.
   public private(set) var isAtEnd = false
@@ -157,7 +157,7 @@ public final class HistoryFollower {
       try listener.pause()
       return Connection.pause(for: throttle.delay, wake: wake) == .woken ? .woken : .ready
     }
-    // What was committed while it did not listen sent no notification.
+    // While it did not listen, commits sent it no notification.
     if try listener.resume() { return .ready }
     if session == .standby, promotionCheck.fireIfDue(), try hasBeenPromoted() {
       listener = try ChangeListener(connection: try connected(), session: session)

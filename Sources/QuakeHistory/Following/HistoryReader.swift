@@ -34,7 +34,7 @@ public struct HistoryReader {
   private var size = PageSize.full
   /// Whether the last page reached the end of the history.
   private var isAtEnd = false
-  /// What the server took to answer for the last page; nil if that was prefetched.
+  /// Measures of the answer with the last page; nil if the page was prefetched.
   private(set) var lastAnswer: PollThrottle.Answer?
 
   /// How far it has come: everything up to here has been handed over.
@@ -122,7 +122,7 @@ public struct HistoryReader {
   /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
   public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     lastAnswer = nil
-    // What is read in bulk was read before the call began: more may have been committed since.
+    // A bulk read began before this call: more may have been committed since.
     if try readBulk(body) { return false }
     let prefetchedSize = prefetch?.size ?? size
     if let page = try takePrefetchedPage() {
@@ -383,7 +383,7 @@ public struct HistoryReader {
 
   private static let tooManyRows = StoreError(
     .inconsistent, "the history returned more rows than were asked for",
-    hint: "What answers there is no PostgreSQL server.")
+    hint: "The program that answers there is not PostgreSQL.")
 
   private mutating func handOver(
     _ rows: borrowing CopyReader, _ body: (Change) throws -> Void

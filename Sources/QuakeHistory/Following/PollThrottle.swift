@@ -9,7 +9,7 @@
 /// Each reader decides for itself, by the age of the changes that it gets: once enough of them poll, the
 /// server notifies the others in time.
 struct PollThrottle {
-  /// What the answer to a query for new changes tells of the server's load.
+  /// Measures of the server's load, from an answer to a query for new changes.
   struct Answer {
     /// How long it took. Only the difference to the quickest answer counts, which leaves out the network.
     var time: Duration

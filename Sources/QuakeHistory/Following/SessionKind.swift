@@ -1,6 +1,6 @@
 public import Postgres
 
-/// What a connection leads to. Only a direct session on a primary can `LISTEN`.
+/// The kind of server process behind a connection. Only a direct session on a primary can `LISTEN`.
 public enum SessionKind: Sendable {
   /// A session on a primary.
   case direct

@@ -1,5 +1,6 @@
 package import Postgres
 package import QuakeModel
+internal import SystemClock
 
 /// A `QuakeFilter` as conditions of a statement.
 ///
@@ -16,8 +17,8 @@ package struct HistoryConditions {
   private var event: [(String) -> String] = []
   /// Conditions that follow from those on the epicentre and that an index of `quake.quake` supports.
   private var cells: [(String) -> String] = []
-  /// What must have happened to the event, one of which is enough; aliases `v` and `b`.
-  private var happenings: [String] = []
+  /// Conditions on a change, one of which is enough; aliases `v` and `b`.
+  private var changeConditions: [String] = []
   /// The columns that these conditions use.
   private var columns: [QuakeColumn] = []
   /// The parameter that holds the codes, if there is a condition on them.
@@ -39,7 +40,7 @@ package struct HistoryConditions {
       columns.append(.time)
       event.append { "\($0).time >= \(alias).at - \(age) * interval '1 microsecond'" }
     }
-    add(filter.happenings, ofTransaction: alias)
+    add(filter.changeConditions, ofTransaction: alias)
   }
 
   /// The conditions of a filter on events alone.
@@ -55,7 +56,8 @@ package struct HistoryConditions {
   /// concerns every event.
   var change: [String] {
     let version =
-      version + (happenings.isEmpty ? [] : ["(" + happenings.joined(separator: " or ") + ")"])
+      version
+      + (changeConditions.isEmpty ? [] : ["(" + changeConditions.joined(separator: " or ") + ")"])
     guard !event.isEmpty else { return version }
     let either = ["v", "b"].map { alias in Self.all(event.map { $0(alias) }) }
       .joined(separator: " or ")
@@ -145,8 +147,8 @@ package struct HistoryConditions {
 
   /// Decides as `QuakeFilter.accepts` does. Without a row before an update, `b`, the columns that the conditions
   /// use did not change.
-  private mutating func add(_ wanted: EventHappenings, ofTransaction alias: String) {
-    guard wanted != EventHappenings() else { return }
+  private mutating func add(_ wanted: ChangeConditions, ofTransaction alias: String) {
+    guard wanted != ChangeConditions() else { return }
     columns += [.withdrawnAt, .supersededBy]
     let conditions = event
     let selected = { (alias: String) in
@@ -163,11 +165,11 @@ package struct HistoryConditions {
       and \(alias).context is not distinct from '\(ChangeTransaction.associationContext)')
       """
     if wanted.enters {
-      happenings.append(
+      changeConditions.append(
         "(v.op <> 'truncate' and \(after) and not \(before) and not \(association))")
     }
     if wanted.leaves {
-      happenings.append(
+      changeConditions.append(
         "(v.op = 'truncate' or \(before) and not \(after) and not \(association))")
     }
     let isSeen = "(\(selected("b")) or \(selected("v")))"
@@ -175,20 +177,20 @@ package struct HistoryConditions {
       (QuakeColumn.magnitude, wanted.magnitudeChange), (.depth, wanted.depthChange),
     ] {
       guard let least else { continue }
-      let limit = place(.double(least - EventHappenings.tolerance), "float8")
+      let limit = place(.double(least - ChangeConditions.tolerance), "float8")
       columns.append(column)
-      happenings.append(
+      changeConditions.append(
         """
         (b.id is not null and \(isSeen) and b.\(column.name) is distinct from v.\(column.name) \
         and coalesce(abs(v.\(column.name) - b.\(column.name)) >= \(limit), true))
         """)
     }
     if let least = wanted.placeChange {
-      let limit = place(.double(least - EventHappenings.tolerance), "float8")
+      let limit = place(.double(least - ChangeConditions.tolerance), "float8")
       columns += [.longitude, .latitude]
       let distance = Self.distance(
         latitude: "b.latitude", longitude: "b.longitude", to: "v")
-      happenings.append(
+      changeConditions.append(
         """
         (b.id is not null and \(isSeen) \
         and (b.latitude is distinct from v.latitude or b.longitude is distinct from v.longitude) \

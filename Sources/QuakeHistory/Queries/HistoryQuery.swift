@@ -22,7 +22,7 @@ public struct HistoryQuery: Sendable {
   public var transaction: ChangeToken?
   /// Only changes that come after this one in the order of the query, as the last change of a page read before;
   /// nil: from the beginning. `count` and `codes` ignore it.
-  public var afterChange: ChangePlace?
+  public var afterChange: ChangePosition?
   /// Which changes; the server decides as `QuakeFilter.accepts` does.
   public var filter = QuakeFilter()
   /// The order.

@@ -117,7 +117,7 @@ enum ChangeDecoder {
   private static let incomplete = StoreError(
     .inconsistent, "the history holds an incomplete transaction")
 
-  /// What a version says of an event.
+  /// The values of a version.
   struct Version {
     var op: ChangeOperation
     var changed: [String]

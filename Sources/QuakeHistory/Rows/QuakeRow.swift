@@ -143,6 +143,7 @@ extension QuakeRecord {
     StoreError(
       .inconsistent, "the database sent \(what)",
       hint:
-        "Its tables are not those of this program, or what answers there is no PostgreSQL server.")
+        "Its tables are not those of this program, or the program that answers there is not PostgreSQL."
+    )
   }
 }

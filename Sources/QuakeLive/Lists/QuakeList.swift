@@ -86,7 +86,7 @@ struct QuakeList {
     var from: Int?
   }
 
-  /// What to do, by indices in the present list.
+  /// The steps of an update, by indices in the present list.
   private struct Edit {
     var removed: [Int] = []
     var added: [Addition] = []

@@ -4,7 +4,7 @@ public import QuakeQuery
 
 /// Queries of the events. Each call has a connection of its own; cancelling its task cancels the statement.
 extension QuakeDatabase {
-  /// The events of a query, at most its `limit`, with the place of the next page.
+  /// The events of a query, at most its `limit`, with the cursor of the next page.
   ///
   /// - Throws: As `check()`; `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of
   ///   kind `badData` if `after` belongs to another order.

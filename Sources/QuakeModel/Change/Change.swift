@@ -1,4 +1,4 @@
-/// What was done to an event.
+/// The operation of a change.
 public enum ChangeOperation: String, CaseIterable, Sendable {
   /// A new event.
   case insert
@@ -92,7 +92,7 @@ public struct Change: Sendable {
   public let transaction: ChangeTransaction
   /// Which of the transaction's changes it is, from 0.
   public let position: Int64
-  /// What was done.
+  /// The operation.
   public let op: ChangeOperation
   /// The event's code; nil for a truncate.
   public let code: String?

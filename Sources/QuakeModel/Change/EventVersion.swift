@@ -4,7 +4,7 @@ public struct EventVersion: Sendable {
   public let transaction: ChangeTransaction
   /// Its position in the transaction, from 0; nil if other changes of the transaction have been purged.
   public let position: Int64?
-  /// What was done.
+  /// The operation.
   public let op: ChangeOperation
   /// The event's code.
   public let code: String

@@ -66,13 +66,11 @@ public struct RateLimiter: Sendable {
   }
 
   private var perSecond: Double {
-    let (seconds, attoseconds) = limit.period.components
-    return Double(limit.count) / (Double(seconds) + Double(attoseconds) * 1e-18)
+    Double(limit.count) / limit.period.inSeconds
   }
 
   private mutating func advance(to now: Duration) {
-    let (seconds, attoseconds) = (now - moment).components
-    let passed = Double(seconds) + Double(attoseconds) * 1e-18
+    let passed = (now - moment).inSeconds
     moment = now
     allowed = min(Double(limit.count), allowed + max(0, passed) * perSecond)
   }

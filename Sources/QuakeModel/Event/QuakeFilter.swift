@@ -1,3 +1,5 @@
+internal import SystemClock
+
 /// A selection of changes. Every condition that is set must hold.
 ///
 /// The conditions on the event hold for a change if the event met them before or after it, so that a
@@ -114,11 +116,11 @@ public struct QuakeFilter: Hashable, Sendable {
   /// The origin time must not be older than this at the moment of the change, which is the time of its
   /// transaction. A condition on the event, but one that only changes have: a list does not age.
   public var newerThan: Duration?
-  /// What must have happened to the event.
+  /// Conditions on the change itself.
   ///
-  /// If an event's conditions are met, one of the conditions that are set here is enough: an alert may want
+  /// If the conditions on the event are met, one of these is enough: an alert may want
   /// the events that enter the selection, and those whose magnitude is revised.
-  public var happenings = EventHappenings()
+  public var changeConditions = ChangeConditions()
 
   /// A filter that everything passes.
   public init() {}
@@ -212,7 +214,7 @@ public struct QuakeFilter: Hashable, Sendable {
     if let changedColumns {
       guard change.changed.contains(where: { changedColumns.contains($0) }) else { return false }
     }
-    if !happenings.isEmpty, !happened(change) { return false }
+    if !changeConditions.isEmpty, !meetsChangeConditions(change) { return false }
     if change.op == .truncate { return true }
     // No reference to the method, because that would copy the filter for each of a million changes.
     let moment = change.transaction.at
@@ -221,16 +223,16 @@ public struct QuakeFilter: Hashable, Sendable {
     return false
   }
 
-  /// Whether one of the things that the filter waits for happened.
-  private func happened(_ change: Change) -> Bool {
-    if change.op == .truncate { return happenings.leaves }
+  /// Whether a change meets one of the conditions on changes.
+  private func meetsChangeConditions(_ change: Change) -> Bool {
+    if change.op == .truncate { return changeConditions.leaves }
     // An update whose earlier version was purged may have been anything.
     guard change.op != .update || change.old != nil else { return false }
     let moment = change.transaction.at
     let wasSelected = change.old.map { isPresent($0, at: moment) } ?? false
     let isSelected = change.new.map { isPresent($0, at: moment) } ?? false
     if wasSelected != isSelected, !change.isAssociation,
-      isSelected ? happenings.enters : happenings.leaves
+      isSelected ? changeConditions.enters : changeConditions.leaves
     {
       return true
     }
@@ -238,7 +240,7 @@ public struct QuakeFilter: Hashable, Sendable {
     guard wasSelected || isSelected, change.op == .update, let old = change.old,
       let new = change.new
     else { return false }
-    return happenings.areIn(old, new)
+    return changeConditions.areIn(old, new)
   }
 
   /// Whether the selection has the event: it is neither withdrawn nor superseded, and meets the conditions.

@@ -24,7 +24,7 @@ extension QuakeRecord {
     set { if let newValue { set(.source, newValue) } else { setNull(.source) } }
   }
 
-  /// What happened: `earthquake`, `quarry blast`, ...
+  /// The event type: `earthquake`, `quarry blast`, ...
   public var type: String? {
     get { text(.type) }
     set { if let newValue { set(.type, newValue) } else { setNull(.type) } }

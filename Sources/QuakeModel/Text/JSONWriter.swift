@@ -16,7 +16,7 @@ public struct JSONWriter: Sendable {
   /// An empty buffer.
   public init() {}
 
-  /// What has been written so far, as a copy.
+  /// A copy of the bytes written so far.
   public var bytes: [UInt8] { Array(storage[..<count]) }
 
   /// Empties the buffer, and returns its contents with the memory.

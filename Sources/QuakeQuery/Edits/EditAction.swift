@@ -1,4 +1,4 @@
-/// What a batch edit does with each of its events.
+/// The action of a batch edit on each of its events.
 public enum EditAction: Sendable {
   /// Marks them as checked by a person.
   case validate

@@ -1,4 +1,4 @@
-/// Who makes an edit and why, for the history and for `quake.edit`.
+/// The author of an edit and the reason for it, for the history and for `quake.edit`.
 public struct EditAuthor: Sendable {
   /// Name and version of the program.
   public var program: String

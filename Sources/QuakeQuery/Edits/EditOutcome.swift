@@ -1,6 +1,6 @@
 public import QuakeModel
 
-/// What a batch edit has done.
+/// The outcome of a batch edit.
 public struct EditOutcome: Sendable {
   /// The number of the edit (`quake.edit`); nil: there was nothing to do.
   public internal(set) var edit: Int64?

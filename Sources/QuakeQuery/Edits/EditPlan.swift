@@ -1,6 +1,6 @@
 public import QuakeModel
 
-/// What a batch edit would do.
+/// The effects that a batch edit would have.
 public struct EditPlan: Sendable {
   /// The number of events that it would change.
   public let count: Int64

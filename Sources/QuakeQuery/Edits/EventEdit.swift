@@ -7,11 +7,11 @@
 /// let outcome = try await database.apply(edit)
 /// ```
 public struct EventEdit: Sendable {
-  /// What it does.
+  /// The action.
   public var action: EditAction
-  /// With which events.
+  /// The events that it changes.
   public var selection: EventSelection
-  /// Who makes it.
+  /// The author.
   public var author: EditAuthor
   /// A text that identifies the edit, such as its command line. An edit that was interrupted is continued by
   /// the next one with the same action, text and author. Nil: it never is.

@@ -1,6 +1,6 @@
 public import QuakeModel
 
-/// What events are grouped by.
+/// A key by which events are grouped.
 public enum EventKey: Sendable, Hashable {
   /// The place without distance and direction, such as `Pāhala, Hawaii` (`PlaceName.locality`).
   case place

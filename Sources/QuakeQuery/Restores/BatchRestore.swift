@@ -34,7 +34,7 @@ public struct BatchRestore {
     self.connection = connection
   }
 
-  /// What the restore would do; changes nothing.
+  /// Computes the effects of the restore without making it.
   ///
   /// - Parameters:
   ///   - sample: The most codes to return.

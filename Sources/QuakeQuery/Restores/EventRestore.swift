@@ -2,7 +2,7 @@ public import QuakeModel
 
 /// Undoes transactions or batch edits, or restores deleted events.
 public struct EventRestore: Sendable {
-  /// What to restore.
+  /// The transactions or the edit to undo, or the events to restore.
   public enum Source: Sendable {
     /// The events as they were before these transactions: inserted events are deleted, updated columns get
     /// their old values, deleted events their rows.
@@ -13,12 +13,12 @@ public struct EventRestore: Sendable {
     case events(EventSelection)
   }
 
-  /// What to restore.
+  /// The transactions or the edit to undo, or the events to restore.
   public var source: Source
   /// Whether later changes of the same events and columns are overwritten. An event whose deletion was purged
   /// from the history then loses its tombstone, so that the next snapshot that has it stores it anew.
   public var isForced: Bool
-  /// Who restores it.
+  /// The author.
   public var author: EditAuthor
   /// See `EventEdit.title`.
   public var title: String?

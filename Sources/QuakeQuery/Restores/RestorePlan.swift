@@ -1,4 +1,4 @@
-/// What a restore would do.
+/// The effects that a restore would have.
 public struct RestorePlan: Sendable {
   /// Events that would be inserted again.
   public internal(set) var inserted: Int64 = 0

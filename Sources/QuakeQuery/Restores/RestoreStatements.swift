@@ -8,7 +8,7 @@ internal import QuakeModel
 /// the last of them. The present row shows whether a later change is in the way: a column that still
 /// has its value of `after`, or already its value of `before`, can be restored.
 enum RestoreStatements {
-  /// What has to be done with an event.
+  /// The step that restores an event.
   enum Step: String {
     /// Insert its row again.
     case insert
@@ -48,7 +48,7 @@ enum RestoreStatements {
      order by 1
     """
 
-  /// What has to be done with the events $1 to undo the transactions $2: code, step, whether a later change is
+  /// The steps on the events $1 that undo the transactions $2: code, step, whether a later change is
   /// in the way, the numbers of the versions before and after, and the latest change: operation, token, nonce
   /// and author.
   static let undoSteps = SQL(
@@ -114,7 +114,7 @@ enum RestoreStatements {
        order by s.code collate "C"
       """)
 
-  /// What has to be done to restore the deleted events $1; the columns are those of `undoSteps`.
+  /// The steps that restore the deleted events $1; the columns are those of `undoSteps`.
   static let deletedSteps: SQL = """
     select c.code,
            case when q.code is not null then 'done' when v.op = 'delete' then 'insert' else 'lost' end,

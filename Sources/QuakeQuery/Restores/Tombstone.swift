@@ -10,7 +10,7 @@ public struct Tombstone: Sendable {
   public let reason: String
   /// When.
   public let deletedAt: Timestamp
-  /// Who deleted it; nil: not known.
+  /// The author of the deletion; nil: not known.
   public let author: String?
   /// The context that the author gave; nil: none.
   public let context: String?

@@ -11,9 +11,10 @@ extension APIService {
     "dry-run", help: "say what would be done; change nothing")
 
   static let outcome = Operation.Answer(
-    200, "What was done, or with `dry-run` what would be done.", [json], schema: "Edit")
+    200, "The effects of the edit; with `dry-run`, those that it would have.", [json],
+    schema: "Edit")
 
-  /// Who makes an edit: the name of the token; the context is the request.
+  /// The author of an edit, by the name of the token; the context is the request.
   func author(_ request: Request, _ route: String) -> EditAuthor {
     EditAuthor(
       program: "quake-serve \(version)", author: request.author ?? "quake-serve", context: route)

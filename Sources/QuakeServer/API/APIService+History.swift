@@ -47,18 +47,18 @@ extension APIService {
     // One more tells whether there is a next page.
     query.limit = Int64(limit) + 1
     if let text = arguments.string("page"), !text.isEmpty {
-      guard let place = ChangePlace(text) else {
+      guard let position = ChangePosition(text) else {
         throw HTTPError(
           400, "The cursor is malformed. Use the one that came with the page before, unchanged.")
       }
-      query.afterChange = place
+      query.afterChange = position
     }
     let connection = context.connection
     let document = JSONDocument()
     document.json.beginObject()
     document.json.key("changes")
     document.json.beginArray()
-    var (count, last, hasMore) = (0, nil as ChangePlace?, false)
+    var (count, last, hasMore) = (0, nil as ChangePosition?, false)
     // Not in a transaction: the reader cancels a statement that returns too much, and repeats it for less.
     try withPagePlans(connection) {
       var reader = try HistoryQueryReader(query, over: connection)
@@ -68,7 +68,7 @@ extension APIService {
           return
         }
         count += 1
-        last = ChangePlace(of: change)
+        last = ChangePosition(of: change)
         try document.element { try $0.change(change, drain: $1) }
       }) {}
     }

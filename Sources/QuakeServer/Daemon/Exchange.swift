@@ -23,7 +23,7 @@ final class Exchange: Sendable {
     var phase = Phase.new
     var request: Request?
     var match: RouteTable.Match?
-    /// What is wrong with the header; it is told when the body has been read.
+    /// The error in the header, which is sent when the body has been read.
     var failure: HTTPError?
     var bodySize = 0
     var response: Response?

@@ -191,7 +191,8 @@ final class HTTPService: Sendable {
       guard let key else { return finish(own, result) }
       let all = waiting.withLock { $0.removeValue(forKey: key) } ?? []
       for each in all {
-        // Who came after the token was read may know of a later change, and must not get an older state.
+        // A client that asked after the token was read may know of a later change: it must not get an
+        // older state.
         if let begun, each.began > begun, case .untilChange = route.caching {
           query(each, handler)
         } else {

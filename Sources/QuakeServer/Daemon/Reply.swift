@@ -1,6 +1,6 @@
 import HTTPFields
 
-/// What is sent for a response: conditions, ranges and codings are decided.
+/// A response as it is sent, after conditions, ranges and codings are applied.
 struct Reply {
   enum Body {
     case none

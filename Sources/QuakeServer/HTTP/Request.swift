@@ -24,7 +24,7 @@ struct Request: Sendable {
   var query: [QueryItem] = []
   var headers = HeaderFields()
   var body: [UInt8] = []
-  /// What the placeholders of the route's path stand for: `["id": "us7000abcd"]` for `/v1/quakes/{id}`.
+  /// The values of the placeholders of the route's path: `["id": "us7000abcd"]` for `/v1/quakes/{id}`.
   var parameters: [String: String] = [:]
   /// The client's address; behind a trusted proxy, the one that the proxy names.
   var client: String

@@ -3,7 +3,7 @@ import Synchronization
 
 /// `/healthz`, `/readyz` and `/metrics`.
 struct HealthService: Sendable {
-  /// What the parts of the server add to the metrics.
+  /// Writes the metrics of the server's parts.
   let writeMetrics: @Sendable (inout PrometheusText) -> Void
   /// Why the server is not ready; nil if it is.
   let unreadiness: @Sendable () -> String?

@@ -1,4 +1,4 @@
-/// What the operator decides about the page.
+/// The operator's settings for the page.
 public struct PageSettings: Sendable {
   /// Whether the page offers no edits, whatever the server accepts.
   public var isReadOnly = false

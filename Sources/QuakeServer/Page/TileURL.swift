@@ -2,7 +2,8 @@
 public struct TileURL: Sendable {
   /// The address with its placeholders.
   public let template: String
-  /// What a policy must allow, such as `https://tiles.example.org`; nil: the tiles are the server's own.
+  /// The origin that a content security policy must allow, such as `https://tiles.example.org`; nil: the
+  /// server itself has the tiles.
   let origin: String?
 
   /// Reads a template; nil if it is not one. It is an address of http or https, or a path of this server, and

@@ -2,7 +2,7 @@ import Postgres
 import QuakeModel
 import SystemClock
 
-/// What a handler that queries the database gets.
+/// The context of a handler that queries the database.
 struct QueryContext {
   /// A connection outside of a transaction. Statements have a time limit.
   let connection: Connection

@@ -2,7 +2,7 @@
 struct Operation: Sendable {
   /// A name that no other route has, such as `listQuakes`.
   var id: String
-  /// What the request does, in a few words.
+  /// The purpose of the request, in a few words.
   var summary: String
   /// More about it, in sentences.
   var description: String?

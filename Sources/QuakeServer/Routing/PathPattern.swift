@@ -21,7 +21,7 @@ struct PathPattern: Sendable {
     literals = segments.count { if case .literal = $0 { true } else { false } }
   }
 
-  /// What the placeholders stand for in a path; nil if the path does not match.
+  /// The values of the placeholders in a path; nil if the path does not match.
   func match(_ parts: [Substring]) -> [String: String]? {
     guard parts.count == segments.count else { return nil }
     var values: [String: String] = [:]

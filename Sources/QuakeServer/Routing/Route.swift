@@ -1,6 +1,6 @@
 /// A path that the server answers, how, and its description for people and for OpenAPI.
 struct Route: Sendable {
-  /// Who may send the request.
+  /// The clients that may send the request.
   enum Access: Sendable {
     case open
     /// Only with a valid bearer token, which `Request.author` names.

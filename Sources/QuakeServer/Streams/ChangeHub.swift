@@ -64,7 +64,7 @@ final class ChangeHub: Sendable {
 
   // MARK: - The thread
 
-  /// What the thread keeps from one connection to the next.
+  /// The state that the thread keeps from one connection to the next.
   private struct Following {
     let follower: HistoryFollower
     var answerTimeout = AnswerTimeout()

@@ -2,7 +2,7 @@ import CommandLine
 import QuakeModel
 import QuakeOptions
 
-/// What a request asks of the stream of changes.
+/// The parameters of a request for the stream of changes.
 enum ChangeStreamParameters {
   /// The parameters that are not filters.
   static let options: [Option] =

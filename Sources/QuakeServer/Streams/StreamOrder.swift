@@ -1,6 +1,6 @@
 import QuakeModel
 
-/// What a client wants of a stream.
+/// The stream that a client asks for.
 struct StreamOrder: Sendable {
   /// Where the stream begins.
   enum Start: Sendable {

@@ -16,13 +16,5 @@ struct StreamSettings: Sendable {
   var backlogTime = Duration.seconds(5)
 
   /// How often the clients are looked at for heartbeats, in milliseconds.
-  var beatInterval: Int64 { max(1, min(1000, heartbeat.milliseconds / 4)) }
-}
-
-extension Duration {
-  /// In whole milliseconds.
-  var milliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
-  }
+  var beatInterval: Int64 { max(1, min(1000, heartbeat.wholeMilliseconds / 4)) }
 }

@@ -1,4 +1,4 @@
-/// What happened.
+/// The type of an event.
 enum EventKind: String, Sendable {
   case earthquake
   case quarryBlast = "quarry blast"

@@ -2,7 +2,7 @@ import CMicrohttpd
 import Glibc
 import HTTPFields
 
-/// What the callbacks of libmicrohttpd need; the server keeps it until the daemon has stopped.
+/// The objects that the callbacks of libmicrohttpd need; the server keeps them until the daemon has stopped.
 final class MicrohttpdContext: Sendable {
   let service: FeedService
   let stalled = StalledConnections()

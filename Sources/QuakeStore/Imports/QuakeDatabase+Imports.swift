@@ -26,7 +26,7 @@ extension QuakeDatabase {
   ///   - configure: Changes the options of the import: its author, which is otherwise the name of the program,
   ///     or what happens to stored events with other contents.
   ///   - progress: Is called now and then with the number of records read so far.
-  /// - Returns: What was done.
+  /// - Returns: The counts of the import.
   /// - Throws: `FeedError`; `ImportRefusal` if no record can be imported; otherwise as `check()`.
   @discardableResult
   public func importQuakes(
@@ -86,7 +86,7 @@ extension QuakeDatabase {
   ///   - generated: When the records were put together; older ones do not overwrite newer ones. Nil: unknown.
   ///   - configure: Changes the options of the import.
   ///   - progress: Is called now and then with the number of records read so far.
-  /// - Returns: What was done.
+  /// - Returns: The counts of the import.
   /// - Throws: The error of the sequence; `ImportRefusal` if no record can be imported; otherwise as `check()`.
   @discardableResult
   public func importQuakes<Records: AsyncSequence & Sendable>(

@@ -8,7 +8,7 @@ public struct NoDatabase: ExplainedError {
   /// There is no embedded server in this folder.
   public init(home: String) { self.home = home }
 
-  /// What is missing, and the two ways on.
+  /// Says that there is no database, and names two ways to get one.
   public var message: String { "no database here yet: run `quake-ingest run`, or give `-d`" }
 
   /// Where it was looked for.
@@ -16,7 +16,7 @@ public struct NoDatabase: ExplainedError {
     "No database is named, and \"\(home)\" has no embedded server. Each Unix account has its own."
   }
 
-  /// What else creates one.
+  /// Other commands that create one.
   public var hint: String? {
     "\"quake-ingest import FILE\" and \"quake-admin server start\" create it, too."
   }

@@ -3,7 +3,7 @@ internal import Configuration
 internal import Glibc
 internal import Synchronization
 
-/// What a user and the administrator of a machine set for every tool: the files `~/.config/quake/config`
+/// The settings of a user and of a machine for every tool, in the files `~/.config/quake/config`
 /// ($XDG_CONFIG_HOME instead of ~/.config) and `/etc/quake/config`.
 ///
 /// Options and environment variables have precedence over both, and the user's file over the system's.

@@ -1,7 +1,7 @@
 internal import CommandLine
 internal import QuakeModel
 
-/// What an update changed, in words for people.
+/// Notes for people about the values that an update changed.
 struct ChangeNotes {
   /// The notes, the most important first. Empty if no person can see what the update changed.
   private(set) var visible: [String] = []

@@ -79,7 +79,7 @@ public struct ChangeText: Sendable {
     return DisplayWidth.cut("all events were removed (truncate)\(who)", to: width)
   }
 
-  /// What a change did to the event, the most important first.
+  /// Notes about the effects of a change on the event, the most important first.
   private static func notes(
     _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
   ) -> [String] {

@@ -3,7 +3,7 @@ import QuakeAssociation
 import QuakeModel
 import QuakeTool
 
-/// What `quake-admin associations` prints.
+/// The output of `quake-admin associations`.
 struct AssociationOutput {
   let isJSON: Bool
   private let output = StandardOutput()

@@ -3,9 +3,9 @@ import QuakeModel
 import QuakeQuery
 import QuakeTool
 
-/// What a batch edit would do or has done, as text or as a JSON object.
+/// The planned or the actual effects of a batch edit, as text or as a JSON object.
 enum EditOutput {
-  /// What has been done with the events.
+  /// The verb that reports an action on the events as done.
   static func verb(_ action: String) -> String {
     switch action {
     case "validate": "validated"

@@ -73,7 +73,7 @@ enum FeedsOutput {
     try output.flush()
   }
 
-  /// What only `quake.feed` has.
+  /// The columns that only `quake.feed` has.
   private struct Stored {
     let etag: String?
     let lastModified: String?
@@ -158,7 +158,7 @@ enum FeedsOutput {
     return table.render()
   }
 
-  /// Who polls a feed, or why no worker does.
+  /// The worker that polls a feed, or the reason why none does.
   static func state(of feed: StoreStatus.Feed) -> String {
     if let pause = feed.pause { return pause.text }
     if feed.isHeld { return "polled by \(feed.holderText)" }

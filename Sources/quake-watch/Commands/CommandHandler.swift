@@ -8,7 +8,7 @@ protocol CommandHandler: ChangeHandler, AnyObject {
   func end()
 }
 
-/// What to do when a command fails.
+/// How to handle a command that fails.
 struct FailurePolicy {
   /// Whether the watch ends; otherwise it continues with the next change.
   let stops: Bool

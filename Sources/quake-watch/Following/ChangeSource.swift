@@ -1,7 +1,7 @@
 import QuakeClient
 import QuakeModel
 
-/// What a `Delivery` reads the history from: a database, or a server of `quake-serve`.
+/// The source from which a `Delivery` reads the history: a database, or a server of `quake-serve`.
 protocol ChangeSource: AnyObject {
   /// How far the history has been handed over; nil before `begin`.
   var cursor: HistoryCursor? { get }

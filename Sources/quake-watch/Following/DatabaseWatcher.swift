@@ -24,7 +24,7 @@ final class DatabaseWatcher: Watcher {
   /// Whether the follower follows over this connection.
   private var isFollowing = false
   private var answerTimeout = AnswerTimeout()
-  /// What has been reported so far.
+  /// The state of the connection that was reported last.
   private var reportedSession = SessionKind.direct
   private var reportedPollingReason: HistoryFollower.PollingReason?
   private var hasReportedLateStandby = false

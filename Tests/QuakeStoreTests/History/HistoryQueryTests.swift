@@ -130,7 +130,7 @@ struct HistoryQueryTests {
         parts += page.map(text)
         guard let last = page.last else { break }
         pages += 1
-        let place = try #require(ChangePlace("\(ChangePlace(of: last))"))
+        let place = try #require(ChangePosition("\(ChangePosition(of: last))"))
         question.request.afterChange = place
       }
       #expect(parts == whole, "\(round): \(question.request), \(limits)")
@@ -143,11 +143,11 @@ struct HistoryQueryTests {
     try insertMany("x", 3)
     let change = try #require(try history().last)
     var request = HistoryQuery()
-    let place = try #require(ChangePlace("\(change.transaction.token):3") as ChangePlace?)
+    let place = try #require(ChangePosition("\(change.transaction.token):3") as ChangePosition?)
     request.afterChange = place
     #expect(throws: StoreError.self) { try changes(request) }
     for text in ["", "0:0", "1.0123abcd", "1.0123abcd:", "1.0123abcd:-1", "1.0123abcd:01", "x:1"] {
-      #expect(ChangePlace(text) == nil, "\(text)")
+      #expect(ChangePosition(text) == nil, "\(text)")
     }
   }
 

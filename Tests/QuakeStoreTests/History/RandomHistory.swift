@@ -128,11 +128,11 @@ struct RandomHistory {
       rarely() ? Double(Int.random(in: 0...most, using: &generator)) / 10 : nil
     }
     if rarely() {
-      filter.happenings.enters = Bool.random(using: &generator)
-      filter.happenings.leaves = Bool.random(using: &generator)
-      filter.happenings.magnitudeChange = limit(60)
-      filter.happenings.depthChange = limit(300)
-      filter.happenings.placeChange = limit(150_000)
+      filter.changeConditions.enters = Bool.random(using: &generator)
+      filter.changeConditions.leaves = Bool.random(using: &generator)
+      filter.changeConditions.magnitudeChange = limit(60)
+      filter.changeConditions.depthChange = limit(300)
+      filter.changeConditions.placeChange = limit(150_000)
     }
     return filter
   }

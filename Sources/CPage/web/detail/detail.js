@@ -45,7 +45,7 @@ export function start(element) {
     const isInside = focused !== body && body.contains(focused);
     fill(body, content(shown, versions, record(versions, view.get().asOf)));
     if (!isInside) return;
-    // What had the focus is made anew; if it is not there any more, the keys go on in the details.
+    // The element that had the focus is made anew. If it is gone, the details get the focus.
     const text = focused?.textContent;
     const again = [...body.querySelectorAll("a, button")].find((one) => one.textContent === text);
     (again instanceof HTMLElement ? again : body).focus({ preventScroll: true });
@@ -90,7 +90,7 @@ export function start(element) {
     shown = selected;
     versions = null;
     element.hidden = selected === null;
-    // What the details cover takes no focus.
+    // Elements that the details cover cannot get the focus.
     for (const id of ["filters", "list"]) byId(id).inert = selected !== null;
     showTitle();
     if (selected === null) {

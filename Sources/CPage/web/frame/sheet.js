@@ -20,7 +20,7 @@ const heights = /** @type {const} */ (["low", "middle", "high"]);
 export function start(side) {
   const handle = byId("sheet-handle");
 
-  // What the sheet covers cannot be reached by keys.
+  // Elements that the sheet covers cannot be reached with the keyboard.
   const cover = () => {
     const covered = phone.matches && side.dataset.height === "high";
     for (const id of ["map", "dock"]) byId(id).inert = covered;
@@ -70,7 +70,7 @@ export function start(side) {
     if (side.dataset.height === "high") set("low");
     else step(1);
   });
-  // What a person opens or writes in is seen.
+  // The sheet is raised if it hides the element that a person opens or types in.
   const raise = () => {
     if (phone.matches && side.dataset.height === "low") set("middle");
   };

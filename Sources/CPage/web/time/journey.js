@@ -90,7 +90,7 @@ class Journey extends EventTarget {
         this.#asOf = "";
         return this.#follow();
       }
-      // What is no point of the history, the server refuses, and says why.
+      // The server refuses a text that is no point of the history, and says why.
       const whole = period === "all" || Number.isNaN(this.#time);
       const from = whole ? null : this.#time - duration(period) - slack;
       await this.#ask((id) => connection.send({ type: "past", id, asOf, from }));

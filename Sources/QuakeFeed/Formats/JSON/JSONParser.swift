@@ -69,7 +69,7 @@ extension csj_element {
   /// The elements of an array; none for anything else.
   var array: JSONElements { JSONElements(cursor: csj_array_begin(self)) }
 
-  /// What kind of value it is, for a message.
+  /// The kind of value, for a message.
   var kindName: String {
     switch kind {
     case CSJ_NULL: "null"

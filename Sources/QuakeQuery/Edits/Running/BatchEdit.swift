@@ -19,7 +19,7 @@ public struct BatchEdit {
     self.connection = connection
   }
 
-  /// What the edit would do; changes nothing.
+  /// Computes the effects of the edit without making it.
   ///
   /// - Parameter sample: The most events to return.
   /// - Throws: `InvalidEdit` or `StoreError` of kind `badData` if the events cannot get the values;

@@ -5,8 +5,8 @@ internal import Postgres
 enum DeleteStatement {
   /// - Parameters:
   ///   - reason: The reason of the tombstones.
-  ///   - olderThan: The age of events that expire, as a place of a parameter in seconds; nil: none.
-  ///   - edit: The number of the edit, as a place of a parameter.
+  ///   - olderThan: The age of events that expire, as the placeholder of a parameter in seconds; nil: none.
+  ///   - edit: The number of the edit, as the placeholder of a parameter.
   static func text(reason: StaticString, olderThan: String?, edit: String) -> String {
     """
     superseded as materialized (

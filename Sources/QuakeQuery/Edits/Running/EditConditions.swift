@@ -49,7 +49,7 @@ struct EditConditions {
     if !edit.selection.includesWithdrawn { conditions.append("q.withdrawn_at is null") }
   }
 
-  /// Adds a parameter, and returns its place in the statement.
+  /// Adds a parameter, and returns its placeholder in the statement.
   mutating func place(_ parameter: Parameter, _ type: String) -> String {
     parameters.append(parameter)
     return "$\(firstParameter + parameters.count - 1)::\(type)"

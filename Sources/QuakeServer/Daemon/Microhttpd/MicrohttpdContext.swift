@@ -1,4 +1,4 @@
-/// What the callbacks of libmicrohttpd need; the server keeps it until the daemon has stopped.
+/// The objects that the callbacks of libmicrohttpd need; the server keeps them until the daemon has stopped.
 final class MicrohttpdContext: Sendable {
   let service: HTTPService
   let requestTimeout: Duration

@@ -4,7 +4,7 @@ import Synchronization
 /// A part of a stream that was read from the database for the clients that are not in the window: a snapshot, or
 /// the history after a cursor. It is a file without a name, from which the system sends.
 final class Backlog: Sendable {
-  /// What the backlog is of. Clients with the same key share one.
+  /// Identifies the contents of a backlog. Clients with the same key share one.
   struct Key: Hashable, Sendable {
     /// Where it begins.
     enum Start: Hashable, Sendable {

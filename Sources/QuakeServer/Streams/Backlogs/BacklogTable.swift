@@ -19,7 +19,7 @@ struct BacklogTable {
     /// Whether it is in the queue, and for which addresses: the first turn of one of them counts.
     var isDue = false
     var addresses: Set<String> = []
-    /// What is being read; nil if nothing is.
+    /// The read in progress; nil if there is none.
     var reading: Backlog.Reading?
     var result: Backlog?
     /// When the result was made, or when to try again.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is sent to a client with one call: parts of pages, one after the other.
+/// The parts of pages that are sent to a client with one call, one after the other.
 final class PieceList {
   /// Some changes of a page, the first of them without the bytes that were sent before.
   struct Piece {

@@ -25,9 +25,9 @@ struct StreamClient {
     static let longPoll = Flags(rawValue: 8)
     /// It has got a change or a snapshot.
     static let served = Flags(rawValue: 16)
-    /// The rest of a part that is sent once is in `StreamLoop.rests`.
-    static let rest = Flags(rawValue: 32)
-    /// It ends after that rest.
+    /// `StreamLoop.unsent` has bytes for it.
+    static let hasUnsentBytes = Flags(rawValue: 32)
+    /// It ends after those bytes.
     static let ending = Flags(rawValue: 64)
   }
 

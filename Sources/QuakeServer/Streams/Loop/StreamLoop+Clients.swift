@@ -1,6 +1,7 @@
 import CEpoll
 import Glibc
 import QuakeModel
+import SystemClock
 
 /// How clients come and go.
 extension StreamLoop {
@@ -39,7 +40,7 @@ extension StreamLoop {
     client.lastSent = now
     if let wait = order.wait {
       client.flags = .longPoll
-      client.deadline = now + wait.milliseconds
+      client.deadline = now + wait.wholeMilliseconds
       longPolls += 1
     } else {
       client.flags = .greeting
@@ -71,7 +72,7 @@ extension StreamLoop {
     statistics.clients -= 1
     if client.flags.contains(.blocked) { statistics.blocked -= 1 }
     if client.flags.contains(.longPoll) { longPolls -= 1 }
-    if client.flags.contains(.rest) { rests[slot] = nil }
+    if client.flags.contains(.hasUnsentBytes) { unsent[slot] = nil }
     if client.form == .webSocket { inputs[slot] = nil }
     waitingForWindow.remove(slot)
     var unused = StreamClient()
@@ -85,7 +86,7 @@ extension StreamLoop {
 
   /// Ends a client's stream after what is left of a part.
   func endAfterRest(_ slot: Int) {
-    if clients[slot].flags.contains(.rest) {
+    if clients[slot].flags.contains(.hasUnsentBytes) {
       clients[slot].flags.insert(.ending)
     } else {
       end(slot)
@@ -105,7 +106,7 @@ extension StreamLoop {
   /// Drops a client that has not read for too long.
   func check(_ slot: Int) {
     let client = clients[slot]
-    guard now - client.blockedSince > settings.stallLimit.milliseconds else { return }
+    guard now - client.blockedSince > settings.stallLimit.wholeMilliseconds else { return }
     statistics.droppedStalled += 1
     end(slot)
   }
@@ -113,7 +114,7 @@ extension StreamLoop {
   /// Ends all streams at the end of the event that is being sent.
   func stop(within limit: Duration) {
     guard cutoff == nil else { return }
-    cutoff = now + limit.milliseconds
+    cutoff = now + limit.wholeMilliseconds
     for slot in clients.indices where clients[slot].phase != .free {
       if let input = inputs[slot] {
         input.close()

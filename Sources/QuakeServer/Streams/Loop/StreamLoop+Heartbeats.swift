@@ -1,4 +1,5 @@
 import QuakeModel
+import SystemClock
 
 /// Heartbeats, which show idle clients that the stream is alive.
 extension StreamLoop {
@@ -11,8 +12,9 @@ extension StreamLoop {
 
   func beatIfDue(_ slot: Int) {
     guard clients[slot].phase == .live,
-      now + settings.beatInterval > clients[slot].lastSent + settings.heartbeat.milliseconds,
-      clients[slot].flags.isDisjoint(with: [.blocked, .queued, .rest, .longPoll]), let window,
+      now + settings.beatInterval > clients[slot].lastSent + settings.heartbeat.wholeMilliseconds,
+      clients[slot].flags.isDisjoint(with: [.blocked, .queued, .hasUnsentBytes, .longPoll]),
+      let window,
       clients[slot].page == window.end
     else { return }
     _ = sendHeartbeat(to: slot)

@@ -2,7 +2,7 @@ import QuakeModel
 
 /// Where clients begin and continue.
 extension StreamLoop {
-  /// Finds the place at which a client begins: in the window, or in a backlog.
+  /// Finds the position at which a client begins: in the window, or in a backlog.
   func place(_ slot: Int) {
     guard let window else {
       waitingForWindow.insert(slot)

@@ -2,7 +2,7 @@ import CEpoll
 import Glibc
 import QuakeModel
 
-/// What is sent to a client.
+/// Sending to a client.
 extension StreamLoop {
   /// The most bytes for a client before the others have their turn.
   private static let quantum = 1 << 20
@@ -10,7 +10,7 @@ extension StreamLoop {
   /// Sends a client what it lacks, as far as its socket takes it.
   func advance(_ slot: Int) {
     guard !clients[slot].flags.contains(.blocked) else { return }
-    if clients[slot].flags.contains(.rest), !sendRest(slot) { return }
+    if clients[slot].flags.contains(.hasUnsentBytes), !sendUnsent(slot) { return }
     if clients[slot].flags.contains(.ending) { return end(slot) }
     switch clients[slot].phase {
     case .free, .waiting: return
@@ -49,35 +49,35 @@ extension StreamLoop {
     statistics.blocked += 1
   }
 
-  // MARK: - Parts that are sent once
+  // MARK: - Messages to one client
 
-  /// Sends a part; the rest of it is kept until the socket takes it.
+  /// Sends a message. Bytes that the socket does not take now are kept until it does.
   ///
   /// - Returns: Whether the client is still there and takes more.
   func sendOnce(_ bytes: [UInt8], to slot: Int) -> Bool {
-    rests[slot] = StreamRest(bytes: bytes)
-    clients[slot].flags.insert(.rest)
-    return sendRest(slot)
+    unsent[slot] = UnsentBytes(bytes: bytes)
+    clients[slot].flags.insert(.hasUnsentBytes)
+    return sendUnsent(slot)
   }
 
-  private func sendRest(_ slot: Int) -> Bool {
-    guard let rest = rests[slot] else { return true }
-    let size = rest.bytes.count - rest.sent
-    let sent = rest.bytes.withUnsafeBytes {
+  private func sendUnsent(_ slot: Int) -> Bool {
+    guard let kept = unsent[slot] else { return true }
+    let size = kept.bytes.count - kept.sent
+    let sent = kept.bytes.withUnsafeBytes {
       send(
-        clients[slot].descriptor, $0.baseAddress.map { $0 + rest.sent }, size,
+        clients[slot].descriptor, $0.baseAddress.map { $0 + kept.sent }, size,
         Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     }
     if sent == size {
-      rests[slot] = nil
-      clients[slot].flags.remove(.rest)
+      unsent[slot] = nil
+      clients[slot].flags.remove(.hasUnsentBytes)
     } else if sent > 0 {
-      rests[slot]?.sent += sent
+      unsent[slot]?.sent += sent
     }
     return note(sent, of: size, slot)
   }
 
-  /// Makes what is left of an event that was begun a part of its own, so that the client's place is between
+  /// Keeps the bytes that are left of an event whose sending has begun, so that the client's cursor is between
   /// two events.
   func keepRestOfEvent(_ slot: Int) {
     let client = clients[slot]
@@ -95,8 +95,8 @@ extension StreamLoop {
         from: client.backlogOffset, client.form, frame: &clients[slot].backlogFrame)
     }
     guard !rest.isEmpty else { return }
-    rests[slot] = StreamRest(bytes: rest)
-    clients[slot].flags.insert(.rest)
+    unsent[slot] = UnsentBytes(bytes: rest)
+    clients[slot].flags.insert(.hasUnsentBytes)
   }
 
   // MARK: - Backlogs
@@ -183,7 +183,7 @@ extension StreamLoop {
     }
   }
 
-  /// Moves a client's place by the bytes that were sent.
+  /// Moves a client's position by the bytes that were sent.
   private func move(_ slot: Int, by sent: Int, _ window: ChangeWindow) {
     var left = sent
     var lastPage = -1

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the clients with a WebSocket send, and the answers to it.
+/// The input from clients with a WebSocket, and the answers to it.
 extension StreamLoop {
   /// Reads what a client with a WebSocket has sent.
   func receive(_ slot: Int) {
@@ -38,19 +38,19 @@ extension StreamLoop {
   /// - Returns: Whether the client is still there.
   func answer(_ slot: Int, _ frames: [UInt8]) -> Bool {
     guard !frames.isEmpty else { return true }
-    if !clients[slot].flags.contains(.rest) {
+    if !clients[slot].flags.contains(.hasUnsentBytes) {
       keepRestOfEvent(slot)
-      // What is sent from there is not sent again from the file.
-      if clients[slot].phase == .backlog, let rest = rests[slot] {
-        clients[slot].backlogOffset += rest.bytes.count
+      // Bytes that are sent from there are not sent again from the file.
+      if clients[slot].phase == .backlog, let kept = unsent[slot] {
+        clients[slot].backlogOffset += kept.bytes.count
       }
     }
-    var rest = rests[slot] ?? StreamRest(bytes: [])
-    rest.bytes += frames
-    rest.answers += frames.count
-    rests[slot] = rest
-    clients[slot].flags.insert(.rest)
-    guard rest.answers <= StreamRest.mostAnswers else {
+    var kept = unsent[slot] ?? UnsentBytes(bytes: [])
+    kept.bytes += frames
+    kept.answers += frames.count
+    unsent[slot] = kept
+    clients[slot].flags.insert(.hasUnsentBytes)
+    guard kept.answers <= UnsentBytes.mostAnswers else {
       statistics.droppedStalled += 1
       end(slot)
       return false

@@ -6,7 +6,7 @@ import SystemClock
 /// The one thread that writes to the clients of all streams.
 ///
 /// It never blocks: a client that does not read costs the others nothing. What it sends is shared by all
-/// clients, which only have a place in it: in the window of the newest changes, or in the file of a backlog.
+/// clients, which only have a position in it: in the window of the newest changes, or in the file of a backlog.
 final class StreamLoop {
   typealias ReadBacklog =
     @Sendable (Backlog.Key, Backlog.Reading, @escaping @Sendable (Backlog.Outcome) -> Void) -> Void
@@ -27,10 +27,10 @@ final class StreamLoop {
   var waitingForWindow: Set<Int> = []
   var backlogs: BacklogTable
   var statistics = StreamStatistics()
-  /// What is left of parts that are sent once, such as heartbeats, to clients whose sockets were full. There
-  /// are few.
-  var rests: [Int: StreamRest] = [:]
-  /// What the clients with a WebSocket send.
+  /// The unsent bytes of clients whose sockets were full, of messages for one client, such as heartbeats.
+  /// There are few.
+  var unsent: [Int: UnsentBytes] = [:]
+  /// The input from clients with a WebSocket.
   var inputs: [Int: WebSocketInput] = [:]
   /// Clients that can go on.
   private var runnable: [Int] = []
@@ -159,7 +159,7 @@ final class StreamLoop {
       receive(slot)
       guard clients[slot].phase != .free else { return }
     }
-    // What it sends does not say that it reads.
+    // A client that sends may still not read.
     if event.is_writable != 0, clients[slot].flags.contains(.blocked) {
       clients[slot].flags.remove(.blocked)
       statistics.blocked -= 1

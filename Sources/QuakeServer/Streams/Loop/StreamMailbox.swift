@@ -1,7 +1,7 @@
 import QuakeModel
 import Synchronization
 
-/// What other threads tell the thread of the streams, in the order in which they do.
+/// The messages of other threads to the thread of the streams, in their order.
 final class StreamMailbox: Sendable {
   enum Message: Sendable {
     /// A client.

@@ -78,7 +78,7 @@ struct ChangeWindow {
     }
   }
 
-  /// The cursor of a client at a place.
+  /// The cursor of a client at a position.
   func cursor(at place: Place) -> HistoryCursor {
     place.page < end ? self[place.page].cursor(before: place.change) : after
   }
@@ -125,7 +125,7 @@ struct ChangeWindow {
     return isOfThisHistory(cursor, at: place) ? .at(place) : .outside
   }
 
-  /// Whether the change before a place is the one that the cursor names.
+  /// Whether the change before a position is the one that the cursor names.
   private func isOfThisHistory(_ cursor: HistoryCursor, at place: Place) -> Bool {
     let found = self.cursor(
       at: place.change == 0 && place.page > first

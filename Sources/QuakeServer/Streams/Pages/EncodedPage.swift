@@ -79,7 +79,7 @@ final class EncodedPage: @unchecked Sendable {
     }
   }
 
-  /// The change in which a byte of the events is, counted from the beginning of a change, and its place there.
+  /// The change in which a byte of the events is, counted from the beginning of a change, and its position there.
   func change(at byte: Int, from first: Int) -> (change: Int, offset: Int) {
     let position = Int(places[first].start) + byte
     var (low, high) = (first, count)

@@ -38,7 +38,7 @@ final class FilterGroup {
   /// How many clients it has.
   var clients = 0
   private let passesAll: Bool
-  /// What was found for the pages of late, by the number of the page.
+  /// The results for the latest pages, by the number of the page.
   private var known: [(page: Int, acceptance: Acceptance)] = []
   private static let most = 16
 

@@ -14,7 +14,7 @@ struct WebSocketFrame {
     }
   }
 
-  /// What the callback of the library appends to.
+  /// The buffer to which the callback of the library appends.
   private final class Output {
     var bytes: [UInt8] = []
   }

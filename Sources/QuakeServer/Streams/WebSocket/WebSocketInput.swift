@@ -1,6 +1,6 @@
 import CWslay
 
-/// What a client of a WebSocket sends: libwslay reads its frames, and answers pings and the end.
+/// The input from a client of a WebSocket: libwslay reads its frames, and answers pings and the close frame.
 ///
 /// Messages of the client have no meaning and are dropped. Only the thread of the streams uses it.
 final class WebSocketInput {

@@ -1,8 +1,8 @@
-/// What is left to send of a part that only one client gets.
-struct StreamRest {
+/// Bytes for one client that its socket has not taken yet.
+struct UnsentBytes {
   var bytes: [UInt8]
   var sent = 0
-  /// How many bytes of it answer what the client has sent.
+  /// How many of the bytes answer input of the client.
   var answers = 0
 
   /// The most bytes of answers that wait for a client.

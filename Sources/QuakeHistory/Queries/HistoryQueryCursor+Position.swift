@@ -2,17 +2,17 @@ internal import Postgres
 internal import QuakeModel
 
 extension HistoryQueryCursor {
-  /// The cursor of an answer whose last change so far has this place.
+  /// The cursor of an answer whose last change so far has this position.
   ///
   /// - Parameter codes: The codes, if the answer is read by codes.
-  /// - Throws: `StoreError` of kind `token` if the place is not in this history, or no longer; of kind
+  /// - Throws: `StoreError` of kind `token` if the position is not in this history, or no longer; of kind
   ///   `badData` if it is outside the range or has no change.
   init(
-    after place: ChangePlace, _ range: HistoryRange, _ order: HistoryQuery.Order,
+    after last: ChangePosition, _ range: HistoryRange, _ order: HistoryQuery.Order,
     codes: [String]?, over connection: Connection
   ) throws {
-    try HistoryReader.verify(place.token, over: connection)
-    let number = place.token.number
+    try HistoryReader.verify(last.token, over: connection)
+    let number = last.token.number
     let isInRange = number > range.after ?? 0 && number <= range.upTo
     let row = try connection.execute(
       """
@@ -20,16 +20,16 @@ extension HistoryQueryCursor {
         from quake.change_transaction t
         join quake.quake_version v on v.transaction_id = t.transaction_id
        where t.token = $1 order by v.id offset $2 limit 1
-      """, [.integer(number), .integer(place.position)])
+      """, [.integer(number), .integer(last.position)])
     guard isInRange, let version = row.integer(0, 0) else {
       throw StoreError(
-        .badData, "there is no change \(place) in this part of the history",
+        .badData, "there is no change \(last) in this part of the history",
         hint: "Use the cursor that came with the page before, and the same conditions.")
     }
     let isAscending = order == .ascending
     self.init(
       needed: isAscending ? number - 1 : range.after, transaction: number, version: version,
-      position: place.position)
+      position: last.position)
     guard let codes else { return }
     let statement: SQL =
       isAscending

@@ -2,7 +2,7 @@ import QuakeModel
 import Testing
 
 /// The conditions of a filter on what happened to an event.
-@Suite struct EventHappeningsTests {
+@Suite struct ChangeConditionsTests {
   /// An event of some values; nil: none.
   private static func event(
     magnitude: Double? = nil, depth: Double? = nil, at epicentre: (Double, Double)? = nil,
@@ -38,10 +38,10 @@ import Testing
     var enters = QuakeFilter()
     enters.minimumMagnitude = 6
     var leaves = enters
-    enters.happenings.enters = true
-    leaves.happenings.leaves = true
+    enters.changeConditions.enters = true
+    leaves.changeConditions.leaves = true
     var both = enters
-    both.happenings.leaves = true
+    both.changeConditions.leaves = true
     let (small, large) = (Self.event(magnitude: 5.9), Self.event(magnitude: 6.1))
     let gone = Self.event(magnitude: 6.1, withdrawn: true)
     let other = Self.event(magnitude: 6.1, superseded: true)
@@ -62,7 +62,7 @@ import Testing
 
   @Test func aRevisionCountsFromTheLimitOn() {
     var filter = QuakeFilter()
-    filter.happenings.magnitudeChange = 0.3
+    filter.changeConditions.magnitudeChange = 0.3
     for (old, new, passes) in [
       (5.9, 6.2, true), (6.2, 5.9, true), (5.9, 6.1, false), (5.0, 5.0, false), (nil, 5.0, true),
       (5.0, nil, true), (nil, nil, false),
@@ -75,14 +75,14 @@ import Testing
     #expect(!filter.accepts(Self.change(Self.event(magnitude: 5), nil)))
     #expect(!filter.accepts(Self.change(nil, nil)))
 
-    filter.happenings.magnitudeChange = nil
-    filter.happenings.depthChange = 10
+    filter.changeConditions.magnitudeChange = nil
+    filter.changeConditions.depthChange = 10
     #expect(filter.accepts(Self.change(Self.event(depth: 5), Self.event(depth: 15))))
     #expect(!filter.accepts(Self.change(Self.event(depth: 5), Self.event(depth: 14.9))))
     #expect(filter.accepts(Self.change(Self.event(), Self.event(depth: 5))))
 
-    filter.happenings.depthChange = nil
-    filter.happenings.placeChange = 20
+    filter.changeConditions.depthChange = nil
+    filter.changeConditions.placeChange = 20
     func move(_ old: (Double, Double)?, _ new: (Double, Double)?) -> Bool {
       filter.accepts(Self.change(Self.event(at: old), Self.event(at: new)))
     }
@@ -97,8 +97,8 @@ import Testing
   @Test func oneOfSeveralIsEnough() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 6
-    filter.happenings.enters = true
-    filter.happenings.magnitudeChange = 0.3
+    filter.changeConditions.enters = true
+    filter.changeConditions.magnitudeChange = 0.3
     let values = [5.5, 5.9, 6.1, 6.3, 6.5]
     let passing = values.flatMap { old in
       values.filter {
@@ -124,7 +124,7 @@ import Testing
     #expect(filter.accepts(Self.event(age: 7200)), "a list does not age")
     // An old event that becomes large is no entry.
     filter.minimumMagnitude = 6
-    filter.happenings.enters = true
+    filter.changeConditions.enters = true
     let (small, large) = (Self.event(magnitude: 5, age: 7200), Self.event(magnitude: 7, age: 7200))
     #expect(!filter.accepts(Self.change(small, large)))
     filter.newerThan = .seconds(Int64.max)

@@ -1,5 +1,7 @@
-/// What can happen to an event that a person wants to be told of. Without any, everything passes.
-public struct EventHappenings: Hashable, Sendable {
+/// Conditions on how a change affects the selection of events, or how far an update moves their values.
+///
+/// A change has to meet one of the conditions that are set. If none is set, every change passes.
+public struct ChangeConditions: Hashable, Sendable {
   /// The event came into the selection that the filter's conditions on events describe: it was inserted, an
   /// update made it meet the conditions, or it is back after it was withdrawn or superseded.
   public var enters = false
@@ -13,10 +15,10 @@ public struct EventHappenings: Hashable, Sendable {
   /// An update moved the epicentre by at least this many kilometres, or from or to unknown.
   public var placeChange: Double?
 
-  /// Nothing.
+  /// No conditions.
   public init() {}
 
-  var isEmpty: Bool { self == EventHappenings() }
+  var isEmpty: Bool { self == ChangeConditions() }
 
   /// Decimal numbers such as 5.9 and 6.2 differ by a little less than 0.3 as binary numbers. Nothing that is
   /// measured is as exact as this.
@@ -48,15 +50,5 @@ public struct EventHappenings: Hashable, Sendable {
 
   private static func hasEpicentre(_ event: QuakeRecord) -> Bool {
     event.has(.latitude) && event.has(.longitude)
-  }
-}
-
-extension Duration {
-  /// The duration in microseconds, less than which is dropped.
-  package var wholeMicroseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-    let (sum, sumOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-    return overflow || sumOverflow ? (seconds < 0 ? .min : .max) : sum
   }
 }
