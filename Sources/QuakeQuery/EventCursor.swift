@@ -57,7 +57,7 @@ public struct EventCursor: Sendable, Hashable {
     var equal: [String] = []
     for (index, order) in order.enumerated() {
       let name = "\(alias).\(order.column.name)"
-      let value = "$\(first + index)::\(order.column.sqlType)"
+      let value = "$\(first + index)::\(order.column.parameterType)"
       let comparison = order.direction == .descending ? "<" : ">"
       if values[index] != nil {
         let isAfter =
@@ -75,7 +75,7 @@ public struct EventCursor: Sendable, Hashable {
     // Follows from the rest, and bounds the range of an index.
     let comparison = leading.direction == .descending ? "<=" : ">="
     let name = "\(alias).\(leading.column.name)"
-    return "(\(name) \(comparison) $\(first)::\(leading.column.sqlType) and \(all))"
+    return "(\(name) \(comparison) $\(first)::\(leading.column.parameterType) and \(all))"
   }
 }
 

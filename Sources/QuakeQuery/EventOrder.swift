@@ -74,8 +74,8 @@ extension QuakeColumn {
     }
   }
 
-  /// Its type in a statement.
-  var sqlType: String {
+  /// The type of a parameter that is compared with the column. Integers are always sent as eight bytes.
+  var parameterType: String {
     switch kind {
     case .text: "text"
     case .float8: "float8"

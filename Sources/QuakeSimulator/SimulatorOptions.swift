@@ -17,7 +17,7 @@ public struct SimulatorOptions: Sendable {
   /// The seconds for which clients may cache an answer, and for which the server does: 0 or more.
   public var maxAge = 60
   /// A query may not match more events than this: 1 to 20,000.
-  public var queryLimit = EventQuery.maximumCount
+  public var queryLimit = SimulatorQuery.maximumCount
   /// Whether the FDSN service answers `count`, as USGS's does and most others do not.
   public var answersCounts = true
   /// Whether the FDSN service takes `limit` and `offset`, as GeoNet's does not.
@@ -44,7 +44,7 @@ public struct SimulatorOptions: Sendable {
       (1...36_500).contains(days), "cannot simulate \(days) days",
       "The first events may lie 1 to 36500 days back.")
     try require(
-      (1...EventQuery.maximumCount).contains(queryLimit),
+      (1...SimulatorQuery.maximumCount).contains(queryLimit),
       "cannot limit queries to \(queryLimit) events", "The limit must be from 1 to 20000.")
     try require(
       rate >= 0 && rate <= 600_000, "cannot simulate \(rate) changes per minute",

@@ -60,7 +60,7 @@ enum SimulateCommand {
     let seed = UInt64(try arguments.integer("seed", in: 0...) ?? 1)
     let start = try start(arguments)
     if let file = arguments.string("output") {
-      let format: FeedFormat = arguments.flag("csv") ? .csv : .geojson
+      let format: SimulatedFormat = arguments.flag("csv") ? .csv : .geojson
       let writer = FeedFileWriter(
         seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start,
         format: format)

@@ -9,7 +9,7 @@ extension ServerTests {
 
     /// The answer to a request for all events with one fault, and the good answer after it.
     private func provoke(
-      _ fault: FaultKind, _ format: FeedFormat = .geojson, _ headers: [String] = []
+      _ fault: FaultKind, _ format: SimulatedFormat = .geojson, _ headers: [String] = []
     ) throws -> (faulty: HTTPReply, good: HTTPReply) {
       let server = try SimulatedFeedServer(frozen())
       defer { server.stop() }
@@ -125,7 +125,7 @@ extension ServerTests {
     }
 
     @Test func invalidUTF8() throws {
-      for format in FeedFormat.ofSummaries {
+      for format in SimulatedFormat.ofSummaries {
         let (faulty, good) = try provoke(.invalidUTF8, format)
         #expect(String(validating: faulty.body, as: UTF8.self) == nil)
         #expect(faulty.body.filter { $0 != 0xE9 } == good.body.filter { $0 != 0xE9 })

@@ -43,7 +43,7 @@ extension ServerTests {
     }
 
     @Test func sameSeedSameBytesInEachFormat() throws {
-      for format in FeedFormat.allCases {
+      for format in SimulatedFormat.allCases {
         let writer = FeedFileWriter(seed: 2, events: 2000, now: noon, format: format)
         let bytes = try written(writer)
         #expect(try written(writer) == bytes)

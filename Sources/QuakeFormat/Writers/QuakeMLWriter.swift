@@ -247,10 +247,10 @@ extension QuakeMLWriter {
       guard let column = QuakeMLTerms.evaluation(status).column else { return true }
       return !QuakeMLTerms.equals(column, status)
     }
-    exact(" quake:place=\"", event, .place) { $0.isEmpty || !XMLText.canContain($0) }
+    exact(" quake:place=\"", event, .place) { $0.isEmpty || !XMLCharacters.canContain($0) }
     exact(" quake:magnitude_type=\"", event, .magnitudeType) {
-      !hasMagnitude || $0.count > Self.longestMagnitudeType || XMLText.hasOuterSpace($0)
-        || !XMLText.canContain($0)
+      !hasMagnitude || $0.count > Self.longestMagnitudeType || XMLCharacters.hasOuterSpace($0)
+        || !XMLCharacters.canContain($0)
     }
   }
 

@@ -19,7 +19,7 @@ extension TextWriter {
       case 0x0A: escape = "&#10;"
       case 0x0D: escape = "&#13;"
       case 0x00...0x1F: escape = "\u{FFFD}"
-      case 0xEF where XMLText.isNoncharacter(utf8, at: index):
+      case 0xEF where XMLCharacters.isNoncharacter(utf8, at: index):
         escape = "\u{FFFD}"
         length = 3
       default:
@@ -57,7 +57,7 @@ extension TextWriter {
 }
 
 /// The characters that XML 1.0 can contain.
-enum XMLText {
+enum XMLCharacters {
   /// Whether U+FFFE or U+FFFF begins here.
   static func isNoncharacter(_ utf8: UnsafeRawBufferPointer, at index: Int) -> Bool {
     index + 2 < utf8.count && utf8[index] == 0xEF && utf8[index + 1] == 0xBF

@@ -37,7 +37,8 @@ public struct HistoryQuery: Sendable {
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
   public func count(over connection: Connection) throws -> Int64 {
-    let summary = HistorySummary(request: self, range: try HistoryRange(self, over: connection))
+    let summary = HistorySummary(
+      historyQuery: self, range: try HistoryRange(self, over: connection))
     let count = try summary.count.run { statement, parameters in
       try connection.execute(statement, parameters, format: .binary).binaryInteger(0, 0) ?? 0
     }
@@ -51,7 +52,8 @@ public struct HistoryQuery: Sendable {
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
   public func codes(over connection: Connection, _ body: (String) throws -> Void) throws {
-    let summary = HistorySummary(request: self, range: try HistoryRange(self, over: connection))
+    let summary = HistorySummary(
+      historyQuery: self, range: try HistoryRange(self, over: connection))
     try summary.codes.run { statement, parameters in
       try connection.stream(statement, parameters) { rows in
         for row in 0..<rows.rowCount {

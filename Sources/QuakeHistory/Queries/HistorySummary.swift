@@ -18,17 +18,17 @@ struct HistorySummary {
     }
   }
 
-  let request: HistoryQuery
+  let historyQuery: HistoryQuery
   let range: HistoryRange
 
   /// How many changes there are, regardless of the limit.
   var count: Query {
-    var filter = request.filter
+    var filter = historyQuery.filter
     filter.operations = nil
     let conditions = HistoryConditions(filter, firstParameter: 3)
     // Without a condition on single changes, the counts of the transactions are the answer.
     guard conditions.change.isEmpty else { return query { "select count(*) \($0)" } }
-    let counts = HistoryConditions.counted(request.filter).joined(separator: " + ")
+    let counts = HistoryConditions.counted(historyQuery.filter).joined(separator: " + ")
     return Query(
       statement: SQL(
         trusted: """
@@ -43,14 +43,14 @@ struct HistorySummary {
     query { changes in
       """
       select distinct v.code collate "C" as code \(changes) and v.op <> 'truncate'
-       order by code \(request.order == .descending ? "desc" : "")
-       \(request.limit.map { "limit \($0)" } ?? "")
+       order by code \(historyQuery.order == .descending ? "desc" : "")
+       \(historyQuery.limit.map { "limit \($0)" } ?? "")
       """
     }
   }
 
   private func query(_ select: (_ changes: String) -> String) -> Query {
-    let conditions = HistoryConditions(request.filter, firstParameter: 3)
+    let conditions = HistoryConditions(historyQuery.filter, firstParameter: 3)
     let all = HistoryConditions.all([transactionConditions(conditions)] + conditions.change)
     return Query(
       statement: SQL(

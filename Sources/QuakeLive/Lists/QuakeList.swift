@@ -31,18 +31,18 @@ struct QuakeList {
         edit.removed.append(index(of: code, key: key))
         keys[code] = nil
       case (.listed(let quake), nil):
-        let place = Place(key: order.key(of: quake), code: code)
-        edit.added.append(Addition(quake: quake, place: place, from: nil))
-        keys[code] = place.key
+        let sortKey = SortKey(key: order.key(of: quake), code: code)
+        edit.added.append(Addition(quake: quake, sortKey: sortKey, from: nil))
+        keys[code] = sortKey.key
       case (.listed(let quake), let key?):
         let index = index(of: code, key: key)
         guard quakes[index] != quake else { continue }
-        let place = Place(key: order.key(of: quake), code: code)
-        if place.key == key {
+        let sortKey = SortKey(key: order.key(of: quake), code: code)
+        if sortKey.key == key {
           edit.replaced.append((index, quake))
         } else {
-          edit.shifted.append(Addition(quake: quake, place: place, from: index))
-          keys[code] = place.key
+          edit.shifted.append(Addition(quake: quake, sortKey: sortKey, from: index))
+          keys[code] = sortKey.key
         }
       }
     }
@@ -52,28 +52,28 @@ struct QuakeList {
 
   // MARK: - Order
 
-  /// The sort key of an event; its code decides between equal keys.
-  private struct Place {
+  /// The position of an event in the order; its code decides between equal keys.
+  private struct SortKey {
     var key: Int64
     var code: String
   }
 
-  private func isOrdered(_ quake: QuakeRecord, before place: Place) -> Bool {
+  private func sorts(_ quake: QuakeRecord, before sortKey: SortKey) -> Bool {
     let key = order.key(of: quake)
-    guard key == place.key else { return key < place.key }
+    guard key == sortKey.key else { return key < sortKey.key }
     return quake.withUTF8(.code) { bytes in
-      bytes.map { $0.lexicographicallyPrecedes(place.code.utf8) } ?? true
+      bytes.map { $0.lexicographicallyPrecedes(sortKey.code.utf8) } ?? true
     }
   }
 
-  private static func isOrdered(_ left: Place, before right: Place) -> Bool {
+  private static func sorts(_ left: SortKey, before right: SortKey) -> Bool {
     left.key == right.key
       ? left.code.utf8.lexicographicallyPrecedes(right.code.utf8) : left.key < right.key
   }
 
   private func index(of code: String, key: Int64) -> Int {
-    let place = Place(key: key, code: code)
-    return quakes.partition { isOrdered($0, before: place) }
+    let sortKey = SortKey(key: key, code: code)
+    return quakes.partition { sorts($0, before: sortKey) }
   }
 
   // MARK: - Changing
@@ -81,7 +81,7 @@ struct QuakeList {
   /// An event to insert.
   private struct Addition {
     var quake: QuakeRecord
-    var place: Place
+    var sortKey: SortKey
     /// Its index before; nil if it is new.
     var from: Int?
   }
@@ -110,15 +110,15 @@ struct QuakeList {
     let leaving = (edit.removed + edit.shifted.compactMap(\.from)).sorted()
     // The events that stay for certain divide the list into gaps. A shifted event keeps its index if it
     // is still in its gap, and behind the events that stay there before it.
-    var last: (gap: Int, place: Place)?
+    var last: (gap: Int, sortKey: SortKey)?
     for shifted in edit.shifted {
       guard let from = shifted.from else { continue }
-      let to = quakes.partition { isOrdered($0, before: shifted.place) }
+      let to = quakes.partition { sorts($0, before: shifted.sortKey) }
       let gap = from - leaving.count(below: from)
-      let isBehind = last.map { $0.gap < gap || Self.isOrdered($0.place, before: shifted.place) }
+      let isBehind = last.map { $0.gap < gap || Self.sorts($0.sortKey, before: shifted.sortKey) }
       if to - leaving.count(below: to) == gap, isBehind ?? true {
         edit.replaced.append((from, shifted.quake))
-        last = (gap, shifted.place)
+        last = (gap, shifted.sortKey)
       } else {
         edit.removed.append(from)
         edit.added.append(shifted)
@@ -128,14 +128,14 @@ struct QuakeList {
 
   private mutating func carryOut(_ edit: inout Edit) -> QuakeDifference {
     edit.removed.sort()
-    edit.added.sort { Self.isOrdered($0.place, before: $1.place) }
+    edit.added.sort { Self.sorts($0.sortKey, before: $1.sortKey) }
     var difference = QuakeDifference()
     difference.deletions = edit.removed
     for (index, quake) in edit.replaced { quakes[index] = quake }
     remove(at: edit.removed)
     // The indices of the additions in the list of the remaining events; ascending.
     let slots = edit.added.map { addition in
-      quakes.partition { isOrdered($0, before: addition.place) }
+      quakes.partition { sorts($0, before: addition.sortKey) }
     }
     insert(edit.added.map(\.quake), at: slots)
     for (number, addition) in edit.added.enumerated() {

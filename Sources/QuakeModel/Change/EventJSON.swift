@@ -8,8 +8,8 @@ extension JSONWriter {
   /// Writes an event at once: one check of the buffer's size, and keys that are ready to be copied.
   mutating func event(_ record: QuakeRecord) {
     beginValue()
-    let keys = EventKey.all
-    write(atMost: EventKey.capacity(textSize: record.textSize)) { place in
+    let keys = EncodedKey.all
+    write(atMost: EncodedKey.capacity(textSize: record.textSize)) { place in
       record.withContents { values, present, bytes in
         var end = place
         keys.withUnsafeBufferPointer { keys in
@@ -30,13 +30,13 @@ extension JSONWriter {
 }
 
 /// The key of a column in JSON, with the comma before it and the colon after it.
-private struct EventKey {
+private struct EncodedKey {
   /// The text, padded; copying three words is quicker than copying a number of bytes.
   private let words: (UInt64, UInt64, UInt64)
   private let length: Int
   let kind: QuakeColumn.Kind
 
-  static let all = QuakeColumn.allCases.map { EventKey($0) }
+  static let all = QuakeColumn.allCases.map { EncodedKey($0) }
   private static let size = 24
   /// The most bytes of a value that is not text, with what a text needs beside its bytes.
   private static let valueSize = max(DecimalText.longest, Timestamp.longestText) + 16

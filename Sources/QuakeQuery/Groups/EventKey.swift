@@ -33,7 +33,7 @@ public enum EventKey: Sendable, Hashable {
   }
 
   /// Whether its values have an order of their own: times and magnitudes.
-  public var isOrdered: Bool {
+  public var hasNaturalOrder: Bool {
     switch self {
     case .day, .hour, .month, .magnitude: true
     case .place, .region, .network, .type, .status: false

@@ -25,7 +25,7 @@ extension EventQuery {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
     var selection = try EventQuerySQL(self, over: connection)
     let expression = selection.expression(for: key)
-    let order = key.isOrdered ? "g.key nulls last" : "g.count desc, g.key nulls last"
+    let order = key.hasNaturalOrder ? "g.key nulls last" : "g.count desc, g.key nulls last"
     let statement = SQL(
       trusted: """
         select g.key, g.count, g.known, g.average, g.minimum, g.maximum, g.energy, g.moment
@@ -94,7 +94,7 @@ extension EventQuery {
     let statement = SQL(
       trusted: """
         select \(rows.list(of: "q")), \(expression) as key \(selection.text)
-         order by key \(key.isOrdered ? "desc" : "") nulls last, \(order)
+         order by key \(key.hasNaturalOrder ? "desc" : "") nulls last, \(order)
          \(limit.map { "limit \($0)" } ?? "")
         """)
     var sections: [EventSection] = []

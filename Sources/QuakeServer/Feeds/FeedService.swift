@@ -11,9 +11,9 @@ import QuakeQuery
 struct FeedService {
   private static let path = "/earthquakes/feed/v1.0"
 
-  var routes: [Route] { FeedFormat.allCases.flatMap { [summary($0)] + detail($0) } }
+  var routes: [Route] { ServedFeedFormat.allCases.flatMap { [summary($0)] + detail($0) } }
 
-  private func summary(_ format: FeedFormat) -> Route {
+  private func summary(_ format: ServedFeedFormat) -> Route {
     Route(
       method: .get, path: "\(Self.path)/summary/{feed}.\(format.rawValue)",
       operation: Operation(
@@ -35,7 +35,7 @@ struct FeedService {
       handler: .query { request, context in try Self.summary(request, format, context) })
   }
 
-  private func detail(_ format: FeedFormat) -> [Route] {
+  private func detail(_ format: ServedFeedFormat) -> [Route] {
     guard format != .atom else { return [] }
     return [
       Route(
@@ -56,7 +56,7 @@ struct FeedService {
     ]
   }
 
-  private static func mediaType(_ format: FeedFormat) -> String {
+  private static func mediaType(_ format: ServedFeedFormat) -> String {
     let type = format.callback == nil ? format.export.mediaType : Callback.contentType
     return String(type.prefix { $0 != ";" })
   }
@@ -64,9 +64,9 @@ struct FeedService {
   // MARK: - Documents
 
   private static func summary(
-    _ request: Request, _ format: FeedFormat, _ context: QueryContext
+    _ request: Request, _ format: ServedFeedFormat, _ context: QueryContext
   ) throws -> Response {
-    guard let name = FeedName(request.parameters["feed"] ?? "", format: format) else {
+    guard let name = ServedFeedName(request.parameters["feed"] ?? "", format: format) else {
       throw HTTPError(
         404,
         "There is no such feed. The feeds are \(SummaryFeed.all.map(\.name).joined(separator: ", "))."
@@ -89,7 +89,8 @@ struct FeedService {
   }
 
   /// The events of a feed at a moment. Those without an epicentre are left out: no map can show them.
-  private static func query(_ feed: SummaryFeed, _ format: FeedFormat, now: Timestamp) -> EventQuery
+  private static func query(_ feed: SummaryFeed, _ format: ServedFeedFormat, now: Timestamp)
+    -> EventQuery
   {
     var query = EventQuery()
     query.filter.earliestTime = Timestamp(
@@ -105,11 +106,11 @@ struct FeedService {
   }
 
   private static func detail(
-    _ request: Request, _ format: FeedFormat, _ context: QueryContext
+    _ request: Request, _ format: ServedFeedFormat, _ context: QueryContext
   ) throws -> Response {
     var items = [QueryItem(name: "eventid", value: request.parameters["id"] ?? "")]
     if let callback = format.callback { items.append(QueryItem(name: "callback", value: callback)) }
-    let name = format == .geojsonp ? FeedFormat.geojson.rawValue : format.rawValue
+    let name = format == .geojsonp ? ServedFeedFormat.geojson.rawValue : format.rawValue
     var query = try FDSNQuery(items, format: FDSNFormat(rawValue: name))
     query.statusWithoutData = 404
     let answer = FDSNAnswer(query, request, over: context.connection, detail: .feed)

@@ -19,7 +19,7 @@ struct FeedDocument {
   var distortion = FeatureEncoder.Distortion.none
 
   /// The document with `events`, in their order.
-  func render(_ events: [SimulatedEvent], _ format: FeedFormat) -> [UInt8] {
+  func render(_ events: [SimulatedEvent], _ format: SimulatedFormat) -> [UInt8] {
     switch format {
     case .geojson: geoJSON(events)
     case .csv: csv(events)

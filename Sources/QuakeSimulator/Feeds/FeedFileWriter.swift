@@ -14,7 +14,7 @@ public struct FeedFileWriter: Sendable {
   /// The instant before which they happen.
   public var now: Timestamp
   /// GeoJSON, CSV or FDSN text.
-  public var format: FeedFormat
+  public var format: SimulatedFormat
   /// The number of events, chosen by the seed, that are revised: at most all. The others are unchanged, and
   /// the snapshot is one minute later.
   public var revised = 0
@@ -25,7 +25,7 @@ public struct FeedFileWriter: Sendable {
   private static let interval = 30.0 * 86_400_000 / 11_000
 
   /// A writer of `events` (0 or more) that happened before `now`.
-  public init(seed: UInt64, events: Int, now: Timestamp, format: FeedFormat = .geojson) {
+  public init(seed: UInt64, events: Int, now: Timestamp, format: SimulatedFormat = .geojson) {
     self.seed = seed
     self.events = events
     self.now = now
@@ -34,7 +34,7 @@ public struct FeedFileWriter: Sendable {
 
   /// A writer of events before `start`.
   public init(
-    seed: UInt64, events: Int, start: SimulationStart = .now, format: FeedFormat = .geojson
+    seed: UInt64, events: Int, start: SimulationStart = .now, format: SimulatedFormat = .geojson
   ) {
     self.init(
       seed: seed, events: events, now: start.instant(now: .now(), rate: 0), format: format)

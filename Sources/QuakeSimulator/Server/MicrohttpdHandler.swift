@@ -3,11 +3,11 @@ import Glibc
 import HTTPFields
 
 /// The objects that the callbacks of libmicrohttpd need; the server keeps them until the daemon has stopped.
-final class MicrohttpdContext: Sendable {
-  let service: FeedService
+final class SimulatorContext: Sendable {
+  let service: SimulatedService
   let stalled = StalledConnections()
 
-  init(_ service: FeedService) {
+  init(_ service: SimulatedService) {
     self.service = service
   }
 }
@@ -33,7 +33,7 @@ func handleRequest(
     uploadSize.pointee = 0  // bodies say nothing here
     return .YES
   }
-  let context = Unmanaged<MicrohttpdContext>.fromOpaque(closure).takeUnretainedValue()
+  let context = Unmanaged<SimulatorContext>.fromOpaque(closure).takeUnretainedValue()
   context.stalled.releaseDeparted()
   let request = readRequest(connection, path: String(cString: url), method: String(cString: method))
   return queue(context.service.answer(to: request), on: connection, context)
@@ -64,7 +64,7 @@ private func readRequest(_ connection: OpaquePointer, path: String, method: Stri
 }
 
 private func queue(
-  _ answer: Answer, on connection: OpaquePointer, _ context: MicrohttpdContext
+  _ answer: Answer, on connection: OpaquePointer, _ context: SimulatorContext
 ) -> MHD_Result {
   let response: OpaquePointer?
   if answer.delivery == .whole {

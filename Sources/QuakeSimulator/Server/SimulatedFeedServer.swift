@@ -9,7 +9,7 @@ import SystemDescriptors
 public final class SimulatedFeedServer: Sendable {
   /// The port, also where any was asked for: 1 to 65535.
   public let port: Int
-  let context: MicrohttpdContext
+  let context: SimulatorContext
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 
@@ -18,8 +18,8 @@ public final class SimulatedFeedServer: Sendable {
     try options.validate()
     let socket = try Self.listen(on: options.port)
     port = socket.port
-    context = MicrohttpdContext(
-      FeedService(options, baseURL: "http://127.0.0.1:\(socket.port)"))
+    context = SimulatorContext(
+      SimulatedService(options, baseURL: "http://127.0.0.1:\(socket.port)"))
     // The date comes from the simulator's own clock.
     let flags =
       MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
@@ -54,7 +54,7 @@ public final class SimulatedFeedServer: Sendable {
   public var baseURL: String { context.service.baseURL }
 
   /// The address of a summary feed on this server.
-  public func url(of feed: SummaryFeed, format: FeedFormat = .geojson) -> String {
+  public func url(of feed: SummaryFeed, format: SimulatedFormat = .geojson) -> String {
     "\(baseURL)/earthquakes/feed/v1.0/summary/\(feed.name).\(format.rawValue)"
   }
 

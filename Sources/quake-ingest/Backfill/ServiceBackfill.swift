@@ -193,7 +193,7 @@ final class ServiceBackfill {
     options.feed = "backfill"
     options.context = "backfill \(backfill.id)"
     feed.describe(in: &options)
-    var source = WindowSource(feed.source, window: window)
+    var source = BackfillWindowSource(feed.source, window: window)
     let report = try Importer(connection: connection, options: options).run(
       from: &source, progress: { self.output.update(part: $0) },
       beforeCommit: { report in

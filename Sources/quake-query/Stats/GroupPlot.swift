@@ -28,7 +28,7 @@ struct GroupPlot {
   func draw(_ query: EventQuery, over connection: Connection) throws -> Bool {
     let output = StandardOutput()
     let hasGroups =
-      key.isOrdered && hasUnicode
+      key.hasNaturalOrder && hasUnicode
       ? try drawDots(query, over: connection, output)
       : try drawBars(query, over: connection, output)
     try output.flush()
@@ -48,7 +48,7 @@ struct GroupPlot {
   ) throws -> Bool {
     var query = query
     var hasGroups = false
-    if query.limit == nil, !key.isOrdered { query.limit = Self.mostBars }
+    if query.limit == nil, !key.hasNaturalOrder { query.limit = Self.mostBars }
     let name = column.map { "average \($0.name)" } ?? "events"
     var bars = BarPlot((key.name, name), width: width, hasUnicode: hasUnicode)
     try query.groups(by: key, of: column ?? .magnitude, over: connection) { group in

@@ -1,5 +1,5 @@
 /// The formats in which the catalogue is served.
-public enum FeedFormat: String, CaseIterable, Sendable {
+public enum SimulatedFormat: String, CaseIterable, Sendable {
   /// A GeoJSON FeatureCollection with USGS's properties.
   case geojson
   /// USGS's CSV with 22 columns.
@@ -8,7 +8,7 @@ public enum FeedFormat: String, CaseIterable, Sendable {
   case text
 
   /// Those in which summary feeds are served.
-  public static let ofSummaries: [FeedFormat] = [.geojson, .csv]
+  public static let ofSummaries: [SimulatedFormat] = [.geojson, .csv]
 
   var contentType: String {
     switch self {

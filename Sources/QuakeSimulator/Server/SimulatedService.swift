@@ -5,7 +5,7 @@ import Synchronization
 /// Answers requests. It handles paths and headers, but not sockets.
 ///
 /// It is used from the server's thread and from the caller's. One lock guards its state.
-final class FeedService: Sendable {
+final class SimulatedService: Sendable {
   /// `http://127.0.0.1:PORT`, which begins every address in a document.
   let baseURL: String
   let options: SimulatorOptions
@@ -70,10 +70,10 @@ final class FeedService: Sendable {
 
   // MARK: - Summary feeds
 
-  private static func summary(_ path: String) -> (SummaryFeed, FeedFormat)? {
+  private static func summary(_ path: String) -> (SummaryFeed, SimulatedFormat)? {
     let prefix = "/earthquakes/feed/v1.0/summary/"
     guard path.hasPrefix(prefix) else { return nil }
-    for format in FeedFormat.ofSummaries where path.hasSuffix("." + format.rawValue) {
+    for format in SimulatedFormat.ofSummaries where path.hasSuffix("." + format.rawValue) {
       let name = path.dropFirst(prefix.count).dropLast(format.rawValue.count + 1)
       return SummaryFeed(name: String(name)).map { ($0, format) }
     }
@@ -81,7 +81,7 @@ final class FeedService: Sendable {
   }
 
   private func summary(
-    _ feed: SummaryFeed, _ format: FeedFormat, _ request: Request, now: Int64,
+    _ feed: SummaryFeed, _ format: SimulatedFormat, _ request: Request, now: Int64,
     _ state: inout SimulatorState
   ) -> Answer {
     if let fault = state.nextFault(options.faults) {
@@ -119,7 +119,7 @@ final class FeedService: Sendable {
   }
 
   private func metadata(
-    _ feed: SummaryFeed, _ format: FeedFormat, _ generated: Int64
+    _ feed: SummaryFeed, _ format: SimulatedFormat, _ generated: Int64
   ) -> FeedDocument.Metadata {
     FeedDocument.Metadata(
       generated: generated,
@@ -137,7 +137,7 @@ final class FeedService: Sendable {
   }
 
   private func deliver(
-    _ cached: SimulatorState.Cached, _ format: FeedFormat, _ request: Request, now: Int64
+    _ cached: SimulatorState.Cached, _ format: SimulatedFormat, _ request: Request, now: Int64
   ) -> Answer {
     var answer = Answer(headers: cachingHeaders(generated: cached.generated, now: now))
     let compressed = request.acceptsGzip ? cached.compressed : nil
@@ -193,7 +193,7 @@ final class FeedService: Sendable {
 
   func faulty(
     _ fault: FaultKind, _ events: [SimulatedEvent], _ metadata: FeedDocument.Metadata,
-    _ format: FeedFormat, _ request: Request, now: Int64
+    _ format: SimulatedFormat, _ request: Request, now: Int64
   ) -> Answer {
     var events = events
     var document = FeedDocument(metadata: metadata)

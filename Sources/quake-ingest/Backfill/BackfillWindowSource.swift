@@ -4,7 +4,7 @@ import QuakeWorker
 
 /// The records of a service's answer, of which those outside the window are rejected: an event of another
 /// time shows that the answer is damaged, for example if all times have become 1970.
-struct WindowSource<Base: ImportSource>: ImportSource {
+struct BackfillWindowSource<Base: ImportSource>: ImportSource {
   private var base: Base
   private let window: BackfillWindow
   private var number = 0

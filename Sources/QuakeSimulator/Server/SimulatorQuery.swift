@@ -1,7 +1,7 @@
 import QuakeModel
 
 /// A query of the FDSN event service, limited to the parameters that a feed reader needs.
-struct EventQuery: Sendable {
+struct SimulatorQuery: Sendable {
   /// The error of a query, in the words of the service.
   struct Refusal: Error {
     var reason: String
@@ -10,7 +10,7 @@ struct EventQuery: Sendable {
   /// A query may not match more events than this.
   static let maximumCount = 20_000
 
-  var format: FeedFormat?
+  var format: SimulatedFormat?
   /// Milliseconds since 1970.
   var start: Int64
   /// Milliseconds since 1970.
@@ -34,7 +34,7 @@ struct EventQuery: Sendable {
       let value = argument.value
       switch argument.name {
       case "format":
-        guard let known = FeedFormat(rawValue: value) else {
+        guard let known = SimulatedFormat(rawValue: value) else {
           throw Refusal(
             reason: "Bad format value \"\(value)\". Valid values are: csv, geojson, text.")
         }

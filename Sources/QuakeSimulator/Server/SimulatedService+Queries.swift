@@ -1,11 +1,11 @@
 import QuakeModel
 
 /// The FDSN event service.
-extension FeedService {
+extension SimulatedService {
   func query(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
-    let query: EventQuery
-    do throws(EventQuery.Refusal) {
-      query = try EventQuery(
+    let query: SimulatorQuery
+    do throws(SimulatorQuery.Refusal) {
+      query = try SimulatorQuery(
         request.arguments, now: now, maximumCount: options.queryLimit)
     } catch {
       return refusal(error.reason, request, now: now)
@@ -44,7 +44,7 @@ extension FeedService {
   private static func isLimit(_ name: String) -> Bool { name == "limit" || name == "offset" }
 
   private func count(
-    _ count: Int, _ query: EventQuery, _ request: Request, _ state: inout SimulatorState
+    _ count: Int, _ query: SimulatorQuery, _ request: Request, _ state: inout SimulatorState
   ) -> Answer {
     guard options.answersCounts else { return .text("Error 404: Not Found\n", status: 404) }
     var answer = Answer.text("\(count)")

@@ -2,14 +2,14 @@ import QuakeFormat
 import QuakeModel
 
 /// The name of a feed in an address: `all_day`, and for KML also `all_day_depth_animated_link`.
-struct FeedName {
+struct ServedFeedName {
   let feed: SummaryFeed
   var drawing = ServiceForm.Drawing()
   /// Whether the document only refers to the feed, so that a viewer loads it again and again.
   var isLink = false
 
   /// Reads a name; nil if there is no such feed.
-  init?(_ text: String, format: FeedFormat) {
+  init?(_ text: String, format: ServedFeedFormat) {
     let parts = text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 2, let feed = SummaryFeed(name: parts[0] + "_" + parts[1]) else {
       return nil

@@ -1,7 +1,7 @@
 import QuakeFormat
 
 /// The formats of the feeds, as they end the addresses.
-enum FeedFormat: String, CaseIterable {
+enum ServedFeedFormat: String, CaseIterable {
   case geojson
   case geojsonp
   case csv
