@@ -18,7 +18,7 @@ public enum CommandConfiguration {
 
   /// Adds the options of the configuration file, if there is one, to a command line.
   ///
-  /// A file that contains a password and that other users can read is warned of.
+  /// Warns if the file contains a password and other users can read it.
   ///
   /// - Parameter findSecret: Looks for a further secret: the warning's words for it, such as "a token of a
   ///   feed", its line, and how to keep it elsewhere.

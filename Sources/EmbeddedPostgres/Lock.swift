@@ -55,8 +55,8 @@ extension EmbeddedServer {
     }
   }
 
-  /// The pause of loops that wait without an event: for a lock with a deadline, or for a postmaster to become
-  /// ready or to end, which is not our child, or not for long.
+  /// The pause of loops that poll where no event can be awaited: a lock with a deadline, a postmaster becoming
+  /// ready, or the end of a postmaster that is not our child.
   enum Pause {
     /// 10 milliseconds.
     static func briefly() {

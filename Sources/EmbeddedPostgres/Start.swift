@@ -107,7 +107,7 @@ extension EmbeddedServer {
     Postmaster.clearRemains(folder)
     var port = Self.listening(folder)?.port
     if let wanted = port, Self.isUsed(wanted) {
-      // Whoever took it must not keep the tools from their database.
+      // Start without TCP: the program that uses the port must not make the database unavailable.
       progress(.portInUse(wanted))
       port = nil
     }

@@ -23,7 +23,7 @@ public struct PostgresError: ExplainedError, Sendable {
 
   /// Where the error comes from.
   public var kind: Kind
-  /// Five characters of SQLSTATE; empty where the server has not spoken.
+  /// Five characters of SQLSTATE; empty if the server reported none.
   public var sqlState: String
   /// What failed, in a few words, lower case, without a full stop.
   public var message: String
@@ -40,7 +40,7 @@ public struct PostgresError: ExplainedError, Sendable {
   /// The statement, as it was sent, without the values of its parameters; nil where the error is of no
   /// statement. Its beginning, where it is longer than 16 KiB.
   public var statement: String?
-  /// Where in the statement, in characters from 1, where the server says so.
+  /// The error's place in the statement, in characters from 1; nil if the server reports none.
   public var position: Int?
   /// The line of the statement that `position` is in, from 1.
   public var line: Int?
@@ -70,9 +70,9 @@ public struct PostgresError: ExplainedError, Sendable {
     }
   }
 
-  /// Whether the same may work another time: the connection is gone, the server is short of something
-  /// (class 53), failed itself (58), or the statement was cancelled, timed out (57), stood in the way of
-  /// others (40), as of a standby's replay, or waited too long for a lock (55P03).
+  /// Whether a retry may succeed: the connection is gone, the server lacks resources (class 53) or
+  /// failed itself (58), or the statement was cancelled or timed out (57), was rolled back because of
+  /// others (40), such as a standby's replay, or waited too long for a lock (55P03).
   public var isTransient: Bool {
     isConnectionLoss
       || (kind == .server

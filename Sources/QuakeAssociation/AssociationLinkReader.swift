@@ -2,9 +2,9 @@ internal import Postgres
 
 /// Reads events and what links them with others, each once.
 ///
-/// A swarm can be a chain of thousands of events, each near the next one in time. Its reader would go round by
-/// round from one to the next. So after some rounds it also reads the events around them in time, always twice
-/// as many, in advance.
+/// A swarm can be a chain of thousands of events, each near the next one in time. Following one link a round
+/// would take too many rounds. So after some rounds the reader also reads the neighbours in time in advance, and
+/// doubles their number each round, up to a limit.
 struct AssociationLinkReader {
   /// A link between two events.
   struct Link {

@@ -1,4 +1,4 @@
-/// Where a server of `quake-serve` is, and what a proxy in front of it wants to know of its clients.
+/// Where a `quake-serve` is, and the header fields that a proxy in front of it requires.
 ///
 /// User and password are kept apart from the address, so that no message can contain them.
 public struct ServerAddress: Sendable {

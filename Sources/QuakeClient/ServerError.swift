@@ -10,7 +10,7 @@ public struct ServerError: ExplainedError, Sendable {
     case unavailable
     /// The server has sent nothing for too long.
     case silent
-    /// The address leads to something else than a `quake-serve`.
+    /// The address leads to something other than a `quake-serve`.
     case wrongAddress
     /// The server or a proxy in front of it wants other credentials.
     case refused

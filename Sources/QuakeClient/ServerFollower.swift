@@ -42,7 +42,7 @@ public final class ServerFollower {
 
   /// How far it has come: everything up to there has been handed over. Nil before `begin`.
   public private(set) var cursor: HistoryCursor?
-  /// Whether everything was handed over that there was when the open stream had come to its end first.
+  /// Whether the open stream has reached the end of the history since it was opened.
   public private(set) var hasReachedEnd = false
 
   /// The most changes that are handed over at a time.
@@ -170,7 +170,7 @@ public final class ServerFollower {
     hasReachedEnd = false
   }
 
-  /// Makes the server independent of this side while the owner is busy elsewhere, perhaps within a call of
+  /// Closes the stream, or keeps the rest of a list, while the owner is busy, perhaps within a call of
   /// `readPage` or `readSnapshot`.
   public func pause() {
     // The list cannot be continued over another connection.

@@ -120,7 +120,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
   /// The class of the error.
   public var kind: Kind { code.kind }
 
-  /// The same in the words of all modules.
+  /// The class of the error, as the category that all modules share.
   public var category: ErrorCategory {
     switch kind {
     case .usage, .unknownFeed: .usage

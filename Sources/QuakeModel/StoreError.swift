@@ -18,7 +18,7 @@ public struct StoreError: ExplainedError, Sendable {
     case replaced
     /// Another process is doing the same work.
     case locked
-    /// The database has or lacks something that stands in the way; a person has to decide.
+    /// The state of the database prevents the operation; a person has to decide.
     case conflict
     /// An impossible state: a fault of the program or of the database.
     case inconsistent

@@ -8,7 +8,7 @@ public enum EventList {
   public struct Past: OptionSet, Sendable {
     /// Those that are superseded by another row.
     public static let superseded = Past(rawValue: 1)
-    /// Those that feeds which should hold them lack.
+    /// Withdrawn events: the feeds that should hold them lack them.
     public static let withdrawn = Past(rawValue: 2)
 
     /// Those that are withdrawn, and those that were deleted and stay so; of an earlier point of the history

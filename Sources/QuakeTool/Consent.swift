@@ -12,7 +12,7 @@ public struct Consent {
   /// Reads `--yes`, and `--dry-run`, which changes nothing and needs no consent.
   ///
   /// - Parameter isNeededElsewhere: Whether `--yes` is needed where there is no terminal to ask on. False for a
-  ///   command that names the one thing it removes, which programs did before it asked.
+  ///   command that removes one named object, because programs ran it before it asked for consent.
   /// - Throws: `UsageError` if the person has to be asked and there is no terminal to ask on.
   public init(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics, isNeededElsewhere: Bool = true

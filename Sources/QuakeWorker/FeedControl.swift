@@ -72,7 +72,7 @@ public enum FeedControl {
     ).affectedRows
   }
 
-  /// Forgets a feed: its state, and the absences that are only counted. Imports and events stay. Within the caller's transaction, whose session takes the feed's lock.
+  /// In the caller's transaction, locks a feed and deletes its state and counted absences. Imports and events stay.
   ///
   /// - Returns: Whether there was such a feed.
   /// - Throws: `StoreError` of kind `locked` if a worker polls the feed; `PostgresError`.

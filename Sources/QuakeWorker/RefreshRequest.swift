@@ -101,7 +101,7 @@ public struct RefreshRequest: Sendable {
   /// - Parameters:
   ///   - timeout: How long to wait.
   ///   - wake: A descriptor that becomes readable when the wait shall end early.
-  ///   - shouldStop: Whether it shall.
+  ///   - shouldStop: Whether to end the wait early.
   /// - Returns: The status for each feed, by name.
   public func results(
     within timeout: Duration, over connection: Connection, wake: Int32,

@@ -5,7 +5,7 @@ import QuakeTool
 
 /// `quake-admin complete`: prints names for the completions of the shells. It is hidden, because only they use it.
 ///
-/// Somebody waits with a finger on the Tab key: after 100 ms it ends and prints nothing. It never starts a server,
+/// A person waits for the completion: after 100 ms the command ends and prints nothing. It never starts a server,
 /// and reports no error.
 enum CompleteCommand {
   static let table = Command(

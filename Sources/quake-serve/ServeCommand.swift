@@ -196,7 +196,7 @@ struct ServeCommand {
     return .ok
   }
 
-  /// Ends the server: first the streams, then idle connections, and after the drain all.
+  /// Ends the streams, waits at most `drain` for requests in progress, then closes all connections.
   private func end(_ server: QuakeServer) {
     let deadline = Deadline(after: drain)
     server.beginDrain(within: drain)

@@ -41,7 +41,7 @@ final class Delivery {
   private var requested = HistoryCursor(token: .beginning)
   private var handled: Int64 = 0
   private var hasReset = false
-  /// Whether the watch went on at a stored cursor.
+  /// Whether the watch resumed at a stored cursor.
   private var hasLoadedCursor = false
   /// Whether a snapshot has begun and has not been completed.
   private var isSnapshotCut = false
@@ -197,7 +197,7 @@ final class Delivery {
     guard var before = source.cursor, !isEnd(before) else { return false }
     while true {
       requested = before
-      // Before the page is read: what is committed until then, it has.
+      // If the end time is over before the page is read, the read finds everything committed by then.
       let isOver = isEndTimeOver
       let isAtEnd: Bool
       do {

@@ -110,7 +110,7 @@ import Testing
     }
     #expect(violations.isEmpty, "QUAKE_SEED=\(Seed.value)\n\(violations)")
 
-    // It was what it says that it was.
+    // The run had enough changes, every fault, and enough rollbacks and commits.
     #expect(history.changes.count >= Self.changes)
     #expect(Set(injector.done.keys) == Set(Fault.allCases))
     #expect(load.log.count(.rolledBack) > 50 && load.log.count(.committed) > 400)

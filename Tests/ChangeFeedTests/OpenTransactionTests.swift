@@ -54,7 +54,7 @@ import Testing
       "open transaction: imports \(imports) alone, \(others) beside; delay \(delay), \(otherDelay)")
   }
 
-  /// An import, and some changes until each has rung.
+  /// Measures an import, and some changes until the notification of each arrives.
   private func measure(_ database: TestDatabase, _ file: String, into times: inout Times) throws {
     let writer = try database.connect()
     let listener = try database.connect()

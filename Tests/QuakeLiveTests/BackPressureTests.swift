@@ -40,7 +40,7 @@ struct BackPressureTests {
       #expect(try connection.eventually(LiveDatabase.idle(after: "unlisten")))
       try Self.flood(connection)
       #expect(try connection.eventually("not \(Self.flooded)"))
-      // What one does who listens and does not read, to show that the queue would tell.
+      // A session that listens and does not read fills the queue, so the check above would detect one.
       var pinning: Connection? = try database.test.connect()
       try pinning?.run("listen quake_changes")
       try Self.flood(connection)

@@ -12,7 +12,7 @@ struct ChangesTests {
     database = try LiveDatabase()
   }
 
-  @Test("has every change of many writers once and in commit order, for each who reads it")
+  @Test("has every change of many writers once and in commit order, for every reader")
   func manyWriters() async throws {
     let writers = 8
     let each = 40
@@ -140,7 +140,7 @@ struct ChangesTests {
     #expect(unfiltered[0].cursor.changes == 500)
   }
 
-  @Test("goes on where it was after its connection has been taken away, again and again")
+  @Test("resumes where it was each time its connection is terminated")
   func terminated() async throws {
     let test = database.test
     let total = 1 + 40 * 150

@@ -95,7 +95,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("tells nothing of what does not concern it, and of what comes to nothing")
+  @Test("has no update for changes that do not concern it or that cancel out")
   func nothing() async throws {
     let database = database
     try await OwnThread.run {

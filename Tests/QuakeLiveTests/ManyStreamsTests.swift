@@ -16,7 +16,7 @@ struct ManyStreamsTests {
     try await OwnThread.run {
       let connection = try database.test.connect()
       // All of them at once: one that blocked a thread of the pool would keep others from beginning.
-      // Who began later would wait for ever for what had been inserted before.
+      // A stream that began later would never get the events that were inserted before.
       try #require(
         try connection.eventually(
           """

@@ -94,7 +94,7 @@ struct QuakeListTests {
     #expect(difference.moves.count == 1 && difference.modifications.count == 1)
   }
 
-  @Test("says nothing of what comes to nothing")
+  @Test("has no difference after changes that cancel out")
   func net() {
     var list = Self.fourEvents()
     let b = list.quakes[1]

@@ -1,7 +1,7 @@
 import QuakeModel
 import Testing
 
-/// The conditions of a filter on what happened to an event.
+/// The conditions of a filter on changes.
 @Suite struct ChangeConditionsTests {
   /// An event of some values; nil: none.
   private static func event(

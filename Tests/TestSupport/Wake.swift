@@ -9,7 +9,10 @@ public final class Wake {
   /// A pipe with nothing in it.
   public init() throws {
     var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { throw ToolProcess.Failure(description: "could not make a pipe") }
+    guard pipe(&ends) == 0 else {
+      throw ToolProcess.Failure(
+        description: "could not make a pipe: \(String(cString: strerror(errno)))")
+    }
     descriptor = ends[0]
     writing = ends[1]
   }

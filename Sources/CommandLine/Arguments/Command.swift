@@ -132,7 +132,7 @@ struct CommandPath {
     return options
   }
 
-  /// The options of the command, and of the subcommand that stands for it.
+  /// The options of the command, and of its default subcommand.
   var ownOptions: [Option] { command.options + (command.standardSubcommand?.options ?? []) }
 
   var allOptions: [Option] { ownOptions + inheritedOptions }

@@ -96,7 +96,7 @@ private struct Parser {
     if let chosen = subcommands.first(where: { $0.name == word }) {
       let group = path
       path = path.appending(chosen)
-      // An option before the name may be one of the subcommand that stands for the group.
+      // An option before the name may belong to the group's default subcommand.
       let known = path.allOptions
       let other = group.allOptions.first { option in
         occurrences[option.name] != nil && !known.contains { $0.name == option.name }

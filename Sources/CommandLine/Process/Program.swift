@@ -72,8 +72,8 @@ public enum Program {
     }
   }
 
-  /// Prints the short help of a tool that works without any argument, before it does: whoever types its name
-  /// alone may want to know what else it does.
+  /// Prints the short help of a tool before it runs without any argument: a user who types only the tool's name
+  /// may want to know its other commands.
   private static func introduce(_ command: Command, _ diagnostics: Diagnostics) {
     guard diagnostics.format == .text, diagnostics.verbosity > .quiet, !command.examples.isEmpty
     else { return }

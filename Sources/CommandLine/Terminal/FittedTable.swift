@@ -1,7 +1,7 @@
 /// Prints a table of any number of rows in bounded memory: the first rows determine the widths of its columns.
 ///
-/// On a terminal, columns of text share the width that is left, and longer texts are cut; those that are kept
-/// whole only if the others are cut already. Elsewhere nothing is cut, and a later text that is longer than its
+/// On a terminal, columns of text share the width that is left, and longer texts are cut, those in `whole` only
+/// after all others are at the least width. Elsewhere nothing is cut, and a later text that is longer than its
 /// column moves the rest of its line to the right.
 public struct FittedTable {
   private let columns: [TextTable.Column]

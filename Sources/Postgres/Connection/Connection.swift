@@ -14,7 +14,7 @@ public final class Connection {
   /// A descriptor that becomes readable when the caller wants to stop. A running statement is then cancelled
   /// and throws an error of kind `interrupted`, and the connection is unusable.
   public var interrupt: Int32?
-  /// Whether prepared statements are kept. They must not be behind a pooler in transaction mode, or of
+  /// Whether prepared statements are kept. Must be false behind a pooler in transaction mode, or of
   /// unknown mode.
   public var keepsStatements = true
   /// Examines statements that run for long.

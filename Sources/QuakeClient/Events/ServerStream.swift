@@ -103,7 +103,7 @@ final class ServerStream {
     return outcome
   }
 
-  /// Receives what the server has to send, while the caller is busy with an event: it would drop a client that
+  /// Receives and keeps bytes while the caller is busy with an event, because the server drops a client that
   /// does not read.
   func keepRest() {
     var kept = 0

@@ -6,7 +6,7 @@ enum ServerAnswer {
   private static let mostBytes = 1 << 20
   /// How long such an answer may take after its head.
   private static let patience = Duration.seconds(20)
-  /// The most bytes of the server's words in a message.
+  /// The most characters of the server's explanation in a message.
   private static let mostWords = 500
 
   /// The whole body of a short answer, or as much of it as comes in time.
@@ -29,7 +29,7 @@ enum ServerAnswer {
     let detail = explanation(body)
     switch head.status {
     case 300..<400:
-      // User and password do not belong into a message.
+      // User and password do not belong in a message.
       let target = head.location.contains("@") ? "" : String(head.location.prefix(200))
       return ServerError(
         .wrongAddress, "\(server) redirects to \"\(target)\"",

@@ -2,7 +2,7 @@ internal import SystemClock
 
 /// How long a server may send nothing.
 ///
-/// A server sends heartbeats at an interval that its clients are not told: the limit grows with what they see.
+/// A server does not tell clients the interval of its heartbeats: the limit follows the observed intervals.
 final class SilenceLimit {
   private static let shortest = Duration.seconds(60)
   private static let longest = Duration.seconds(600)
@@ -10,7 +10,7 @@ final class SilenceLimit {
   /// The limit at the moment.
   private(set) var duration = shortest
 
-  /// Doubles the limit, because it has passed: the server may be there, and busy.
+  /// Doubles the limit after it has passed: the server may be running but busy.
   func extend() {
     duration = min(duration * 2, Self.longest)
   }

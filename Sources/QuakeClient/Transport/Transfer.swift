@@ -136,7 +136,7 @@ final class Transfer {
     if quake_curl_loop_run(loop, &code) != 0 { result = code }
   }
 
-  /// Receives until there are bytes or the head is complete, which it was not before.
+  /// Receives until there are bytes, or until the head becomes complete.
   func wait(until deadline: Deadline, wake: Int32) -> Outcome {
     let hadHead = head.isComplete
     while true {

@@ -35,7 +35,7 @@ extension FeedReference {
       "hour": 3600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400,
     ]
     guard parts.count == 2, let window = windows[parts[1]] else { return nil }
-    // The names round up: 2.5 begins at 2.45, after USGS's own service.
+    // The names are rounded: feed 2.5 begins at magnitude 2.45, as in USGS's own service.
     let threshold = Double(parts[0]).map { $0 - 0.05 }
     return FeedScope(
       name: name, source: "usgs", window: window, minimumMagnitude: threshold,

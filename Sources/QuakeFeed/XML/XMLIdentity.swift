@@ -129,7 +129,7 @@ struct XMLIdentity {
     }
   }
 
-  /// The centre named after an authority. `local` is what programs write that know no authority.
+  /// The centre named after an authority. Programs that know no authority write `local`.
   private static func namedCentre(_ authority: String) -> DataCentre? {
     guard authority != "local" else { return nil }
     return DataCentre(name: String(authority.prefix(64)))

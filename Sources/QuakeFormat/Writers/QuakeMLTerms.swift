@@ -60,7 +60,7 @@ enum QuakeMLTerms {
     return Evaluation(status: word, column: word)
   }
 
-  /// Whether a word is the text; if wanted, also with capital letters.
+  /// Whether the text is this word; with `ignoringCase`, it may have capital letters.
   static func equals(
     _ word: StaticString, _ text: UnsafeRawBufferPointer, ignoringCase: Bool = false
   ) -> Bool {

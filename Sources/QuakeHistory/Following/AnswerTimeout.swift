@@ -1,7 +1,7 @@
 /// How long a server may be silent while it owes an answer.
 ///
-/// It doubles when that was too little for a server that is there and slow. Together with the follower's
-/// safety interval, the shortest finds a dead connection within 15 s.
+/// It doubles after a timeout, because the server may be alive but slow. Together with the follower's
+/// safety interval, the shortest timeout detects a dead connection within 15 s.
 package struct AnswerTimeout {
   /// The timeout for the next connection.
   package private(set) var duration = shortest

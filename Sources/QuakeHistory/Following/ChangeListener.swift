@@ -11,12 +11,12 @@ struct ChangeListener {
   private let session: SessionKind
   /// Whether the server notifies now.
   private(set) var isListening = false
-  /// Why it does not, although it could.
+  /// Why it does not listen, although the session can.
   private(set) var pollingReason: HistoryFollower.PollingReason?
   /// When to listen again, or to look at the queue again.
   private var pollingEnd = Deadline(after: .zero)
   private var pollingTime = Self.shortestPollingTime
-  /// Notifications that came without changes, less those that came with some.
+  /// Notifications without changes, minus `usefulNotificationWeight` for each one with changes; at least 0.
   private var uselessNotifications = 0
   private var lastWait: LastWait?
 
@@ -26,7 +26,7 @@ struct ChangeListener {
   private static let longestPollingTime = Duration.seconds(300)
   /// A page may hold the changes of several commits, whose notifications then bring nothing.
   private static let uselessNotificationsLimit = 64
-  /// How many useless notifications one with changes makes up for.
+  /// The number of useless notifications that one with changes offsets.
   private static let usefulNotificationWeight = 8
 
   /// Begins to listen over `connection`, if it leads to a session that can.

@@ -120,7 +120,7 @@ public final class HistoryFollower {
     guard var reader else { throw Self.hasNotBegun }
     let before = reader.cursor
     do {
-      // Also when `body` throws: the cursor is behind the last change that it has taken.
+      // Also when `body` throws: the cursor is then after the last change that `body` accepted.
       defer { self.reader = reader }
       isAtEnd = try reader.readPage(body)
     }

@@ -164,7 +164,7 @@ public struct HistoryReader {
     let sent = MonotonicClock.now()
     let page = try query(from)
     let time = MonotonicClock.now() - sent
-    // After a full page, and in the first page, changes are old for other reasons.
+    // After a full page, and in the first page, changes are old for reasons other than load.
     let age = isAtEnd && page.rowCount > 0 ? try Self.age(page) : nil
     lastAnswer = PollThrottle.Answer(time: time, isEmpty: page.rowCount == 0, age: age)
     isAtEnd = page.rowCount < size.rows
@@ -301,8 +301,8 @@ public struct HistoryReader {
     var rows: Int
   }
 
-  /// How many rows bulk pages have. Each begins with a plan, so few are better; but the first ones are
-  /// small, because a backlog usually is, too.
+  /// How many rows bulk pages have. Each page is planned anew, so few large ones are better; but the first are
+  /// small, because most backlogs are.
   struct BulkSizes: Equatable {
     /// Rows of the first page after a live one; 0: none are read in bulk.
     var first = 1000

@@ -31,7 +31,7 @@ struct PollThrottle {
 
   /// With up to 200 watchers on two processors, notifications come earlier than this.
   private static let lateNotification = Duration.milliseconds(40)
-  /// A late one counts two, one in time takes one off: a moment in which the machine was busy otherwise
+  /// A late one adds 2, one in time subtracts 1: a moment in which other programs kept the machine busy
   /// is not load.
   private static let lateNotificationsLimit = 4
   private static let firstInterval = Duration.milliseconds(150)

@@ -27,7 +27,7 @@ public enum HistoryBound: Sendable {
       do {
         try HistoryReader.verify(token, over: connection)
       } catch let error as StoreError where error.kind == .token(.expired) {
-        // The token of that time says nothing to whoever gave a time.
+        // The error names the time, because a caller who gave a time does not know its token.
         throw StoreError(
           error.kind, "the history at \(time) was purged", detail: error.detail, hint: error.hint)
       }

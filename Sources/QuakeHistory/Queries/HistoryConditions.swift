@@ -345,7 +345,7 @@ package struct HistoryConditions {
 
   /// The distance from a point to an event, as `GreatCircle` computes it.
   ///
-  /// For an event without an epicentre it is not null but half of the Earth's girth, because `least` leaves out
+  /// For an event without an epicentre it is half of the Earth's circumference, because `least` leaves out
   /// a null.
   private static func distance(latitude: String, longitude: String, to alias: String) -> String {
     let radians = "(pi() / 180)"

@@ -42,7 +42,7 @@ struct SnapshotJudge {
     var newestUpdate: Timestamp?
   }
 
-  /// No feed has events of 1970, but a clock that was never set is there.
+  /// No feed has events of 1970; a clock that was never set shows that year.
   private static let unsetClock = "1971-01-01T00:00:00Z"
 
   /// The most events of a snapshot that a catalogue may plausibly remove before the next one.

@@ -4,9 +4,9 @@ public enum ChangeOperation: String, CaseIterable, Sendable {
   case insert
   /// Other values for an event.
   case update
-  /// An event taken away.
+  /// An event deleted.
   case delete
-  /// All events taken away at once.
+  /// All events removed at once.
   case truncate
 }
 

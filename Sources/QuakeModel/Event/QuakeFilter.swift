@@ -130,7 +130,7 @@ public struct QuakeFilter: Hashable, Sendable {
     isNew(record, at: moment) && accepts(record)
   }
 
-  /// Whether the origin time is as new as `newerThan` wants it.
+  /// Whether the origin time is at most `newerThan` before the moment.
   private func isNew(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
     guard let newerThan else { return true }
     guard let time = record.timestamp(.time) else { return false }

@@ -60,7 +60,7 @@ public struct TextWriter: Sendable {
     write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
   }
 
-  /// Writes a thousand times a finite number: its digits with the decimal point three places further. So a
+  /// Writes a finite number times 1000, by moving the decimal point of its digits three places right. So a
   /// depth in metres has exactly the digits of the depth in kilometres.
   public mutating func thousandfold(_ value: Double) {
     if let whole = Int(exactly: value), whole.magnitude < 1_000_000_000_000 {

@@ -16,8 +16,8 @@ public struct ExpirySchedule {
     self.holder = holder
   }
 
-  /// Whether it is due and no other worker is at it. Then this worker is, until `end` or until it does not
-  /// report for a minute.
+  /// Takes the lease if expiry is due and no other worker holds it. This worker keeps it until
+  /// `end`, or until it has not reported for a minute. Returns whether it has the lease.
   public func begin() throws(PostgresError) -> Bool {
     try connection.execute(
       SQL(
@@ -29,7 +29,7 @@ public struct ExpirySchedule {
     ).affectedRows > 0
   }
 
-  /// Reports that the worker is still at it. Returns whether no other has taken over.
+  /// Reports that the worker still expires events. Returns whether no other has taken over.
   public func report() throws(PostgresError) -> Bool {
     try connection.execute(
       SQL(

@@ -14,7 +14,7 @@ extension APIService {
     200, "The effects of the edit; with `dry-run`, those that it would have.", [json],
     schema: "Edit")
 
-  /// The author of an edit, by the name of the token; the context is the request.
+  /// The author of an edit, named after the access token; the context is the route.
   func author(_ request: Request, _ route: String) -> EditAuthor {
     EditAuthor(
       program: "quake-serve \(version)", author: request.author ?? "quake-serve", context: route)

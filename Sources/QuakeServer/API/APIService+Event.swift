@@ -10,7 +10,7 @@ extension APIService {
     "id", .string(pattern: #"^[^\u0000-\u001f\u007f/]+$"#), "any id that the event has or had",
     in: .path, example: "us7000pn9s")
 
-  /// The answers to a request for one event, beside the one that it asks for.
+  /// The answers to a request for one event if there is no such event now.
   static let absences: [Operation.Answer] = [
     .init(404, "No event has or had this id.", [problem], schema: "Problem"),
     .init(

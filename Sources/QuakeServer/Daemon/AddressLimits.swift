@@ -36,7 +36,7 @@ final class AddressLimits: Sendable {
     !settings.includesLoopback && (address.hasPrefix("127.") || address == "::1")
   }
 
-  /// Whose turn it is when a request of an address is answered; empty: that of all addresses without limits.
+  /// The owner of an address's jobs in the queue; empty for all addresses without limits, which share one.
   func owner(_ address: String) -> String { isExempt(address) ? "" : address }
 
   private var burst: Double { max(1, settings.rate * 10) }

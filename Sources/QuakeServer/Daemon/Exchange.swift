@@ -36,7 +36,7 @@ final class Exchange: Sendable {
     /// The number of bytes of the answer's body; nil: it has no end.
     var sentSize: Int? = 0
 
-    /// Releases what the answer is not sent from: a stream may last for days.
+    /// Releases the parts of the request that the answer no longer needs: a stream may last for days.
     mutating func releaseRequest() {
       var headers = HeaderFields()
       if let program = request?.headers["user-agent"] { headers.append("User-Agent", program) }

@@ -27,7 +27,7 @@ final class HTTPService: Sendable {
   let observer: RequestObserver
   private let newestToken: NewestToken
   private let cache = AnswerCache()
-  /// Those who wait for an answer that is being made, by the key of the answer.
+  /// The requests that wait for an answer in progress, by the key of the answer.
   private let waiting = Mutex<[String: [Waiting]]>([:])
 
   /// A request that waits for an answer of the pool.
@@ -36,7 +36,7 @@ final class HTTPService: Sendable {
     let match: RouteTable.Match
     let arrived: Timestamp
     let began = MonotonicClock.now()
-    /// Whose turn it is when it is answered.
+    /// The owner of its job in the queue: see `AddressLimits.owner`.
     let owner: String
     let later: @Sendable (Response) -> Void
   }
@@ -229,7 +229,7 @@ final class HTTPService: Sendable {
     }
   }
 
-  /// Answers a request that waits. What an error says of the request is for that one only.
+  /// Answers a request that waits. An error answer is made per request, because it may describe the request.
   private func finish(_ each: Waiting, _ result: Result<Response, any Error>) {
     switch result {
     case .success(let response): each.later(response)

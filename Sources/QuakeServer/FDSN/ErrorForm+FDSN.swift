@@ -7,7 +7,7 @@ extension ErrorForm {
     func has(_ name: String, _ value: String) -> Bool {
       request.query.last { $0.name == name }?.value == value
     }
-    // A client has to try again after the others, which it would not learn from status 200.
+    // After any other status the client has to try again, and status 200 would hide that.
     let isAnswer = [400, 404, 409, 501].contains(error.status)
     if isAnswer, has("jsonerror", "true"),
       has("format", "geojson") || request.parameters["format"] == "geojson"

@@ -39,7 +39,7 @@ struct FDSNAnswer {
     guard let id = query.eventID else { return try search() }
     guard let found = try find(id) else {
       if format.isQuakeML { return try nothing() }
-      // USGS's service answers with a list where the format is one, and otherwise with an error.
+      // Like USGS's service: an empty list in CSV and text, an error in the remaining formats.
       if format == .csv || format == .text { return try write(nil).0 }
       throw HTTPError(404, "Not Found")
     }

@@ -84,8 +84,8 @@ struct FDSNService {
       errors: .fdsn, caching: caching, handler: handler)
   }
 
-  /// The parameters of which every value is valid whatever the others are. OpenAPI cannot tell how the others
-  /// depend on each other; the WADL has all.
+  /// The parameters whose values are valid whatever the other parameters are. OpenAPI cannot state how the rest
+  /// depend on each other; the WADL lists all parameters.
   private static let independent: Set<String> = [
     "starttime", "minmagnitude", "mindepth", "minmmi", "mincdi", "minfelt", "alertlevel", "minsig",
     "mingap", "reviewstatus", "limit", "orderby", "format", "nodata", "kmlcolorby",

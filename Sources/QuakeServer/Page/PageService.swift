@@ -82,7 +82,7 @@ struct PageService: Sendable {
       throw Self.missing
     }
     guard request.path == "\(assets.folder)/\(name)" else {
-      // A page of another version asks. Data and styles of this one serve it as well; a script would bring a
+      // Another version's page asks. This version's data and styles serve it as well; a script would bring a
       // second copy of each script that it imports.
       guard !name.hasSuffix(".js") else { throw Self.missing }
       return Response(307, ["Location": "\(assets.folder)/\(name)", "Cache-Control": "no-cache"])

@@ -6,7 +6,7 @@ struct PathPattern: Sendable {
   }
 
   private let segments: [Segment]
-  /// How many segments are literals: of two routes that match, the one with more is meant.
+  /// How many segments are literals: of two matching routes, the one with more literals is chosen.
   let literals: Int
 
   init(_ path: String) {

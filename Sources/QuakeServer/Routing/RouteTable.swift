@@ -2,7 +2,7 @@ import Synchronization
 
 /// The routes of the server.
 final class RouteTable: Sendable {
-  /// A route and what its placeholders stand for. It is a class, because a request passes it on many times.
+  /// A route and the values of its placeholders. It is a class, because a request passes it on many times.
   final class Match: Sendable {
     let route: Route
     let parameters: [String: String]

@@ -148,7 +148,7 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Begins with what is committed from now on. The streams find out for each client what it lacks.
+  /// Begins after the newest transaction. The streams find out which changes each client lacks.
   private func restart(_ follower: HistoryFollower, over connection: Connection) throws {
     let cursor = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
     try follower.begin(after: cursor)

@@ -63,7 +63,7 @@ final class ChangeStreams: Sendable {
     hasEnded.store(true, ordering: .releasing)
   }
 
-  /// How far the streams have come, and why they do not go on, if they do not.
+  /// How far the hub has read, and the reason if it does not follow the database.
   var state: ChangeHub.State { hub.now }
 
   /// Figures for the metrics.

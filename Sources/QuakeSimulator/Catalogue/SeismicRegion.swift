@@ -33,7 +33,7 @@ struct SeismicRegion: Sendable {
   var blasts: Double
   var towns: [Town]
 
-  /// Every region; the weights sum up to 1,000.
+  /// Every region; the weights add up to 1,000.
   static let all: [SeismicRegion] = [
     SeismicRegion(
       network: .ak, weight: 300, completeness: 1.0, magnitudeScale: 10, magnitudeTypes: ["ml"],

@@ -30,7 +30,7 @@ func handleRequest(
     return .YES
   }
   if uploadSize.pointee > 0 {
-    uploadSize.pointee = 0  // bodies say nothing here
+    uploadSize.pointee = 0  // the simulator ignores bodies
     return .YES
   }
   let context = Unmanaged<SimulatorContext>.fromOpaque(closure).takeUnretainedValue()

@@ -127,7 +127,7 @@ final class SimulatedService: Sendable {
       title: feed.title)
   }
 
-  /// A document is cached while it is fresh, like by a CDN, and while the catalogue has not changed.
+  /// A document stays cached while it is fresh, as in a CDN, or while the catalogue has not changed.
   private func isFresh(
     _ cached: SimulatorState.Cached, now: Int64, _ state: SimulatorState
   ) -> Bool {

@@ -158,7 +158,7 @@ enum AssociationsCommand {
       diagnostics.note("associations are enabled")
       return try update(associations, output, diagnostics)
     case "disable":
-      // First what may fail because of a privilege or a lock: then nothing has changed.
+      // The step that may fail because of a privilege or a lock is first: nothing has changed then.
       try AssociationTriggers.disable(over: connection)
       try associations.dissolveAll()
       diagnostics.note("associations are disabled, and all events are shown")

@@ -114,7 +114,7 @@ struct StatusCommand {
     let problems = limits.problems(in: report)
     switch format {
     case .text:
-      // First what is wrong. Where a person reads both, the text has it and the warnings are left out.
+      // Problems come first. If a person reads both outputs, the text has them and the warnings are left out.
       let isRead = file == nil && Terminal.isTerminal(1) && Terminal.isTerminal(2)
       let hasText = diagnostics.verbosity > .quiet || file != nil
       let status = judge(report, problems, warns: !(isRead && hasText))

@@ -23,8 +23,8 @@ struct EventExpirer {
   /// The time until the next attempt while another worker expires events, or has just done so.
   private static let attemptPause = Duration.seconds(5)
 
-  /// - Parameter age: The age from which on events expire. The worker looks for old events each hundredth
-  ///   part of it, but at most each second and at least each hour.
+  /// - Parameter age: The age from which on events expire. The time between two searches for old
+  ///   events is a hundredth of it, at least a second and at most an hour.
   init(olderThan age: Duration, author: String, diagnostics: Diagnostics) {
     self.age = age
     self.author = author

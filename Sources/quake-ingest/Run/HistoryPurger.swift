@@ -11,8 +11,8 @@ struct HistoryPurger {
   private let pause: Duration
   private var interval: PeriodicTimer
 
-  /// - Parameter age: The age of the history that is kept. A purge runs each hundredth part of it, but at
-  ///   most each second and at least each hour.
+  /// - Parameter age: The age of the history that is kept. The time between two purges is
+  ///   a hundredth of it, at least a second and at most an hour.
   init(keeping age: Duration, diagnostics: Diagnostics) {
     self.age = age
     self.diagnostics = diagnostics

@@ -12,8 +12,8 @@ struct RejectPurger {
   private var interval: PeriodicTimer
   private var isForbidden = false
 
-  /// - Parameter age: How long rejects are kept. Old ones are deleted each hundredth part of it, but at most
-  ///   each second and at least each hour.
+  /// - Parameter age: How long rejects are kept. The time between two deletions is a hundredth
+  ///   of it, at least a second and at most an hour.
   init(keeping age: Duration, diagnostics: Diagnostics) {
     self.age = age
     self.diagnostics = diagnostics

@@ -306,7 +306,7 @@ final class Worker {
       .min { feeds[$0].due < feeds[$1].due }
   }
 
-  /// Expires events, and purges history and rejects, until a feed is due; then waits for the next due time, a download, a request,
+  /// Expires events, purges history and rejects until a feed is due; then waits for a due time, a download, a request,
   /// a lock or a signal. A purge that is not finished when a feed is due continues after it.
   private func purgeOrWait(until due: Duration?, over connection: Connection) throws {
     let shouldStop = { [unowned self] in

@@ -28,6 +28,16 @@ import Testing
     #expect(Duration.seconds(1 << 40).pollTimeout == 2_000_000_000)
   }
 
+  @Test func wholeUnitsDropTheRestAndAreHeldInRange() {
+    #expect(Duration.microseconds(1_999).wholeMilliseconds == 1)
+    #expect(Duration.nanoseconds(1_999).wholeMicroseconds == 1)
+    #expect(Duration.milliseconds(-1_500).wholeMilliseconds == -1_500)
+    for extreme in [Int64.max, .min] {
+      #expect(Duration.seconds(extreme).wholeMilliseconds == extreme)
+      #expect(Duration.seconds(extreme).wholeMicroseconds == extreme)
+    }
+  }
+
   @Test func theClockGoesForward() {
     let first = MonotonicClock.now()
     #expect(first > .zero && MonotonicClock.now() >= first)

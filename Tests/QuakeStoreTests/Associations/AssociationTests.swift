@@ -205,7 +205,7 @@ struct AssociationTests {
     #expect(try world.faults() == [])
   }
 
-  @Test("do not keep an event that is not shown from being withdrawn, nor back")
+  @Test("do not prevent the withdrawal or the return of an event that is not shown")
   func absence() throws {
     try SourcePreference.set(["emsc"], in: nil, over: world.connection)
     let noon: Int64 = 1_767_225_600_000_000

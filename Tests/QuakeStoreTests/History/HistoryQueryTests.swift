@@ -130,8 +130,8 @@ struct HistoryQueryTests {
         parts += page.map(text)
         guard let last = page.last else { break }
         pages += 1
-        let place = try #require(ChangePosition("\(ChangePosition(of: last))"))
-        question.request.afterChange = place
+        let position = try #require(ChangePosition("\(ChangePosition(of: last))"))
+        question.request.afterChange = position
       }
       #expect(parts == whole, "\(round): \(question.request), \(limits)")
     }
@@ -143,8 +143,8 @@ struct HistoryQueryTests {
     try insertMany("x", 3)
     let change = try #require(try history().last)
     var request = HistoryQuery()
-    let place = try #require(ChangePosition("\(change.transaction.token):3") as ChangePosition?)
-    request.afterChange = place
+    let position = try #require(ChangePosition("\(change.transaction.token):3") as ChangePosition?)
+    request.afterChange = position
     #expect(throws: StoreError.self) { try changes(request) }
     for text in ["", "0:0", "1.0123abcd", "1.0123abcd:", "1.0123abcd:-1", "1.0123abcd:01", "x:1"] {
       #expect(ChangePosition(text) == nil, "\(text)")
@@ -335,7 +335,7 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test("goes on after the change before the one that its taker refused", arguments: [0, 50])
+  @Test("begins again with the change for which the body threw", arguments: [0, 50])
   func refusal(codes: Int) throws {
     try insertMany("a", 20)
     try connection.run("update quake.quake set felt = 1", "delete from quake.quake")

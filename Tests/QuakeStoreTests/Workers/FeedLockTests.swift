@@ -189,7 +189,7 @@ struct FeedLockTests {
     return false
   }
 
-  @Test("can be ended by the same role; another's life is hidden")
+  @Test("can be ended by the same role; other roles do not see its condition")
   func ending() throws {
     #expect(try take(["day"], over: first) == ["day"])
     let holder = try #require(try holders().first)

@@ -32,7 +32,7 @@ struct RefreshTests {
     return true
   }
 
-  @Test("reaches the worker when it is committed, and its answer the asker")
+  @Test("reaches the worker when it is committed, and the answer reaches the client")
   func request() throws {
     try RefreshQueue.listen(over: worker)
     try RefreshRequest.listen(over: asker)

@@ -159,7 +159,7 @@ import Testing
     // The address of the database is one word.
     let wide = outcome.lines.filter { $0.count > 80 && !$0.hasPrefix("database") }
     #expect(wide.isEmpty, "\(outcome.output)")
-    // On a terminal each problem is there once, and what helps several is, too.
+    // A terminal shows each problem once, and a hint that several problems share once.
     if access("/usr/bin/script", X_OK) == 0 {
       let shown = try Tools.shell(
         "script -qec \"stty cols 80; quake-admin status --database '\(database.conninfo)'\" /dev/null < /dev/null",

@@ -6,21 +6,26 @@ import Testing
 @Suite struct DecisionsTests {
   private static let folder = Tools.package + "/docs/decisions/"
 
-  private static func lines(of document: String) throws -> [Substring] {
+  private static func text(of document: String) throws -> String {
     try String(contentsOfFile: folder + document, encoding: .utf8)
-      .split(separator: "\n", omittingEmptySubsequences: false)
+  }
+
+  /// The documents that hold decisions.
+  private static func documents() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+      $0.hasSuffix(".md") && $0 != "README.md"
+    }
   }
 
   @Test func theTableListsEveryDecision() throws {
-    let listed = try Self.lines(of: "README.md").compactMap { line in
+    let listed = try Self.text(of: "README.md").split(separator: "\n").compactMap { line in
       line.wholeMatch(of: /\| (\d+) \| (.+) \| \[(\w+)\]\((\w+\.md)\) \|/).map { row in
         "\(row.1). \(row.2) (\(row.3), \(row.4))"
       }
     }
     var decided: [(number: Int, text: String)] = []
-    for document in try FileManager.default.contentsOfDirectory(atPath: Self.folder)
-    where document.hasSuffix(".md") && document != "README.md" {
-      for line in try Self.lines(of: document) {
+    for document in try Self.documents() {
+      for line in try Self.text(of: document).split(separator: "\n") {
         guard let heading = line.wholeMatch(of: /## (\d+)\. (.+)/) else { continue }
         let number = try #require(Int(heading.1))
         let name = document.dropLast(3)
@@ -33,10 +38,8 @@ import Testing
   }
 
   @Test func everyDecisionHasItsFourParts() throws {
-    for document in try FileManager.default.contentsOfDirectory(atPath: Self.folder)
-    where document.hasSuffix(".md") && document != "README.md" {
-      let text = try Self.lines(of: document).joined(separator: "\n")
-      let decisions = text.components(separatedBy: "\n## ").dropFirst()
+    for document in try Self.documents() {
+      let decisions = try Self.text(of: document).components(separatedBy: "\n## ").dropFirst()
       #expect(!decisions.isEmpty, "\(document)")
       for decision in decisions {
         let parts = decision.matches(of: #/\n\*\*(\w+)\.\*\*\s/#).map { String($0.1) }

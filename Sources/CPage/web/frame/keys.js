@@ -26,7 +26,7 @@ const keys = {
 };
 
 /**
- * Closes the details if they cover an element.
+ * Closes the details, which may cover the element.
  * @param {string} id
  */
 function uncover(id) {

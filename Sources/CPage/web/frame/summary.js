@@ -4,11 +4,11 @@ import { format, t } from "../text/text.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 
-/** A reader of the screen needs time for a sentence: at most one in this time. */
+/** A screen reader needs time for a sentence: at most one announcement in this time. */
 const pause = 10_000;
 
 /**
- * Says to readers of the screen what happened: how many events are new or changed, and the strongest.
+ * Tells screen readers how many events are new, changed or deleted, and which new one is the strongest.
  * @param {HTMLElement} element
  */
 export function start(element) {

@@ -45,7 +45,7 @@ export class Health {
       if (response.status === 503) delay = soon;
       this.tell(delay === soon ? await ApiError.of(response) : null, Date.now() + delay);
     } catch {
-      // Whether the server can be reached, the stream finds out.
+      // The stream finds out whether the server can be reached.
     } finally {
       clearTimeout(timer);
     }

@@ -83,7 +83,7 @@ export class Load {
   }
 
   /**
-   * The stream delivered that all events were taken away.
+   * The stream delivered a truncate of the events.
    * @param {number} transaction
    */
   touchAll(transaction) {

@@ -110,7 +110,7 @@ export class Events {
         this.count += 1;
       }
     }
-    // Which event is the newest after it has gone, only all of them tell.
+    // After the newest event has gone, only a look at all events finds the next newest.
     return newest === undefined || this.#places.has(newest);
   }
 

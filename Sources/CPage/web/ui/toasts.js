@@ -7,7 +7,7 @@ const stay = { plain: 6_000, undo: 20_000 };
 const most = 4;
 
 /**
- * Shows a message. It does not take the focus, and readers of the screen say it.
+ * Shows a message. It does not take the focus, and screen readers announce it.
  * @param {object} options
  * @param {string} options.text
  * @param {() => void} [options.undo]

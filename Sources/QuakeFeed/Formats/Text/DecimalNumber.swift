@@ -13,7 +13,7 @@ enum DecimalNumber {
   /// The same, of a number in another unit.
   ///
   /// - Parameter places: The number of places by which the decimal point is moved to the right before the
-  ///   number is rounded to a double: -3 makes kilometres of metres.
+  ///   number is rounded to a double: -3 converts metres to kilometres.
   static func parse(_ bytes: UnsafeRawBufferPointer, shiftedBy places: Int) -> Double? {
     var position = 0
     var mantissa: UInt64 = 0
@@ -63,7 +63,7 @@ enum DecimalNumber {
       return isNegative ? -value : value
     }
     guard places != 0 else { return Double(String(decoding: bytes, as: UTF8.self)) }
-    // With the exponent that the digits alone would have, and the shift.
+    // The digits as written, with the shift added to the written exponent.
     let text = String(decoding: bytes, as: UTF8.self)
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
     let written = parts.count > 1 ? Int(parts[1]) ?? 100_000 : 0

@@ -89,7 +89,7 @@ private func hideQuery(_ target: UnsafePointer<CChar>) {
   mark[1] = 0
 }
 
-/// A request has ended: with an answer, or because its connection has.
+/// A request has ended: it was answered, or its connection ended.
 func completeRequest(
   _ closure: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ stored: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _: MHD_RequestTerminationCode
@@ -127,7 +127,7 @@ func handleRequest(
   case .new:
     let isOld = version.map { strcmp($0, "HTTP/1.1") != 0 } ?? true
     readHeader(exchange, String(cString: method), isOld: isOld, connection, context)
-    // A body that is refused is not waited for.
+    // The answer does not wait for a body that is refused.
     let refusal = exchange.state.withLock { $0.failure?.status == 413 ? $0.failure : nil }
     return refusal == nil ? .YES : answer(exchange, connection, context)
   case .reading:

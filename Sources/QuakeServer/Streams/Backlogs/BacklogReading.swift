@@ -95,7 +95,7 @@ struct BacklogReading {
     _ reader: inout HistoryReader, _ last: inout HistoryCursor
   ) throws -> Backlog {
     var isComplete = false
-    // A filter may let nothing pass for long; then it is the turn of others.
+    // If the filter rejects changes for long, the reading stops, so that others have their turn.
     let deadline = Deadline(after: longest)
     do {
       repeat {

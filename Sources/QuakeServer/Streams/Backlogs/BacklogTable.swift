@@ -16,7 +16,7 @@ struct BacklogTable {
 
   private struct Entry {
     var waiting: [Waiting] = []
-    /// Whether it is in the queue, and for which addresses: the first turn of one of them counts.
+    /// Whether it is in the queue, and under which addresses: the first of their turns starts the read.
     var isDue = false
     var addresses: Set<String> = []
     /// The read in progress; nil if there is none.

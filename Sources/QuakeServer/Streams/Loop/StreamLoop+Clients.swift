@@ -3,7 +3,7 @@ import Glibc
 import QuakeModel
 import SystemClock
 
-/// How clients come and go.
+/// Adding and ending clients.
 extension StreamLoop {
   func add(_ order: StreamOrder, _ socket: TakenSocket) {
     guard cutoff == nil else { return socket.end() }

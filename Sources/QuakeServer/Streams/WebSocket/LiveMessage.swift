@@ -109,7 +109,7 @@ struct LiveMessage {
     }
   }
 
-  /// EMSC's code of an event's type: the certainty, known, and the type.
+  /// EMSC's two-letter code of an event's type: the certainty, usually `k` for known, and the type.
   private static func evtype(_ type: String?) -> String? {
     switch type {
     case nil, "earthquake": "ke"

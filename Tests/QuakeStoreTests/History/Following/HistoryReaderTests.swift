@@ -232,7 +232,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("goes on after the change before the one that its taker refused")
+  @Test("begins again with the change for which the body threw")
   func refusal() throws {
     try connection.insertQuakes("a", "b", "c")
     var reader = try HistoryReader(connection: connection, after: .beginning)
