@@ -287,6 +287,7 @@ COMMENT ON FUNCTION quake.b_value(magnitudes double precision[], completeness do
 CREATE FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigint, p_deleted bigint, p_truncated bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $_$
 declare
   place text := current_setting('quake.pending', true);
@@ -314,6 +315,7 @@ COMMENT ON FUNCTION quake.change_pending__add(p_inserted bigint, p_updated bigin
 CREATE FUNCTION quake.change_pending__number() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $_$
 declare
   own_import bigint;

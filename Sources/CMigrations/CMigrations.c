@@ -38,6 +38,9 @@ static const unsigned char migration_0009[] = {
 static const unsigned char migration_0010[] = {
 #embed "../../migrations/0010_associations.sql"
 };
+static const unsigned char migration_0011[] = {
+#embed "../../migrations/0011_plans.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -51,6 +54,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0008_alerts.sql", migration_0008),
     MIGRATION("0009_feeds.sql", migration_0009),
     MIGRATION("0010_associations.sql", migration_0010),
+    MIGRATION("0011_plans.sql", migration_0011),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

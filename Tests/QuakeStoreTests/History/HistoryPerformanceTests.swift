@@ -62,6 +62,43 @@ struct HistoryPerformanceTests {
         "select updated from quake.change_transaction order by token desc limit 1") == "10000")
   }
 
+  /// Vacuum tells the planner that the table of running transactions is empty, and the session keeps its plans.
+  @Test("of a statement do not depend on the number of statements before it")
+  func vacuumedPendingRows() throws {
+    func updateThousand(from first: Int) throws -> Int {
+      func blocks() throws -> Int {
+        try Int(
+          connection.ask(
+            "select pg_stat_get_xact_blocks_fetched('quake.change_pending'::regclass)") ?? "") ?? 0
+      }
+      let before = try blocks()
+      try connection.run(
+        """
+        do $$ begin
+          for i in \(first)..\(first + 999) loop
+            update quake.quake set felt = 1 where code = 'p' || i;
+          end loop;
+        end $$
+        """)
+      return try blocks() - before
+    }
+    try connection.run("vacuum quake.change_pending")
+    // After five executions, PL/pgSQL keeps a plan.
+    for number in 0..<10 {
+      try connection.run("update quake.quake set felt = 2 where code = 'p\(number)'")
+    }
+    try connection.run("begin")
+    let first = try updateThousand(from: 0)
+    let second = try updateThousand(from: 1000)
+    #expect(first >= 1000 && second <= first + first / 10, "\(first) and \(second) blocks")
+    // The row is also found without a search at commit.
+    try connection.run("set constraints all immediate")
+    #expect(
+      try connection.ask(
+        "select pg_stat_get_xact_numscans('quake.change_pending'::regclass)") == "0")
+    try connection.run("rollback")
+  }
+
   @Test("of one large update stay small after many small ones in the same session")
   func planTrap() throws {
     for number in 0..<20 {
