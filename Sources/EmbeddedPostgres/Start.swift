@@ -73,10 +73,13 @@ extension EmbeddedServer {
       }
       // Otherwise there is a postmaster that is stopping, or is still starting after its program was killed.
 
-      if wait.isTimeToLook, ServerProcess.isRecovering(folder) {
+      // Whether the time is up is asked once, so that no end passes between the look and the error.
+      let isOver = wait.isOver
+      if isOver || wait.isTimeToLook, ServerProcess.isRecovering(folder) {
         wait.foundRecovering(progress)
+      } else if isOver {
+        throw timeoutError()
       }
-      if wait.isOver { throw timeoutError() }
       // A postmaster sends no event when it is ready; pg_ctl polls the file, too.
       Pause.briefly()
     }
@@ -189,10 +192,10 @@ extension EmbeddedServer {
 
     var isOver: Bool { deadline.hasPassed }
 
-    /// Whether to search all processes for a recovery, which is done only when the time is nearly up.
+    /// Whether to search all processes for a recovery, which is done once a second and when the time is up.
     var isTimeToLook: Bool {
       mutating get {
-        guard nextLook.hasPassed || isOver else { return false }
+        guard nextLook.hasPassed else { return false }
         nextLook = Deadline(after: .seconds(1))
         return true
       }
