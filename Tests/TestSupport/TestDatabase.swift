@@ -50,6 +50,6 @@ public final class TestDatabase: Sendable {
 
   /// A new connection to it.
   public func connect(applicationName: String = "tests") throws -> Connection {
-    try Connection(ConnectionSettings(conninfo, applicationName: applicationName))
+    try TestServer.connect(conninfo, applicationName: applicationName)
   }
 }

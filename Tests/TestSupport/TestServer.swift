@@ -68,7 +68,14 @@ public final class TestServer: Sendable {
 
   /// A new connection for statements about databases.
   func administrator() throws -> Connection {
-    try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
+    try Self.connect(server.conninfo, applicationName: "tests")
+  }
+
+  /// A new connection. A busy machine may take longer for it than the default allows.
+  static func connect(_ conninfo: String, applicationName: String) throws -> Connection {
+    var settings = ConnectionSettings(conninfo, applicationName: applicationName)
+    settings.connectTimeout = ToolProcess.patience
+    return try Connection(settings)
   }
 
   /// The database `name` for tests to copy, created and filled at the first call.
@@ -81,8 +88,9 @@ public final class TestServer: Sendable {
     try templates.withLock { present in
       guard !present.contains(name) else { return }
       try administrator().execute(SQL(trusted: "create database \(name)"))
-      let settings = ConnectionSettings(
+      var settings = ConnectionSettings(
         Self.conninfo(server, database: name), applicationName: "tests")
+      settings.connectTimeout = ToolProcess.patience
       try fill(settings)
       // The next session writes PostgreSQL's cache of the catalogue anew, which every copy then has from the start.
       try Connection(settings).execute("select")
@@ -91,15 +99,24 @@ public final class TestServer: Sendable {
     return name
   }
 
-  /// Creates a database that is a copy of `template`, which must have no sessions.
+  /// Creates a database that is a copy of `template`, which must have no sessions but those that are ending.
   func create(_ database: String, template: String) throws {
     try creator.withLock { session in
       let connection = try session ?? administrator()
       session = connection
       // Copying files costs half of what copying pages through the log does, the default since PostgreSQL 15.
       let strategy = connection.serverVersion >= 150_000 ? "strategy file_copy" : ""
-      try connection.execute(
-        SQL(trusted: "create database \(database) template \(template) \(strategy)"))
+      try eventually("the sessions of \(template) have ended") {
+        do throws(PostgresError) {
+          try connection.execute(
+            SQL(trusted: "create database \(database) template \(template) \(strategy)"))
+          return true
+        } catch {
+          // The template is in use. PostgreSQL itself waits five seconds.
+          guard error.sqlState == "55006" else { throw error }
+          return false
+        }
+      }
     }
   }
 

@@ -1,17 +1,25 @@
 import Glibc
+import Synchronization
 
-/// The service manager's end of sd_notify(3): a datagram socket that a test reads.
+/// The service manager's end of sd_notify(3): a datagram socket. A thread reads it at once, as a service manager
+/// does: the kernel holds ten messages, and then a program waits and drops its next one.
 public final class NotifySocket {
   /// The value for `NOTIFY_SOCKET`.
   public let name: String
   private let descriptor: Int32
   private let path: String?
+  private let received = Received()
+  private let reader: BackgroundThread
+
+  private final class Received: Sendable {
+    let messages = Mutex<[String]>([])
+  }
 
   /// Listens at a path, or at an abstract name (`@...`).
   public init(_ name: String) throws {
     self.name = name
     path = name.hasPrefix("@") ? nil : name
-    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var bytes = Array(name.utf8)
@@ -25,23 +33,35 @@ public final class NotifySocket {
       throw ToolProcess.Failure(
         description: "could not listen at \(name): \(String(cString: strerror(errno)))")
     }
+    self.descriptor = descriptor
+    let received = received
+    reader = BackgroundThread {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { return }
+        let message = String(decoding: buffer[..<count], as: UTF8.self)
+        received.messages.withLock { $0.append(message) }
+      }
+    }
   }
 
   deinit {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    try? reader.join()
     close(descriptor)
     if let path { unlink(path) }
   }
 
   /// The next message; nil if none comes within `patience`.
   public func message(within patience: Duration = ToolProcess.patience) -> String? {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    let milliseconds =
-      patience.components.seconds * 1000
-      + patience.components.attoseconds / 1_000_000_000_000_000
-    guard poll(&waiting, 1, Int32(milliseconds)) > 0 else { return nil }
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = recv(descriptor, &buffer, buffer.count, 0)
-    return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+    var message: String?
+    try? eventually("a message to the service manager", within: patience) {
+      message = received.messages.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      return message != nil
+    }
+    return message
   }
 
   /// Reads messages until one has this line, and returns that one.

@@ -15,9 +15,9 @@ public final class SilentServer {
     close(socket)
   }
 
-  /// Waits for a client to connect, at most 20 seconds; false: none came.
+  /// Waits for a client to connect, at most for `ToolProcess.patience`; false: none came.
   public func waitForClient() -> Bool {
     var listening = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-    return poll(&listening, 1, 20_000) == 1
+    return poll(&listening, 1, Int32(ToolProcess.patience / .milliseconds(1))) == 1
   }
 }
