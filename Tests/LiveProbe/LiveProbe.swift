@@ -10,7 +10,9 @@ import QuakeModel
       let conninfo = arguments.dropFirst().first,
       let count = arguments.last.flatMap({ Int($0) })
     else { exit(64) }
-    let database = QuakeDatabase(conninfo, applicationName: "live-probe")
+    // On a busy machine a connection may take longer than the default.
+    let database = QuakeDatabase(
+      conninfo + " connect_timeout=180", applicationName: "live-probe")
     switch kind {
     case "changes": try await readChanges(of: database, count: count)
     case "list": try await holdList(of: database, count: count)

@@ -67,7 +67,7 @@ struct BackPressureTests {
     let conninfo = database.test.conninfo
     let test = database.test
     let backlog = 200_000
-    let sizes = try await OwnThread.run(within: .seconds(240)) {
+    let sizes = try await OwnThread.run(within: .seconds(900)) {
       let connection = try test.connect()
       // One transaction of half of it, and many small ones.
       try connection.insertQuakes("large", backlog / 2)

@@ -277,7 +277,7 @@ struct LiveQuakesTests {
   func memory() async throws {
     let database = database
     let count = 50_000
-    let sizes = try await OwnThread.run(within: .seconds(240)) {
+    let sizes = try await OwnThread.run(within: .seconds(900)) {
       // Texts as long as USGS's.
       try database.test.connect().execute(
         """

@@ -35,10 +35,10 @@ import Testing
       }
     }
 
-    /// Waits until it is open, at most 20 s.
+    /// Waits until it is open, at most for the time after which a test has failed.
     func wait() {
       var awaited = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
-      _ = poll(&awaited, 1, 20_000)
+      _ = poll(&awaited, 1, ToolProcess.patience.pollTimeout)
     }
   }
 
@@ -73,10 +73,9 @@ import Testing
     _ caching: Caching, threads: Int, _ errors: ErrorForm = .problem,
     _ handler: @escaping @Sendable (Request, QueryContext) throws -> Response
   ) throws -> HTTPService {
-    let pool = QueryPool(
-      QueryPool.Settings(
-        connection: ConnectionSettings(database.conninfo, applicationName: "pool"),
-        threads: threads))
+    var connection = ConnectionSettings(database.conninfo, applicationName: "pool")
+    connection.connectTimeout = ToolProcess.patience
+    let pool = QueryPool(QueryPool.Settings(connection: connection, threads: threads))
     try pool.start()
     let route = Route(
       method: .get, path: "/{name}", operation: Operation("x", "x", tag: "x", answers: []),

@@ -11,7 +11,10 @@ struct LiveDatabase: Sendable {
 
   init() throws {
     test = try TestDatabase()
-    live = QuakeDatabase(test.conninfo, applicationName: Self.applicationName)
+    var settings = ConnectionSettings(test.conninfo, applicationName: Self.applicationName)
+    // The first connection of a stream is not tried again: on a busy machine it may take longer than the default.
+    settings.connectTimeout = ToolProcess.patience
+    live = QuakeDatabase(settings)
   }
 
   static let applicationName = "live"

@@ -46,7 +46,7 @@ enum LiveProbe {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if poll(&waiting, 1, 200_000) == 0 { kill(pid, SIGKILL) }
+      if poll(&waiting, 1, 600_000) == 0 { kill(pid, SIGKILL) }
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return String(decoding: all, as: UTF8.self) }

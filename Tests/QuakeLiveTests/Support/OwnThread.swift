@@ -19,7 +19,7 @@ final class OwnThread: TaskExecutor {
 
   /// Runs `body` on a queue of its own; throws `TimedOut` if it has not ended after `duration`.
   static func run<Value: Sendable>(
-    within duration: Duration = .seconds(180), _ body: @escaping @Sendable () async throws -> Value
+    within duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let task = Task(executorPreference: shared) { try await body() }
     let (whole, rest) = duration.components

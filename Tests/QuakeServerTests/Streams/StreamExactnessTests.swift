@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: [Seeds.first(1, of: 1...1000)[0]])
   func nothingIsLostRepeatedOrReordered(seed: UInt64) throws {
     let (commits, count) = isSoak ? (300, 40) : (60, 24)
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.windowSize = 400_000
     settings.backlogSize = 500_000
     settings.socketBuffer = 16 << 10
@@ -56,7 +56,7 @@ import Testing
           commits / 4, number, SeededGenerator(seed &+ UInt64(number)), server.database)
       }
     }
-    let finish = Deadline(after: isSoak ? .seconds(500) : .seconds(180))
+    let finish = Deadline(after: .seconds(900))
     var oracle: [String: [String]]?
     var unfinished = Set(clients.indices)
     while !unfinished.isEmpty {

@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct StreamFaultTests {
   @Test func aClientThatDoesNotReadDelaysNoOtherAndResumes() throws {
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.windowSize = 300_000
     settings.socketBuffer = 8192
     let server = try ProbedServer(settings)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func aClientThatNeverReadsIsDropped() throws {
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.stallLimit = .milliseconds(300)
     settings.socketBuffer = 8192
     let server = try ProbedServer(settings)
@@ -51,12 +51,10 @@ import Testing
   }
 
   @Test func slowClientsGetALargeBacklogWhole() throws {
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.windowSize = 100_000
     settings.socketBuffer = 8192
     settings.backlogSize = 400_000
-    // The clients are read one after the other: on a busy machine the last one waits longer than the default.
-    settings.stallLimit = .seconds(600)
     let server = try ProbedServer(settings)
     try server.insert("a", 3000)
     let latest = try server.database.value("select quake.latest_token()")
@@ -71,8 +69,17 @@ import Testing
   }
 
   @Test func backlogsThatNoClientWaitsForAreNotRead() throws {
-    let server = try ProbedServer()
-    try server.insert("a", 20)
+    let database = try TestDatabase()
+    let lock = try database.connect()
+    try lock.run(
+      """
+      insert into quake.quake (code, time, magnitude)
+      select 'a' || i, now(), 1 from generate_series(1, 20) i
+      """)
+    // The server has nothing in memory: each client needs a backlog.
+    let server = try ProbedServer(on: database)
+    // The first backlogs cannot be read before the other clients have come and gone.
+    try lock.run("begin", "lock table quake.change_transaction in access exclusive mode")
     var order = StreamOrder()
     order.start = .after(HistoryCursor(token: .beginning))
     for number in 0..<300 {
@@ -83,9 +90,14 @@ import Testing
     order.filter = QuakeFilter()
     order.client = "192.0.2.2"
     let client = try server.client(order)
+    try eventually("the others are forgotten") {
+      let statistics = server.streams.statistics
+      return statistics.opened == 301 && statistics.clients == 1
+    }
+    try lock.run("rollback")
     #expect(try client.changes(20) == server.history())
-    try eventually("the others are forgotten") { server.streams.statistics.clients == 1 }
-    #expect(server.streams.statistics.backlogs < 100)
+    // Those that were begun while the table was locked, and the one of the last client.
+    #expect(server.streams.statistics.backlogs < 20)
   }
 
   @Test func aFilterThatLetsNothingPassMovesOnWithinABacklog() throws {
@@ -99,7 +111,7 @@ import Testing
         end loop;
       end $$
       """)
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.backlogTime = .zero
     let server = try ProbedServer(settings, on: database)
     var order = StreamOrder()
@@ -121,7 +133,7 @@ import Testing
     let server = try ProbedServer()
     var clients = try (0..<50).map { _ in try server.client() }
     for client in clients { _ = try client.expect("heartbeat") }
-    #expect(server.streams.statistics.clients == 50)
+    try eventually("50 are there") { server.streams.statistics.clients == 50 }
     clients.removeLast(30)
     try eventually("30 have left") { server.streams.statistics.clients == 20 }
     try server.insert("a", 2)
@@ -134,11 +146,13 @@ import Testing
     _ = try client.expect("heartbeat")
     for index in 0..<3 {
       try server.insert("a\(index)x", 3)
-      try server.run(
-        """
-        select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and application_name = 'streams'
-        """)
+      try eventually("a session of the streams is ended") {
+        try server.database.value(
+          """
+          select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
+           where datname = current_database() and application_name = 'streams'
+          """) != "0"
+      }
       try server.insert("b\(index)x", 3)
     }
     #expect(try client.changes(18) == server.history())
@@ -215,7 +229,7 @@ import Testing
   // MARK: - The end
 
   @Test func streamsEndBetweenTwoEvents() throws {
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.socketBuffer = 8192
     let server = try ProbedServer(settings)
     let live = try (0..<3).map { _ in try server.client() }
@@ -227,7 +241,7 @@ import Testing
     order.form = .lines
     let lines = try server.client(order)
     try eventually("all sockets are full") { server.streams.statistics.blocked == 5 }
-    let thread = BackgroundThread { server.streams.stop(within: .seconds(20)) }
+    let thread = BackgroundThread { server.streams.stop(within: ToolProcess.patience) }
     let history = try server.history()
     for client in live {
       var got: [String] = []
@@ -245,7 +259,7 @@ import Testing
   }
 
   @Test func streamsAreCutAfterTheDrain() throws {
-    var settings = StreamSettings()
+    var settings = StreamSettings.patient
     settings.socketBuffer = 8192
     let server = try ProbedServer(settings)
     let client = try server.client()
@@ -254,6 +268,9 @@ import Testing
     try eventually("the socket is full") { server.streams.statistics.blocked == 1 }
     let start = MonotonicClock.now()
     server.streams.stop(within: .milliseconds(200))
-    #expect(MonotonicClock.now() - start < .seconds(10))
+    if Tools.isSoak { #expect(MonotonicClock.now() - start < .seconds(2)) }
+    // The client has not read anything yet.
+    try eventually("the stream is cut") { server.streams.statistics.clients == 0 }
+    while try client.next() != nil {}
   }
 }

@@ -8,18 +8,30 @@ import Testing
 
 @testable import QuakeServer
 
+extension StreamSettings {
+  /// Times that pass in no test, however busy the machine is. A test sets those that it is about.
+  static var patient: StreamSettings {
+    var settings = StreamSettings()
+    settings.heartbeat = .seconds(3600)
+    settings.stallLimit = .seconds(3600)
+    settings.backlogTime = .seconds(3600)
+    return settings
+  }
+}
+
 /// Streams of a database, and clients of them over socket pairs.
 final class ProbedServer: Sendable {
   let database: TestDatabase
   let streams: ChangeStreams
 
-  init(
-    _ settings: StreamSettings = StreamSettings(), on database: TestDatabase? = nil
-  ) throws {
+  /// Starts the streams and waits until they follow the database: what is committed from then on is in memory, what
+  /// was committed before is not.
+  init(_ settings: StreamSettings = .patient, on database: TestDatabase? = nil) throws {
     self.database = try database ?? TestDatabase()
     streams = try ChangeStreams(
       ConnectionSettings(self.database.conninfo, applicationName: "streams"), settings)
     try streams.start()
+    try eventually("the streams follow the database") { streams.state.problem == nil }
   }
 
   deinit {
@@ -110,7 +122,7 @@ final class StreamProbe {
   }
 
   /// The next event; nil at the end of the stream.
-  func next(within patience: Duration = .seconds(20)) throws -> Event? {
+  func next(within patience: Duration = ToolProcess.patience) throws -> Event? {
     let deadline = Deadline(after: patience)
     while true {
       if let event = take() {
