@@ -15,7 +15,8 @@ struct RunningChildTests {
 
   /// Advances it until it has ended.
   private func wait(_ child: RunningChild) throws -> ChildProcess.Ending {
-    for _ in 0..<3000 {
+    let deadline = ContinuousClock.now + .seconds(180)
+    while ContinuousClock.now < deadline {
       if let ending = child.ending { return ending }
       var waiting = child.descriptors
       poll(&waiting, nfds_t(waiting.count), 10)
@@ -54,7 +55,7 @@ struct RunningChildTests {
 
   @Test("that has ended needs no input, even if another process has the pipe")
   func grandchild() throws {
-    let child = try start("exec 3<&0; sleep 60 & exit 0")
+    let child = try start("exec 3<&0; sleep 600 & exit 0")
     child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
     #expect(try wait(child) == .exited(0))
     #expect(!child.isTaking)
@@ -65,7 +66,7 @@ struct RunningChildTests {
   func endings() throws {
     #expect(try wait(start("exit 7")) == .exited(7))
     #expect(try wait(start("kill -9 $$")) == .signalled(SIGKILL))
-    let child = try start("sleep 60; :")
+    let child = try start("sleep 600; :")
     child.signal(SIGTERM)
     #expect(try wait(child) == .signalled(SIGTERM))
   }
@@ -76,7 +77,7 @@ struct RunningChildTests {
     guard child.reportsEnd else { return }
     child.give([], isLast: true)
     var waiting = child.descriptors
-    #expect(poll(&waiting, nfds_t(waiting.count), 30_000) == 1 && waiting[1].revents != 0)
+    #expect(poll(&waiting, nfds_t(waiting.count), 180_000) == 1 && waiting[1].revents != 0)
     child.advance()
     #expect(child.ending == .exited(0))
   }

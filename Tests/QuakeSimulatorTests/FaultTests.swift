@@ -98,13 +98,19 @@ extension ServerTests {
       _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
       let client = try HTTPClient(port: server.port)
       try client.send("GET", target + "geojson")
+      // The fault is that of the first answer that begins.
+      client.read { !$0.body.isEmpty }
       let good = try HTTPClient.get(target + "geojson", port: server.port)
       client.read { $0.body.count >= good.body.count / 2 }
-      client.read(milliseconds: 100)
+      // A later answer is complete, and the stalled one is as it was.
+      let later = try HTTPClient.get(target + "geojson", port: server.port)
+      #expect(later.isComplete)
+      client.read(milliseconds: 0)
       #expect(!client.isClosed && client.reply.body.count == good.body.count / 2)
       server.stop()
       client.read()
-      #expect(client.isClosed && !client.reply.isComplete)
+      #expect(client.isClosed && client.reply.body.count == good.body.count / 2)
+      #expect(!client.reply.isComplete)
     }
 
     @Test func aStalledConnectionIsReleasedWhenTheClientClosesIt() throws {
@@ -117,7 +123,7 @@ extension ServerTests {
         client.read { !$0.body.isEmpty }
       }
       // Each request checks for closed connections; the first one may be too early.
-      let deadline = ContinuousClock.now + .seconds(20)
+      let deadline = ContinuousClock.now + .seconds(180)
       repeat {
         _ = try HTTPClient.get("/state", port: server.port)
       } while server.context.stalled.count > 0 && ContinuousClock.now < deadline

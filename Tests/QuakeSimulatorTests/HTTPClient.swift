@@ -53,7 +53,7 @@ final class HTTPClient {
   }
 
   /// Reads until `isEnough`, the end of the connection, or `milliseconds` without data.
-  func read(milliseconds: Int32 = 20_000, until isEnough: ((HTTPReply) -> Bool)? = nil) {
+  func read(milliseconds: Int32 = 180_000, until isEnough: ((HTTPReply) -> Bool)? = nil) {
     while !isClosed {
       if let isEnough, isEnough(reply) { return }
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -290,7 +290,8 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
       while readdir(folder) != nil { count += 1 }
       return count
     }
-    func round() throws {
+    /// - Returns: Whether the port refused a connection afterwards.
+    func round() throws -> Bool {
       let server = try SimulatedFeedServer(frozen(events: 100))
       #expect(try HTTPClient.get(day, port: server.port).status == 200)
       _ = try HTTPClient.request("POST", "/fault?kind=stall", port: server.port)
@@ -301,16 +302,19 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
       server.stop()
       hanging.read()
       #expect(hanging.isClosed)
-      #expect(throws: HTTPClient.Failure.self) { try HTTPClient(port: server.port) }
+      return (try? HTTPClient(port: server.port)) == nil
     }
-    try round()
+    // Another test may have been given the port meanwhile, but not each time.
+    #expect(try (0..<10).contains { _ in try round() })
     let before = openDescriptors()
     for _ in 0..<100 {
-      try round()
+      _ = try round()
       // A server closes its descriptors without a call of stop(), too.
       _ = try SimulatedFeedServer(frozen(events: 0))
     }
-    // Other tests in this process may have descriptors open meanwhile.
+    // Other tests in this process may have descriptors open meanwhile, but not all the time.
+    let deadline = ContinuousClock.now + .seconds(180)
+    while openDescriptors() >= before + 80, ContinuousClock.now < deadline { poll(nil, 0, 20) }
     #expect(openDescriptors() < before + 80)
   }
 }

@@ -1,8 +1,9 @@
 import CommandLine
 import Glibc
 
-/// What `SignalsTests` looks at: each in a process of its own, since signals belong to the whole
-/// process. Where nothing else ends it, it ends with status 7 if all was as it should be.
+/// What `SignalsTests` and `ProgramTests` look at: each in a process of its own, since signals and the
+/// environment belong to the whole process. Where nothing else ends it, it ends with status 7 if all was as it
+/// should be.
 enum Scenario {
   static func run(_ name: String?) {
     switch name {
@@ -17,6 +18,9 @@ enum Scenario {
       Signals.install()
       Signals.restoreDefaults()
       raise(SIGTERM)
+    case "environment":
+      let values = ["COMMAND_LINE_TEST", "COMMAND_LINE_NONE"].map { Environment.value($0) }
+      exit(values == ["", nil] ? 7 : 1)
     default: exit(64)
     }
   }

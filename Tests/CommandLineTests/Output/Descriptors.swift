@@ -75,14 +75,16 @@ final class DescriptorReader: Sendable {
   private let thread: Mutex<BackgroundThread?> = Mutex(nil)
 
   /// Reads until `size` bytes have arrived, or the input ends; waits for `pause` before each page.
-  init(_ descriptor: Int32, upTo size: Int, pause: Duration? = nil) {
+  ///
+  /// - Parameter calls: It waits only while there was no call.
+  init(_ descriptor: Int32, upTo size: Int, pause: Duration? = nil, until calls: Tally = Tally()) {
     let thread = BackgroundThread { [self] in
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 4096)
       while bytes.count < size {
-        if let pause { poll(nil, 0, pause.pollTimeout) }
+        if let pause, calls.total == 0 { poll(nil, 0, pause.pollTimeout) }
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, 30_000) > 0 else { break }
+        guard poll(&waiting, 1, 180_000) > 0 else { break }
         let count = read(descriptor, &chunk, chunk.count)
         guard count > 0 else { break }
         bytes += chunk[..<count]

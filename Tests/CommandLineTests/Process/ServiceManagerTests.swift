@@ -34,13 +34,18 @@ extension TerminalTests {
       #expect(remaining <= .seconds(30))
       #expect(socket.message(within: .zero) == nil, "more often than it wants to hear")
       let service = ServiceManager(socket: socket.name, watchdog: "200000")
-      let begun = MonotonicClock.now()
-      #expect(!service.wait(timeout: .milliseconds(750)))
-      #expect(MonotonicClock.now() - begun >= .milliseconds(750))
-      var ticks = 0
-      while socket.message(within: .zero) == "WATCHDOG=1" { ticks += 1 }
-      // At once and each 100 ms; fewer on a busy machine, never more.
-      #expect((2...8).contains(ticks))
+      // A busy machine may leave no time for a second message within one wait.
+      try eventually("the watchdog is fed during a wait") {
+        let begun = MonotonicClock.now()
+        #expect(!service.wait(timeout: .milliseconds(750)))
+        let waited = MonotonicClock.now() - begun
+        #expect(waited >= .milliseconds(750))
+        var ticks = 0
+        while socket.message(within: .zero) == "WATCHDOG=1" { ticks += 1 }
+        // At once and each 100 ms; fewer on a busy machine, never more.
+        #expect(ticks <= 1 + Int(waited / .milliseconds(100)))
+        return ticks >= 2
+      }
     }
 
     @Test func aReadableDescriptorEndsTheWait() throws {

@@ -13,12 +13,12 @@ import Testing
     ] as [(String, ChildProcess.Ending)])
   func scenario(name: String, ending: ChildProcess.Ending) throws {
     var process = ChildProcess(try Self.probe(), [name])
-    process.timeout = .seconds(60)
+    process.timeout = .seconds(180)
     #expect(try process.run().ending == ending)
   }
 
   /// Built into the folder that the tests themselves are in.
-  private static func probe() throws -> String {
+  static func probe() throws -> String {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = readlink("/proc/self/exe", &path, path.count - 1)
     let bytes = path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }

@@ -102,6 +102,8 @@ struct TLSTests {
     var options = FeedClient.Options(version: "0")
     options.trustsRedirects = followingAll
     options.certificateAuthorityFile = certificate
+    options.connectTimeoutMilliseconds = 180_000
+    options.stallTimeoutMilliseconds = 180_000
     do throws(FeedError) {
       let response = try FeedClient(options: options).open(url: url)
       return response.status == 200 ? nil : FeedError.http(status: 0, retryAfter: nil, url: url)

@@ -49,7 +49,8 @@ final class TestServer: Sendable {
     throws
   {
     signal(SIGPIPE, SIG_IGN)
-    let (listener, port) = try Self.listen(address)
+    let (listener, port) = try Self.bound(address)
+    try #require(listen(listener, 16) == 0)
     self.listener = listener
     self.port = port
     Thread.detachNewThread { [self] in
@@ -61,8 +62,8 @@ final class TestServer: Sendable {
     }
   }
 
-  /// A listening socket on a free port.
-  static func listen(_ host: UInt32 = 0x7F00_0001) throws -> (descriptor: Int32, port: Int) {
+  /// A socket that has a free port and does not listen.
+  static func bound(_ host: UInt32 = 0x7F00_0001) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -70,8 +71,7 @@ final class TestServer: Sendable {
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(descriptor, pointer, size) == 0 && Glibc.listen(descriptor, 16) == 0
-          && getsockname(descriptor, pointer, &size) == 0
+        bind(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
       }
     }
     try #require(bound)
