@@ -14,6 +14,7 @@ struct EmbeddedServerTests {
       #expect(!status.running && status.pid == nil && status.version == nil)
       #expect(try !server.stop())
 
+      let begun = Int64(time(nil))
       var phases: [EmbeddedServer.Phase] = []
       #expect(try server.startIfNeeded { phases.append($0) } == .initialised)
       #expect(phases == [.initialising, .starting])
@@ -26,7 +27,8 @@ struct EmbeddedServerTests {
       try eventually("the log file is known") {
         try server.status().logFile.hasPrefix(temporary.options.home + "/log/server-")
       }
-      #expect(abs(try #require(status.startedAt) - Int64(time(nil))) < 60)
+      let startedAt = try #require(status.startedAt)
+      #expect((begun...Int64(time(nil))).contains(startedAt))
       #expect(try server.ask("select pg_catalog.pg_backend_pid() > 0") == "t")
 
       #expect(try server.stop())
@@ -115,11 +117,10 @@ struct EmbeddedServerTests {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
-      var best = Duration.seconds(1)
-      for _ in 0..<20 {
-        best = try min(best, ContinuousClock().measure { _ = try server.startIfNeeded() })
+      // While other programs load the machine, some calls take longer.
+      try eventually("a call takes less than two milliseconds") {
+        try ContinuousClock().measure { _ = try server.startIfNeeded() } < .milliseconds(2)
       }
-      #expect(best < .milliseconds(2))
     }
   }
 
@@ -128,6 +129,7 @@ struct EmbeddedServerTests {
     let home = TestFolders.path("starters")
     var options = EmbeddedServer.Options(home: home)
     options.settings = ["fsync": "off", "shared_buffers": "16MB"]
+    options.startTimeout = ToolProcess.patience
     let server = try EmbeddedServer(options)
     defer {
       _ = try? server.stop(mode: .immediate)

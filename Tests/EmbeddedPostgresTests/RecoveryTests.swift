@@ -1,5 +1,6 @@
 import ChildProcesses
 import Glibc
+import TestSupport
 import Testing
 
 @testable import EmbeddedPostgres
@@ -38,12 +39,17 @@ struct RecoveryTests {
       try crash(server)
 
       var impatient = temporary.options
-      impatient.startTimeout = .milliseconds(500)
-      let error = #expect(throws: EmbeddedServerError.self) {
-        try EmbeddedServer(impatient).start()
+      var detail: String?
+      // A busy machine may need longer until the new postmaster has noticed the backend, and has ended.
+      for limit in [Duration.milliseconds(500), .seconds(10), .seconds(60)] where detail == nil {
+        impatient.startTimeout = limit
+        let error = #expect(throws: EmbeddedServerError.self) {
+          try EmbeddedServer(impatient).start()
+        }
+        #expect(error?.kind == .tryLater)
+        detail = error?.detail
       }
-      #expect(error?.kind == .tryLater)
-      #expect(error?.detail?.contains(String(pid)) == true)
+      #expect(detail?.contains(String(pid)) == true)
 
       kill(pid, SIGCONT)
       #expect(try server.startIfNeeded() == .started)
@@ -104,20 +110,45 @@ struct RecoveryTests {
       options.settings["restore_command"] = "cat '\(archive)' && false"
       // As in crash recovery, the server accepts no connections before it is over.
       options.settings["hot_standby"] = "off"
-      options.startTimeout = .seconds(3)
-      server = try EmbeddedServer(options)
 
       var phases: [EmbeddedServer.Phase] = []
-      let outcome = try server.startIfNeeded { phase in
-        phases.append(phase)
-        guard phase == .recovering else { return }
-        // A process that is reading the archive continues; later ones do not find it.
-        let descriptor = open(archive, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-        unlink(archive)
-        close(descriptor)
+      let archiveIsOpen = Tally()
+      var opener: BackgroundThread?
+      func start(within limit: Duration) throws -> EmbeddedServer.Outcome {
+        options.startTimeout = limit
+        server = try EmbeddedServer(options)
+        let begun = ContinuousClock.now
+        return try server.startIfNeeded { phase in
+          phases.append(phase)
+          guard phase == .recovering, opener == nil else { return }
+          opener = BackgroundThread {
+            try eventually("the recovery has exceeded the timeout") {
+              ContinuousClock.now - begun > limit + .milliseconds(500)
+            }
+            archiveIsOpen.add(1)
+            // A process that is reading the archive continues; later ones do not find it.
+            let descriptor = open(archive, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            unlink(archive)
+            close(descriptor)
+          }
+        }
       }
-      #expect(outcome == .started)
-      #expect(phases == [.starting, .recovering])
+
+      var limit = Duration.milliseconds(1500)
+      var outcome: EmbeddedServer.Outcome?
+      while outcome == nil {
+        do {
+          outcome = try start(within: limit)
+        } catch let error as EmbeddedServerError where error.kind == .tryLater {
+          // On a busy machine the recovery may begin later than that, and the server may be ready long after its end.
+          // But as long as it recovers, the start does not fail.
+          try #require(opener == nil || archiveIsOpen.total > 0, "\(error)")
+          limit = limit * 4
+        }
+      }
+      try opener?.join()
+      #expect(phases.first == .starting && phases.contains(.recovering), "\(phases)")
+      #expect(outcome == .started || archiveIsOpen.total > 0 && outcome == .alreadyRunning)
       #expect(try server.ask("select pg_is_in_recovery()") == "f")
     }
   }

@@ -12,6 +12,7 @@ struct TemporaryServer {
   init(_ name: String) {
     options = EmbeddedServer.Options(home: TestFolders.path(name))
     options.settings = ["fsync": "off", "shared_buffers": "16MB"]
+    options.startTimeout = ToolProcess.patience
   }
 
   /// Runs `body` with the server's options, then stops whatever runs there and removes the folder.
@@ -79,16 +80,5 @@ extension EmbeddedServer {
   /// What `psql` said instead of an answer.
   struct QueryFailure: Error {
     var message: String
-  }
-}
-
-/// Waits for a condition without an event (the end of another process), and fails after a minute.
-func eventually(
-  _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () throws -> Bool
-) throws {
-  let deadline = ContinuousClock.now + .seconds(60)
-  while try !holds() {
-    try #require(ContinuousClock.now < deadline, what, sourceLocation: sourceLocation)
-    poll(nil, 0, 5)
   }
 }

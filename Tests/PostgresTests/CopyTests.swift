@@ -222,7 +222,7 @@ struct CopyTests {
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn(Self.statement) { writer in
         try writeRow(&writer, text: "x")
-        #expect(try other.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)]) == "t")
+        #expect(try other.ask("select pg_terminate_backend($1, 180000)", [.integer(pid)]) == "t")
         for _ in 0..<100_000 { try writeRow(&writer, text: "some text that fills the buffer") }
       }
     }

@@ -92,7 +92,7 @@ struct ErrorTests {
     let other = try database.connect()
     #expect(
       try other.ask(
-        "select pg_terminate_backend($1, 10000)", [.integer(Int64(connection.serverProcessID))])
+        "select pg_terminate_backend($1, 180000)", [.integer(Int64(connection.serverProcessID))])
         == "t")
     let error = try failure("select 1")
     #expect(error.kind == .connection)

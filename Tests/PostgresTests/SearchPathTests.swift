@@ -14,7 +14,9 @@ struct SearchPathTests {
   }
 
   private func connect(_ more: String) throws -> Connection {
-    try Connection(ConnectionSettings(database.conninfo + more, applicationName: "tests"))
+    try Connection(
+      ConnectionSettings(
+        database.conninfo + " connect_timeout=180" + more, applicationName: "tests"))
   }
 
   @Test("is ours from the first statement on, whatever the database or the role has")

@@ -45,8 +45,18 @@ struct StatementWatchTests {
 
   @Test("is examined, and continues")
   func looks() throws {
-    let tally = cancelWaits()
-    #expect(try connection.ask("select pg_sleep(0.3) is not null") == "t")
+    try other.run("select pg_advisory_lock(1)")
+    let (other, tally) = (other, Tally())
+    connection.answerTimeout = ToolProcess.patience
+    connection.watch = StatementWatch(
+      first: .milliseconds(20), wake: nil, afterWake: .milliseconds(10)
+    ) { statement in
+      tally.add(1)
+      // The statement lasts until it is examined for the second time.
+      if statement.looks == 1 { _ = try? other.run("select pg_advisory_unlock(1)") }
+      return .goOn(.milliseconds(20))
+    }
+    #expect(try connection.ask("select pg_advisory_lock(1) is not null") == "t")
     #expect(tally.total > 1)
     #expect(try connection.ask("select 1") == "1")
   }

@@ -27,7 +27,7 @@ struct OutsiderTests {
     /// As the writer. A statement that waits longer than this is blocked.
     func writer() throws -> Connection {
       let writer = try roled.connect(as: .writer)
-      try writer.run("set lock_timeout = '10s'", "set statement_timeout = '10s'")
+      try writer.run("set lock_timeout = '3min'", "set statement_timeout = '3min'")
       return writer
     }
 

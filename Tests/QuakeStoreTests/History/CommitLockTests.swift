@@ -22,7 +22,8 @@ struct CommitLockTests {
   private func outsider() throws -> Connection {
     try Connection(
       ConnectionSettings(
-        "\(database.conninfo) user=quake_test_outsider", applicationName: "tests"))
+        "\(database.conninfo) user=quake_test_outsider connect_timeout=180",
+        applicationName: "tests"))
   }
 
   @Test("is the owner's alone", arguments: ["quake", ""])
@@ -50,7 +51,7 @@ struct CommitLockTests {
       "begin", "select pg_advisory_xact_lock(\(number))",
       "prepare transaction '\(database.name)'", "set lock_timeout = '1s'")
     defer { try? connection.run("rollback prepared '\(database.name)'") }
-    connection.answerTimeout = .seconds(20)
+    connection.answerTimeout = ToolProcess.patience
     try connection.insertQuakes("a")
     #expect(try connection.latestToken().number == 1)
   }

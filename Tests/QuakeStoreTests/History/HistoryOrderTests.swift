@@ -44,7 +44,7 @@ struct HistoryOrderTests {
   func noBlocking() throws {
     try connection.run("begin")
     try connection.insertQuakes("a")
-    other.answerTimeout = .seconds(20)
+    other.answerTimeout = ToolProcess.patience
     try other.insertQuakes("b")
     try other.run("delete from quake.quake where code = 'b'")
     try connection.run("commit")

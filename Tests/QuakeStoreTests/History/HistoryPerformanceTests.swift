@@ -54,9 +54,12 @@ struct HistoryPerformanceTests {
       }
     }
     _ = try time(100)
-    let small = try time(1_000) + time(1_000)
-    let large = try time(10_000)
-    #expect(large < small * 20, "2 × 1,000: \(small), 10,000: \(large); quadratic were 50 times")
+    // Other programs that load the machine may also cost processor time. A quadratic run takes minutes, so that it
+    // has no second chance.
+    try eventually("10,000 take less than 20 times as long as 2 × 1,000; quadratic were 50 times") {
+      let small = try time(1_000) + time(1_000)
+      return try time(10_000) < small * 20
+    }
     #expect(
       try connection.ask(
         "select updated from quake.change_transaction order by token desc limit 1") == "10000")

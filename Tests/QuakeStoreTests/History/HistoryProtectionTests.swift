@@ -84,7 +84,8 @@ struct HistoryProtectionTests {
       "grant select, insert, update, delete on quake.quake to \(role)")
     do {
       let writer = try Connection(
-        ConnectionSettings(database.conninfo + " user=\(role)", applicationName: "writer"))
+        ConnectionSettings(
+          database.conninfo + " user=\(role) connect_timeout=180", applicationName: "writer"))
       try writer.insertQuakes("a", "b")
       try writer.run(
         "update quake.quake set felt = 1 where code = 'a'",

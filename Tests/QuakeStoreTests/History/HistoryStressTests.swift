@@ -11,6 +11,8 @@ import Testing
 struct HistoryStressTests {
   private static let writers = 8
   private static let transactionsEach = 50
+  /// How many of its transactions a writer commits at least.
+  private static let commitsEach = transactionsEach / 4 + 1
   private static let codes = 40
 
   /// One writer's transactions: one to five statements of any kind, savepoints, some rolled back. The
@@ -18,7 +20,10 @@ struct HistoryStressTests {
   private static func write(_ connection: Connection, seed: UInt64, committed: Tally) throws {
     var generator = SeededGenerator(seed)
     let levels = ["read committed", "repeatable read", "serializable"]
-    for _ in 0..<transactionsEach {
+    let deadline = ContinuousClock.now + ToolProcess.patience
+    var (tries, commits) = (0, 0)
+    while tries < transactionsEach || commits < commitsEach && ContinuousClock.now < deadline {
+      tries += 1
       let level = levels[Int.random(in: 0..<3, using: &generator)]
       do {
         try connection.run("begin isolation level \(level)")
@@ -35,7 +40,10 @@ struct HistoryStressTests {
         }
         let isCommitted = Int.random(in: 0..<5, using: &generator) > 0
         try connection.run(isCommitted ? "commit" : "rollback")
-        if isCommitted { committed.add(1) }
+        if isCommitted {
+          committed.add(1)
+          commits += 1
+        }
       } catch let error as PostgresError
         where ["40001", "40P01", "23505"].contains(error.sqlState)
       {

@@ -63,7 +63,7 @@ struct ImporterFailureTests {
     let observer = try database.connect()
     let pid = Int64(connection.serverProcessID)
     let kill: () throws -> Void = {
-      let ended = try observer.ask("select pg_terminate_backend($1, 10000)", [.integer(pid)])
+      let ended = try observer.ask("select pg_terminate_backend($1, 180000)", [.integer(pid)])
       #expect(ended == "t")
     }
     var items: [FakeSource.Item] = (0..<4_000).map { .record(QuakeRecord("k\($0)")) }

@@ -34,7 +34,7 @@ struct LockPatienceTests {
   func foreignLock() throws {
     let other = try database.connect()
     try other.run("select pg_advisory_lock(x'7175616b6502'::bigint)")
-    connection.answerTimeout = .seconds(20)
+    connection.answerTimeout = ToolProcess.patience
     #expect(try migrator(2, LockPatience()).migrate().count == 2)
   }
 
@@ -69,7 +69,7 @@ struct LockPatienceTests {
     try BackgroundThread.run(2) { number in
       if number == 0 {
         let connection = try database.connect(applicationName: "waits")
-        let patience = LockPatience(timeout: .milliseconds(200), total: .seconds(60))
+        let patience = LockPatience(timeout: .seconds(1), total: ToolProcess.patience * 3)
         let migrations = try [
           "create table public.a (b integer);", "alter table public.a add column c integer;",
         ].enumerated().map { index, script in
@@ -82,7 +82,7 @@ struct LockPatienceTests {
         let other = try database.connect()
         #expect(try other.waitUntilBlocked(applicationName: "waits"))
         // It queues behind the migration until that stops waiting; the reader continues all the time.
-        other.answerTimeout = .seconds(10)
+        other.answerTimeout = ToolProcess.patience
         for _ in 0..<5 { try other.run("select * from public.a") }
         try other.execute("select pg_terminate_backend($1)", [.integer(Int64(holder))])
       }
@@ -101,7 +101,8 @@ struct LockPatienceTests {
     defer { for end in ends { close(end) } }
     var byte: UInt8 = 1
     #expect(write(ends[1], &byte, 1) == 1)
-    let patience = LockPatience(timeout: .milliseconds(100), total: .seconds(60), wake: ends[0])
+    let patience = LockPatience(
+      timeout: .milliseconds(100), total: ToolProcess.patience, wake: ends[0])
     let error = try #require(throws: PostgresError.self) {
       _ = try migrator(2, patience).migrate()
     }

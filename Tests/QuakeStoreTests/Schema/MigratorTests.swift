@@ -67,7 +67,7 @@ struct MigratorTests {
     let ledger = try connection.table("select * from quake.migration")
     let other = try database.connect()
     try other.run("begin", "lock table quake.migration in share row exclusive mode")
-    connection.answerTimeout = .seconds(20)
+    connection.answerTimeout = ToolProcess.patience
     #expect(try Migrator(connection: connection, program: "tests 2").migrate().isEmpty)
     #expect(try connection.table("select * from quake.migration") == ledger)
   }
@@ -80,7 +80,10 @@ struct MigratorTests {
     try BackgroundThread.run(20) { number in
       let connection = try database.connect()
       applied.add(
-        try Migrator(connection: connection, program: "program \(number)").migrate().count)
+        try Migrator(
+          connection: connection, program: "program \(number)",
+          patience: LockPatience(total: ToolProcess.patience)
+        ).migrate().count)
     }
     #expect(applied.total == count)
     #expect(
