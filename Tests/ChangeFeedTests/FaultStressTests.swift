@@ -43,6 +43,8 @@ import Testing
     for watcher in watchers { try watcher.waitForToken(1, within: ToolProcess.patience) }
 
     var settings = Load.Settings(changes: Self.changes)
+    settings.leastCommits = 401
+    settings.leastRollbacks = 51
     settings.programs = 2
     settings.leavesOpen = true
     settings.importedEvents = 500
@@ -115,7 +117,8 @@ import Testing
     #expect(Set(injector.done.keys) == Set(Fault.allCases))
     #expect(load.log.count(.rolledBack) > 50 && load.log.count(.committed) > 400)
     for watcher in [withFile, withFileFiltered, distantNamed] { #expect(watcher.runCount > 1) }
-    #expect(proxy.acceptedCount > 4)
+    // Each of the two watchers behind the proxy lost its first connection at the first cut, if not sooner.
+    #expect(proxy.acceptedCount >= 4)
     let judged = ContinuousClock.now
     print(
       """

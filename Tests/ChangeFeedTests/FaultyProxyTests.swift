@@ -15,9 +15,15 @@ import Testing
     conninfo = proxy.conninfo(database: "quake", user: "quake")
   }
 
-  private func connect() throws -> Connection {
-    try Connection(ConnectionSettings(conninfo, applicationName: "tests"))
+  private static func connect(
+    _ conninfo: String, applicationName: String = "tests"
+  ) throws -> Connection {
+    var settings = ConnectionSettings(conninfo, applicationName: applicationName)
+    settings.connectTimeout = ToolProcess.patience
+    return try Connection(settings)
   }
+
+  private func connect() throws -> Connection { try Self.connect(conninfo) }
 
   private func time(_ body: () throws -> Void) rethrows -> Duration {
     let begun = ContinuousClock.now
@@ -46,16 +52,23 @@ import Testing
   }
 
   @Test func itStallsAndGoesOn() throws {
+    let (isConnected, isStalled, isAnswered) = (Event(), Event(), Event())
+    let thread = BackgroundThread { [conninfo] in
+      let connection = try Self.connect(conninfo)
+      isConnected.happen()
+      try isStalled.require("the proxy stalls")
+      if try connection.ask("select 1") == "1" { isAnswered.happen() }
+    }
+    try isConnected.require("a connection")
+    proxy.set(.stall)
+    isStalled.happen()
+    try eventually("the proxy keeps the question") { proxy.keepsBytes }
+    proxy.set(.pass)
+    try isAnswered.require("the answer")
+    try thread.join()
     let connection = try connect()
     proxy.set(.stall)
     connection.answerTimeout = .milliseconds(300)
-    let thread = BackgroundThread { [proxy] in
-      Event().wait(within: .milliseconds(100))
-      proxy.set(.pass)
-    }
-    #expect(try connection.ask("select 1") == "1")
-    try thread.join()
-    proxy.set(.stall)
     #expect(throws: PostgresError.self) { try connection.run("select 1") }
   }
 
@@ -69,31 +82,55 @@ import Testing
   @Test(arguments: [ProxiedConnection.Direction.toClient, .toServer])
   func itLosesADirection(_ direction: ProxiedConnection.Direction) throws {
     let database = try TestDatabase()
-    let connection = try Connection(
-      ConnectionSettings(
-        proxy.conninfo(database: database.name, user: "quake"), applicationName: "lost"))
-    proxy.halfOpen(losing: direction)
-    connection.answerTimeout = .milliseconds(300)
-    #expect(throws: PostgresError.self) {
-      try connection.run("insert into quake.quake (code, time) values ('a', now())")
+    let conninfo = proxy.conninfo(database: database.name, user: "quake")
+    let (isConnected, isLosing, isAnswered, hasFailed) = (Event(), Event(), Event(), Event())
+    let thread = BackgroundThread {
+      let connection = try Self.connect(conninfo, applicationName: "lost")
+      isConnected.happen()
+      try isLosing.require("the proxy loses a direction")
+      // A lost question has no answer, however short the wait.
+      if direction == .toServer { connection.answerTimeout = .milliseconds(300) }
+      do {
+        try connection.run("insert into quake.quake (code, time) values ('a', now())")
+        isAnswered.happen()
+      } catch is PostgresError {
+        hasFailed.happen()
+      }
     }
+    try isConnected.require("a connection")
+    proxy.halfOpen(losing: direction)
+    isLosing.happen()
+    let observer = try database.connect()
     // A question that came through was done, whether or not its answer came.
-    let isDone = try database.connect().eventually(
-      "exists (select from quake.quake)",
-      within: .milliseconds(direction == .toClient ? 10_000 : 300))
-    #expect(isDone == (direction == .toClient))
+    if direction == .toClient {
+      #expect(try observer.eventually("exists (select from quake.quake)"))
+      proxy.cut()
+    }
+    try thread.join()
+    #expect(hasFailed.wait(within: .zero) && !isAnswered.wait(within: .zero))
+    // When its session has ended, everything that came to the server has been done.
+    #expect(
+      try observer.eventually(
+        """
+        not exists (select from pg_stat_activity
+                     where datname = current_database() and application_name = 'lost')
+        """))
+    let count = try observer.ask("select count(*) from quake.quake")
+    #expect(count == (direction == .toClient ? "1" : "0"))
   }
 
   @Test func itHoldsAMessageUntilItMayPass() throws {
     let hold = proxy.hold("select 42")
     let isAnswered = Event()
     let thread = BackgroundThread { [conninfo] in
-      let connection = try Connection(ConnectionSettings(conninfo, applicationName: "tests"))
+      let connection = try Self.connect(conninfo)
       try connection.run("select 41", "select 42")
       isAnswered.happen()
     }
     try hold.isHeld.require("the message comes")
-    #expect(!isAnswered.wait(within: .milliseconds(100)))
+    // Another connection's later question is answered meanwhile.
+    #expect(try connect().ask("select 43") == "43")
+    #expect(!isAnswered.wait(within: .zero))
     hold.mayPass.happen()
     try isAnswered.require("the answer")
     try thread.join()

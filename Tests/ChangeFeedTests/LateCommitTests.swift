@@ -8,6 +8,7 @@ import Testing
     let database = try TestDatabase()
     let violations = try LateCommitCheck.run(rounds: rounds, in: database)
     #expect(violations.isEmpty, "\(violations)")
-    #expect(try database.count("quake.change_transaction") == rounds * 2)
+    #expect(
+      try database.count("quake.change_transaction") == rounds * LateCommitCheck.transactions)
   }
 }

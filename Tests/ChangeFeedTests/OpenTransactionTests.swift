@@ -42,14 +42,16 @@ import Testing
     try feed.waitForLines(1001)
     try feed.stop()
 
-    // Generous, because other people's builds may run on the same machine; what waited for the open
-    // transaction would have waited for ever.
+    // What waited for the open transaction has waited for ever, and has not come here. How long the rest took is
+    // judged where no other test runs; generously, because other people's builds may run on the same machine.
     let (imports, others) = (Self.median(alone.imports), Self.median(beside.imports))
-    #expect(
-      others < imports * 3 + .milliseconds(200), "imports: \(imports) alone, \(others) beside")
     let (delay, otherDelay) = (Self.median(alone.notifications), Self.median(beside.notifications))
-    #expect(
-      otherDelay < delay * 5 + .milliseconds(100), "delay: \(delay) alone, \(otherDelay) beside")
+    if Tools.isSoak {
+      #expect(
+        others < imports * 3 + .milliseconds(200), "imports: \(imports) alone, \(others) beside")
+      #expect(
+        otherDelay < delay * 5 + .milliseconds(100), "delay: \(delay) alone, \(otherDelay) beside")
+    }
     print(
       "open transaction: imports \(imports) alone, \(others) beside; delay \(delay), \(otherDelay)")
   }

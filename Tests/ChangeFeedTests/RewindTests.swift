@@ -25,7 +25,9 @@ import Testing
     let feed = try FeedProcess(conninfo, ["--no-follow", "--after", token])
     let outcome = try feed.end()
     guard outcome.status == 0 else { return "\(outcome.status): \(outcome.errors)" }
-    let connection = try Connection(ConnectionSettings(conninfo, applicationName: "tests"))
+    var settings = ConnectionSettings(conninfo, applicationName: "tests")
+    settings.connectTimeout = ToolProcess.patience
+    let connection = try Connection(settings)
     let place = try #require(HistoryCursor(token))
     let verdict = ChangeOracle(try KnownHistory(over: connection))
       .judge(feed.recorder.lines, of: token, after: place)

@@ -18,14 +18,16 @@ enum OvertakingCheck {
       try insert(database, "early")
       isDone.happen()
     }
-    // With the lock it waits; without, it commits, and the watcher reads it.
+    // With the lock it waits for the late one; without, it commits, and the watcher reads it.
     var isBlocked = false
     try eventually("the early writer commits or waits") {
       isBlocked =
         try gate.ask(
           """
-          select (exists (select from pg_stat_activity where application_name = 'early'
-                   and datname = current_database() and wait_event_type = 'Lock'))::text
+          select (exists (select from pg_stat_activity early, pg_stat_activity late
+                   where early.application_name = 'early' and late.application_name = 'late'
+                     and early.datname = current_database() and late.datname = current_database()
+                     and late.pid = any (pg_blocking_pids(early.pid))))::text
           """) == "true"
       return isBlocked || isDone.wait(within: .zero)
     }
@@ -33,9 +35,11 @@ enum OvertakingCheck {
     try gate.run("select pg_advisory_unlock(42)")
     try late.join()
     try early.join()
-    try? feed.waitForLines(2, within: .seconds(isBlocked ? 30 : 7))
-    try feed.stop()
+    // When the watcher has printed this, the two before it do not come any more.
+    try insert(database, "after")
     let history = try KnownHistory(over: database.connect())
+    try feed.waitForToken(history.changes.last?.token ?? .max)
+    try feed.stop()
     return ChangeOracle(history).judge(feed.recorder.lines, of: "overtaking").violations
   }
 

@@ -49,17 +49,17 @@ final class FaultInjector {
   }
 
   private func waitForChanges(_ wanted: Int, _ hasEnded: () -> Bool) throws {
-    var (last, deadline) = (log.committedChanges, Deadline(after: .seconds(60)))
+    var (last, deadline) = (log.committedChanges, Deadline(after: ToolProcess.patience))
     while log.committedChanges < wanted, !hasEnded() {
       poll(nil, 0, 5)
       for watcher in watchers.withFile + watchers.withName { try watcher.restartIfUnavailable() }
       guard log.committedChanges == last else {
-        (last, deadline) = (log.committedChanges, Deadline(after: .seconds(60)))
+        (last, deadline) = (log.committedChanges, Deadline(after: ToolProcess.patience))
         continue
       }
       if deadline.hasPassed {
         throw ToolProcess.Failure(
-          description: "no writer has committed anything for a minute: \(done)")
+          description: "no writer has committed anything for \(ToolProcess.patience): \(done)")
       }
     }
   }
@@ -158,7 +158,7 @@ final class FaultInjector {
 
   /// The server may be recovering from the last fault.
   private func withConnection<Value>(_ body: (Connection) throws -> Value) throws -> Value {
-    let deadline = Deadline(after: .seconds(60))
+    let deadline = Deadline(after: ToolProcess.patience)
     while true {
       do {
         let usable = try connection ?? server.connect(applicationName: "faults")

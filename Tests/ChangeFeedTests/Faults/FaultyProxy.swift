@@ -64,6 +64,9 @@ final class FaultyProxy: Sendable {
   /// How many connections there have been.
   var acceptedCount: Int { state.withLock { $0.accepted } }
 
+  /// Whether bytes are on their way.
+  var keepsBytes: Bool { state.withLock { $0.connections.values.contains(where: \.keepsBytes) } }
+
   /// What happens from now on, on all connections.
   func set(_ behaviour: Behaviour) { state.withLock { $0.behaviour = behaviour } }
 

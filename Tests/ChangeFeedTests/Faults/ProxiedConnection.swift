@@ -35,6 +35,7 @@ final class ProxiedConnection: Sendable {
   private let behaviour: @Sendable () -> FaultyProxy.Behaviour
   private let takeHold: @Sendable ([UInt8]) -> FaultyProxy.Hold?
   private let faults = Mutex(Faults())
+  private let isKeeping = Atomic<Bool>(false)
 
   init(
     client: Int32, server: Int32, seed: UInt64,
@@ -47,6 +48,9 @@ final class ProxiedConnection: Sendable {
     self.behaviour = behaviour
     self.takeHold = takeHold
   }
+
+  /// Whether bytes have been taken and not handed on.
+  var keepsBytes: Bool { isKeeping.load(ordering: .relaxed) }
 
   func cut() { faults.withLock { $0.isCut = true } }
   func lose(_ direction: Direction) { faults.withLock { _ = $0.lost.insert(direction) } }
@@ -78,6 +82,7 @@ final class ProxiedConnection: Sendable {
           forward(&ways[index])
         }
       }
+      isKeeping.store(ways.contains { !$0.pieces.isEmpty }, ordering: .relaxed)
     }
     close(client)
     close(server)

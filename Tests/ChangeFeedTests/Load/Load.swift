@@ -1,10 +1,10 @@
 import Synchronization
 import TestSupport
 
-/// Many writers at once, until they have committed a number of changes.
+/// Many writers at once, until they have committed a number of changes and have done what else was asked for.
 final class Load {
   let log = WriterLog()
-  private let changes: Int
+  private let isDone: @Sendable () -> Bool
   private let threads: [BackgroundThread]
   private let isOver: OverFlag
 
@@ -19,6 +19,9 @@ final class Load {
   struct Settings {
     /// How many changes.
     var changes: Int
+    /// How many transactions must have been committed, and how many rolled back.
+    var leastCommits = 0
+    var leastRollbacks = 0
     var writers = 16
     var largestBatch: Int64 = 60
     /// How many `psql`s at a time.
@@ -32,13 +35,16 @@ final class Load {
 
   /// Starts them.
   init(_ settings: Settings, _ conninfo: String, psql: String = "") {
-    changes = settings.changes
     let isOver = OverFlag()
     self.isOver = isOver
     let log = log
     let isDone: @Sendable () -> Bool = {
-      isOver.isRaised || log.committedChanges >= settings.changes
+      isOver.isRaised
+        || log.committedChanges >= settings.changes
+          && (settings.leastCommits == 0 || log.count(.committed) >= settings.leastCommits)
+          && (settings.leastRollbacks == 0 || log.count(.rolledBack) >= settings.leastRollbacks)
     }
+    self.isDone = isDone
     let levels = ["read committed", "repeatable read", "serializable"]
     var threads = (0..<settings.writers).map { number in
       var writer = LoadWriter.Settings(
@@ -86,7 +92,7 @@ final class Load {
   }
 
   /// Whether they have written enough.
-  var hasEnded: Bool { isOver.isRaised || log.committedChanges >= changes }
+  var hasEnded: Bool { isDone() }
 
   /// Waits for their end; throws the first of what they threw.
   func join() throws {

@@ -79,25 +79,14 @@ struct SQLMutation: Sendable {
       ])
   }
 
-  /// No bug: a commit that, when everything else is done, waits until the watcher has read the history. Only one
-  /// that was notified too early reads it then; for any other it waits two seconds.
-  static let slowCommit = SQLMutation(
-    name: "slow commit",
+  /// No bug: a commit that, when everything else is done, waits for lock 43.
+  static let stopBeforeCommit = SQLMutation(
+    name: "stop before the commit",
     edits: [
       Edit(
         function: number, text: "return null;",
         replacement: """
-          declare
-            begun constant timestamptz := clock_timestamp();
-          begin
-            for attempt in 1..200 loop
-              perform pg_sleep(0.01), pg_stat_clear_snapshot();
-              exit when exists (
-                select from pg_stat_activity
-                 where datname = current_database() and application_name = 'quake-watch'
-                   and state = 'idle' and query_start > begun);
-            end loop;
-          end;
+          perform pg_advisory_xact_lock_shared(43);
           return null;
           """)
     ])

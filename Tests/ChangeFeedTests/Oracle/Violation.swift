@@ -29,8 +29,10 @@ struct Violation: Error, CustomStringConvertible {
     case unexplainedGap
     /// A change that was printed only when the watcher read the history without a notification.
     case late
-    /// A notification that says what is not so, or says it too early.
+    /// A notification that says what is not so.
     case wrongNotification
+    /// A notification that came before its transaction was committed.
+    case earlyNotification
     /// A commit that was acknowledged and is not in the history, or one that was rolled back and is.
     case wrongHistory
   }

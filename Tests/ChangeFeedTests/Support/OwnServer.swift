@@ -46,7 +46,9 @@ final class OwnServer: Sendable {
   }
 
   func connect(applicationName: String = "tests") throws -> Connection {
-    try Connection(ConnectionSettings(conninfo, applicationName: applicationName))
+    var settings = ConnectionSettings(conninfo, applicationName: applicationName)
+    settings.connectTimeout = ToolProcess.patience
+    return try Connection(settings)
   }
 
   /// Kills every process of it and starts it again.
