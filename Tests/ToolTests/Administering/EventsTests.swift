@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -270,6 +271,10 @@ import Testing
     let before = try database.value(
       "select md5(string_agg(q::text, '' order by code)) from quake.quake q")
     let arguments = ["events", "expire", "--older-than", "1s", "--yes", "--json"] + database.option
+    // While this session has an event locked, the edit cannot end.
+    let other = try database.connect()
+    try other.begin()
+    try other.execute("select from quake.quake where code = 'e1' for update")
     let process = try Tools.start("quake-admin", arguments)
     try eventually("a transaction of the edit has committed") {
       try database.count("quake.edit_transaction") > 0
@@ -281,6 +286,7 @@ import Testing
         "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'quake-admin'"
       ) == "0"
     }
+    try other.rollback()
     let left = try database.count("quake.quake")
     #expect((1..<count).contains(left))
     let again = try Tools.run("quake-admin", arguments)

@@ -143,7 +143,7 @@ import Testing
       ])
     try worker.waitForError("2 seen")
     #expect(try scene.database.value("select count(*) from quake.import_reject") != "0")
-    expect(0, try scene.run("reader", "quake-admin", ["refresh"]))
+    expect(0, try scene.run("reader", "quake-admin", ["refresh", "--timeout", "3m"]))
     let status = try scene.run("monitor", "quake-admin", ["status"])
     #expect([0, 1].contains(status.status) && status.output.contains("quake-ingest, session"))
     #expect(try scene.run("monitor", "quake-admin", ["status", "--json", "-q"]).lines.count == 1)

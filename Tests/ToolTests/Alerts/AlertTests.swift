@@ -253,16 +253,17 @@ import Testing
   }
 
   @Test func theNextCommandLearnsHowManyWereHeldBack() throws {
+    // Six at once, and another every ten seconds: also a busy machine judges all of them before that.
     let watch = try scene.watch([
-      "--exec", "echo \"$QUAKE_CODE ${QUAKE_HELD_BACK-none}\"", "--limit-rate", "1/s",
+      "--exec", "echo \"$QUAKE_CODE ${QUAKE_HELD_BACK-none}\"", "--limit-rate", "6/m",
     ])
     try watch.waitForError("watching after 0; Ctrl-C ends")
     try scene.insert((1...20).map { "e\($0)" })
-    #expect(try watch.line() == "e1 none")
+    #expect(try watch.lines(6) == (1...6).map { "e\($0) none" })
     // It is reported when changes may pass again, even if none comes.
-    try watch.waitForError("held back 19 changes")
+    try watch.waitForError("held back 14 changes")
     try scene.insert("next")
-    #expect(try watch.line() == "next 19")
+    #expect(try watch.line() == "next 14")
     watch.signal(SIGTERM)
     #expect(try watch.exit().status == 0)
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -37,21 +38,66 @@ import Testing
 
   // MARK: - A service that fails, a process that is killed
 
+  /// Lets each session store one window, and makes it wait at its next one while the returned session holds the
+  /// lock: a process that is killed after its first window has not finished the backfill before.
+  private func closeGate() throws -> Connection {
+    try database.psql(
+      """
+      create function public.pass_gate() returns trigger language plpgsql as $$
+        begin
+          if current_setting('gate.passed', true) = 'yes' then
+            perform pg_catalog.pg_advisory_xact_lock_shared(1);
+          end if;
+          perform pg_catalog.set_config('gate.passed', 'yes', false);
+          return new;
+        end
+      $$;
+      create trigger gate before update of state on quake.backfill_window
+        for each row when (new.state = 'done') execute function public.pass_gate();
+      """)
+    let gate = try database.connect()
+    try gate.run("select pg_advisory_lock(1)")
+    return gate
+  }
+
+  private func openGate(_ gate: Connection) throws {
+    try gate.run("select pg_advisory_unlock(1)")
+  }
+
+  /// Kills a process, and ends its session, which would notice that only after its statement.
+  private func kill(_ process: ToolProcess) throws {
+    process.signal(SIGKILL)
+    #expect(try process.exit().ending == .killed(by: SIGKILL))
+    try eventually("its session has ended") {
+      try database.value(
+        """
+        select count(pg_terminate_backend(pid)) from pg_stat_activity
+         where datname = current_database() and application_name = 'quake-ingest'
+        """) == "0"
+    }
+  }
+
   @Test func killedThreeTimesItFetchesEverythingAndNothingTwice() throws {
     let service = try SimulatedService([
       "--events", "8000", "--days", "730", "--query-limit", "1600", "--fault", "429:8", "--fault",
       "503:11", "--fault", "short:3",
     ])
     let options = arguments(service, days: 731, ["--source", "usgs", "--json"])
+    let gate = try closeGate()
     for round in 1...3 {
       let run = try Tools.start("quake-ingest", options)
       if round > 1 { try run.waitForError("resuming backfill 1: ") }
-      // The tool requests the next window before it reports this one.
       _ = try run.line()
-      run.signal(SIGKILL)
-      #expect(try run.exit().ending == .killed(by: SIGKILL))
+      // It has requested the next window, and waits.
+      #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
+      try kill(run)
       #expect(try database.value("select finished_at is null from quake.backfill") == "t")
     }
+    try openGate(gate)
+    // The first answer of the last run, to a query, is cut off.
+    let ordered = try Tools.shell(
+      "curl -fs -X POST 'http://127.0.0.1:\(service.port)/fault?kind=short&count=1'")
+    #expect(ordered.status == 0, "\(ordered.errors)")
     let last = try Tools.start("quake-ingest", options).exit()
     #expect(last.status == 0, "\(last.errors)")
     let whole = try JSONLine(try #require(last.lines.last))
@@ -168,10 +214,11 @@ import Testing
     let options = arguments(
       service, days: 31,
       ["--from", Self.time(daysAgo: 31), "--to", Self.time(daysAgo: 0), "--limit", "700", "--json"])
+    let gate = try closeGate()
     let first = try Tools.start("quake-ingest", options)
     _ = try first.line()
-    first.signal(SIGKILL)
-    _ = try first.exit()
+    try kill(first)
+    try openGate(gate)
     let outcome = try Tools.run("quake-ingest", options)
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.errors.contains("resuming backfill 1"))
@@ -289,8 +336,8 @@ import Testing
     let times = server.requests.map(\.arrived)
     try #require(times.count == 3)
     #expect(times[1] - times[0] >= .seconds(0.99))
-    // Less than the rate's 0.4 s, because the earlier request may have arrived late.
-    #expect(times[2] - times[1] >= .seconds(0.3))
+    // And the rate's 0.4 s, which begin when the second request is sent: it may arrive late.
+    #expect(times[2] - times[0] >= .seconds(1.39))
     #expect(server.requests[2].target.contains("minmagnitude") == false)
     #expect(server.requests[2].target.hasPrefix("/query?starttime=2020-01-01T00:00:00&endtime="))
   }
@@ -321,6 +368,13 @@ import Testing
     #expect(outcome.ending == .exited(0))
     #expect(outcome.errors.contains("stopped; run the same command again to continue"))
     #expect(outcome.output.contains("is not complete"))
+    try eventually("its session has ended, and with it its lock") {
+      try database.value(
+        """
+        select count(*) from pg_stat_activity
+         where datname = current_database() and application_name = 'quake-ingest'
+        """) == "0"
+    }
     let again = try Tools.run("quake-ingest", quick)
     #expect(again.status == 0, "\(again.errors)")
     #expect(again.errors.contains("resuming backfill 1"))

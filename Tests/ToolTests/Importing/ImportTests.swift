@@ -193,16 +193,43 @@ import Testing
     _ = try report([try folder.write("first", Feeds.collection([Feeds.feature("first")]))])
     // More than a batch.
     let file = try folder.write("a.geojson", Feeds.collection(count: 8_000))
-    let other = try database.connect(applicationName: "other")
-    // So that the server ends the import's transaction and not this one.
-    try other.run("set deadlock_timeout = '5min'")
-    try other.begin()
-    try other.run("insert into quake.quake (code, time, magnitude) values ('us8000', now(), 1)")
+    // Whoever stores this event waits while the gate is closed. PostgreSQL looks for a deadlock once in each wait,
+    // so the import must begin the wait that completes the circle.
+    try database.psql(
+      """
+      create function public.pass_gate() returns trigger language plpgsql as $$
+        begin
+          perform pg_catalog.pg_advisory_lock_shared(1);
+          perform pg_catalog.pg_advisory_unlock_shared(1);
+          return new;
+        end
+      $$;
+      create trigger gate before insert on quake.quake for each row when (new.code = 'us8000')
+        execute function public.pass_gate();
+      """)
+    let (hasBegun, goesOn) = (Flag(), Flag())
+    let thread = BackgroundThread { [database] in
+      let other = try database.connect(applicationName: "other")
+      // So that the server ends the import's transaction and not this one.
+      try other.run("set deadlock_timeout = '5min'")
+      try other.begin()
+      try other.run("insert into quake.quake (code, time, magnitude) values ('us8000', now(), 1)")
+      hasBegun.raise()
+      try goesOn.wait()
+      try other.run("insert into quake.quake (code, time, magnitude) values ('us1', now(), 1)")
+      try other.commit()
+    }
+    try hasBegun.wait()
+    let gate = try database.connect(applicationName: "gate")
+    try gate.run("select pg_advisory_lock(1)")
     let process = try Tools.start(
       "quake-ingest", ["import", "--json", "--verbose"] + database.option + [file])
-    #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
-    try other.run("insert into quake.quake (code, time, magnitude) values ('us1', now(), 1)")
-    try other.commit()
+    let observer = try database.connect()
+    #expect(try observer.waitUntilBlocked(applicationName: "quake-ingest"))
+    goesOn.raise()
+    #expect(try observer.waitUntilBlocked(applicationName: "other"))
+    try gate.run("select pg_advisory_unlock(1)")
+    try thread.join()
     let outcome = try process.exit()
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.errors.contains("importing it once more"))

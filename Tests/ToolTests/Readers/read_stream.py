@@ -41,13 +41,14 @@ def read_live_feed(url, count):
     while messages < count:
         address = url.replace("http:", "ws:") + "/standing_order/websocket?after=" + cursor
         # With a limit the client would not read on, and so not see the answer to its ping.
-        with connect(address, max_queue=None) as socket:
+        with connect(
+                address, max_queue=None, open_timeout=120, close_timeout=120, ping_interval=None) as socket:
             for _ in range(min(3, count - messages)):
                 message = json.loads(socket.recv(timeout=120))
                 print(message["action"], message["data"]["id"])
                 cursor = message["cursor"]
                 messages += 1
-            if not socket.ping().wait(20):
+            if not socket.ping().wait(120):
                 sys.exit("a ping was not answered")
 
 

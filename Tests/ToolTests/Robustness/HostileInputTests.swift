@@ -48,11 +48,7 @@ import Testing
     let url = database.conninfo + " password=s3cret-word"
     let watch = try Tools.start("quake-watch", ["--verbose", "--database", url, "--json"])
     // It has connected, so it has read its arguments.
-    try eventually("a connection") {
-      try database.value(
-        "select count(*) from pg_stat_activity where application_name = 'quake-watch'"
-          + " and datname = current_database()") == "1"
-    }
+    try watch.waitForError("watching after ")
     let line = try String(contentsOfFile: "/proc/\(watch.pid)/cmdline", encoding: .utf8)
     #expect(line.contains("--database"))
     #expect(!line.contains("s3cret-word"))

@@ -89,17 +89,19 @@ import Testing
     #expect(peak < 24 * 1024, "peak of \(peak) kB")
   }
 
+  private static let writing = "head -c 100000 /dev/zero"
+
   /// The longest texts need little memory, even of control characters, which take six bytes each in
   /// JSON.
   @Test(arguments: [
     ["quake-watch", "--snapshot", "--no-follow"],
     ["quake-watch", "--snapshot", "--no-follow", "--json"],
     ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "cat"],
-    // A command that reads nothing.
-    ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", "true"],
+    // Commands that read nothing. They write more than a pipe takes, so that the test can measure meanwhile.
+    ["quake-watch", "--snapshot", "--no-follow", "--exec-batch", writing],
     ["quake-watch", "--snapshot", "--no-follow", "--exec", "cat"],
     ["quake-watch", "--snapshot", "--no-follow", "--exec", "cat", "--jobs", "4"],
-    ["quake-watch", "--snapshot", "--no-follow", "--exec", "true"],
+    ["quake-watch", "--snapshot", "--no-follow", "--exec", writing],
     ["quake-query", "list"], ["quake-query", "list", "--json"],
     ["quake-query", "diff", "0"], ["quake-query", "diff", "0", "--json"],
     ["quake-query", "versions", "e1"], ["quake-query", "versions", "e1", "--json"],

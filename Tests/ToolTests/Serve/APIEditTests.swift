@@ -157,7 +157,7 @@ import Testing
       "quake-ingest",
       ["run", "--feed", "\(feed.url)@1h", "--refresh-interval", "0s"] + scene.database.option)
     try worker.waitForError("all_day: 3 seen")
-    let answer = try scene.edit("POST", "/v1/refresh?feed=all_day&timeout=30s")
+    let answer = try scene.edit("POST", "/v1/refresh?feed=all_day&timeout=60s")
     let result = try #require((try object(answer)["feeds"] as? [[String: Any]])?.first)
     #expect(answer.status == 200 && result["feed"] as? String == "all_day")
     #expect(["imported", "not_modified"].contains(result["outcome"] as? String))

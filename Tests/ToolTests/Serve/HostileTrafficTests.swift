@@ -6,6 +6,8 @@ import Testing
 /// Traffic that is wrong in every way that a stranger may think of. QUAKE_SOAK=1 sends it for ten minutes.
 @Suite struct HostileTrafficTests {
   private static let duration: Duration = Tools.isSoak ? .seconds(600) : .seconds(3)
+  /// The least number of connections of an attack, however slow the machine is.
+  private static let least = 1000
 
   /// Requests that are not ones, or not sensible ones.
   private static let requests: [String] = [
@@ -59,10 +61,14 @@ import Testing
     )
     try attack(server, for: Self.duration, &random)
     try waitForCalm(server)
-    #expect(try server.get("/readyz").status == 200)
-    #expect(try server.get("/v1/quakes?limit=1").status == 200)
+    for target in ["/readyz", "/v1/quakes?limit=1"] {
+      // On a busy machine, the test's own request may arrive late as well.
+      try eventually("\(target) is answered") { (try? server.get(target))?.status == 200 }
+    }
     // The connections to the database come and go.
-    #expect(try Self.descriptors(of: server) <= descriptors + 8)
+    try eventually("the server has no more descriptors than before") {
+      try Self.descriptors(of: server) <= descriptors + 8
+    }
     let grown = try ProcessMemory.allocated(of: server.process.pid) - memory
     #expect(grown < Self.growth, "the server has grown by \(grown) kB")
     if Tools.isSoak { print("hostile traffic: the server has grown by \(grown) kB") }
@@ -75,7 +81,9 @@ import Testing
   ) throws {
     let deadline = ContinuousClock.now + duration
     var open: [RawConnection] = []
-    while ContinuousClock.now < deadline {
+    var count = 0
+    while count < Self.least || ContinuousClock.now < deadline {
+      count += 1
       guard let connection = try? RawConnection(port: server.port, patience: .seconds(1)) else {
         open.removeAll()
         continue

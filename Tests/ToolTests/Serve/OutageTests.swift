@@ -13,7 +13,10 @@ import Testing
     let hosts = try [servers.primary, servers.standby].map { try $0.status().socketDirectory }
     let database =
       "\(servers.primary.conninfo) host=\(hosts.joined(separator: ",")) target_session_attrs=read-write"
-    let serve = try ServerProcess(["--database", database, "--heartbeat", "200ms"])
+    // The server has this port again after its restart.
+    let port = try ReservedPort()
+    let serve = try ServerProcess(
+      ["--database", database, "--heartbeat", "200ms"], port: port.number)
     func waitForReadiness(_ status: Int) throws {
       try eventually("/readyz answers \(status)") { try serve.get("/readyz").status == status }
     }
@@ -64,7 +67,7 @@ import Testing
     }
     try servers.primary.stop(mode: .immediate)
     try waitForReadiness(503)
-    try servers.ask(servers.standby, "select pg_promote()")
+    try servers.ask(servers.standby, "select pg_promote(wait_seconds => 180)")
     writes = servers.standby
     try insert(2)
     try read()
@@ -73,9 +76,10 @@ import Testing
     // The server restarts: the clients resume by the last id.
     try serve.stop()
     try insert(2)
-    let next = try ServerProcess(["--database", database], port: serve.port)
+    let next = try ServerProcess(["--database", database], port: port.number)
     let resumed = try ChangeStream(next.url, after: last)
     #expect(try (0..<2).map { _ in try resumed.next().code } == Array(written.suffix(2)))
     try next.stop()
+    withExtendedLifetime(port) {}
   }
 }

@@ -55,17 +55,19 @@ struct ProxyTests {
 /// nginx, configured as the example in deploy/proxy is, without TLS and on a free port.
 private final class Proxy {
   let url: String
+  private let port: ReservedPort
   private let process: ToolProcess
 
   init(_ folder: TemporaryFolder, _ ports: [Int]) throws {
     let example = try String(
       contentsOfFile: Tools.package + "/deploy/proxy/nginx.conf", encoding: .utf8)
-    let port = try FreePort.any()
+    port = try ReservedPort()
+    let number = port.number
     let lines = example.components(separatedBy: "\n").compactMap { line -> String? in
       if line.contains("ssl_certificate") || line.contains("[::]:443") || line.contains("http2") {
         return nil
       }
-      return line.replacing("listen 443 ssl", with: "listen 127.0.0.1:\(port)")
+      return line.replacing("listen 443 ssl", with: "listen 127.0.0.1:\(number)")
         .replacing("127.0.0.1:8080 max", with: "127.0.0.1:\(ports[0]) max")
         .replacing("127.0.0.1:8081 max", with: "127.0.0.1:\(ports[1]) max")
     }
@@ -82,28 +84,9 @@ private final class Proxy {
       }
       """)
     process = try Tools.startShell("exec nginx -c '\(file)' -e stderr")
-    url = "http://127.0.0.1:\(port)"
-    try eventually("nginx listens") { (try? RawConnection(port: port)) != nil }
+    url = "http://127.0.0.1:\(number)"
+    try eventually("nginx listens") { (try? RawConnection(port: number)) != nil }
   }
 
   deinit { process.signal(SIGTERM) }
-}
-
-/// A port that no program listens on.
-enum FreePort {
-  static func any() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isKnown = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    try #require(isKnown)
-    return Int(in_port_t(bigEndian: address.sin_port))
-  }
 }

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func atItsEndItFinishesTheRequestsInProgress() throws {
-    let server = try ServerProcess(database, ["--drain", "30s"])
+    let server = try ServerProcess(database, ["--drain", "10m", "--query-timeout", "10m"])
     // The streams must have begun: they read the newest token, too.
     try eventually("the server is ready") { try server.get("/readyz").status == 200 }
     let blocker = try database.connect()

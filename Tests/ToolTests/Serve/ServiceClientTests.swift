@@ -17,7 +17,8 @@ import Testing
     let script = Tools.package + "/Tests/ToolTests/Readers/read_services.py"
     let words = ([Clients.python ?? "", script] + arguments).map { "'\($0)'" }
     // Some of these programs make folders in the home folder.
-    return try Tools.shell(words.joined(separator: " "), environment: ["HOME": folder.path])
+    return try Tools.startShell(words.joined(separator: " "), environment: ["HOME": folder.path])
+      .exit(within: .seconds(900))
   }
 
   @Test(

@@ -30,13 +30,20 @@ import Testing
     }
     let rounds = Tools.isSoak ? 200 : 6
     var killed = 0
-    for round in 0..<rounds {
+    var round = 0
+    // On, until enough of them were killed before their end.
+    while round < rounds || killed < max(2, rounds / 4) {
       let database = try TestDatabase()
       let before = try database.contents()
       let process = try start(database)
       // Spread over the duration of an import, so that most imports are killed before their end.
-      let instant = length * (Double(round) + Double.random(in: 0...1)) / Double(rounds)
+      let part = (Double(round % rounds) + Double.random(in: 0...1)) / Double(rounds)
+      let instant = length * part
+      let begun = ContinuousClock.now
       let whole = try? process.exit(within: instant)
+      // Other tests may have slowed the imports that were measured.
+      if whole != nil { length = min(length, ContinuousClock.now - begun) }
+      round += 1
       process.signal(SIGKILL)
       let outcome = try whole ?? process.exit()
       try database.waitForNone("quake-ingest")
@@ -57,7 +64,6 @@ import Testing
       #expect(report.integer("unchanged") == stored)
       #expect(try database.count("quake.quake") == events)
     }
-    #expect(killed >= rounds / 4)
   }
 
   // MARK: The server
@@ -120,7 +126,7 @@ import Testing
 
 extension TestDatabase {
   /// Waits until no session of `application` is left.
-  fileprivate func waitForNone(_ application: String) throws {
+  func waitForNone(_ application: String) throws {
     try eventually("the sessions of \(application) have ended") {
       try value(
         """

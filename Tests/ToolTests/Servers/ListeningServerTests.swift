@@ -27,14 +27,6 @@ import Testing
     ).exit()
   }
 
-  /// A free port.
-  private func freePort() throws -> Int {
-    for port in 20_000 + Int(getpid()) % 10_000...65_000 where !EmbeddedServer.isUsed(port) {
-      return port
-    }
-    throw ToolProcess.Failure(description: "no port is free")
-  }
-
   @Test func withoutListeningTheURLIsThatOfTheSocket() throws {
     #expect(try server.command("url").status == 69)
     let other = try server.command("url", "--database", "postgresql:///other")
@@ -50,7 +42,9 @@ import Testing
   }
 
   @Test func oneRoleReadsOverTCPWithItsPasswordUntilItIsClosed() throws {
-    let port = try freePort()
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    let port = reserved.number
     let file = try server.folder.write("a.geojson", Feeds.collection(count: 3))
     #expect(try server.start("quake-ingest", ["import", file]).exit().status == 0)
     let socket = try url()
@@ -121,7 +115,9 @@ import Testing
 
   /// A program that takes the port while the server is stopped keeps no tool from the database.
   @Test func aPortThatWasTakenMeanwhileIsLeftOut() throws {
-    let port = try freePort()
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    let port = reserved.number
     #expect(try server.command("start", "--listen", "\(port)").status == 0)
     #expect(try server.command("stop").status == 0)
     do {
@@ -172,7 +168,9 @@ import Testing
     guard let python = Clients.python else { return }
     let file = try server.folder.write("a.geojson", Feeds.collection(count: 3))
     #expect(try server.start("quake-ingest", ["import", file]).exit().status == 0)
-    #expect(try server.command("start", "--listen", "\(try freePort())").status == 0)
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    #expect(try server.command("start", "--listen", "\(reserved.number)").status == 0)
     let script = """
       import sys, psycopg, pandas
       with psycopg.connect(sys.argv[1]) as connection:

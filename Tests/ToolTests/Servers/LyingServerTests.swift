@@ -143,21 +143,26 @@ import Testing
             "--database", proxy.conninfo(database: database.name) + " connect_timeout=2",
           ])
         let outcome: ToolProcess.Outcome
+        var signals = 0
         if let ended = try? tool.exit(within: .seconds(2)) {
           outcome = ended
         } else {
           // A watcher tries to connect again, and other tools may wait for the rest of an answer.
           // Then the second signal ends them.
           tool.signal(SIGTERM)
+          signals = 1
           if let ended = try? tool.exit(within: .seconds(3)) {
             outcome = ended
           } else {
             tool.signal(SIGTERM)
+            signals = 2
             outcome = try tool.exit()
           }
         }
         let what = "\(lie) after \(truths): \(command.joined(separator: " ")): \(outcome.errors)"
         switch outcome.ending {
+        // A busy machine may not have let it end after the first.
+        case .exited(128 + SIGTERM) where signals == 2: break
         case .exited(let status):
           #expect([0, 1, 65, 69, 70, 75, 77, 78].contains(status), "\(status) \(what)")
           if status != 0 { #expect(outcome.errors.contains("quake-"), "\(what)") }

@@ -17,7 +17,7 @@ enum BrowserScenes {
 
   /// Plays the scenes of parts on a database. Scenes that did not run are not in the result.
   static func play(
-    _ parts: [String], on database: TestDatabase, patience: Duration = .seconds(900),
+    _ parts: [String], on database: TestDatabase, patience: Duration = .seconds(1800),
     environment more: [String: String] = [:]
   ) throws -> [String: Result] {
     let folder = try TemporaryFolder()

@@ -106,29 +106,46 @@ import Testing
       ([], 0), (["--start", "2026-01-02T03:04:05Z"], 0), (["--start", "now"], 200),
     ] as [([String], Int)])
   func aRestartedSimulatorServesTheSameCatalogue(start: [String], updated: Int) throws {
-    let database = try TestDatabase()
-    for run in 1...2 {
-      let simulator = try Tools.start(
-        "quake-ingest", ["simulate", "--port", "0", "--events", "200", "--rate", "0"] + start)
-      _ = try simulator.line()
-      let feed = try #require(try simulator.line().split(separator: " ").last.map(String.init))
-      let port = try #require(URL(string: feed)?.port)
-      let url = "http://127.0.0.1:\(port)/catalogue.geojson"
-      let outcome = try Tools.run("quake-ingest", ["import", url] + database.option)
-      #expect(outcome.status == 0)
-      let counts = run == 1 ? "200 inserted, 0 updated" : "0 inserted, \(updated) updated"
-      #expect(outcome.output.contains(counts), "\(outcome.output)")
-      simulator.signal(SIGTERM)
-      #expect(try simulator.exit().ending == .exited(0))
-    }
+    // The catalogue begins at the last full hour, unless it is told when: at the end of an hour, once more.
+    func hour() -> Int { Int(Date().timeIntervalSince1970) / 3600 }
+    var begun: Int
+    var reports: [String] = []
+    var files: [String] = []
+    repeat {
+      begun = hour()
+      let database = try TestDatabase()
+      reports = try (1...2).map { _ in try Self.importFromSimulator(start, into: database) }
+      files = try (1...2).map { _ in try Self.simulatedFile(start) }
+    } while hour() != begun
+    #expect(reports[0].contains(": 200 inserted, 0 updated"), "\(reports[0])")
+    #expect(reports[1].contains(": 0 inserted, \(updated) updated"), "\(reports[1])")
+    #expect((files[0] == files[1]) == (updated == 0))
+  }
+
+  /// Imports the catalogue of a simulator of its own; returns the report.
+  private static func importFromSimulator(
+    _ start: [String], into database: TestDatabase
+  ) throws -> String {
+    let simulator = try Tools.start(
+      "quake-ingest", ["simulate", "--port", "0", "--events", "200", "--rate", "0"] + start)
+    _ = try simulator.line()
+    let feed = try #require(try simulator.line().split(separator: " ").last.map(String.init))
+    let port = try #require(URL(string: feed)?.port)
+    let url = "http://127.0.0.1:\(port)/catalogue.geojson"
+    let outcome = try Tools.run("quake-ingest", ["import", url] + database.option)
+    #expect(outcome.status == 0)
+    simulator.signal(SIGTERM)
+    #expect(try simulator.exit().ending == .exited(0))
+    return outcome.output
+  }
+
+  /// The contents of a file that the simulator writes.
+  private static func simulatedFile(_ start: [String]) throws -> String {
     let folder = try TemporaryFolder()
-    let files = ["a", "b"].map { "\(folder.path)/\($0).geojson" }
-    for file in files {
-      let arguments = ["simulate", "--events", "50", "--output", file] + start
-      #expect(try Tools.run("quake-ingest", arguments).status == 0)
-    }
-    let contents = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
-    #expect((contents[0] == contents[1]) == (updated == 0))
+    let file = folder.path + "/a.geojson"
+    let arguments = ["simulate", "--events", "50", "--output", file] + start
+    #expect(try Tools.run("quake-ingest", arguments).status == 0)
+    return try String(contentsOfFile: file, encoding: .utf8)
   }
 
   /// The simulator as a server, and as a writer of files.

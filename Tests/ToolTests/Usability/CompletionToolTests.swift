@@ -98,14 +98,16 @@ import Testing
     let silent = try SilentServer()
     let home = folder.path + "/server"
     for environment in [
-      ["DATABASE_URL": "host=127.0.0.1 port=\(silent.port)"], ["QUAKE_SERVER_HOME": home],
+      // The program's own limit on connecting would end the wait long after the test's.
+      ["DATABASE_URL": "host=127.0.0.1 port=\(silent.port) connect_timeout=3600"],
+      ["QUAKE_SERVER_HOME": home],
       ["DATABASE_URL": "host=/nonexistent"], ["DATABASE_URL": "nonsense"],
     ] {
       let begin = ContinuousClock.now
       let outcome = try Tools.run("quake-admin", ["complete", "feeds"], environment: environment)
       #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty)
-      // The timer ends it after 0.1 s; the rest is the load of the machine.
-      #expect(ContinuousClock.now - begin < .seconds(5))
+      // The timer ends it after 0.1 s; the rest is its start.
+      if Tools.isSoak { #expect(ContinuousClock.now - begin < .seconds(1)) }
     }
     #expect(!FileManager.default.fileExists(atPath: home))
   }

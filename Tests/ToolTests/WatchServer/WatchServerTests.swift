@@ -190,7 +190,10 @@ import Testing
       ],
       folder: folder.path)
     #expect(try JSONLine(try watch.line()).string("op") == "heartbeat")
-    #expect(try String(contentsOfFile: folder.path + "/cursor", encoding: .utf8) == "0\n")
+    // It is written after the line.
+    try eventually("the cursor is that of the heartbeat") {
+      (try? String(contentsOfFile: folder.path + "/cursor", encoding: .utf8)) == "0\n"
+    }
     try database.psql(
       """
       begin; insert into quake.quake (code, time) values ('a', now());

@@ -35,8 +35,9 @@ import Testing
       // Other clients use the pool at the same time, so that sessions change between clients.
       let conninfo = pool.conninfo
       try BackgroundThread.run(4) { number in
-        let writer = try Connection(
-          ConnectionSettings(conninfo, applicationName: "writer"))
+        var settings = ConnectionSettings(conninfo, applicationName: "writer")
+        settings.connectTimeout = ToolProcess.patience
+        let writer = try Connection(settings)
         for change in 0..<5 {
           try writer.execute(
             "insert into quake.quake (code, time) values ($1, now())",

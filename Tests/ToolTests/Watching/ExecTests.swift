@@ -142,9 +142,15 @@ import Testing
     try scene.insert(events)
     // Each command creates a folder for its event, which fails while another command for the event
     // runs.
+    // At first, those of e0 and e1 meet: that of e1 counts both.
+    try #require(mkfifo(scene.file("meet"), 0o600) == 0 && mkfifo(scene.file("met"), 0o600) == 0)
     let command = """
       code=${QUAKE_CODE-all}
       mkdir "running.$code" || echo "$code overlaps"
+      case "$QUAKE_POSITION $code" in
+        "0 e0") test -e "$code.log" || { echo > meet; read line < met; } ;;
+        "1 e1") test -e "$code.log" || { read line < meet; set -- running.*; echo $#; echo > met; } ;;
+      esac
       set -- running.*; echo $#
       sleep 0.01
       echo "$QUAKE_TOKEN $QUAKE_POSITION $QUAKE_OP $QUAKE_CODE" >> "$code.log"

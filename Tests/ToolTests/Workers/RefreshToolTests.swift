@@ -26,10 +26,12 @@ import Testing
     }
   }
 
-  private func start(_ url: String, interval: String = "0s") throws -> ToolProcess {
+  private func start(
+    _ url: String, interval: String = "0s", of other: TestDatabase? = nil
+  ) throws -> ToolProcess {
     let worker = try Tools.start(
       "quake-ingest",
-      ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + database.option)
+      ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + (other ?? database).option)
     try worker.waitForError("all_day: 3 seen")
     return worker
   }
@@ -109,15 +111,26 @@ import Testing
     let outcome = try refresh()
     #expect(outcome.status == 69, "\(outcome.errors)")
     #expect(outcome.errors.contains("no worker runs that polls it"))
-    // A worker that starts in time answers the request.
+    // A worker that starts in time answers the request, which waits six seconds for one. If a busy machine took
+    // longer to start it, another try shows what is meant.
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
-    let requester = try Tools.start("quake-admin", ["refresh"] + database.option)
-    try database.waitForIdle("quake-admin", after: "refresh_request")
-    let worker = try start(server.url)
-    let late = try requester.exit()
-    #expect(late.status == 0, "\(late.errors)")
-    #expect(late.output.hasPrefix("all_day: 3 seen: 3 inserted"))
-    try end(worker)
+    let deadline = ContinuousClock.now + ToolProcess.patience
+    var isLate = false
+    repeat {
+      let database = try TestDatabase()
+      try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
+      let asked = ContinuousClock.now
+      let requester = try Tools.start("quake-admin", ["refresh"] + database.option)
+      try database.waitForIdle("quake-admin", after: "refresh_request")
+      let worker = try start(server.url, of: database)
+      isLate = ContinuousClock.now - asked > .seconds(5)
+      let late = try requester.exit()
+      try end(worker)
+      guard !isLate else { continue }
+      #expect(late.status == 0, "\(late.errors)")
+      #expect(late.output.hasPrefix("all_day: 3 seen: 3 inserted"))
+    } while isLate && ContinuousClock.now < deadline
+    #expect(!isLate)
   }
 
   @Test func waitingForASlowPollTimesOut() throws {
@@ -140,21 +153,25 @@ import Testing
   @Test func requestsShareAPollThatIsNotTooSoon() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
     let worker = try start(server.url, interval: "2s")
+    let before = try database.value("select polled_at from quake.feed")
+    // It sees all of them at once.
+    worker.signal(SIGSTOP)
     let ids = try (0..<5).map { _ in
       try database.psql("select quake.request_refresh('all_day');").output
         .trimmingCharacters(in: .whitespacesAndNewlines)
     }
-    // They are one request, unless the worker has meanwhile begun to answer it.
-    #expect(ids.first == "1" && Set(ids).count <= 2, "\(ids)")
+    #expect(Set(ids) == ["1"], "\(ids)")
+    worker.signal(SIGCONT)
     try eventually("all are answered") {
       try database.value("select bool_and(outcome = 'imported') from quake.refresh_request") == "t"
     }
     #expect(
       try database.value("select count(distinct import_id) from quake.refresh_request") == "1")
     try end(worker)
-    let arrivals = server.requests.map(\.arrived)
-    #expect(arrivals.count == 2)
-    #expect(arrivals[1] - arrivals[0] >= .milliseconds(1900))
+    #expect(server.requests.count == 2)
+    #expect(
+      try database.value(
+        "select polled_at - '\(before)'::timestamptz >= interval '1.9 s' from quake.feed") == "t")
   }
 
   @Test func aRequestThatIsRolledBackDoesNothing() throws {

@@ -41,11 +41,6 @@ def expect(condition, what):
         raise SceneFailure(what)
 
 
-def limit(seconds):
-    """What is allowed. `make soak` runs nothing else; beside other tests, everything takes several times as long."""
-    return seconds if SOAK else 5 * seconds
-
-
 class Browser:
     def __init__(self, folder, width=1440, height=900):
         self.net_log = os.path.join(folder, "net-log.json")
@@ -144,6 +139,19 @@ class Browser:
         return self.until(f"a message with “{part}”", lambda: self.run("""
           return [...document.querySelectorAll("#toasts .toast")].map((toast) => toast.innerText)
             .find((text) => text.includes(arguments[0]))""", part), patience)
+
+    def keep_undo(self):
+        """Waits for a message with the button Undo, and keeps it, as a pointer does that rests on it."""
+        button = self.until("the button Undo", lambda: self.named("Undo", "#toasts"))
+        self.run("arguments[0].closest('.toast').dispatchEvent(new PointerEvent('pointerenter'))", button)
+
+    def watch_toasts(self):
+        """Keeps the messages from now on in `seen.toasts`: most of them go away by themselves."""
+        self.run("""
+          seen.toasts = [];
+          new MutationObserver((records) => records.forEach(({addedNodes}) => addedNodes.forEach((node) =>
+            seen.toasts.push({error: node.classList.contains("error"), text: node.textContent}))))
+            .observe(document.querySelector("#toasts"), {childList: true});""")
 
     def forget_toasts(self):
         self.run("document.querySelectorAll('#toasts .toast').forEach((toast) => toast.remove())")

@@ -1,9 +1,10 @@
-"""quake-serve on a free port of this machine, and the database that it serves."""
+"""quake-serve on a port of its own of this machine, and the database that it serves."""
 
 import hashlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -13,9 +14,14 @@ TOKEN = "a secret that is hard to guess"
 
 
 class Server:
-    def __init__(self, tools, database, arguments=(), port=0):
+    def __init__(self, tools, database, arguments=()):
         self.tools, self.database, self.arguments = tools, database, list(arguments)
-        self.port = port
+        # Nothing listens on this socket. While it is open, the system gives its port to no program that asks for any
+        # free one, also while the server is stopped.
+        self.reserved = socket.socket()
+        self.reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.reserved.bind(("127.0.0.1", 0))
+        self.port = self.reserved.getsockname()[1]
         self.start()
 
     def start(self):
@@ -28,9 +34,7 @@ class Server:
         self.log = []
         for line in self.process.stderr:
             self.log.append(line)
-            found = re.search(r"serving on http://127\.0\.0\.1:(\d+)", line)
-            if found:
-                self.port = int(found.group(1))
+            if re.search(rf"serving on http://127\.0\.0\.1:{self.port}\b", line):
                 break
         else:
             raise RuntimeError("quake-serve did not start: " + "".join(self.log))

@@ -85,9 +85,15 @@ final class ScriptedServer: Sendable {
     self.script = script
     (listener, port) = try LoopbackListener.open()
     Thread.detachNewThread { [weak self, listener] in
+      // Closed here and not by `stop`: until then no other server gets this descriptor.
+      defer { close(listener) }
       while true {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0, let server = self else { return }
+        guard descriptor >= 0 else { return }
+        guard let server = self else {
+          close(descriptor)
+          return
+        }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         server.begin(descriptor)
       }
@@ -112,7 +118,6 @@ final class ScriptedServer: Sendable {
       guard !state.isStopped else { return }
       state.isStopped = true
       shutdown(listener, Int32(SHUT_RDWR))
-      close(listener)
       for descriptor in state.connections { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
   }
