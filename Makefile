@@ -76,30 +76,29 @@ RUN-TESTS := .build/tests/release/quakePackageTests.xctest --testing-library swi
 BUILD-DEBUG := swift build --product quakePackageTests
 
 # Of a group's output, what failed and what was skipped is shown when it has ended; the rest is in its log. The
-# others go on after a failure, and what failed is repeated at the end.
+# others go on after a failure. The last lines name each test that failed, and the command that runs it alone.
 TEST-LOGS := .build/test-logs
-define test-groups
-	export QUAKE_BIN="$(TESTED)"
-	$(BUILD-TESTS)
+JOBS := 4
+RUN-OPTIONS :=
+
+.PHONY: test-groups
+test-groups: # all groups, already built
+	@export QUAKE_BIN="$(TESTED)"
 	rm -rf $(TEST-LOGS)
 	mkdir -p $(TEST-LOGS)
 	status=0
-	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
-		$(GROUPS-BESIDE:%=test-group-%) || status=$$?
-	$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
-		$(GROUPS-AFTER:%=test-group-%) || status=$$?
-	if (( status )); then
-		echo "failed:" >&2
-		grep --no-messages -E '^✘|Fatal error|Program crashed' $(TEST-LOGS)/*.log | cut -c 1-400 | tail -n 40 >&2 || true
-	fi
+	for groups in '$(GROUPS-BESIDE)' '$(GROUPS-AFTER)'; do
+		[[ -z $$groups ]] || $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
+			TEST-LOGS=$(TEST-LOGS) $$(printf 'test-group-%s ' $$groups) || status=$$?
+	done
+	if (( status )); then deploy/failed-tests.pl $(TEST-LOGS) >&2; fi
 	exit $$status
-endef
-JOBS := 4
 
 test-group-%: # one group, already built
 	@mkdir -p $(TEST-LOGS)
 	status=0
-	$(RUN-TESTS) $(group-$*) >$(TEST-LOGS)/$*.log 2>&1 || status=$$?
+	$(RUN-TESTS) $(RUN-OPTIONS) $(group-$*) --event-stream-version 0 --event-stream-output-path $(TEST-LOGS)/$*.events \
+		>$(TEST-LOGS)/$*.log 2>&1 || status=$$?
 	grep -E '^✘|recorded an issue|skipped|^SKIPPED|^↳ [^ST]|Fatal error|Program crashed|Test run with' \
 		$(TEST-LOGS)/$*.log | cut -c 1-400 | sed 's/^/$*: /' || true
 	exit $$status
@@ -109,8 +108,20 @@ build-tests: setup # the tests and the tools that they run
 	$(BUILD-TESTS)
 
 .PHONY: test
-test: setup ## run all tests
-	$(test-groups)
+test: build-tests ## run all tests
+	@$(MAKE) --no-print-directory test-groups
+
+# TEST is the name that a failed run prints, or a regular expression for several.
+.PHONY: test-one
+test-one: build-tests ## run the tests that match TEST (TEST='ToolTests.ListTests/manyCodes')
+	@QUAKE_BIN="$(TESTED)" $(RUN-TESTS) --filter '$(or $(TEST),$(error TEST names a test))'
+
+# BUSY processes keep the processors busy in the meantime.
+N := 10
+BUSY := 2
+.PHONY: test-repeat
+test-repeat: build-tests ## run all tests N times beside BUSY busy processes, and count failures by test
+	@deploy/test-repeat.sh $(N) $(BUSY)
 
 .PHONY: test-unit
 test-unit: setup ## run the tests that need no database
@@ -150,10 +161,6 @@ bench: build ## measure, beside the database's limit and other tools (QUICK=1, O
 # A build of its own, because everything is compiled otherwise.
 SANITIZE := --sanitize thread --scratch-path .build/thread-sanitizer
 
-# One group after the other: these load the machine for minutes.
-soak: JOBS := 1
-# What they measure are the tools as they are shipped.
-soak: TESTED := $(BIN)
 # A build of its own as well.
 ADDRESS := --scratch-path .build/address --sanitize=address -Xswiftc -use-ld=lld
 .PHONY: soak
@@ -161,8 +168,9 @@ soak: build ## run the long variants of the tests, and the unit tests with the t
 	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
 	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^ChildProcessesTests\..*/missing\('
-	export QUAKE_SOAK=1
-	$(test-groups)
+	# One test after the other, because these load the machine for minutes; with the tools as they are shipped.
+	$(BUILD-TESTS)
+	QUAKE_SOAK=1 $(MAKE) --no-print-directory test-groups JOBS=1 TESTED="$(BIN)" RUN-OPTIONS=--no-parallel
 	# The server under hostile traffic once more, with the address sanitizer, which keeps freed memory for a while.
 	swift build $(ADDRESS)
 	ASAN_OPTIONS=quarantine_size_mb=4 QUAKE_BIN="$(CURDIR)/.build/address/debug" \
