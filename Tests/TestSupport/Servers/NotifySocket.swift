@@ -12,7 +12,28 @@ public final class NotifySocket {
   private let reader: BackgroundThread
 
   private final class Received: Sendable {
-    let messages = Mutex<[String]>([])
+    private let messages = Mutex<[String]>([])
+
+    /// The next message, of those that have arrived at this moment.
+    func next(of descriptor: Int32) -> String? {
+      messages.withLock { messages in
+        Self.read(descriptor, into: &messages)
+        return messages.isEmpty ? nil : messages.removeFirst()
+      }
+    }
+
+    func read(_ descriptor: Int32) {
+      messages.withLock { Self.read(descriptor, into: &$0) }
+    }
+
+    private static func read(_ descriptor: Int32, into messages: inout [String]) {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT.rawValue))
+        guard count > 0 else { return }
+        messages.append(String(decoding: buffer[..<count], as: UTF8.self))
+      }
+    }
   }
 
   /// Listens at a path, or at an abstract name (`@...`).
@@ -36,13 +57,10 @@ public final class NotifySocket {
     self.descriptor = descriptor
     let received = received
     reader = BackgroundThread {
-      var buffer = [UInt8](repeating: 0, count: 4096)
-      while true {
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        if count < 0 && errno == EINTR { continue }
-        guard count > 0 else { return }
-        let message = String(decoding: buffer[..<count], as: UTF8.self)
-        received.messages.withLock { $0.append(message) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      while waiting.revents & Int16(POLLHUP) == 0 {
+        guard poll(&waiting, 1, -1) > 0 else { continue }
+        received.read(descriptor)
       }
     }
   }
@@ -58,7 +76,7 @@ public final class NotifySocket {
   public func message(within patience: Duration = ToolProcess.patience) -> String? {
     var message: String?
     try? eventually("a message to the service manager", within: patience) {
-      message = received.messages.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      message = received.next(of: descriptor)
       return message != nil
     }
     return message
