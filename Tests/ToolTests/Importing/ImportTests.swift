@@ -197,11 +197,13 @@ import Testing
     // So that the server ends the import's transaction and not this one.
     try other.run("set deadlock_timeout = '5min'")
     try other.begin()
-    try other.run("insert into quake.quake (code, time, magnitude) values ('us8000', now(), 1)")
+    try other.run(
+      "insert into quake.quake (code, source, time, magnitude) values ('us8000', 'usgs', now(), 1)")
     let process = try Tools.start(
       "quake-ingest", ["import", "--json", "--verbose"] + database.option + [file])
     #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
-    try other.run("insert into quake.quake (code, time, magnitude) values ('us1', now(), 1)")
+    try other.run(
+      "insert into quake.quake (code, source, time, magnitude) values ('us1', 'usgs', now(), 1)")
     try other.commit()
     let outcome = try process.exit()
     #expect(outcome.status == 0, "\(outcome.errors)")
@@ -215,6 +217,38 @@ import Testing
       try database.column(
         "select inserted || '|' || updated from quake.change_transaction order by token")
         == ["1|0", "2|0", "7998|2"])
+  }
+
+  /// So is one that commits more than once. What it had committed stays.
+  @Test func anImportInSeveralTransactionsIsRepeatedAfterADeadlock() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 40))
+    let codes = (1...40).map { "us\($0)" }.sorted()
+    let other = try database.connect(applicationName: "other")
+    try other.run("set deadlock_timeout = '5min'")
+    try other.begin()
+    // The first two transactions of the import commit; the third waits for its last event.
+    let held = codes[29]
+    let wanted = codes[20]
+    try other.run(
+      "insert into quake.quake (code, source, time) values ('\(held)', 'usgs', now())")
+    // The import reads the events in the order of the file, and writes each part in the order of the codes.
+    let features = codes.map { Feeds.feature($0) }
+    try folder.write("a.geojson", Feeds.collection(features))
+    let process = try Tools.start(
+      "quake-ingest",
+      ["import", "--json", "--verbose", "--commit-every", "10"] + database.option + [file])
+    #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
+    try other.run(
+      "insert into quake.quake (code, source, time) values ('\(wanted)', 'usgs', now())")
+    try other.commit()
+    let outcome = try process.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("importing it once more"))
+    #expect(outcome.lines.count == 1)
+    #expect(
+      try database.column("select code from quake.quake order by code collate \"C\"") == codes)
+    #expect(
+      try database.column("select complete from quake.import order by id") == ["f", "t"])
   }
 
   @Test func mergePoliciesDecideWhatIsStored() throws {
