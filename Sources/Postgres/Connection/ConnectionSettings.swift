@@ -22,7 +22,7 @@ public struct ConnectionSettings: Sendable {
   /// The search path is PostgreSQL's own schema, then the session's temporary objects. Statements qualify
   /// all other names, so that a role that may create objects in a schema cannot change what a statement
   /// refers to.
-  static let pinned: [(name: String, value: String)] = [
+  package static let pinned: [(name: String, value: String)] = [
     ("search_path", "pg_catalog,pg_temp"),
     // How literals and parameters are read.
     ("standard_conforming_strings", "on"), ("array_nulls", "on"), ("transform_null_equals", "off"),

@@ -251,6 +251,31 @@ import Testing
       try database.column("select complete from quake.import order by id") == ["f", "t"])
   }
 
+  /// libpq sends these variables in a way that overrides the options of the connection.
+  @Test func variablesOfLibpqChangeNothing() throws {
+    let variables = [
+      "PGTZ": "America/New_York", "PGDATESTYLE": "SQL, DMY",
+      "PGOPTIONS": "-c standard_conforming_strings=off -c extra_float_digits=-15",
+    ]
+    let file = try folder.write(
+      "a.geojson",
+      Feeds.collection((1...3).map { Feeds.feature("us\($0)", magnitude: "2.3456789012345678") }))
+    for (count, arguments) in [[file], ["--commit-every", "2", file]].enumerated() {
+      let outcome = try Tools.run(
+        "quake-ingest", ["import"] + database.option + arguments, environment: variables)
+      #expect(outcome.status == 0 && outcome.errors == "", "\(outcome.errors)")
+      #expect(try database.count("quake.change_transaction") == 1)
+      #expect(try database.count("quake.import") == count + 1)
+    }
+    for arguments in [
+      ["list", "--json"], ["history", "--json"], ["list", "--as-of", "2100-01-01"],
+    ] {
+      let plain = try Tools.run("quake-query", arguments + database.option)
+      let other = try Tools.run("quake-query", arguments + database.option, environment: variables)
+      #expect(plain.status == 0 && plain.output == other.output, "\(arguments)")
+    }
+  }
+
   @Test func mergePoliciesDecideWhatIsStored() throws {
     let old = try folder.write("old", Feeds.collection(count: 1, magnitude: "1", generated: 1000))
     let new = try folder.write("new", Feeds.collection(count: 1, magnitude: "2", generated: 2000))
