@@ -44,6 +44,7 @@ COMMENT ON TYPE quake.event IS 'an event as the history records it: the columns 
 CREATE FUNCTION quake.alerts_since(p_token text, newer_than interval DEFAULT NULL::interval, min_magnitude double precision DEFAULT NULL::double precision, types text[] DEFAULT NULL::text[], within_km double precision DEFAULT NULL::double precision, latitude double precision DEFAULT NULL::double precision, longitude double precision DEFAULT NULL::double precision, enters boolean DEFAULT false, leaves boolean DEFAULT false, magnitude_change double precision DEFAULT NULL::double precision, depth_change double precision DEFAULT NULL::double precision, place_change double precision DEFAULT NULL::double precision, limit_rate integer DEFAULT NULL::integer, limit_period interval DEFAULT '01:00:00'::interval) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.event, new quake.event, author text, context text, at timestamp with time zone, held_back bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
     AS $$
 -- Columns of the result have the names of columns that the statements read.
 #variable_conflict use_column
@@ -293,7 +294,7 @@ declare
   place text := current_setting('quake.pending', true);
   transaction_id bigint;
 begin
-  if place ~ '^\([0-9]{1,9},[0-9]{1,4}\)$' then
+  if place ~ '^[(][0-9]{1,9},[0-9]{1,4}[)]$' then
     update quake.change_pending p
        set inserted = p.inserted + p_inserted, updated = p.updated + p_updated,
            deleted = p.deleted + p_deleted, truncated = p.truncated + p_truncated
@@ -326,7 +327,7 @@ begin
     delete from quake.change_pending p where p.ctid = new.ctid;
   else
     delete from quake.change_pending p
-     where p.ctid = case when current_setting('quake.pending', true) ~ '^\([0-9]{1,9},[0-9]{1,4}\)$'
+     where p.ctid = case when current_setting('quake.pending', true) ~ '^[(][0-9]{1,9},[0-9]{1,4}[)]$'
                          then current_setting('quake.pending')::tid end
        and p.xid = new.xid and p.transaction_id = new.transaction_id
     returning p.inserted, p.updated, p.deleted, p.truncated
@@ -1333,7 +1334,7 @@ declare
   newest quake.change_transaction;
   found_nonce text;
 begin
-  if p_token is null or p_token !~ '^(0|[1-9][0-9]{0,17}\.[0-9a-f]{8})$' then
+  if p_token is null or p_token !~ '^(0|[1-9][0-9]{0,17}[.][0-9a-f]{8})$' then
     raise exception 'malformed token "%"', p_token
       using errcode = 'QK001', hint = 'A token is a number, a dot and 8 hexadecimal digits, such as 1042.9f3ac2d1; 0 stands for the beginning.';
   end if;
@@ -1469,6 +1470,7 @@ COMMENT ON COLUMN quake.absence.asked_at IS 'when the event''s own page was last
 CREATE TABLE quake.association_pending (
     code text NOT NULL
 );
+ALTER TABLE ONLY quake.association_pending REPLICA IDENTITY FULL;
 COMMENT ON TABLE quake.association_pending IS 'events that changed since they were last compared with those of other sources';
 COMMENT ON COLUMN quake.association_pending.code IS 'the event (quake.code); it may have been deleted';
 CREATE TABLE quake.association_pin (
@@ -1608,21 +1610,6 @@ COMMENT ON COLUMN quake.backfill_window.state IS 'pending: still to be requested
 COMMENT ON COLUMN quake.backfill_window.count IS 'while pending, the number of events that the service says it holds; when done, the number of records received; null: not known';
 COMMENT ON COLUMN quake.backfill_window.import_id IS 'the import that stored its events (import.id); null: pending';
 COMMENT ON COLUMN quake.backfill_window.finished_at IS 'when its events were stored';
-CREATE UNLOGGED TABLE quake.change_pending (
-    xid xid8 NOT NULL,
-    transaction_id bigint NOT NULL,
-    inserted bigint NOT NULL,
-    updated bigint NOT NULL,
-    deleted bigint NOT NULL,
-    truncated bigint NOT NULL
-);
-COMMENT ON TABLE quake.change_pending IS 'transactions that have changed events and have not committed yet';
-COMMENT ON COLUMN quake.change_pending.xid IS 'the transaction id of PostgreSQL';
-COMMENT ON COLUMN quake.change_pending.transaction_id IS 'the transaction id of the versions';
-COMMENT ON COLUMN quake.change_pending.inserted IS 'events inserted so far';
-COMMENT ON COLUMN quake.change_pending.updated IS 'updates that changed something so far';
-COMMENT ON COLUMN quake.change_pending.deleted IS 'events deleted so far';
-COMMENT ON COLUMN quake.change_pending.truncated IS 'times the table was truncated so far';
 CREATE TABLE quake.change_transaction (
     token bigint NOT NULL,
     nonce text NOT NULL,
@@ -1656,6 +1643,202 @@ COMMENT ON COLUMN quake.change_transaction.updated IS 'updates that changed some
 COMMENT ON COLUMN quake.change_transaction.deleted IS 'events deleted';
 COMMENT ON COLUMN quake.change_transaction.truncated IS 'times the table was truncated';
 COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change (import.id); null: none did';
+CREATE TABLE quake.quake_version (
+    id bigint NOT NULL,
+    transaction_id bigint NOT NULL,
+    op text NOT NULL,
+    changed text[],
+    code text,
+    net text,
+    net_code text,
+    source text,
+    type text,
+    status text,
+    magnitude double precision,
+    magnitude_type text,
+    place text,
+    "time" timestamp with time zone,
+    updated timestamp with time zone,
+    longitude double precision,
+    latitude double precision,
+    depth double precision,
+    title text,
+    url text,
+    detail text,
+    felt integer,
+    cdi double precision,
+    mmi double precision,
+    alert text,
+    tsunami smallint,
+    sig integer,
+    nst integer,
+    dmin double precision,
+    rms double precision,
+    gap double precision,
+    ids text,
+    sources text,
+    types text,
+    as_of timestamp with time zone,
+    validated boolean,
+    withdrawn_at timestamp with time zone,
+    superseded_by text,
+    first_stored timestamp with time zone
+);
+COMMENT ON TABLE quake.quake_version IS 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
+COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; increases within an event and within a transaction';
+COMMENT ON COLUMN quake.quake_version.transaction_id IS 'the transaction it belongs to (change_transaction.transaction_id)';
+COMMENT ON COLUMN quake.quake_version.op IS 'insert, update, delete or truncate; a truncate has no event';
+COMMENT ON COLUMN quake.quake_version.changed IS 'names of the columns that an update changed';
+COMMENT ON COLUMN quake.quake_version.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
+COMMENT ON COLUMN quake.quake_version.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.quake_version.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.quake_version.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+COMMENT ON COLUMN quake.quake_version.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+COMMENT ON COLUMN quake.quake_version.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.place IS 'description of the place, for people';
+COMMENT ON COLUMN quake.quake_version."time" IS 'origin time';
+COMMENT ON COLUMN quake.quake_version.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
+COMMENT ON COLUMN quake.quake_version.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.quake_version.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.quake_version.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
+COMMENT ON COLUMN quake.quake_version.title IS 'headline, for people';
+COMMENT ON COLUMN quake.quake_version.url IS 'the event''s page, for people';
+COMMENT ON COLUMN quake.quake_version.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.quake_version.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.quake_version.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake_version.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.quake_version.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.quake_version.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+COMMENT ON COLUMN quake.quake_version.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
+COMMENT ON COLUMN quake.quake_version.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.quake_version.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.quake_version.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.quake_version.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.quake_version.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.quake_version.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.quake_version.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
+COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
+COMMENT ON COLUMN quake.quake_version.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+COMMENT ON COLUMN quake.quake_version.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one; null: recorded before the store knew it';
+CREATE VIEW quake.change AS
+ SELECT t.token AS token_number,
+    v.id AS version,
+    ((t.token || '.'::text) || t.nonce) AS token,
+    v.op,
+    COALESCE(v.changed, '{}'::text[]) AS changed,
+    v.code,
+    v.net,
+    v.net_code,
+    v.source,
+    v.type,
+    v.status,
+    v.magnitude,
+    v.magnitude_type,
+    v.place,
+    v."time",
+    v.updated,
+    v.longitude,
+    v.latitude,
+    v.depth,
+    v.title,
+    v.url,
+    v.detail,
+    v.felt,
+    v.cdi,
+    v.mmi,
+    v.alert,
+    v.tsunami,
+    v.sig,
+    v.nst,
+    v.dmin,
+    v.rms,
+    v.gap,
+    v.ids,
+    v.sources,
+    v.types,
+    v.as_of,
+    v.validated,
+    v.withdrawn_at,
+    v.superseded_by,
+    v.first_stored,
+    t.author,
+    t.context,
+    t.application_name,
+    t.database_user,
+    t.process_id,
+    t.client_address,
+    t.at,
+    t.import_id
+   FROM (quake.change_transaction t
+     JOIN quake.quake_version v ON ((v.transaction_id = t.transaction_id)));
+COMMENT ON VIEW quake.change IS 'every change that the history holds, one row each: who made it, when, and the event as it was afterwards; in the order of token_number and version. Below the floor of the history it holds only the last change of each event';
+COMMENT ON COLUMN quake.change.token_number IS 'number of the transaction, in commit order: a transaction that commits later has a greater one';
+COMMENT ON COLUMN quake.change.version IS 'number of the version: orders the changes of one transaction';
+COMMENT ON COLUMN quake.change.token IS 'token of the transaction, as in changes_since';
+COMMENT ON COLUMN quake.change.op IS 'insert, update, delete or truncate';
+COMMENT ON COLUMN quake.change.changed IS 'the columns that an update changed; empty for other changes';
+COMMENT ON COLUMN quake.change.code IS 'the event (quake.code); null for a truncate. This and the following columns of quake.quake have the values after the change; a delete has the last ones';
+COMMENT ON COLUMN quake.change.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
+COMMENT ON COLUMN quake.change.net_code IS 'the network''s own code for the event; not unique';
+COMMENT ON COLUMN quake.change.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
+COMMENT ON COLUMN quake.change.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
+COMMENT ON COLUMN quake.change.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.change.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
+COMMENT ON COLUMN quake.change.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
+COMMENT ON COLUMN quake.change.place IS 'description of the place, for people';
+COMMENT ON COLUMN quake.change."time" IS 'origin time';
+COMMENT ON COLUMN quake.change.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
+COMMENT ON COLUMN quake.change.longitude IS 'degrees east, -180 to 180; null together with latitude';
+COMMENT ON COLUMN quake.change.latitude IS 'degrees north, -90 to 90; null together with longitude';
+COMMENT ON COLUMN quake.change.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
+COMMENT ON COLUMN quake.change.title IS 'headline, for people';
+COMMENT ON COLUMN quake.change.url IS 'the event''s page, for people';
+COMMENT ON COLUMN quake.change.detail IS 'address of the event''s detail feed';
+COMMENT ON COLUMN quake.change.felt IS 'number of felt reports';
+COMMENT ON COLUMN quake.change.cdi IS 'maximum reported intensity, 0 to 12';
+COMMENT ON COLUMN quake.change.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
+COMMENT ON COLUMN quake.change.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
+COMMENT ON COLUMN quake.change.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
+COMMENT ON COLUMN quake.change.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
+COMMENT ON COLUMN quake.change.nst IS 'number of stations used for the location';
+COMMENT ON COLUMN quake.change.dmin IS 'degrees from the epicentre to the nearest station';
+COMMENT ON COLUMN quake.change.rms IS 'root mean square of the travel time residuals, seconds';
+COMMENT ON COLUMN quake.change.gap IS 'largest azimuthal gap between stations, degrees';
+COMMENT ON COLUMN quake.change.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
+COMMENT ON COLUMN quake.change.sources IS 'networks that contributed, in the same form';
+COMMENT ON COLUMN quake.change.types IS 'product types available, in the same form';
+COMMENT ON COLUMN quake.change.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
+COMMENT ON COLUMN quake.change.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
+COMMENT ON COLUMN quake.change.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
+COMMENT ON COLUMN quake.change.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
+COMMENT ON COLUMN quake.change.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
+COMMENT ON COLUMN quake.change.author IS 'who made the change, as set by the writer: set local quake.author = ...; cut after 200 characters';
+COMMENT ON COLUMN quake.change.context IS 'why the change was made, as set by the writer: set local quake.context = ...; cut after 2,000 characters';
+COMMENT ON COLUMN quake.change.application_name IS 'application_name of the writing session';
+COMMENT ON COLUMN quake.change.database_user IS 'role that the session had logged in as';
+COMMENT ON COLUMN quake.change.process_id IS 'process id of the server process that wrote';
+COMMENT ON COLUMN quake.change.client_address IS 'address of the client; null over a Unix socket';
+COMMENT ON COLUMN quake.change.at IS 'when it got its token, just before its commit';
+COMMENT ON COLUMN quake.change.import_id IS 'the import that made the change (import.id); null: none did';
+CREATE UNLOGGED TABLE quake.change_pending (
+    xid xid8 NOT NULL,
+    transaction_id bigint NOT NULL,
+    inserted bigint NOT NULL,
+    updated bigint NOT NULL,
+    deleted bigint NOT NULL,
+    truncated bigint NOT NULL
+);
+COMMENT ON TABLE quake.change_pending IS 'transactions that have changed events and have not committed yet';
+COMMENT ON COLUMN quake.change_pending.xid IS 'the transaction id of PostgreSQL';
+COMMENT ON COLUMN quake.change_pending.transaction_id IS 'the transaction id of the versions';
+COMMENT ON COLUMN quake.change_pending.inserted IS 'events inserted so far';
+COMMENT ON COLUMN quake.change_pending.updated IS 'updates that changed something so far';
+COMMENT ON COLUMN quake.change_pending.deleted IS 'events deleted so far';
+COMMENT ON COLUMN quake.change_pending.truncated IS 'times the table was truncated so far';
 CREATE TABLE quake.commit_lock (
 );
 COMMENT ON TABLE quake.commit_lock IS 'empty: transactions that changed events lock it at commit, one at a time';
@@ -2132,87 +2315,6 @@ COMMENT ON COLUMN quake.quake_alias.id IS 'an id that is or was one of the event
 COMMENT ON COLUMN quake.quake_alias.code IS 'the present code of the event';
 COMMENT ON COLUMN quake.quake_alias.named_by IS 'the event whose ids last included this one, if that event was superseded since; null: it is the event in code';
 COMMENT ON COLUMN quake.quake_alias.as_of IS 'when the first snapshot that said so was generated; null: not known';
-CREATE TABLE quake.quake_version (
-    id bigint NOT NULL,
-    transaction_id bigint NOT NULL,
-    op text NOT NULL,
-    changed text[],
-    code text,
-    net text,
-    net_code text,
-    source text,
-    type text,
-    status text,
-    magnitude double precision,
-    magnitude_type text,
-    place text,
-    "time" timestamp with time zone,
-    updated timestamp with time zone,
-    longitude double precision,
-    latitude double precision,
-    depth double precision,
-    title text,
-    url text,
-    detail text,
-    felt integer,
-    cdi double precision,
-    mmi double precision,
-    alert text,
-    tsunami smallint,
-    sig integer,
-    nst integer,
-    dmin double precision,
-    rms double precision,
-    gap double precision,
-    ids text,
-    sources text,
-    types text,
-    as_of timestamp with time zone,
-    validated boolean,
-    withdrawn_at timestamp with time zone,
-    superseded_by text,
-    first_stored timestamp with time zone
-);
-COMMENT ON TABLE quake.quake_version IS 'one row for each change of one event: the event as it was after the change (for a delete: before it)';
-COMMENT ON COLUMN quake.quake_version.id IS 'number of the change; increases within an event and within a transaction';
-COMMENT ON COLUMN quake.quake_version.transaction_id IS 'the transaction it belongs to (change_transaction.transaction_id)';
-COMMENT ON COLUMN quake.quake_version.op IS 'insert, update, delete or truncate; a truncate has no event';
-COMMENT ON COLUMN quake.quake_version.changed IS 'names of the columns that an update changed';
-COMMENT ON COLUMN quake.quake_version.code IS 'the event''s id in its feed, network and number together (us7000pn9s); unique, and never changed in place. The feed''s own property called code is net_code: different networks use the same ones';
-COMMENT ON COLUMN quake.quake_version.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
-COMMENT ON COLUMN quake.quake_version.net_code IS 'the network''s own code for the event; not unique';
-COMMENT ON COLUMN quake.quake_version.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
-COMMENT ON COLUMN quake.quake_version.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed or deleted, as the feed spells it';
-COMMENT ON COLUMN quake.quake_version.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
-COMMENT ON COLUMN quake.quake_version.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
-COMMENT ON COLUMN quake.quake_version.place IS 'description of the place, for people';
-COMMENT ON COLUMN quake.quake_version."time" IS 'origin time';
-COMMENT ON COLUMN quake.quake_version.updated IS 'when the source last changed the event. It is not a version number: it can also move backwards';
-COMMENT ON COLUMN quake.quake_version.longitude IS 'degrees east, -180 to 180; null together with latitude';
-COMMENT ON COLUMN quake.quake_version.latitude IS 'degrees north, -90 to 90; null together with longitude';
-COMMENT ON COLUMN quake.quake_version.depth IS 'hypocentre depth in kilometres, positive down; negative: above sea level';
-COMMENT ON COLUMN quake.quake_version.title IS 'headline, for people';
-COMMENT ON COLUMN quake.quake_version.url IS 'the event''s page, for people';
-COMMENT ON COLUMN quake.quake_version.detail IS 'address of the event''s detail feed';
-COMMENT ON COLUMN quake.quake_version.felt IS 'number of felt reports';
-COMMENT ON COLUMN quake.quake_version.cdi IS 'maximum reported intensity, 0 to 12';
-COMMENT ON COLUMN quake.quake_version.mmi IS 'maximum estimated instrumental intensity, 0 to 12';
-COMMENT ON COLUMN quake.quake_version.alert IS 'PAGER alert level: green, yellow, orange, red, pending';
-COMMENT ON COLUMN quake.quake_version.tsunami IS '1 if the event is large and in an oceanic region; does not say whether there was a tsunami';
-COMMENT ON COLUMN quake.quake_version.sig IS 'significance, 0 to about 3000; the significant feeds hold events from 600 on';
-COMMENT ON COLUMN quake.quake_version.nst IS 'number of stations used for the location';
-COMMENT ON COLUMN quake.quake_version.dmin IS 'degrees from the epicentre to the nearest station';
-COMMENT ON COLUMN quake.quake_version.rms IS 'root mean square of the travel time residuals, seconds';
-COMMENT ON COLUMN quake.quake_version.gap IS 'largest azimuthal gap between stations, degrees';
-COMMENT ON COLUMN quake.quake_version.ids IS 'every id of the event, as the feed gives them: comma before, between and after';
-COMMENT ON COLUMN quake.quake_version.sources IS 'networks that contributed, in the same form';
-COMMENT ON COLUMN quake.quake_version.types IS 'product types available, in the same form';
-COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
-COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
-COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
-COMMENT ON COLUMN quake.quake_version.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
-COMMENT ON COLUMN quake.quake_version.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one; null: recorded before the store knew it';
 ALTER TABLE quake.quake_version ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME quake.quake_version_id_seq
     START WITH 1

@@ -27,6 +27,9 @@ public struct Importer {
   private let options: ImportOptions
   private let helpers: [Connection]
 
+  /// How often an import that commits more than once is repeated after a deadlock.
+  private static let mostRepetitions = 10
+
   /// An importer that writes over `connection`. Nothing else may use the connection while it runs.
   ///
   /// - Parameter helpers: Further connections to the same database. An import that commits more than
@@ -43,7 +46,8 @@ public struct Importer {
   /// - Parameters:
   ///   - source: Where the records come from.
   ///   - reopen: Opens the source again. An import that may do so can take a faster way beside stored
-  ///     events, which only the whole source can show to be the wrong one. Nil: the source is read once.
+  ///     events, which only the whole source can show to be the wrong one; and one that commits more than
+  ///     once begins anew after a deadlock with another session. Nil: the source is read once.
   ///   - shouldStop: Asked between batches of an import that commits more than once, which can end
   ///     there; the report then says that the import is not complete.
   ///   - progress: Called now and then with the number of records read so far.
@@ -56,6 +60,27 @@ public struct Importer {
     from source: inout Source, reopen: Reopen<Source>? = nil,
     shouldStop: () -> Bool = { false }, progress: (Int64) -> Void = { _ in },
     beforeCommit: (ImportReport) throws -> Void = { _ in }
+  ) throws -> ImportReport {
+    var options = options
+    var repetitions = 0
+    while true {
+      do {
+        return try Importer(connection: connection, options: options, helpers: helpers).attempt(
+          from: &source, reopen, shouldStop, progress, beforeCommit)
+      } catch let error as PostgresError
+        where error.sqlState == SQLState.deadlockDetected && options.commitEvery != nil
+        && repetitions < Self.mostRepetitions
+      {
+        guard let reopen else { throw error }
+        repetitions += 1
+        try reopen("another session was writing the same events", &source, &options)
+      }
+    }
+  }
+
+  private func attempt<Source: ImportSource>(
+    from source: inout Source, _ reopen: Reopen<Source>?, _ shouldStop: () -> Bool,
+    _ progress: (Int64) -> Void, _ beforeCommit: (ImportReport) throws -> Void
   ) throws -> ImportReport {
     let startedAt = Timestamp.now()
     // After its first record a source knows its columns. A source that cannot be read never reaches the

@@ -28,6 +28,10 @@ public struct EventQuery: Sendable {
   public var past: EventList.Past = []
   /// Only events with these codes, if they are too many for `filter`.
   public var codes: SessionCodes?
+  /// Only events that have changed in the store at this time or later, whoever changed them and whatever their
+  /// source says about it; nil: all. It needs the history from then on: of older changes, the history holds only
+  /// the last one of each event.
+  public var changedSince: Timestamp?
   /// The order. Events that are equal in it are in the order of their codes.
   public var order: [EventOrder] = [.newestFirst]
   /// The columns to read; the others have no value in the records, except that a page also reads the columns

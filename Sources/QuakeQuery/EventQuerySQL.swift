@@ -32,6 +32,15 @@ struct EventQuerySQL {
         query.past.contains(.deleted) ? Self.withDeleted : "quake.quake"
       }
     parameters = (past.map { [Parameter.text($0)] } ?? []) + filter.parameters
+    if let time = query.changedSince {
+      let moment = place(.text(time.description), "timestamptz")
+      conditions.append(
+        """
+        q.code in (select v.code from quake.change_transaction t
+                     join quake.quake_version v on v.transaction_id = t.transaction_id
+                    where t.at >= \(moment))
+        """)
+    }
   }
 
   /// The events, and those that were deleted and stay so, as they were before; they count as withdrawn since.

@@ -105,6 +105,7 @@ public enum PrivilegeTable {
   ]
 
   private static let views = [
+    row(.view, "quake.change", [.select: Role.readers]),
     row(.view, "quake.current_quake", [.select: Role.readers + [.writer]]),
     row(.view, "quake.live", [.select: Role.readers + [.writer]]),
     row(.view, "quake.daily", [.select: Role.readers + [.writer]]),

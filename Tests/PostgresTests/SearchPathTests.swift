@@ -44,6 +44,29 @@ struct SearchPathTests {
     #expect(try connection.ask("show work_mem") == "7MB")
   }
 
+  @Test("and the other settings that statements depend on are ours, whatever sets them")
+  func otherSettings() throws {
+    let others = [
+      ("standard_conforming_strings", "off"), ("DateStyle", "German"),
+      ("TimeZone", "America/New_York"), ("IntervalStyle", "sql_standard"),
+      ("extra_float_digits", "-15"), ("bytea_output", "escape"), ("array_nulls", "off"),
+      ("transform_null_equals", "on"), ("row_security", "off"), ("quote_all_identifiers", "on"),
+      ("default_transaction_isolation", "serializable"),
+    ]
+    #expect(Set(ConnectionSettings.pinned.map(\.name)) == Set(others.map(\.0) + ["search_path"]))
+    let options = others.map { "-c \($0.0)=\($0.1)" }.joined(separator: " ")
+    for (name, value) in others {
+      try database.connect().run("alter database \(database.name) set \(name) = '\(value)'")
+    }
+    for more in ["", " options='\(options)'"] {
+      let connection = try connect(more)
+      for (name, value) in ConnectionSettings.pinned {
+        #expect(try connection.ask("select current_setting('\(name)')") == value, "\(name)")
+      }
+      #expect(connection.hasNewSession && connection.keepsStatements)
+    }
+  }
+
   @Test("comes after the options of a service")
   func service() throws {
     let folder = try TemporaryFolder()

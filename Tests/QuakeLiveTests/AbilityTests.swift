@@ -138,7 +138,7 @@ struct AbilityTests {
       return [event?.text(.code) ?? ""]
     },
     "Batch insert": Ability(
-      state: "select code, time, magnitude from quake.quake where code = 'new'"
+      state: "select time, magnitude from quake.quake where code in ('new', 'bulletin:new')"
     ) { scene in
       _ = try importBulletin("new 2026-01-02T00:00:00Z 3.5", over: scene.connection)
       return []

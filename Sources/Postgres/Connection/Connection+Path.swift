@@ -1,40 +1,59 @@
 internal import CLibpq
 
 extension Connection {
-  /// Sets our search path for the transaction that has begun, and queries its server process, which may be
+  /// Sets our settings for the transaction that has begun, and queries its server process, which may be
   /// another one each time behind a pooler.
-  private static let setPath: SQL = """
-    ; set local search_path = pg_catalog, pg_temp; select pg_catalog.pg_backend_pid()
-    """
+  private static let setPath = SQL(
+    trusted: "; select pg_catalog.pg_backend_pid(), \(assignments(isLocal: true))")
 
-  /// Determines whether the session has our search path, with a statement that works under any search path.
+  /// Sets our settings for the session.
+  private static let setSession = SQL(trusted: "select \(assignments(isLocal: false))")
+
+  /// The server process, and the present values of our settings. It works under any search path.
+  private static let session = SQL(
+    trusted: "select pg_catalog.pg_backend_pid(), "
+      + ConnectionSettings.pinned.map { "pg_catalog.current_setting('\($0.name)')" }
+      .joined(separator: ", "))
+
+  private static func assignments(isLocal: Bool) -> String {
+    ConnectionSettings.pinned.map {
+      "pg_catalog.set_config('\($0.name)', '\($0.value)', \(isLocal))"
+    }
+    .joined(separator: ", ")
+  }
+
+  /// Determines whether the session has our settings, and sets them if it may.
   ///
   /// A pooler gives each transaction some session of the server, whose settings may differ from those of the
   /// next. It is recognised by the process id: when a client connects, a pooler answers in the server's
-  /// place, with a process id of its own making.
+  /// place, with a process id of its own making. A session of our own can lack settings because libpq's
+  /// variables `PGTZ` and `PGDATESTYLE` override the options at the start.
   func lookAtSession(_ settings: ConnectionSettings, wake: Int32?) throws(PostgresError) {
     answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
     interrupt = wake
     defer { (answerTimeout, interrupt) = (nil, nil) }
-    let session = try execute(
-      "select pg_catalog.current_setting('search_path'), pg_catalog.pg_backend_pid()")
-    let process = session.integer(0, 1)
+    let session = try execute(Self.session)
+    let process = session.integer(0, 0)
     let isOwn = process == Int64(serverProcessID)
-    setsPath = !isOwn || session.text(0, 0) != ConnectionSettings.searchPath
+    let hasSettings = ConnectionSettings.pinned.indices.allSatisfy {
+      session.text(0, $0 + 1) == ConnectionSettings.pinned[$0].value
+    }
+    setsPath = !isOwn
     keepsStatements = isOwn
     processID = isOwn ? serverProcessID : nil
+    if isOwn, !hasSettings { try execute(Self.setSession) }
   }
 
   func beginInPath(_ begin: SQL) throws(PostgresError) {
     processID = try runScript(begin + Self.setPath).integer(0, 0).flatMap { Int32(exactly: $0) }
   }
 
-  /// Begins a transaction with our search path if the session does not have it.
+  /// Begins a transaction with our settings if the session does not have them.
   ///
   /// - Returns: Whether it has begun one.
   func enterPath() throws(PostgresError) -> Bool {
     guard setsPath, isIdle else { return false }
-    try beginInPath("begin")
+    try beginInPath("begin isolation level read committed")
     return true
   }
 
@@ -49,7 +68,7 @@ extension Connection {
     if hasBegun { _ = try? runScript("rollback") }
   }
 
-  /// Runs `body` under our search path: directly, or in a transaction of its own.
+  /// Runs `body` under our settings: directly, or in a transaction of its own.
   func inPath<Value: ~Copyable>(
     _ body: () throws(PostgresError) -> Value
   ) throws(PostgresError) -> Value {

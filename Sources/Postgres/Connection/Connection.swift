@@ -21,7 +21,7 @@ public final class Connection {
   public var watch: StatementWatch?
   /// The reason for which the running statement was cancelled, if it was.
   var cancellation: PostgresError?
-  /// Whether each transaction must set our search path, because the session does not have it.
+  /// Whether each transaction must set our settings, because the session may not have them.
   var setsPath = false
   /// The server process that runs the present statement, if it is known.
   var processID: Int32?

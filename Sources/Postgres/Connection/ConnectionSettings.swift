@@ -16,10 +16,24 @@ public struct ConnectionSettings: Sendable {
     self.applicationName = applicationName
   }
 
-  /// The search path: PostgreSQL's own schema, then the session's temporary objects. Statements qualify all
-  /// other names, so that a role that may create objects in a schema cannot change what a statement refers
-  /// to.
-  static let searchPath = "pg_catalog,pg_temp"
+  /// The settings on which the meaning of our statements depends, with their values as the server shows
+  /// them. A session, `PGOPTIONS`, a role or a database may have others.
+  ///
+  /// The search path is PostgreSQL's own schema, then the session's temporary objects. Statements qualify
+  /// all other names, so that a role that may create objects in a schema cannot change what a statement
+  /// refers to.
+  package static let pinned: [(name: String, value: String)] = [
+    ("search_path", "pg_catalog,pg_temp"),
+    // How literals and parameters are read.
+    ("standard_conforming_strings", "on"), ("array_nulls", "on"), ("transform_null_equals", "off"),
+    ("DateStyle", "ISO, MDY"), ("IntervalStyle", "postgres"),
+    // How long a day is: one with a change of the clocks has 23 or 25 hours.
+    ("TimeZone", "UTC"),
+    // How results are written as text.
+    ("extra_float_digits", "1"), ("bytea_output", "hex"), ("quote_all_identifiers", "off"),
+    // Which rows a statement sees.
+    ("default_transaction_isolation", "read committed"), ("row_security", "on"),
+  ]
 
   /// Keywords and values for libpq. Those after `dbname` override the user's; those before it do not. A
   /// silent server is detected within 15 s: probes are sent after 5 s, then each 3 s, and sent data must be
@@ -36,12 +50,15 @@ public struct ConnectionSettings: Sendable {
 
   /// Keywords and values for libpq.
   ///
-  /// - Parameter setsPath: Whether the startup packet sets our search path, which a pooler may refuse.
+  /// - Parameter setsPath: Whether the startup packet sets our settings, which a pooler may refuse.
   func parameters(settingPath setsPath: Bool) -> [(keyword: String, value: String)] {
     guard setsPath else { return ownParameters }
-    let option = "-c search_path=\(Self.searchPath)"
+    let ours = Self.pinned.map {
+      "-c \($0.name)=\($0.value.split(separator: " ").joined(separator: "\\ "))"
+    }
+    .joined(separator: " ")
     // Of two settings, the last one applies.
-    let options = userOptions.map { "\($0) \(option)" } ?? option
+    let options = userOptions.map { "\($0) \(ours)" } ?? ours
     return ownParameters + [("options", options)]
   }
 

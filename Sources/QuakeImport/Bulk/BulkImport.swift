@@ -94,6 +94,7 @@ final class BulkImport {
     var read = total.seen
     var turn = 0
     var rejects = RejectBudget(after: total)
+    let before = total
     do {
       while item != nil, commits == .onceAtTheEnd || !shouldStop() {
         let thread = threads[turn % threads.count]
@@ -123,7 +124,13 @@ final class BulkImport {
       throw error
     }
     total.isComplete = item == nil
+    let inMerges = (
+      count: total.rejectsKept - before.rejectsKept,
+      bytes: total.rejectBytesKept - before.rejectBytesKept
+    )
     rejects.note(in: &total)
+    total.rejectsKept += inMerges.count
+    total.rejectBytesKept += inMerges.bytes
     guard repeated > 0 else { return total }
     // They were counted as inserted, updated or unchanged.
     total.duplicate += repeated

@@ -67,6 +67,8 @@ final class BulkWriter {
   /// Hashes of the ids of staged records, and of pending claims.
   private var pendingKeys: Set<UInt64> = []
   private var pendingClaims: [IDClaim] = []
+  /// How many records that merges have rejected are kept.
+  private var rejectsOfMerges = ImportReport()
 
   init(
     connection: Connection, options: ImportOptions, columns: [QuakeColumn],
@@ -125,7 +127,7 @@ final class BulkWriter {
         } else {
           hasOnlyCopied = false
           report.unchanged += Int64(batch.count - batch.different)
-          try stage(batch)
+          try stage(batch, first: first)
         }
       }
     }
@@ -162,6 +164,7 @@ final class BulkWriter {
       if staged == 0 { try emptyStaging() }
       report.seen = Int64(staged)
       try merge.merge(&report)
+      if report.rejected > 0 { try storeRejects(&report) }
     }
     if staged > 0 { copying = copying.after(newEvents: report.inserted == report.seen) }
     // They were counted as seen when they were staged.
@@ -205,7 +208,7 @@ final class BulkWriter {
     try connection.execute("savepoint quake_batch")
     do {
       try connection.copyIn(copyStatement) { writer in
-        try batch.forEachRow { values in
+        try batch.forEachRow { _, values in
           try writer.beginRow(columnCount: columns.count + 1)
           try writer.values(values)
           if let generated {
@@ -283,7 +286,8 @@ final class BulkWriter {
     return found
   }
 
-  private func stage(_ batch: RecordBatch) throws {
+  /// - Parameter first: Number of the batch's first record in the source, from 1.
+  private func stage(_ batch: RecordBatch, first: Int64) throws {
     pendingKeys.formUnion(batch.pendingKeys)
     if start == .inEmptyStore {
       try addAliases(batch.claims)
@@ -293,10 +297,10 @@ final class BulkWriter {
     guard batch.different > 0 else { return }
     if staged == 0 { try emptyStaging() }
     try connection.copyIn(ImportStatements.copyRecords(columns)) { writer in
-      try batch.forEachRow { values in
+      try batch.forEachRow { number, values in
         staged += 1
         try writer.beginRow(columnCount: columns.count + 1)
-        try writer.int8(Int64(staged))
+        try writer.int8(first + number - 1)
         try writer.values(values)
       }
     }
@@ -320,6 +324,18 @@ final class BulkWriter {
     guard isMissing.bool(0, 0) == false else {
       throw WholeSourceNeeded(reason: "it rejects events that were counted as missing")
     }
+  }
+
+  /// Stores the records that a merge has rejected.
+  private func storeRejects(_ report: inout ImportReport) throws {
+    var kept = ImportReport()
+    kept.id = importID
+    kept.rejectsKept = rejectsOfMerges.rejectsKept
+    kept.rejectBytesKept = rejectsOfMerges.rejectBytesKept
+    try RejectStore.store(&kept, over: connection)
+    report.rejectsKept += kept.rejectsKept - rejectsOfMerges.rejectsKept
+    report.rejectBytesKept += kept.rejectBytesKept - rejectsOfMerges.rejectBytesKept
+    rejectsOfMerges = kept
   }
 
   private func store(

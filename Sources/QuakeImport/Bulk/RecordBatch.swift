@@ -13,6 +13,8 @@ final class RecordBatch {
     var prefix: UInt64
     var code: Range<Int>
     var values: Range<Int>
+    /// The number of the record within the batch, from 1.
+    var number: Int64
     /// Whether the event is stored with the same contents.
     var isStored = false
   }
@@ -101,7 +103,7 @@ final class RecordBatch {
       keys.insert(code.idKey)
     }
     let code = codeStart..<codes.count
-    rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
+    rows.append(Row(prefix: prefix, code: code, values: start..<values.count, number: seen))
     record.forEachOtherID { id in
       let claim = IDClaim(
         id: String(decoding: id, as: UTF8.self),
@@ -136,9 +138,12 @@ final class RecordBatch {
     one.prefix == other.prefix && codes[one.code].elementsEqual(codes[other.code])
   }
 
-  /// Calls `body` with the values of each record that is not skipped, in the order of the codes.
-  func forEachRow(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    for row in rows where !row.isStored { try values.withBytes(row.values, body) }
+  /// Calls `body` with the number within the batch and the values of each record that is not skipped, in the
+  /// order of the codes.
+  func forEachRow(_ body: (Int64, UnsafeRawBufferPointer) throws -> Void) throws {
+    for row in rows where !row.isStored {
+      try values.withBytes(row.values) { try body(row.number, $0) }
+    }
   }
 
   /// The number of records that are not skipped.

@@ -18,24 +18,38 @@ struct IdentityStatements {
   let resolve: SQL
 
   /// The ids that events of the snapshot claim and that are no events of the snapshot, with the events that
-  /// claim them, where the claim is new. If two events claim an id, the first gets it. The result is two
-  /// arrays: the planner knows their length, and looks few events up through the index.
-  static let claimed = SQL(
-    trusted: """
-      select array_agg(c.id), array_agg(c.successor)
-        from (select distinct on (i.id) i.id, s.code as successor
-                from pg_temp.quake_staging s
-               cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
-               where s.reject_reason is null and s.ids <> ',' || s.code || ',' and i.id <> s.code
-                 and i.id <> ''
-               order by i.id, s.code) c
-        left join quake.quake_alias a on a.id = c.id
-        left join quake.quake q on q.code = c.id
-       where (a.id is null or coalesce(a.named_by, a.code) <> c.successor
-              or q.code is not null and \(AssociationStatements.isOwn("q")))
-         and not exists (select from pg_temp.quake_staging o
-                          where o.code = c.id and o.reject_reason is null)
-      """)
+  /// claim them, where the claim is new. If two events claim an id, the first gets it. An event claims no id
+  /// of an event of another source. The result is two arrays: the planner knows their length, and looks few
+  /// events up through the index.
+  static func claimed(_ columns: [QuakeColumn]) -> SQL {
+    SQL(
+      trusted: """
+        select array_agg(c.id), array_agg(c.successor)
+          from (select distinct on (i.id) i.id, s.code as successor, \(ImportStatements.source(columns)("s")) as source
+                  from pg_temp.quake_staging s
+                 cross join lateral unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
+                 where s.reject_reason is null and s.ids <> ',' || s.code || ',' and i.id <> s.code
+                   and i.id <> ''
+                 order by i.id, s.code) c
+          left join quake.quake_alias a on a.id = c.id
+          left join quake.quake q on q.code = c.id
+         where (a.id is null or coalesce(a.named_by, a.code) <> c.successor
+                or q.code is not null and \(AssociationStatements.isOwn("q")))
+           and not exists (select from pg_temp.quake_staging o
+                            where o.code = c.id and o.reject_reason is null)
+           and \(isOfSource("c.source"))
+        """)
+  }
+
+  /// Whether the id of the rows `a` and `q`, of an alias and of an event, belongs to no event of another
+  /// source.
+  private static func isOfSource(_ source: String) -> String {
+    """
+    (q.code is null or q.source = \(source))
+         and not exists (select from quake.quake y
+                          where y.code = coalesce(a.named_by, a.code) and y.source <> \(source))
+    """
+  }
 
   /// The same for ids, $1, that the events $2 claim and that are known not to be staged.
   static let claimedAmong = SQL(
@@ -49,7 +63,7 @@ struct IdentityStatements {
        where (a.id is null or coalesce(a.named_by, a.code) <> c.successor
               or q.code is not null and \(AssociationStatements.isOwn("q")))
          -- The claim of an event that was deleted, and therefore not merged, does not count.
-         and exists (select from quake.quake o where o.code = c.successor)
+         and exists (select from quake.quake o where o.code = c.successor and \(isOfSource("o.source")))
       """)
 
   /// The events of the snapshot that are known as ids of another event: those that were superseded by it,
@@ -140,6 +154,22 @@ struct IdentityStatements {
                    order by id, cardinality(seen) desc) w
             join link l on l.id = w.id
            where not w.is_circle
+        ), carrier as materialized (
+          -- The events that until now described an earthquake that another one describes from now on, if
+          -- either has marks.
+          select s.code as target, q.validated,
+                 case when \(Self.isWithdrawnByHand("q")) then q.withdrawn_at end as withdrawn_at,
+                 case when not \(AssociationStatements.isOwn("q")) then q.superseded_by end as superseded_by,
+                 -- The marks of an event that returns are those that it had before.
+                 t.superseded_by is not null and t.superseded_by = q.code as returns
+            from resolved s
+            join quake.quake q on q.code = s.id
+            join quake.quake t on t.code = s.code
+           where (q.validated or q.withdrawn_at is not null or q.superseded_by is not null
+                  or t.validated or t.withdrawn_at is not null)
+             and q.superseded_by is distinct from s.code
+             and case when \(AssociationStatements.isOwn("q")) then true
+                      else s.is_new and not \(Self.isSupersededByImport("q")) end
         ), noted as (
           insert into quake.quake_alias as a (id, code, named_by, as_of)
           select id, code, named_by, case when is_new then $1::timestamptz end
@@ -154,7 +184,7 @@ struct IdentityStatements {
             from resolved s
            where q.code = s.id and q.superseded_by is distinct from s.code
              and (\(AssociationStatements.isOwn("q"))
-                  or exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by))
+                  or \(Self.isSupersededByImport("q")))
           returning q.code
         ), freed as (
           delete from quake.quake_alias a using accepted s where a.id = s.id and s.successor is null
@@ -162,13 +192,80 @@ struct IdentityStatements {
           update quake.quake q
              set superseded_by = null, as_of = coalesce(greatest(q.as_of, $1::timestamptz), q.as_of)
             from accepted s
-           where q.code = s.id and s.successor is null
-             and exists (select from quake.quake_alias a where a.id = q.code and a.code = q.superseded_by)
+           where q.code = s.id and s.successor is null and \(Self.isSupersededByImport("q"))
           returning q.code
         )
-        select (select count(*) from superseded), (select count(*) from restored)
+        select (select count(*) from superseded), (select count(*) from restored),
+               array_agg(c.target), array_agg(c.validated), array_agg(c.withdrawn_at),
+               array_agg(c.superseded_by), array_agg(c.returns)
+          from carrier c
         """)
   }
+
+  /// Whether an import has superseded the event: see `init`.
+  private static func isSupersededByImport(_ row: String) -> String {
+    "exists (select from quake.quake_alias a where a.id = \(row).code and a.code = \(row).superseded_by)"
+  }
+
+  /// Whether a person has withdrawn the event: no absence says so, nor the event's own agency.
+  private static func isWithdrawnByHand(_ row: String) -> String {
+    """
+    \(row).withdrawn_at is not null and \(row).status is distinct from 'deleted'
+                   and not exists (select from quake.absence a
+                                    where a.code = \(row).code and a.withdrawn_at = \(row).withdrawn_at)
+    """
+  }
+
+  /// Whether the new event of the staged row `s`, where `o` is null, has ids of events that a person has
+  /// withdrawn or superseded: one row.
+  static func hidden(_ source: String) -> String {
+    """
+    select max(p.withdrawn_at) as withdrawn_at, max(p.superseded_by) as superseded_by
+                from (select case when \(isWithdrawnByHand("q")) then q.withdrawn_at end as withdrawn_at,
+                             case when not \(AssociationStatements.isOwn("q"))
+                                  then (select x.code from quake.quake x
+                                         where x.code = q.superseded_by and x.code <> s.code
+                                           and x.superseded_by is null) end as superseded_by
+                        from unnest(string_to_array(btrim(s.ids, ','), ',')) i (id)
+                        join quake.quake q on q.code = i.id
+                       where (q.withdrawn_at is not null or q.superseded_by is not null)
+                         and q.source = \(source)
+                         and (\(AssociationStatements.isOwn("q")) or not \(isSupersededByImport("q")))
+                         -- Such an event in the snapshot is one of its own.
+                         and q.code not in (select e.code from pg_temp.quake_staging e
+                                             where e.code is not null and e.reject_reason is null)) p
+               where o.code is null and s.ids <> ',' || s.code || ','
+    """
+  }
+
+  /// Gives the events $1 the marks that persons have made on the events that they replace: `validated` $2,
+  /// `withdrawn_at` $3 and `superseded_by` $4. Where $5, the event has its place back, and the marks of the
+  /// time before do not count.
+  static let mark = SQL(
+    trusted: """
+      with mark as (
+        select m.code, bool_or(m.validated) as validated, max(m.withdrawn_at) as withdrawn_at,
+               max(m.superseded_by) as superseded_by, bool_or(m.returns) as returns
+          from unnest($1::text[], $2::boolean[], $3::timestamptz[], $4::text[], $5::boolean[])
+            m (code, validated, withdrawn_at, superseded_by, returns)
+         group by m.code
+      ), wanted as (
+        select q.code, m.validated or (q.validated and not m.returns) as validated,
+               case when m.returns and \(isWithdrawnByHand("q")) then m.withdrawn_at
+                    else coalesce(q.withdrawn_at, m.withdrawn_at) end as withdrawn_at,
+               coalesce(q.superseded_by,
+                        (select x.code from quake.quake x
+                          where x.code = m.superseded_by and x.code <> q.code and x.superseded_by is null))
+                 as superseded_by
+          from mark m join quake.quake q on q.code = m.code
+      )
+      update quake.quake q
+         set validated = w.validated, withdrawn_at = w.withdrawn_at, superseded_by = w.superseded_by
+        from wanted w
+       where q.code = w.code
+         and (q.validated, q.withdrawn_at, q.superseded_by)
+             is distinct from (w.validated, w.withdrawn_at, w.superseded_by)
+      """)
 
   /// Whether the ids of `event` contain `id`.
   private static func names(_ event: String, _ id: String) -> String {
@@ -183,18 +280,22 @@ struct IdentityStatements {
     """
 
   /// Restores withdrawn events that the snapshot has. A snapshot of unknown age restores none.
-  static let restore: SQL = """
-    with back as materialized (
-      select q.code from quake.quake q join pg_temp.quake_staging s on s.code = q.code
-       where q.withdrawn_at is not null and s.reject_reason is null
-         and q.withdrawn_at <= $1::timestamptz
-    ), restored as (
-      update quake.quake q set withdrawn_at = null
-        from back b
-       where b.code = q.code
-         and exists (select from quake.absence a where a.code = q.code and a.withdrawn_at = q.withdrawn_at)
-      returning q.code
-    )
-    select count(*) from restored
-    """
+  static func restore(_ columns: [QuakeColumn]) -> SQL {
+    SQL(
+      trusted: """
+        with back as materialized (
+          select q.code from quake.quake q join pg_temp.quake_staging s on s.code = q.code
+           where q.withdrawn_at is not null and s.reject_reason is null
+             and q.source = \(ImportStatements.source(columns)("s"))
+             and q.withdrawn_at <= $1::timestamptz
+        ), restored as (
+          update quake.quake q set withdrawn_at = null
+            from back b
+           where b.code = q.code
+             and exists (select from quake.absence a where a.code = q.code and a.withdrawn_at = q.withdrawn_at)
+          returning q.code
+        )
+        select count(*) from restored
+        """)
+  }
 }

@@ -40,16 +40,18 @@ struct ImportMerge {
     let state = try connection.execute(ImportStatements.state, [asOf])
     let isLate = state.bool(0, 0) ?? false
     let statements = ImportStatements(
-      columns: columns, inferred: inferred, policy: options.policy, isLate: isLate)
+      columns: columns, inferred: inferred, policy: options.policy, isLate: isLate,
+      hidesNew: !isLate && columns.contains(.ids)
+        && (state.bool(0, 1) == true || state.bool(0, 2) == true))
     if options.policy == .error { try refuseConflicts(statements) }
     try connection.execute(
       """
       select set_config('quake.author', $1, true), set_config('quake.context', $2, true),
-             set_config('quake.keep_deleted', 'on', true)
+             set_config('quake.keep_deleted', 'on', true), set_config('quake.foreign', 'off', true)
       """, [.text(options.author), .text(options.context ?? options.feed)])
     let overwrites = options.policy.overwrites
     if overwrites, state.bool(0, 1) == true {
-      batch.restored += try count(IdentityStatements.restore)
+      batch.restored += try count(IdentityStatements.restore(columns))
     }
     let counts = try DeletedEvents(connection: connection).leavingOut(asOf) {
       () throws(PostgresError) in try connection.execute(statements.merge, [asOf])
@@ -57,6 +59,9 @@ struct ImportMerge {
     let inserted = counts.text(0, 2)
     batch.inserted = counts.integer(0, 0) ?? 0
     batch.updated = counts.integer(0, 1) ?? 0
+    let foreign =
+      counts.bool(0, 4) == true
+      ? try rejectForeign(with: statements.rejectForeign, &batch) : []
     batch.unchanged =
       batch.seen - batch.rejected - batch.duplicate - batch.inserted - batch.updated
     if options.policy == .incoming, try hasNewer() {
@@ -67,13 +72,31 @@ struct ImportMerge {
     if overwrites, state.bool(0, 2) == true {
       own = try connection.execute(IdentityStatements.own, [.text(own)]).text(0, 0)
     }
-    try resolveIdentities(&batch, isLate: isLate, own: own)
+    try resolveIdentities(&batch, isLate: isLate, own: own, leavingOut: foreign)
     if overwrites { try countAbsences(&batch, inserted: inserted) }
+  }
+
+  /// Rejects the staged records of events that belong to another source. Returns the codes of these events.
+  private func rejectForeign(
+    with statement: SQL, _ batch: inout ImportReport
+  ) throws(PostgresError) -> Set<String> {
+    let rejected = try connection.execute(statement)
+    var codes: Set<String> = []
+    for row in 0..<rejected.rowCount {
+      batch.rejected += 1
+      let code = rejected.text(row, 3) ?? ""
+      codes.insert(code)
+      guard batch.firstReject == nil else { continue }
+      batch.firstReject = ImportReject(
+        place: rejected.text(row, 0) ?? "", reason: rejected.text(row, 1) ?? "",
+        raw: rejected.text(row, 2) ?? "", code: code)
+    }
+    return codes
   }
 
   /// Whether any claim is new.
   func hasNewClaims() throws -> Bool {
-    try readClaims()?.isNull(0, 0) == false
+    try readClaims(leavingOut: [])?.isNull(0, 0) == false
   }
 
   private func hasNewer() throws -> Bool {
@@ -90,11 +113,13 @@ struct ImportMerge {
 
   /// Updates aliases and superseded rows.
   ///
-  /// - Parameter own: The events of the snapshot that are known as ids of another event.
+  /// - Parameters:
+  ///   - own: The events of the snapshot that are known as ids of another event.
+  ///   - foreign: Events whose records were rejected, so that their claims do not count.
   private func resolveIdentities(
-    _ batch: inout ImportReport, isLate: Bool, own: String?
+    _ batch: inout ImportReport, isLate: Bool, own: String?, leavingOut foreign: Set<String>
   ) throws {
-    let claimed = try readClaims()
+    let claimed = try readClaims(leavingOut: foreign)
     try resolve(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
   }
 
@@ -126,12 +151,16 @@ struct ImportMerge {
       statements.resolve, [asOf, .text(ids), .text(successors), .text(own)])
     batch.superseded += counts.integer(0, 0) ?? 0
     batch.restored += counts.integer(0, 1) ?? 0
+    guard !counts.isNull(0, 2) else { return }
+    try connection.execute(
+      IdentityStatements.mark, (2..<7).map { .text(counts.text(0, $0)) })
   }
 
   /// The claimed ids and the events that claim them, where the claim is new.
-  private func readClaims() throws -> QueryResult? {
+  private func readClaims(leavingOut foreign: Set<String>) throws -> QueryResult? {
     guard columns.contains(.ids) else { return nil }
-    guard let claims else { return try connection.execute(IdentityStatements.claimed) }
+    guard var claims else { return try connection.execute(IdentityStatements.claimed(columns)) }
+    claims.removeAll { foreign.contains($0.code) }
     guard !claims.isEmpty else { return nil }
     return try connection.execute(
       IdentityStatements.claimedAmong, [.array(claims.map(\.id)), .array(claims.map(\.code))])

@@ -3,7 +3,11 @@ internal import QuakeModel
 
 /// The SQL of an import, made from the column list for the columns that a source can fill.
 struct ImportStatements {
+  /// Returns the number of new and of changed events, arrays of codes, and whether any record is of another
+  /// source than its event.
   let merge: SQL
+  /// Rejects the records of events that belong to another source, and returns them.
+  let rejectForeign: SQL
   let countStale: SQL
   let firstConflict: SQL
 
@@ -98,8 +102,12 @@ struct ImportStatements {
   /// - Parameter inferred: Those that are set in new events only.
   /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. An event that it
   ///   held is not overwritten then, not even if it confirmed the stored contents and so wrote nothing.
+  /// - Parameter hidesNew: Whether new events that replace events which persons have withdrawn or superseded
+  ///   are so from the beginning. `IdentityStatements.mark` marks them in any case, but a watcher would first
+  ///   report an event that nobody is to see.
   init(
-    columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool
+    columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool,
+    hidesNew: Bool = false
   ) {
     let all = columns.map(\.name)
     let rest = columns.filter { $0 != .code && !inferred.contains($0) }.map(\.name)
@@ -107,6 +115,8 @@ struct ImportStatements {
       names.map { prefix + $0 }.joined(separator: ", ")
     }
     let differs = "(\(list(rest, "o."))) is distinct from (\(list(rest, "s.")))"
+    let source = Self.source(columns)
+    let isForeign = "o.source is distinct from \(source("s"))"
     let fresh =
       policy == .always
       ? "true"
@@ -121,27 +131,35 @@ struct ImportStatements {
     // Two guards against writing what is unchanged. The join: "on conflict do update ... where" alone
     // locks each unchanged row, which writes it (96 MB of WAL for 200,000 rows; with the join none).
     // The condition on the conflict: for a session that writes between the join and the insert.
+    //
+    // A record of another source than its event is not written; a setting notes that there was one.
     let isWritten: String
     let onConflict: String
-    switch policy {
-    case .store, .error:
-      isWritten = "o.code is null"
-      onConflict = "do nothing"
-    case .incoming, .always:
-      isWritten = "o.code is null or (\(differs) and \(fresh))"
+    let overwrites = policy.overwrites
+    isWritten = """
+      case when o.code is null then true
+           when not (\(differs)) then false
+           when \(isForeign) then \(Self.noteForeign)
+           else \(overwrites ? fresh : "false") end
+      """
+    if overwrites {
       onConflict = """
         do update set \(rest.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")), as_of = excluded.as_of
           where (\(list(rest, "q."))) is distinct from (\(list(rest, "excluded.")))
             \(policy == .always ? "" : "and (q.as_of is null or excluded.as_of is null or q.as_of <= excluded.as_of)")
+            and case when q.source is distinct from \(source("excluded")) then \(Self.noteForeign) else true end
         """
+    } else {
+      onConflict = "do nothing"
     }
     // A row just inserted has no xmax; one that was updated still carries the lock of its conflict.
     merge = SQL(
       trusted: """
         with written as (
-          insert into quake.quake as q (\(list(all)), as_of)
-          select \(list(all, "s.")), $1::timestamptz
+          insert into quake.quake as q (\(list(all)), as_of\(hidesNew ? ", withdrawn_at, superseded_by" : ""))
+          select \(list(all, "s.")), $1::timestamptz\(hidesNew ? ", h.withdrawn_at, h.superseded_by" : "")
             from pg_temp.quake_staging s left join quake.quake o on o.code = s.code
+            \(hidesNew ? "left join lateral (\(IdentityStatements.hidden(source("s")))) h on true" : "")
            where s.reject_reason is null and (\(isWritten))
            order by s.code collate "C"
           on conflict (code) \(onConflict)
@@ -150,8 +168,24 @@ struct ImportStatements {
         select count(*) filter (where inserted), count(*) filter (where not inserted),
                \(isLate ? "array_agg(code) filter (where inserted)" : "null"),
                (select array_agg(a.id) from written w join quake.quake_alias a on a.id = w.code
-                 where w.inserted)
+                 where w.inserted),
+               current_setting('quake.foreign') = 'on'
           from written
+        """)
+    rejectForeign = SQL(
+      trusted: """
+        with found as materialized (
+          select s.record, s.code, o.source as stored, \(source("s")) as source
+            from pg_temp.quake_staging s join quake.quake o on o.code = s.code
+           where s.reject_reason is null and \(differs) and \(isForeign)
+        )
+        update pg_temp.quake_staging s
+           set reject_place = 'record ' || s.record,
+               reject_reason = format('The event "%s" belongs to the source "%s", and the record is of the source "%s".',
+                                      f.code, f.stored, f.source),
+               reject_raw = left(s::text, 65536), code = null
+          from found f where f.record = s.record
+        returning s.reject_place, s.reject_reason, s.reject_raw, f.code
         """)
     let conflicting = """
         from pg_temp.quake_staging s join quake.quake o on o.code = s.code
@@ -160,6 +194,14 @@ struct ImportStatements {
     // After the merge, only records that are older than the row still differ.
     countStale = SQL(trusted: "select count(*) \(conflicting)")
     firstConflict = SQL(trusted: "select min(s.code), count(*) \(conflicting)")
+  }
+
+  /// Notes in the statement that merges that a record is of another source than its event, and is false.
+  private static let noteForeign = "set_config('quake.foreign', 'on', true) is null"
+
+  /// The source of a row that has values of these columns. An event without a source is a local one.
+  static func source(_ columns: [QuakeColumn]) -> (_ row: String) -> String {
+    { columns.contains(.source) ? "\($0).source" : "'local'" }
   }
 
   /// Whether any snapshot that was generated after $1 has been applied, of a feed whose scope is known;

@@ -64,7 +64,13 @@ struct SnapshotImport {
         all.add(batch)
         try ImportRefusal.throwIfAllRejected(all)
       }
+      let rejectedBefore = batch.rejected
       try merge.merge(&batch)
+      if isWhole, batch.rejected > rejectedBefore {
+        var all = total
+        all.add(batch)
+        try ImportRefusal.throwIfAllRejected(all)
+      }
     } else {
       batch.unchanged = batch.seen - batch.rejected - batch.duplicate
     }

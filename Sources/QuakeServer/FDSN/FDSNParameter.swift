@@ -60,7 +60,7 @@ struct FDSNParameter: Sendable {
       "starttime", .time, "events at or after this time; by default the last 30 days",
       aliases: ["start"]),
     FDSNParameter("endtime", .time, "events up to this time", aliases: ["end"]),
-    FDSNParameter("updatedafter", .time, "events that were updated at this time or later"),
+    FDSNParameter("updatedafter", .time, "events that changed in the store at this time or later"),
   ]
 
   private static let places = [

@@ -19,6 +19,7 @@ extension FDSNQuery {
     if let catalog { query.filter.conditions.append(Self.isIn(catalog: catalog)) }
     if let contributor { query.filter.conditions.append(Self.isOf(contributor: contributor)) }
     include(deleted, in: &query)
+    query.changedSince = changedSince
     query.order = order
     return query
   }

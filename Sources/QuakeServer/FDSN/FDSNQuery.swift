@@ -18,6 +18,8 @@ struct FDSNQuery {
   var area = FDSNArea()
   /// The conditions of all parameters but the times, the area and the catalogue.
   var filter = QuakeFilter()
+  /// The time at which or after which the events have changed in the store, by whatever writer.
+  var changedSince: Timestamp?
   var catalog: String?
   var contributor: String?
   var limit: Int?
@@ -60,6 +62,7 @@ struct FDSNQuery {
       "minradius", "maxradius", "minradiuskm", "maxradiuskm":
       try area.read(value)
     case "eventid": eventID = value.text
+    case "updatedafter": changedSince = try value.time()
     case "catalog": catalog = value.text
     case "contributor": contributor = value.text
     case "limit": limit = try value.integer()
@@ -118,12 +121,6 @@ struct FDSNQuery {
     case "maxsig": return .atMost(.sig, Double(try value.integer()))
     case "alertlevel": return .text(.alert, isOneOf: [try value.choice()])
     case "magnitudetype": return .text(.magnitudeType, isOneOf: [value.text])
-    case "updatedafter":
-      let time = try value.time()
-      // Documents have the origin time where an event has no time of its update.
-      return .any([
-        .notBefore(.updated, time), .all([.isMissing(.updated), .notBefore(.time, time)]),
-      ])
     case "reviewstatus":
       let status = try value.choice()
       return status == "automatic"

@@ -26,7 +26,8 @@ struct Bulletin: ImportSource {
           place: "line \(number)", reason: "expected code, time, magnitude", raw: String(line)))
     }
     record.removeAll()
-    record.set(.code, fields[0])
+    // A prefix of its own: a code belongs to one source.
+    record.set(.code, "bulletin:" + fields[0])
     record.set(.source, "bulletin")
     record.set(.time, time)
     record.set(.magnitude, magnitude)

@@ -175,7 +175,8 @@ struct DeletedEventTests {
     #expect(try scene.tombstones() == [])
     #expect(try scene.load(feed(), generated: "2026-01-02T00:00:00Z").inserted == 1)
     try scene.edit(.delete, codes: ["us1"])
-    try scene.connection.run("insert into quake.quake (code, time) values ('us1', now())")
+    try scene.connection.run(
+      "insert into quake.quake (code, source, time) values ('us1', 'usgs', now())")
     #expect(try scene.tombstones() == [])
     #expect(try scene.load(feed(), generated: "2026-01-03T00:00:00Z").updated == 1)
     // Truncating deletes no tombstone.

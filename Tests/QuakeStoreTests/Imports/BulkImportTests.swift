@@ -493,7 +493,9 @@ struct BulkImportTests {
       items[..<100] + [
         // The import does not know of it, and expects new events.
         .action {
-          try other.run("insert into quake.quake (code, time, magnitude) values ('c150', now(), 1)")
+          try other.run(
+            "insert into quake.quake (code, source, time, magnitude) values ('c150', 'usgs', now(), 1)"
+          )
         }
       ] + items[100...], generated: Self.now, into: connection, commitEvery: 50)
     #expect(report.inserted == 299 && report.updated == 1)

@@ -14,6 +14,7 @@ struct FakeSource: ImportSource {
   private let items: [Item]
   private var position = 0
   var columns: [QuakeColumn] = QuakeColumn.feed
+  var inferredColumns: Set<QuakeColumn> = []
   let format = "fake"
   var generated: Timestamp?
   var mayTellGenerated = true

@@ -87,6 +87,85 @@ struct IdentityTests {
     #expect(try rows() == ["a|-", "b|-"])
   }
 
+  private func marks() throws -> [String] {
+    try connection.table(
+      """
+      select code, validated, withdrawn_at is not null, coalesce(superseded_by, '-')
+        from quake.quake order by code
+      """)
+  }
+
+  @Test("takes the marks of persons to its new preferred id, and back")
+  func marksFollow() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 1)
+    try connection.run("update quake.quake set validated = true, withdrawn_at = '2024-01-01Z'")
+    let report = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
+    #expect(report.inserted == 1 && report.superseded == 1)
+    #expect(try marks() == ["a|t|t|b", "b|t|t|-"])
+    // No watcher sees an event that is not withdrawn.
+    #expect(
+      try connection.table(
+        "select op, withdrawn_at is not null from quake.change where code = 'b' order by version")
+        == ["insert|t", "update|t"])
+    // All of it is one transaction, and is not repeated.
+    #expect(try connection.ask("select count(*) from quake.change_transaction") == "3")
+    #expect(try apply(QuakeRecord("b", ids: ",a,b,"), hour: 3).token == nil)
+    // A third id, and then marks that a person removes.
+    _ = try apply(QuakeRecord("c", ids: ",a,b,c,"), hour: 4)
+    #expect(try marks() == ["a|t|t|c", "b|t|t|c", "c|t|t|-"])
+    try connection.run(
+      "update quake.quake set validated = false, withdrawn_at = null where code = 'c'")
+    _ = try apply(QuakeRecord("a", ids: ",a,b,c,"), hour: 5)
+    #expect(try marks() == ["a|f|f|-", "b|t|t|a", "c|f|f|a"])
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("keeps the marks of both events that turn out to be one")
+  func marksOfBoth() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
+    try connection.run("update quake.quake set validated = true where code = 'b'")
+    _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
+    #expect(try marks() == ["a|f|f|b", "b|t|f|-"])
+    // After a split each event has the marks that it had.
+    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 3)
+    #expect(try marks() == ["a|f|f|-", "b|t|f|-"])
+  }
+
+  @Test("takes a successor that a person has set to its new preferred id")
+  func successorByHand() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("x", ids: ",x,"), hour: 1)
+    try connection.run("update quake.quake set superseded_by = 'x' where code = 'a'")
+    _ = try apply(QuakeRecord("b", ids: ",a,b,"), QuakeRecord("x", ids: ",x,"), hour: 2)
+    #expect(try marks() == ["a|f|f|x", "b|f|f|x", "x|f|f|-"])
+    #expect(try found("a", "b") == ["x", "x"])
+  }
+
+  @Test("does not take the state that imports have set to its new preferred id")
+  func importedState() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
+    // As an import withdraws it.
+    try connection.run(
+      "update quake.quake set withdrawn_at = '2024-01-01T02:00:00Z'",
+      """
+      insert into quake.absence (code, feed, snapshots, since, withdrawn_at)
+      values ('a', 'f', 3, '2024-01-01T01:30:00Z', '2024-01-01T02:00:00Z')
+      """)
+    _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 3)
+    #expect(try marks() == ["a|f|t|b", "b|f|f|-"])
+  }
+
+  @Test("is not affected by ids that an event of another source claims")
+  func otherSource() throws {
+    _ = try apply(QuakeRecord("a", ids: ",a,at1,"), hour: 1)
+    let report = try apply(
+      QuakeRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 2)
+    #expect(report.inserted == 1 && report.superseded == 0)
+    #expect(try rows() == ["a|-", "mine:1|-"])
+    #expect(try found("at1") == ["a"])
+    #expect(
+      try apply(QuakeRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 3).token == nil)
+  }
+
   @Test("does not depend on the order in which snapshots are imported")
   func order() throws {
     func columns() throws -> [String] {

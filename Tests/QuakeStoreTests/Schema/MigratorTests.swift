@@ -165,7 +165,7 @@ struct MigratorTests {
   func otherLine() throws {
     let names = [
       "quake", "history", "retention", "queries", "judging", "workers", "backfill", "stations",
-      "arrivals", "amplitudes", "phases", "tensors",
+      "arrivals", "amplitudes", "phases", "tensors", "moments", "picks", "channels", "networks",
     ]
     #expect(try names.count > Folder.migrations().count)
     _ = try migrate(

@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import Synchronization
 
 /// A server that speaks as much of PostgreSQL's protocol as a test needs, correctly or not.
@@ -117,10 +118,11 @@ public final class LyingServer: Sendable {
     PostgresWire.Message("C", PostgresWire.text(tag)).bytes()
   }
 
-  /// The answer to the first query of each connection: its search path and its process id.
+  /// The answer to the first query of each connection: its process id and its settings.
   public static let session =
-    parsed + columns(2, format: 0)
-    + row([Array("pg_catalog,pg_temp".utf8), Array("1".utf8)]) + complete("SELECT 1") + ready
+    parsed + columns(1 + ConnectionSettings.pinned.count, format: 0)
+    + row([Array("1".utf8)] + ConnectionSettings.pinned.map { Array($0.value.utf8) })
+    + complete("SELECT 1") + ready
 
   /// A server that accepts clients, answers the first query of each, and calls `answer` at each
   /// later Sync or simple query; false from it closes the connection.

@@ -213,10 +213,13 @@ import Testing
       // So that the server ends the import's transaction and not this one.
       try other.run("set deadlock_timeout = '5min'")
       try other.begin()
-      try other.run("insert into quake.quake (code, time, magnitude) values ('us8000', now(), 1)")
+      try other.run(
+        "insert into quake.quake (code, source, time, magnitude) values ('us8000', 'usgs', now(), 1)"
+      )
       hasBegun.raise()
       try goesOn.wait()
-      try other.run("insert into quake.quake (code, time, magnitude) values ('us1', now(), 1)")
+      try other.run(
+        "insert into quake.quake (code, source, time, magnitude) values ('us1', 'usgs', now(), 1)")
       try other.commit()
     }
     try hasBegun.wait()
@@ -242,6 +245,63 @@ import Testing
       try database.column(
         "select inserted || '|' || updated from quake.change_transaction order by token")
         == ["1|0", "2|0", "7998|2"])
+  }
+
+  /// So is one that commits more than once. What it had committed stays.
+  @Test func anImportInSeveralTransactionsIsRepeatedAfterADeadlock() throws {
+    let file = try folder.write("a.geojson", Feeds.collection(count: 40))
+    let codes = (1...40).map { "us\($0)" }.sorted()
+    let other = try database.connect(applicationName: "other")
+    try other.run("set deadlock_timeout = '5min'")
+    try other.begin()
+    // The first two transactions of the import commit; the third waits for its last event.
+    let held = codes[29]
+    let wanted = codes[20]
+    try other.run(
+      "insert into quake.quake (code, source, time) values ('\(held)', 'usgs', now())")
+    // The import reads the events in the order of the file, and writes each part in the order of the codes.
+    let features = codes.map { Feeds.feature($0) }
+    try folder.write("a.geojson", Feeds.collection(features))
+    let process = try Tools.start(
+      "quake-ingest",
+      ["import", "--json", "--verbose", "--commit-every", "10"] + database.option + [file])
+    #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
+    try other.run(
+      "insert into quake.quake (code, source, time) values ('\(wanted)', 'usgs', now())")
+    try other.commit()
+    let outcome = try process.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("importing it once more"))
+    #expect(outcome.lines.count == 1)
+    #expect(
+      try database.column("select code from quake.quake order by code collate \"C\"") == codes)
+    #expect(
+      try database.column("select complete from quake.import order by id") == ["f", "t"])
+  }
+
+  /// libpq sends these variables in a way that overrides the options of the connection.
+  @Test func variablesOfLibpqChangeNothing() throws {
+    let variables = [
+      "PGTZ": "America/New_York", "PGDATESTYLE": "SQL, DMY",
+      "PGOPTIONS": "-c standard_conforming_strings=off -c extra_float_digits=-15",
+    ]
+    let file = try folder.write(
+      "a.geojson",
+      Feeds.collection((1...3).map { Feeds.feature("us\($0)", magnitude: "2.3456789012345678") }))
+    for (count, arguments) in [[file], ["--commit-every", "2", file]].enumerated() {
+      let outcome = try Tools.run(
+        "quake-ingest", ["import"] + database.option + arguments, environment: variables)
+      #expect(outcome.status == 0 && outcome.errors == "", "\(outcome.errors)")
+      #expect(try database.count("quake.change_transaction") == 1)
+      #expect(try database.count("quake.import") == count + 1)
+    }
+    for arguments in [
+      ["list", "--json"], ["history", "--json"], ["list", "--as-of", "2100-01-01"],
+    ] {
+      let plain = try Tools.run("quake-query", arguments + database.option)
+      let other = try Tools.run("quake-query", arguments + database.option, environment: variables)
+      #expect(plain.status == 0 && plain.output == other.output, "\(arguments)")
+    }
   }
 
   @Test func mergePoliciesDecideWhatIsStored() throws {

@@ -131,14 +131,15 @@ def listed(name, entry):
 
 middle = sorted(f["properties"]["time"] for f in features.values())[len(features) // 2]
 moment = UTCDateTime(ns=middle * 1_000_000)
-after = sorted(f["properties"]["updated"] for f in features.values())[len(features) // 2]
 california = distance(36.5, -119)
 box = lambda w, s, e, n: lambda f: (
     s <= place(1)(f) <= n and any(w <= place(0)(f) + turn <= e for turn in (-360, 0, 360)))
 filters = [
     (dict(starttime=moment), at_least(prop("time"), middle)),
     (dict(endtime=moment), at_most(prop("time"), middle)),
-    (dict(updatedafter=UTCDateTime(ns=after * 1_000_000)), at_least(prop("updated"), after)),
+    # All of them have changed in the store since they occurred, and none will in the future.
+    (dict(updatedafter=moment), lambda f: True),
+    (dict(updatedafter=UTCDateTime() + 86400), lambda f: False),
     (dict(minmagnitude=2.5), at_least(prop("mag"), 2.5)),
     (dict(maxmagnitude=1), at_most(prop("mag"), 1)),
     (dict(mindepth=10), at_least(place(2), 10)),

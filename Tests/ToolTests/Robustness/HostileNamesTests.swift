@@ -117,6 +117,7 @@ import Testing
     _ = try run("quake-admin", ["migrate"])
     _ = try run("quake-admin", ["migrate", "--status"])
     try runIngest({ try run($0, $1, status: $2) }, route)
+    try edit(scene) { _ = try run("quake-admin", $0) }
     let token = try scene.database.value("select quake.latest_token()")
     for arguments in [
       ["list"], ["list", "--json", "--all", "--min-magnitude", "1", "--within", "100:35,-117"],
@@ -153,6 +154,25 @@ import Testing
     _ = try run("quake-admin", ["history", "purge", "--yes", "--before", token])
   }
 
+  /// Associations, decisions about them, and edits.
+  private func edit(_ scene: HostileNames, _ run: ([String]) throws -> Void) throws {
+    for arguments in [
+      ["associations", "list"], ["associations", "show", "us3"], ["associations", "run"],
+      ["associations", "split", "us3", "mine:3"], ["associations", "forget", "us3", "mine:3"],
+      ["associations", "join", "us3", "mine:3"], ["associations", "prefer", "mine,usgs"],
+      ["associations", "settings", "--time", "20s"],
+      ["events", "validate", "--min-magnitude", "4", "--yes"],
+      ["events", "unvalidate", "us20", "--yes"],
+      ["events", "set", "felt=3", "us21", "--yes"], ["events", "delete", "us22", "us23", "--yes"],
+      ["events", "restore", "us22", "--yes"],
+      ["events", "expire", "--older-than", "1d", "--limit", "2", "--yes"],
+      ["associations", "disable"], ["associations", "enable"],
+    ] {
+      try run(arguments)
+    }
+    #expect(try scene.database.count("quake.association_pending") == 0)
+  }
+
   private func runIngest(
     _ run: (String, [String], Int32) throws -> String, _ route: Route
   ) throws {
@@ -163,7 +183,13 @@ import Testing
         Feeds.feature("us32", coordinates: "1000,2000,3"),
       ]
     let file = try folder.write("feed.geojson", Feeds.collection(events))
+    _ = try run("quake-admin", ["associations", "enable"], 0)
+    // A solution of another source for each of the first events.
+    let others = (1...10).map {
+      Feeds.feature("mine:\($0)", time: 1_700_000_001_000, changes: ["quake:source": "\"mine\""])
+    }
     for arguments in [
+      ["import", try folder.write("mine.geojson", Feeds.collection(others))],
       ["import", file], ["import", file], ["import", file, "--commit-every", "10", "--jobs", "2"],
       [
         "import",

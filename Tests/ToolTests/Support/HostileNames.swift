@@ -4,7 +4,8 @@ import TestSupport
 
 /// A database with a role that may create objects in `public` and in a schema named like the
 /// superuser, and has created one for each name that the tools' statements use. Each use of such an
-/// object fails and is counted, even if its transaction is rolled back.
+/// object fails and is counted, even if its transaction is rolled back. A publication has all tables, as tools
+/// for change data capture make it.
 struct HostileNames {
   let database: TestDatabase
   /// The superuser as which the tools connect.
@@ -37,7 +38,19 @@ struct HostileNames {
     guard isCareless else { return }
     try database.connect().run(
       "alter database \(database.name) set search_path = \"$user\", public, pg_catalog")
+    for (name, value) in Self.settings {
+      try database.connect().run("alter database \(database.name) set \(name) = '\(value)'")
+    }
   }
+
+  /// Settings that change what literals mean and what results look like, and which rows are seen.
+  private static let settings = [
+    ("standard_conforming_strings", "off"), ("DateStyle", "German"),
+    ("TimeZone", "America/New_York"),
+    ("IntervalStyle", "sql_standard"), ("extra_float_digits", "-15"), ("bytea_output", "escape"),
+    ("array_nulls", "off"), ("transform_null_equals", "on"), ("row_security", "off"),
+    ("default_transaction_isolation", "serializable"), ("quote_all_identifiers", "on"),
+  ]
 
   private static func plantOriginal() throws -> Original {
     let database = try TestDatabase.empty()
@@ -61,7 +74,8 @@ struct HostileNames {
       """,
       "create table trap.name (name text primary key)",
       "create table trap.planted (kind text, name text)",
-      "grant select on trap.name to public", "grant insert on trap.planted to public")
+      "grant select on trap.name to public", "grant insert on trap.planted to public",
+      "create publication everything for all tables")
     try owner.execute(
       "insert into trap.name select distinct u.name from unnest($1::text[]) u (name)",
       [.array(try Self.identifiers())])

@@ -1,0 +1,132 @@
+import Postgres
+import QuakeModel
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@testable import QuakeImport
+
+/// A code belongs to the source that stored it.
+@Suite("An import leaves the events of other sources alone")
+struct SourceOwnershipTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+    try connection.run(
+      """
+      insert into quake.quake (code, source, time, magnitude, place, as_of)
+      values ('us1', 'usgs', '2023-11-14T22:13:20Z', 7.7, 'far', '2024-01-01Z')
+      """,
+      "insert into quake.quake (code, time, magnitude) values ('hand1', '2023-11-14T22:13:20Z', 2)")
+  }
+
+  private func load(
+    _ records: [QuakeRecord], hour: Int? = 2, columns: [QuakeColumn] = QuakeColumn.feed,
+    inferred: Set<QuakeColumn> = [], policy: MergePolicy = .incoming, commitEvery: Int? = nil,
+    isReopenable: Bool = false
+  ) throws -> ImportReport {
+    var source = FakeSource(
+      records.map { .record($0) }, generated: hour.map { "2024-01-01T0\($0):00:00Z" },
+      columns: columns)
+    source.inferredColumns = inferred
+    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    options.policy = policy
+    options.commitEvery = commitEvery
+    return try Importer(connection: connection, options: options).run(
+      from: &source, reopen: isReopenable ? { _, _, _ in } : nil)
+  }
+
+  private func stored() throws -> [String] {
+    try connection.table(
+      "select code, source, magnitude from quake.quake where code in ('us1', 'hand1') order by code"
+    )
+  }
+
+  private static let before = ["hand1|local|2", "us1|usgs|7.7"]
+  private static let reason =
+    "The event \"us1\" belongs to the source \"usgs\", and the record is of the source \"mynet\"."
+
+  /// Records of two events of their own, and of one of another source.
+  private var records: [QuakeRecord] {
+    [
+      QuakeRecord("mynet:1", source: "mynet"), QuakeRecord("us1", magnitude: 3.4, source: "mynet"),
+      QuakeRecord("mynet:2", source: "mynet"),
+    ]
+  }
+
+  @Test(
+    "whichever way they take, and rejects the record with the reason",
+    arguments: [MergePolicy.incoming, .always, .store])
+  func everyWay(policy: MergePolicy) throws {
+    // A snapshot of known and of unknown age, a bulk import, and one that commits more than once.
+    let ways: [(hour: Int?, commitEvery: Int?, isReopenable: Bool)] = [
+      (2, nil, false), (nil, nil, false), (3, nil, true), (4, 1, false), (4, 2, true),
+    ]
+    for way in ways {
+      let report = try load(
+        records, hour: way.hour, policy: policy, commitEvery: way.commitEvery,
+        isReopenable: way.isReopenable)
+      #expect(report.seen == 3 && report.rejected == 1 && report.updated == 0, "\(way)")
+      #expect(report.firstReject?.reason == Self.reason)
+      #expect(
+        try connection.table(
+          "select record, reason from quake.import_reject where import_id = \(report.id ?? 0)")
+          == ["2|\(Self.reason)"], "\(way)")
+      #expect(try stored() == Self.before)
+    }
+    #expect(try connection.historyFaults() == [])
+  }
+
+  @Test("also where a file has nothing else, which is refused")
+  func nothingElse() throws {
+    let error = try #require(throws: ImportRefusal.self) {
+      try load([QuakeRecord("us1", magnitude: 3.4, source: "mynet")])
+    }
+    #expect(error.message.contains(Self.reason))
+    #expect(try stored() == Self.before)
+  }
+
+  @Test("among them those that a person made without a source")
+  func byHand() throws {
+    let report = try load([QuakeRecord("hand1", magnitude: 5), QuakeRecord("us1", magnitude: 7)])
+    #expect(report.rejected == 1 && report.updated == 1)
+    #expect(try stored() == ["hand1|local|2", "us1|usgs|7"])
+    // A program that gives its records no source writes the local ones only.
+    let local = try load(
+      [QuakeRecord("hand1", magnitude: 6), QuakeRecord("us1", magnitude: 3)], hour: 3,
+      columns: [.code, .time, .magnitude])
+    #expect(local.rejected == 1 && local.updated == 1)
+    #expect(try stored() == ["hand1|local|6", "us1|usgs|7"])
+  }
+
+  @Test("unless the record, whose source is inferred, says nothing new")
+  func inferred() throws {
+    let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
+    let same = try load(
+      [QuakeRecord("hand1", magnitude: 2)], columns: columns, inferred: [.source])
+    #expect(same.unchanged == 1 && same.rejected == 0)
+    #expect(throws: ImportRefusal.self) {
+      try load([QuakeRecord("hand1", magnitude: 3)], columns: columns, inferred: [.source])
+    }
+    #expect(try stored() == Self.before)
+  }
+
+  @Test("and does not bring back what was withdrawn from the other source")
+  func withdrawn() throws {
+    try connection.run(
+      "update quake.quake set withdrawn_at = '2024-01-01T01:00:00Z' where code = 'us1'",
+      """
+      insert into quake.absence (code, feed, snapshots, since, withdrawn_at)
+      values ('us1', 'all_day', 3, '2024-01-01T00:30:00Z', '2024-01-01T01:00:00Z')
+      """)
+    let report = try load(records)
+    #expect(report.restored == 0 && report.rejected == 1)
+    #expect(
+      try connection.table("select withdrawn_at is not null from quake.quake where code = 'us1'")
+        == ["t"])
+    #expect(try connection.table("select snapshots from quake.absence") == ["3"])
+  }
+}
