@@ -23,6 +23,11 @@ public enum Suggestion {
       ?? candidates.first { isMadeOfParts(word, of: $0.lowercased(), all: false) }
   }
 
+  /// The name of an option that was meant, whether it was mistyped or named by its parts.
+  static func option(_ word: String, among names: [String]) -> String? {
+    nearest(to: word, among: names) ?? byParts(word, among: names)
+  }
+
   /// Whether the word consists of beginnings of the parts of a name, each of three letters or more, in any
   /// order.
   ///
