@@ -224,8 +224,8 @@ let package = Package(
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeSchema", "QuakeWorker",
-        "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
+        "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeRoles", "QuakeSchema",
+        "QuakeWorker", "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
       ],
       swiftSettings: unoptimisedInTests),
 

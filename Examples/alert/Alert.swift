@@ -9,7 +9,17 @@ import QuakeStore
 /// magnitude: when it is first stored with it, or when a revision lifts it to that.
 @main
 struct Alert {
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      // An error that leaves main, such as that of a database that is away, would end the program with a trap.
+      FileHandle.standardError.write(Data("alert: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 5, let magnitude = Double(arguments[3]),
       let url = URL(string: arguments[4]), url.scheme?.hasPrefix("http") == true

@@ -5,7 +5,17 @@ import QuakeStore
 /// there when it is started again.
 @main
 struct FollowChanges {
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      // An error that leaves main, such as that of a database that is away, would end the program with a trap.
+      FileHandle.standardError.write(Data("follow-changes: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 3 else {
       write("usage: follow-changes DATABASE CURSOR-FILE")

@@ -4,7 +4,17 @@ import QuakeStore
 /// Shows the newest events in the terminal and draws them anew after each change.
 @main
 struct LiveList {
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      // An error that leaves main, such as that of a database that is away, would end the program with a trap.
+      FileHandle.standardError.write(Data("live-list: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 3, let rows = Int(arguments[2]), (1...1000).contains(rows) else {
       FileHandle.standardOutput.write(Data("usage: live-list DATABASE ROWS\n".utf8))

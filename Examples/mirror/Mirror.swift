@@ -5,7 +5,17 @@ import QuakeStore
 /// transaction as the rows, so each change is applied exactly once, whenever the program is stopped.
 @main
 struct Mirror {
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      // An error that leaves main, such as that of a database that is away, would end the program with a trap.
+      FileHandle.standardError.write(Data("mirror: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 3 else {
       FileHandle.standardOutput.write(Data("usage: mirror DATABASE TARGET-DATABASE\n".utf8))

@@ -8,7 +8,17 @@ import QuakeStore
 struct SecondApplication {
   private static let author = "second-application"
 
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      // An error that leaves main, such as that of a database that is away, would end the program with a trap.
+      FileHandle.standardError.write(Data("second-application: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 3, let magnitude = Double(arguments[2]) else {
       write("usage: second-application DATABASE MAGNITUDE")

@@ -18,6 +18,13 @@ public struct RoleCheck {
     }
   }
 
+  /// The other databases of the server in which the roles are in use.
+  public static func otherDatabases(
+    using names: RoleNames, over connection: Connection
+  ) throws -> [String] {
+    try RoleDirectory.otherDatabases(using: names.all, over: connection).map(\.name)
+  }
+
   /// Checks within a transaction that began with `RoleDirectory.begin`.
   init(_ names: RoleNames, over connection: Connection) throws {
     directory = try RoleDirectory(connection, names: names)

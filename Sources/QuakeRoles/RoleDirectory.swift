@@ -47,6 +47,8 @@ struct RoleDirectory {
   let strangers: [(role: String, object: SecuredObject, privilege: String)]
   /// Other roles that have the privileges of the owner.
   let ownerMembers: [String]
+  /// The other databases of the server in which the roles are in use.
+  let otherDatabases: [OtherDatabase]
 
   /// The comment that marks a role as created by `RoleMaker`.
   static func comment(_ role: Role) -> String {
@@ -114,6 +116,39 @@ struct RoleDirectory {
          and pg_has_role(r.oid, o.oid, 'usage') order by 1
       """, [.text(names.name(.owner))])
     ownerMembers = (0..<members.rowCount).compactMap { members.text($0, 0) }
+    otherDatabases = try Self.otherDatabases(using: names.all, over: connection)
+  }
+
+  /// Another database of the server in which some of the roles own objects or have privileges.
+  struct OtherDatabase {
+    var name: String
+    /// The names of these roles.
+    var roles: [String]
+    /// Whether one of them owns an object there, or the database.
+    var hasObjects: Bool
+  }
+
+  /// The other databases in which roles of these names are in use, in the order of their names.
+  static func otherDatabases(
+    using roles: [String], over connection: Connection
+  ) throws -> [OtherDatabase] {
+    let rows = try connection.execute(
+      """
+      select d.datname::text, string_agg(distinct r.rolname, ','), bool_or(s.deptype = 'o')
+        from pg_shdepend s join pg_roles r on r.oid = s.refobjid
+        join pg_database d
+          on d.oid = s.dbid or s.dbid = 0 and s.classid = 'pg_database'::regclass and s.deptype = 'o'
+                               and d.oid = s.objid
+       where s.refclassid = 'pg_authid'::regclass and r.rolname = any ($1::text[])
+         and d.datname <> current_database()
+       group by 1 order by 1
+      """, [.array(roles)])
+    return (0..<rows.rowCount).map { row in
+      OtherDatabase(
+        name: rows.text(row, 0) ?? "",
+        roles: (rows.text(row, 1) ?? "").split(separator: ",").map(String.init),
+        hasObjects: rows.bool(row, 2) == true)
+    }
   }
 
   private static func readRoles(

@@ -52,6 +52,9 @@ public struct RoleFinding: Sendable {
   /// Whether only a superuser, or a role that one has allowed to, can correct it.
   public var needsSuperuser: Bool { authority == .superuser }
 
+  /// Whether `RoleMaker` corrects it. It leaves differences that need a superuser or a person's decision.
+  public var isCorrectable: Bool { authority != .person && authority != .superuser }
+
   /// The statement that corrects it.
   public var statement: String { RoleStatements.text(of: remedy) }
 }

@@ -30,6 +30,8 @@ public struct RoleMaker {
     public let steps: [Step]
     /// Differences that need a role with more privileges, or a person's decision.
     public let left: [RoleFinding]
+    /// The other databases in which the roles are in use, if this database gets them for the first time.
+    public let sharedWith: [String]
   }
 
   private let names: RoleNames
@@ -48,7 +50,9 @@ public struct RoleMaker {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
       let check = try RoleCheck(names, over: connection)
-      return Outcome(steps: try steps(for: check), left: check.findings.filter(Self.isLeft))
+      return Outcome(
+        steps: try steps(for: check), left: check.findings.filter(Self.isLeft),
+        sharedWith: sharedWith(check))
     }
   }
 
@@ -61,10 +65,21 @@ public struct RoleMaker {
       try authorise(try RoleCheck(names, over: connection))
       // The lock excludes other calls and migrations, whose new objects would be missed.
       try connection.execute("lock table quake.migration in share row exclusive mode")
-      let steps = try steps(for: try RoleCheck(names, over: connection))
+      let check = try RoleCheck(names, over: connection)
+      let steps = try steps(for: check)
       for step in steps { try run(step) }
-      return Outcome(steps: steps, left: try RoleCheck(names, over: connection).findings)
+      return Outcome(
+        steps: steps, left: try RoleCheck(names, over: connection).findings,
+        sharedWith: sharedWith(check))
     }
+  }
+
+  /// Roles that another database uses already would have the privileges of both.
+  private func sharedWith(_ check: RoleCheck) -> [String] {
+    let isFirst = !check.directory.grants.contains {
+      $0.object.kind == .database && names.role(named: $0.grantee) != nil
+    }
+    return isFirst ? check.directory.otherDatabases.map(\.name) : []
   }
 
   /// An error must not carry the verifier of a password.
@@ -78,9 +93,7 @@ public struct RoleMaker {
     }
   }
 
-  private static func isLeft(_ finding: RoleFinding) -> Bool {
-    finding.authority == .person || finding.authority == .superuser
-  }
+  private static func isLeft(_ finding: RoleFinding) -> Bool { !finding.isCorrectable }
 
   private func steps(for check: RoleCheck) throws -> [Step] {
     let caller = check.directory.caller

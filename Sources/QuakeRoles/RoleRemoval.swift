@@ -109,22 +109,11 @@ public struct RoleRemoval {
   /// PostgreSQL refuses to drop a role on which objects in other databases depend, and reports only their
   /// number.
   private func refuseOtherDatabases(_ roles: [String]) throws {
-    let others = try connection.execute(
-      """
-      select d.datname::text, string_agg(distinct r.rolname, ', '), bool_or(s.deptype = 'o')
-        from pg_shdepend s join pg_roles r on r.oid = s.refobjid
-        join pg_database d
-          on d.oid = s.dbid or s.dbid = 0 and s.classid = 'pg_database'::regclass and s.deptype = 'o'
-                               and d.oid = s.objid
-       where s.refclassid = 'pg_authid'::regclass and r.rolname = any ($1::text[])
-         and d.datname <> current_database()
-       group by 1 order by 1
-      """, [.array(roles)])
-    guard others.rowCount > 0 else { return }
-    let details = (0..<others.rowCount).map { row in
-      let verb = others.bool(row, 2) == true ? "own objects" : "have privileges"
-      return
-        "In database \"\(others.text(row, 0) ?? "")\", they \(verb): \(others.text(row, 1) ?? "")."
+    let others = try RoleDirectory.otherDatabases(using: roles, over: connection)
+    guard !others.isEmpty else { return }
+    let details = others.map { other in
+      let verb = other.hasObjects ? "own objects" : "have privileges"
+      return "In database \"\(other.name)\", they \(verb): \(other.roles.joined(separator: ", "))."
     }
     throw Refusal(
       message: "cannot drop the roles, because they are in use in other databases",

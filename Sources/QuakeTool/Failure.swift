@@ -1,6 +1,7 @@
 public import CommandLine
 internal import ExplainedErrors
 internal import Postgres
+internal import QuakeRoles
 
 /// An error as it is reported to the user, with its exit status.
 public struct Failure {
@@ -60,7 +61,8 @@ public struct Failure {
 
   /// What to do about an error for which neither the server nor libpq has a hint.
   private static func advice(on error: PostgresError) -> String? {
-    switch (error.kind, error.sqlState) {
+    if let advice = RoleAdvice.hint(for: error) { return advice }
+    return switch (error.kind, error.sqlState) {
     case (.connection, _), (.timeout, _):
       "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
     case (.server, SQLState.undefinedTable), (.server, SQLState.undefinedColumn),

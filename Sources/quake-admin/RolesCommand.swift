@@ -23,8 +23,9 @@ enum RolesCommand {
       Command(
         "create", purpose: "create missing roles, grant missing privileges, revoke excess ones",
         discussion: """
-          The command is one transaction and idempotent: repeat it after a migration to grant privileges on \
-          new tables. The owner role becomes the owner of the schema and of its objects. PUBLIC loses \
+          The command is one transaction and idempotent: repeat it after a migration, to grant privileges on \
+          new tables, and in a restored database. Roles belong to the server: give a second database of one \
+          server a --prefix of its own. The owner role becomes the owner of the schema and of its objects. PUBLIC loses \
           its privileges on the database. Existing settings of a role are not changed. The tool \
           hashes passwords (SCRAM-SHA-256), so that the server and its log never see them.
           """,
@@ -113,6 +114,7 @@ enum RolesCommand {
     if arguments.flag("dry-run") {
       let outcome = try maker.plan()
       try script(outcome.steps.map(\.shown), to: output)
+      reportSharing(names, with: outcome.sharedWith, isPlanned: true, diagnostics)
       tellWhatIsLeft(outcome.left, diagnostics)
       return .ok
     }
@@ -129,8 +131,31 @@ enum RolesCommand {
         "ran \(Readable.count(others, "statement")) for privileges and settings", diagnostics)
     }
     try output.flush()
+    reportSharing(names, with: outcome.sharedWith, isPlanned: false, diagnostics)
     tellWhatIsLeft(outcome.left, diagnostics)
     return .ok
+  }
+
+  /// Roles belong to the server: without a prefix of its own, a second database shares those of the first.
+  private static func reportSharing(
+    _ names: RoleNames, with databases: [String], isPlanned: Bool, _ diagnostics: Diagnostics
+  ) {
+    guard !databases.isEmpty else { return }
+    diagnostics.warning(
+      "the roles \(names.name(.owner)), \(names.name(.writer)), ... are also those of \(list(databases))",
+      detail: "Each of them has its privileges there and in this database.",
+      hint: isPlanned
+        ? "For roles of its own, give this database a prefix of its own: \"quake-admin roles create --prefix NAME_\"."
+        : "docs/security.md, \"Two databases on one server\", gives the commands for roles of its own."
+    )
+  }
+
+  /// The databases by name: the first five, and the number of the others.
+  private static func list(_ databases: [String]) -> String {
+    let names = databases.prefix(5).map { "\"\(PrintableText.clean($0))\"" }
+    let others = databases.count - names.count
+    return (databases.count == 1 ? "database " : "databases ") + names.joined(separator: ", ")
+      + (others > 0 ? " and \(Readable.count(others, "other"))" : "")
   }
 
   /// Reports differences that this role may not change. They are not a failure of the command.
@@ -159,7 +184,12 @@ enum RolesCommand {
   private static func check(
     _ names: RoleNames, _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
-    let findings = try RoleCheck.run(names, over: try connect(arguments, diagnostics))
+    let connection = try connect(arguments, diagnostics)
+    let findings = try RoleCheck.run(names, over: connection)
+    let others = try RoleCheck.otherDatabases(using: names, over: connection)
+    if !others.isEmpty {
+      diagnostics.note("the roles are also those of \(list(others)) on this server")
+    }
     let output = StandardOutput()
     if findings.isEmpty, !arguments.flag("json") {
       try output.writeResult("the roles are as they should be", diagnostics)
@@ -171,8 +201,27 @@ enum RolesCommand {
     guard !findings.isEmpty else { return .ok }
     diagnostics.warning(
       "the roles differ from what is recommended in \(Readable.count(findings.count, "place"))",
-      hint: "\"quake-admin roles create --dry-run\" prints the statements that would correct them.")
+      hint: hint(findings, names))
     return .failed
+  }
+
+  /// How to correct the differences.
+  private static func hint(_ findings: [RoleFinding], _ names: RoleNames) -> String {
+    let prefix = names.prefix == RoleNames.standardPrefix ? "" : " --prefix \(names.prefix)"
+    let left = findings.count { !$0.isCorrectable }
+    var sentences: [String] = []
+    if left < findings.count {
+      sentences = [
+        "Run \"quake-admin roles create\(prefix)\": it grants what is missing after a restore or a migration.",
+        "With --dry-run it prints the statements.",
+      ]
+    }
+    if left > 0 {
+      sentences.append(
+        "\(left == findings.count ? "\"quake-admin roles create\" leaves them" : "It leaves \(left)")"
+          + " to a superuser or to your decision; --json prints the statement for each.")
+    }
+    return sentences.joined(separator: " ")
   }
 
   private static func text(of findings: [RoleFinding]) -> String {

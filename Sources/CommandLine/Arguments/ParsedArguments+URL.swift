@@ -19,7 +19,7 @@ extension ParsedArguments {
       guard let option = options.first(where: { $0.name == name }) else {
         throw usageError(
           "unknown parameter '\(parameter.name)'",
-          suggestion: Suggestion.nearest(to: name, among: options.map(\.name)))
+          suggestion: Suggestion.option(name, among: options.map(\.name)))
       }
       let earlier = occurrences[name] ?? []
       guard earlier.isEmpty || option.isRepeatable else {

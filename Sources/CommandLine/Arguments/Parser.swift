@@ -69,11 +69,15 @@ private struct Parser {
     } else if word == "help", positionals.isEmpty {
       request = .help
     } else {
+      // Word processors make a dash of two hyphens.
+      let isDashed = word.hasPrefix("–") || word.hasPrefix("—")
+      let spelling = "--" + word.drop { "–—-".contains($0) }.prefix { $0 != "=" }
       throw error(
         path.command.positionals.isEmpty
           ? "unexpected argument '\(Self.shown(word))': '\(path.title)' takes no arguments"
           : "unexpected argument '\(Self.shown(word))': '\(path.title)' takes only "
-            + path.command.positionals.map(\.usage).joined(separator: " "))
+            + path.command.positionals.map(\.usage).joined(separator: " "),
+        suggestion: isDashed ? suggestion(for: spelling) : nil)
     }
   }
 
@@ -101,7 +105,10 @@ private struct Parser {
       let other = group.allOptions.first { option in
         occurrences[option.name] != nil && !known.contains { $0.name == option.name }
       }
-      if let other { throw error("unknown option '--\(other.name)'") }
+      if let other {
+        let name = "--" + other.name
+        throw error("unknown option '\(name)'", suggestion: suggestion(for: name))
+      }
       if chosen.passesThrough { passThrough() }
     } else if word == "help" {
       while let name = remaining.popFirst() {
@@ -152,13 +159,44 @@ private struct Parser {
       guard let spelling = option.spellings.first(where: { $0.name == name }) else { continue }
       return try take(option, shown: "--" + name, attached: attached, isOn: spelling.isOn)
     }
+    throw error("unknown option '--\(name)'", suggestion: suggestion(for: "--" + name))
+  }
+
+  /// The option that was meant by one that the command does not have, with the command where that is another.
+  private func suggestion(for option: String) -> String? {
+    let name = option.drop { $0 == "-" }
     if let command = path.command.shownSubcommands.first(where: { $0.name == name }) {
-      throw error("unknown option '--\(name)'", suggestion: "\(path.title) \(command.name)")
+      return "\(path.title) \(command.name)"
     }
-    // A leading dash keeps the comparison between whole spellings.
-    let known = path.allOptions.flatMap(\.spellings).map { "--" + $0.name }
-    throw error(
-      "unknown option '--\(name)'", suggestion: Suggestion.nearest(to: "--" + name, among: known))
+    // Leading dashes keep the comparison between whole spellings.
+    func spellings(_ options: [Option]) -> [String] {
+      options.flatMap(\.spellings).map { "--" + $0.name }
+    }
+    // `--format` is more likely that of the data than that of the log.
+    let own = path.allOptions
+    if let near = Suggestion.nearest(to: option, among: spellings(own))
+      ?? Suggestion.byParts(option, among: spellings(own.filter { $0 != .logFormat }))
+    {
+      return near
+    }
+    // An option of a subcommand, before the subcommand's name or without it.
+    let others = path.command.shownSubcommands.map { command in
+      (name: command.name, options: spellings(path.appending(command).ownOptions))
+    }
+    let searches: [(String, [String]) -> String?] = [
+      { word, names in names.first { $0 == word } },
+      { Suggestion.nearest(to: $0, among: $1) }, { Suggestion.byParts($0, among: $1) },
+    ]
+    for search in searches {
+      let near = others.compactMap { other in
+        search(option, other.options).map { (name: other.name, option: $0) }
+      }
+      guard let first = near.first else { continue }
+      let named = near.first { remaining.contains($0.name) }
+      let command = named?.name ?? (near.count == 1 ? first.name : "COMMAND")
+      return "\(path.title) \(command) \((named ?? first).option)"
+    }
+    return nil
   }
 
   private mutating func takeShortOptions(_ argument: String) throws(UsageError) {
@@ -166,11 +204,11 @@ private struct Parser {
     while request == nil, let letter = letters.popFirst() {
       guard let option = path.allOptions.first(where: { $0.short == letter }) else {
         // `-json` is more likely a long option that lacks a dash than four short ones.
-        let known = path.allOptions.flatMap(\.spellings).map { "--" + $0.name }
         let isWord = argument.dropFirst().count > 1
+        let long = "-" + argument.prefix { $0 != "=" }
         throw error(
           "unknown option '-\(letter)'" + (isWord ? " in '\(argument)'" : ""),
-          suggestion: isWord && known.contains("-" + argument) ? "-" + argument : nil)
+          suggestion: long.count > 4 ? suggestion(for: long) : nil)
       }
       if option.placeholder != nil, !letters.isEmpty {
         let attached = letters.first == "=" ? letters.dropFirst() : letters

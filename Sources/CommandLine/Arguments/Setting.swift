@@ -76,8 +76,7 @@ extension ParsedArguments {
     }
     throw usageError(
       "\(setting.place): unknown key '\(setting.key)': expected the long name of an option",
-      suggestion: Suggestion.nearest(to: setting.key, among: known.flatMap(\.spellings).map(\.name))
-    )
+      suggestion: Suggestion.option(setting.key, among: known.flatMap(\.spellings).map(\.name)))
   }
 
   /// The entry as an occurrence of the option; nil for a flag that is off.

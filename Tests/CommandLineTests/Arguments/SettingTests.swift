@@ -58,6 +58,7 @@ import Testing
     #expect(
       unknown.message == "q.conf:2: unknown key 'evry': expected the long name of an option")
     #expect(unknown.hints == ["did you mean 'every'?", "see 'quake-ingest run --help'"])
+    #expect(try error(["run-dry": "yes"])?.suggestion == "dry-run")
     #expect(
       try error(["every": "5m", "once": "yes", "every": "6m"])?.message
         == "q.conf:3: key 'every' is given more than once, first in line 1")

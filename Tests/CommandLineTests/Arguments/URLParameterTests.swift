@@ -62,6 +62,7 @@ import Testing
     let unknown = error("min-magnitud", "5")
     #expect(unknown?.message == "unknown parameter 'min-magnitud'")
     #expect(unknown?.suggestion == "min-magnitude")
+    #expect(error("minmag", "5")?.suggestion == "min-magnitude")
     #expect(throws: UsageError.self) { try read([("limit", "1"), ("limit", "2")]) }
     #expect(throws: UsageError.self) {
       try read([("min-magnitude", "1"), ("min_magnitude", "2")])

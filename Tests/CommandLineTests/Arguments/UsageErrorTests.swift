@@ -23,6 +23,37 @@ import Testing
     #expect(word?.suggestion == "--limit")
   }
 
+  @Test func partsOfANameLeadToIt() {
+    for word in ["--minmag", "--mag-min", "--magnitude", "--MinMag", "--min_mag"] {
+      #expect(Sample.error(Sample.watch, word)?.suggestion == "--min-magnitude", "\(word)")
+    }
+    #expect(Sample.error(Sample.watch, "--JSON")?.suggestion == "--json")
+    #expect(Sample.error(Sample.watch, "--mag-xyz")?.suggestion == nil)
+    #expect(Sample.error(Sample.watch, "-qxv")?.suggestion == nil)
+  }
+
+  /// A word processor, or a page that was copied from, makes one long dash of two hyphens.
+  @Test func aLongDashWasMeantAsTwoHyphens() {
+    for dash in ["—", "–", "––"] {
+      #expect(Sample.error(Sample.watch, dash + "limit=3")?.suggestion == "--limit", "\(dash)")
+    }
+  }
+
+  @Test func anOptionOfASubcommandNamesIt() {
+    #expect(
+      Sample.error(Sample.ingest, "--evry", "5m", "run")?.suggestion == "quake-ingest run --every")
+    #expect(Sample.error(Sample.ingest, "--every=5m")?.suggestion == "quake-ingest run --every")
+    #expect(Sample.error(Sample.ingest, "--xyzzy", "run")?.suggestion == nil)
+    // Several commands have it, and the line names none of them.
+    let group = Command(
+      "group", purpose: "Do one of two things",
+      subcommands: ["first", "second"].map {
+        Command($0, purpose: "Do it", options: [.flag("json", help: "print JSON")])
+      })
+    #expect(Sample.error(group, "--jsn")?.suggestion == "group COMMAND --json")
+    #expect(Sample.error(group, "--jsn", "second")?.suggestion == "group second --json")
+  }
+
   @Test func missingValue() {
     #expect(
       Sample.error(Sample.ingest, "run", "--every")?.message

@@ -59,6 +59,19 @@ struct ArticleTests {
     try await openPrivateDatabase(in: home).check()
   }
 
+  @Test func aProgramWhoseDatabaseIsAwayEndsWithASentence() async throws {
+    let result = await #expect(
+      processExitsWith: .exitCode(1), observing: [\.standardErrorContent]
+    ) {
+      await runProgram("map") {
+        _ = try await strongEvents(
+          in: QuakeDatabase("host=/nonexistent dbname=quake", applicationName: "map"))
+      }
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.contains("map: could not connect to the database"), "\(text)")
+  }
+
   @Test("reads and changes events")
   func events() async throws {
     try connection.insertQuakes("small", magnitude: 5)

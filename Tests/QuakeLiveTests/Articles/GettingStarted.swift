@@ -1,3 +1,4 @@
+import Foundation
 import QuakeStore
 
 /// Opens a database that exists, and applies the migrations that it lacks.
@@ -32,5 +33,16 @@ func setPlace(of code: String, to place: String, over connection: Connection) th
     try connection.execute("set local quake.context = 'corrected by hand'")
     try connection.execute(
       "update quake.quake set place = $2 where code = $1", [.text(code), .text(place)])
+  }
+}
+
+/// Runs the body of a program. An error, such as that of a database that is away, ends the program with the
+/// error's sentences on standard error.
+func runProgram(_ name: String, _ body: () async throws -> Void) async {
+  do {
+    try await body()
+  } catch {
+    FileHandle.standardError.write(Data("\(name): \(error)\n".utf8))
+    exit(1)
   }
 }

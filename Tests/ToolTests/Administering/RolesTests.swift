@@ -210,6 +210,47 @@ import Testing
     expect(0, try scene.run("monitor", "quake-admin", ["status"]))
   }
 
+  /// A role that lacks a privilege is told which of Quake's roles has it.
+  @Test func aRefusedToolNamesTheRoleThatMay() throws {
+    let scene = try Scene()
+    let file = try scene.folder.write("a.geojson", Feeds.collection(count: 1))
+    for (role, command, hint) in [
+      ("reader", ["quake-ingest", "import", file], "quake_writer, or"),
+      ("editor", ["quake-ingest", "run", "--once", "--feed", file], "quake_writer, or"),
+      ("reader", ["quake-watch", "--name", "mine", "--no-follow"], "quake_watcher, or"),
+      (
+        "reader", ["quake-admin", "history", "purge", "--yes", "--before", "1s"], "quake_purger, or"
+      ),
+      ("watcher", ["quake-admin", "watchers", "remove", "mine", "--yes"], "quake_purger, or"),
+      (
+        "monitor", ["quake-query", "list"],
+        "quake_writer, quake_editor, quake_reader or quake_watcher, or"
+      ),
+      ("editor", ["quake-admin", "associations", "disable"], "quake_owner, or"),
+    ] {
+      let outcome = try scene.run(role, command[0], Array(command.dropFirst()))
+      expect(77, outcome)
+      #expect(outcome.errors.contains("hint: Connect as \(hint) as a member"), "\(outcome.errors)")
+    }
+    // A role without any privilege learns what each role is for.
+    let connection = try scene.database.connect()
+    let stranger = scene.prefix + "stranger"
+    try connection.run("create role \(stranger) login")
+    defer {
+      _ = try? connection.run("drop owned by \(stranger)")
+      _ = try? connection.run("drop role \(stranger)")
+    }
+    let away = try scene.run("stranger", "quake-query", ["list"])
+    expect(69, away)
+    #expect(away.errors.contains("permission denied for database"))
+    try connection.run("grant connect on database \(scene.database.name) to \(stranger)")
+    let refused = try scene.run("stranger", "quake-query", ["list"])
+    expect(77, refused)
+    for outcome in [away, refused] {
+      #expect(outcome.errors.contains("quake_reader reads: "), "\(outcome.errors)")
+    }
+  }
+
   // MARK: - The command
 
   @Test(arguments: [false, true])
@@ -278,10 +319,65 @@ import Testing
       lines[1].string("statement")
         == "revoke update on table quake.quake_version from \(scene.prefix)reader")
     #expect(lines[1].keys == ["kind", "role", "object", "item", "text", "statement"])
+    #expect(
+      outcome.errors.contains(
+        "hint: Run \"quake-admin roles create --prefix \(scene.prefix)\": it grants what is missing after a"
+          + " restore or a migration. With --dry-run it prints the statements.\n"),
+      "\(outcome.errors)")
     // A role that may read the schema may check it.
     expect(1, try scene.roles(["check"], as: "monitor"))
     expect(0, try scene.roles(["create"]))
     expect(0, try scene.roles(["check"]))
+  }
+
+  @Test func checkSaysWhatCreateLeavesToAPerson() throws {
+    let scene = try Scene()
+    let stranger = scene.prefix + "stranger"
+    let connection = try scene.database.connect()
+    try connection.run(
+      "create role \(stranger)", "grant insert on quake.quake_version to \(stranger)")
+    defer { try? connection.run("drop owned by \(stranger)", "drop role \(stranger)") }
+    let outcome = try scene.roles(["check"])
+    expect(1, outcome)
+    #expect(
+      outcome.errors.contains(
+        "hint: \"quake-admin roles create\" leaves them to a superuser or to your decision; --json"
+          + " prints the statement for each.\n"), "\(outcome.errors)")
+  }
+
+  /// As docs/security.md describes it.
+  @Test func aSecondDatabaseIsToldWhoseRolesItGetsAndCanHaveItsOwn() throws {
+    let first = try Scene()
+    let second = try TestDatabase()
+    func roles(_ words: String..., prefix: String = first.prefix) throws -> ToolProcess.Outcome {
+      try Tools.run("quake-admin", ["roles"] + words + ["--prefix", prefix] + second.option)
+    }
+    let shared =
+      "the roles \(first.prefix)owner, \(first.prefix)writer, ... are also those of database"
+      + " \"\(first.database.name)\"\n"
+    let planned = try roles("create", "--dry-run")
+    expect(0, planned)
+    #expect(planned.errors.contains(shared), "\(planned.errors)")
+    #expect(planned.errors.contains("\"quake-admin roles create --prefix NAME_\""))
+    let made = try roles("create")
+    expect(0, made)
+    #expect(made.errors.contains(shared) && made.errors.contains("docs/security.md"))
+    // It is not repeated after each migration, but a check notes it.
+    #expect(try !roles("create").errors.contains("also"))
+    #expect(
+      try roles("check").errors.contains(
+        "the roles are also those of database \"\(first.database.name)\" on this server"))
+
+    let own = second.name + "_"
+    expect(0, try roles("create", prefix: own))
+    defer { _ = try? roles("drop", "--yes", prefix: own) }
+    try second.psql(
+      "drop owned by \(Self.roles.map { first.prefix + $0 }.joined(separator: ", "));")
+    expect(0, try first.roles(["create"]))
+    for check in [try first.roles(["check"]), try roles("check", prefix: own)] {
+      expect(0, check)
+      #expect(!check.errors.contains("also"), "\(check.errors)")
+    }
   }
 
   @Test func passwordsComeFromFilesAndAreNeverShown() throws {

@@ -44,6 +44,20 @@ struct ExamplePackageTests {
       environment: Tools.environment)
   }
 
+  @Test(arguments: [
+    ["follow-changes", "cursor"], ["alert", "cursor", "6", "http://127.0.0.1:9/"],
+    ["mirror", "host=/nonexistent"], ["second-application", "6"], ["live-list", "3"],
+  ])
+  func aProgramEndsWithASentenceIfTheDatabaseIsAway(_ words: [String]) throws {
+    let path = try Self.programs.get() + "/" + words[0]
+    let outcome = try ToolProcess(
+      path, ["host=/nonexistent dbname=quake"] + words.dropFirst(), environment: Tools.environment
+    ).exit()
+    #expect(outcome.status == 1, "\(outcome.ending)")
+    #expect(outcome.errors.hasPrefix("\(words[0]): could not connect to"), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("Fatal error"))
+  }
+
   @Test func followChangesContinuesWhereItWas() throws {
     let cursor = folder.path + "/cursor"
     let first = try start("follow-changes", cursor)

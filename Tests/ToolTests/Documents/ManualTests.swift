@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -12,6 +13,8 @@ import Testing
     var commands: String
     /// Why the block is not run, if it says so.
     var excuse: String?
+    /// The variables that it runs with, which lead to a server of its own.
+    var variables: [String] = []
 
     var testDescription: String { "\(document):\(line)" }
   }
@@ -22,10 +25,12 @@ import Testing
     "docs/operating.md",
   ]
 
-  /// Blocks fenced by "```sh"; `<!-- not run: reason -->` in the line above excuses one.
+  /// Blocks fenced by "```sh"; `<!-- not run: reason -->` in the line above excuses one, and
+  /// `<!-- run with DATABASE_URL -->` names its variables.
   static func examples(in text: String, of document: String) -> [Example] {
     var examples: [Example] = []
     var excuse: String?
+    var variables: [String] = []
     var isInside = false
     for (index, line) in text.components(separatedBy: "\n").enumerated() {
       if isInside {
@@ -36,13 +41,17 @@ import Testing
         }
       } else if line == "```sh" {
         examples.append(
-          Example(document: document, line: index + 1, commands: "", excuse: excuse))
+          Example(
+            document: document, line: index + 1, commands: "", excuse: excuse, variables: variables)
+        )
         isInside = true
-        excuse = nil
+        (excuse, variables) = (nil, [])
       } else if let match = line.wholeMatch(of: /<!-- not run: (.+) -->/) {
         excuse = String(match.1)
+      } else if let match = line.wholeMatch(of: /<!-- run with (.+) -->/) {
+        variables = match.1.matches(of: /[A-Z_]+/).map { String($0.0) }
       } else {
-        excuse = nil
+        (excuse, variables) = (nil, [])
       }
     }
     return examples
@@ -59,6 +68,28 @@ import Testing
     }
   }
 
+  /// A server as an administrator finds it: no database of Quake's, and none of its roles.
+  private final class EmptyServer {
+    private let server: EmbeddedServer
+    let variables: [String: String]
+
+    init(home: String) throws {
+      server = try EmbeddedServer(EmbeddedServer.Options(home: home))
+      try server.start()
+      let host = try #require(
+        server.conninfo.split(separator: " ").first { $0.hasPrefix("host=") }?.dropFirst(5)
+          .addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+      variables = [
+        "ADMIN_URL": "postgres", "DATABASE_URL": "quake", "RESTORED_URL": "quake_restored",
+      ].mapValues { "postgresql://quake@/\($0)?host=\(host)" }
+      let administrator = try Connection(
+        ConnectionSettings(variables["ADMIN_URL"] ?? "", applicationName: "administrator"))
+      try administrator.execute("drop database quake")
+    }
+
+    deinit { _ = try? server.stop(mode: .immediate) }
+  }
+
   /// In their order and with one server, as a reader would run them; each document begins in an empty
   /// folder.
   @Test func examplesWork() throws {
@@ -66,6 +97,7 @@ import Testing
     let home = folder.path + "/server"
     let server = try EmbeddedServer(EmbeddedServer.Options(home: home))
     defer { _ = try? server.stop(mode: .immediate) }
+    let empty = try EmptyServer(home: folder.path + "/empty")
     for document in try Self.documents() {
       let runnable = document.examples.filter { $0.excuse == nil }
       #expect(
@@ -74,8 +106,11 @@ import Testing
       let work = folder.path + "/" + document.name.replacing("/", with: "-")
       try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
       for example in runnable {
+        let variables = empty.variables.filter { example.variables.contains($0.key) }
+        #expect(variables.count == example.variables.count, "\(example.testDescription)")
         let process = try Tools.startShell(
-          example.commands, environment: ["QUAKE_SERVER_HOME": home], folder: work)
+          example.commands, environment: ["QUAKE_SERVER_HOME": home].merging(variables) { $1 },
+          folder: work)
         do {
           let outcome = try process.exit()
           #expect(
@@ -103,15 +138,23 @@ import Testing
       ```sh
       four
       ```
+      <!-- run with ADMIN_URL and DATABASE_URL -->
+      ```sh
+      five
+      ```
       ```console
-      $ five
+      $ six
       ```
       """
     let examples = Self.examples(in: text, of: "docs/example.md")
-    #expect(examples.map(\.commands) == ["one\ntwo\n", "three\n", "four\n"])
-    #expect(examples.map(\.excuse) == [nil, "needs root", nil])
+    #expect(examples.map(\.commands) == ["one\ntwo\n", "three\n", "four\n", "five\n"])
+    #expect(examples.map(\.excuse) == [nil, "needs root", nil, nil])
+    #expect(examples.map(\.variables) == [[], [], [], ["ADMIN_URL", "DATABASE_URL"]])
     #expect(
       examples.map(\.testDescription)
-        == ["docs/example.md:1", "docs/example.md:6", "docs/example.md:11"])
+        == [
+          "docs/example.md:1", "docs/example.md:6", "docs/example.md:11",
+          "docs/example.md:15",
+        ])
   }
 }
