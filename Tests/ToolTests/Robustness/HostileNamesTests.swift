@@ -157,15 +157,16 @@ import Testing
   /// Associations, decisions about them, and edits.
   private func edit(_ scene: HostileNames, _ run: ([String]) throws -> Void) throws {
     for arguments in [
-      ["associations", "list"], ["associations", "show", "us3"], ["associations", "run"],
+      ["associations", "list"], ["associations", "run"],
       ["associations", "split", "us3", "mine:3"], ["associations", "forget", "us3", "mine:3"],
-      ["associations", "join", "us3", "mine:3"], ["associations", "prefer", "mine,usgs"],
+      ["associations", "join", "us3", "mine:3"], ["associations", "show", "us3"],
+      ["associations", "prefer", "mine,usgs"],
       ["associations", "settings", "--time", "20s"],
       ["events", "validate", "--min-magnitude", "4", "--yes"],
       ["events", "unvalidate", "us20", "--yes"],
       ["events", "set", "felt=3", "us21", "--yes"], ["events", "delete", "us22", "us23", "--yes"],
       ["events", "restore", "us22", "--yes"],
-      ["events", "expire", "--older-than", "1d", "--limit", "2", "--yes"],
+      ["events", "expire", "--older-than", "1d", "--limit", "1", "--yes"],
       ["associations", "disable"], ["associations", "enable"],
     ] {
       try run(arguments)

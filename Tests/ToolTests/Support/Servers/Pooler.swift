@@ -47,6 +47,7 @@ final class Pooler {
       auth_type = trust
       auth_file = \(folder.path)/users.txt
       default_pool_size = 5
+      logfile = \(folder.path)/log
       \(setting)
       """)
     let program = try #require(Self.program)
@@ -54,7 +55,8 @@ final class Pooler {
     if !account.isEmpty {
       _ = try ToolProcess("/bin/chown", ["-R", "postgres", folder.path], environment: [:]).exit()
     }
-    let words = account + [program, configuration]
+    // Quiet: nobody reads its output, and it would wait when the pipe is full.
+    let words = account + [program, "-q", configuration]
     process = try ToolProcess(words[0], Array(words.dropFirst()), environment: Tools.environment)
     let conninfo = "host=\(folder.path) port=6432 user=\(user) dbname=\(database.name)"
     try eventually("the pooler takes connections") {
