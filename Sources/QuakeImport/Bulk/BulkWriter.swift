@@ -129,6 +129,13 @@ final class BulkWriter {
         }
       }
     }
+    if !batch.deletions.isEmpty {
+      // An earlier record of the same event may be staged.
+      report.add(try mergeStaged())
+      report.unchanged += Int64(batch.deletions.count)
+      try merge.withdraw(batch.deletions, &report)
+      hasOnlyCopied = false
+    }
     report.mergeDuration = MonotonicClock.now() - begun
     return report
   }

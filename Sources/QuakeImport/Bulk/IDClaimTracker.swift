@@ -14,8 +14,14 @@ struct IDClaimTracker {
   /// The number of records whose code occurred before: in the source, or in an earlier batch.
   private(set) var repeated: Int64 = 0
 
-  /// Whether a code may have occurred more than once.
-  var mayHaveDuplicates: Bool { !isComplete || repeated > 0 }
+  /// Whether a record says that its event was deleted.
+  private var hasDeletions = false
+
+  /// Whether a code may have occurred more than once. The database is also asked if there are deletions: the
+  /// last record of a code may be one, and it claims no ids.
+  var mayHaveDuplicates: Bool { !isComplete || repeated > 0 || hasDeletions }
+  /// Whether a record may say that its event was deleted.
+  var mayHaveDeletions: Bool { !isComplete || hasDeletions }
 
   /// Whether it holds the ids of a feed of the greatest length.
   var isFull: Bool { codes.count >= ImportPlan.longestFeed || claimed.count >= Self.most }
@@ -31,6 +37,7 @@ struct IDClaimTracker {
       isComplete = false
       return
     }
+    if record.isDeletion { return hasDeletions = true }
     record.withUTF8(.code) { code in
       if let code, !codes.insert(code.idKey).inserted { repeated += 1 }
     }

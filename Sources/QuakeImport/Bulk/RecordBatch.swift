@@ -32,6 +32,10 @@ final class RecordBatch {
   private(set) var rejects: [(record: Int64, reject: ImportReject, isKept: Bool)] = []
   /// The ids that events have besides their code, and where the record's values begin.
   private var otherIDs: [(claim: IDClaim, record: Int)] = []
+  /// The records that say that their events were deleted, in the order of the codes. They are not written.
+  private(set) var deletions: [AgencyDeletion] = []
+  /// The same by the place where the record's values begin, also of records whose code occurs again.
+  private var deletionsByRecord: [Int: AgencyDeletion] = [:]
   /// Hashes of all ids in it. Batches that share none can be merged together, or written at the same time.
   private(set) var keys: Set<UInt64> = []
 
@@ -72,6 +76,7 @@ final class RecordBatch {
       item = try source.next(into: &record)
     }
     sort()
+    takeDeletions()
     different = rows.count
     return item
   }
@@ -84,6 +89,8 @@ final class RecordBatch {
     rejects.removeAll(keepingCapacity: true)
     rejectedBytes = 0
     otherIDs.removeAll(keepingCapacity: true)
+    deletions.removeAll()
+    deletionsByRecord.removeAll()
     keys.removeAll(keepingCapacity: true)
     seen = 0
     duplicates = 0
@@ -102,6 +109,12 @@ final class RecordBatch {
     }
     let code = codeStart..<codes.count
     rows.append(Row(prefix: prefix, code: code, values: start..<values.count))
+    if record.isDeletion {
+      deletionsByRecord[start] = AgencyDeletion(
+        code: record.text(.code) ?? "", type: record.text(.type), status: record.text(.status),
+        updated: record.timestamp(.updated))
+      return
+    }
     record.forEachOtherID { id in
       let claim = IDClaim(
         id: String(decoding: id, as: UTF8.self),
@@ -130,6 +143,12 @@ final class RecordBatch {
     guard duplicates > 0, !otherIDs.isEmpty else { return }
     let records = Set(rows.map(\.values.lowerBound))
     otherIDs.removeAll { !records.contains($0.record) }
+  }
+
+  private func takeDeletions() {
+    guard !deletionsByRecord.isEmpty else { return }
+    deletions = rows.compactMap { deletionsByRecord[$0.values.lowerBound] }
+    rows.removeAll { deletionsByRecord[$0.values.lowerBound] != nil }
   }
 
   private func isSameEvent(_ one: Row, _ other: Row) -> Bool {

@@ -181,20 +181,4 @@ struct IdentityStatements {
            and (h.successor is null or not \(AssociationStatements.isOwn("q"))
                 or not exists (\(ImportStatements.confirmation(of: "q"))))
     """
-
-  /// Restores withdrawn events that the snapshot has. A snapshot of unknown age restores none.
-  static let restore: SQL = """
-    with back as materialized (
-      select q.code from quake.quake q join pg_temp.quake_staging s on s.code = q.code
-       where q.withdrawn_at is not null and s.reject_reason is null
-         and q.withdrawn_at <= $1::timestamptz
-    ), restored as (
-      update quake.quake q set withdrawn_at = null
-        from back b
-       where b.code = q.code
-         and exists (select from quake.absence a where a.code = q.code and a.withdrawn_at = q.withdrawn_at)
-      returning q.code
-    )
-    select count(*) from restored
-    """
 }

@@ -98,8 +98,10 @@ struct ImportStatements {
   /// - Parameter inferred: Those that are set in new events only.
   /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. An event that it
   ///   held is not overwritten then, not even if it confirmed the stored contents and so wrote nothing.
+  /// - Parameter restores: Whether events are no longer withdrawn, where their contents change: those of $2.
   init(
-    columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool
+    columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool,
+    restores: Bool = false
   ) {
     let all = columns.map(\.name)
     let rest = columns.filter { $0 != .code && !inferred.contains($0) }.map(\.name)
@@ -131,6 +133,7 @@ struct ImportStatements {
       isWritten = "o.code is null or (\(differs) and \(fresh))"
       onConflict = """
         do update set \(rest.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")), as_of = excluded.as_of
+            \(restores ? ", withdrawn_at = case when q.code = any ($2::text[]) then null else q.withdrawn_at end" : "")
           where (\(list(rest, "q."))) is distinct from (\(list(rest, "excluded.")))
             \(policy == .always ? "" : "and (q.as_of is null or excluded.as_of is null or q.as_of <= excluded.as_of)")
         """
