@@ -23,7 +23,7 @@ public enum FilterOptions {
       help: "events whose place contains TEXT, ignoring case"),
     .value(
       "type", "TYPE,...", repeatable: true, completion: .usually(EventTypes.usual),
-      help: "events of these types, such as earthquake"),
+      help: "events of these types, such as earthquake, in any spelling"),
     .value("network", "NET,...", repeatable: true, help: "events of these networks, such as us"),
     .value(
       "source", "SOURCE,...", repeatable: true, completion: .usually(sources),

@@ -107,8 +107,8 @@ struct PublicID {
 /// Finds two identifiers of one document that lead to one code: of two events with one code, an import would
 /// keep the last.
 struct PublicIDCheck {
-  /// The most codes that are compared, in 24 MiB at most.
-  private static let mostCodes = 1 << 20
+  /// The most codes that are compared, in about 6 MiB.
+  private static let mostCodes = 1 << 18
   private static let mostFrames = 4096
 
   private var frames: [PublicID.Frame] = []

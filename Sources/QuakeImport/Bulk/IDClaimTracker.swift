@@ -15,13 +15,11 @@ struct IDClaimTracker {
   private(set) var repeated: Int64 = 0
 
   /// Whether a record says that its event was deleted.
-  private var hasDeletions = false
+  private(set) var hasDeletions = false
 
   /// Whether a code may have occurred more than once. The database is also asked if there are deletions: the
   /// last record of a code may be one, and it claims no ids.
   var mayHaveDuplicates: Bool { !isComplete || repeated > 0 || hasDeletions }
-  /// Whether a record may say that its event was deleted.
-  var mayHaveDeletions: Bool { !isComplete || hasDeletions }
 
   /// Whether it holds the ids of a feed of the greatest length.
   var isFull: Bool { codes.count >= ImportPlan.longestFeed || claimed.count >= Self.most }
@@ -31,13 +29,15 @@ struct IDClaimTracker {
 
   /// Adds the ids of a record.
   mutating func add(_ record: QuakeRecord) {
+    guard !record.isDeletion else { return hasDeletions = true }
     guard isComplete else { return }
     guard codes.count < Self.most, claimed.count < Self.most else {
-      self = IDClaimTracker()
+      codes = []
+      claimed = []
+      repeated = 0
       isComplete = false
       return
     }
-    if record.isDeletion { return hasDeletions = true }
     record.withUTF8(.code) { code in
       if let code, !codes.insert(code.idKey).inserted { repeated += 1 }
     }

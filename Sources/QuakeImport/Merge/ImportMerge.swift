@@ -14,8 +14,8 @@ struct ImportMerge {
   let scope: SnapshotScope?
   /// Claims of ids that are no staged events, if the caller knows them already.
   var claims: [IDClaim]?
-  /// Whether some staged records may say that their events were deleted.
-  var mayHaveDeletions = false
+  /// Whether some staged records say that their events were deleted.
+  var hasDeletions = false
 
   /// Up to this number of rows the planner's estimates for a new temporary table are good enough.
   private static let analyzeFrom = 20_000
@@ -43,7 +43,7 @@ struct ImportMerge {
     let isLate = state.bool(0, 0) ?? false
     let overwrites = options.policy.overwrites
     let agency = deletions(isLate: isLate)
-    let deleted = mayHaveDeletions ? try AgencyDeletions.take(over: connection) : nil
+    let deleted = hasDeletions ? try AgencyDeletions.take(over: connection) : nil
     let returning = overwrites && state.bool(0, 1) == true ? try agency.returning() : nil
     let statements = ImportStatements(
       columns: columns, inferred: inferred, policy: options.policy, isLate: isLate,
