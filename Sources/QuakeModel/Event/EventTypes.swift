@@ -40,7 +40,7 @@ public enum EventTypes {
     return table
   }()
 
-  /// The longest spelling, with room for spaces around it.
+  /// The longest spelling that is compared, in bytes.
   private static let longestSpelling = 64
 
   /// QuakeML's word for a type as a source spells it, in UTF-8: with underscores or hyphens, in any case, or
@@ -92,16 +92,19 @@ extension QuakeRecord {
   ///
   /// Such a record is not an event. An import withdraws the stored event with this code.
   package var isDeletion: Bool {
-    withUTF8(.type) { Self.isWord("not existing", $0) }
-      || withUTF8(.status) { Self.isWord("deleted", $0) || Self.isWord("rejected", $0) }
+    isWord("not existing", .type) || isWord("deleted", .status) || isWord("rejected", .status)
   }
 
-  /// Whether the text is this word, in any case of ASCII letters.
-  private static func isWord(_ word: StaticString, _ text: UnsafeRawBufferPointer?) -> Bool {
-    guard let text, text.count == word.utf8CodeUnitCount else { return false }
-    return word.withUTF8Buffer { letters in
-      zip(letters, text).allSatisfy { letter, byte in
-        letter == byte || (0x41...0x5A).contains(byte) && letter == byte | 0x20
+  /// Whether the column's text is this word, in any case of ASCII letters. The size decides for nearly all
+  /// records.
+  private func isWord(_ word: StaticString, _ column: QuakeColumn) -> Bool {
+    guard textSize(of: column) == word.utf8CodeUnitCount else { return false }
+    return withUTF8(column) { text in
+      guard let text else { return false }
+      return word.withUTF8Buffer { letters in
+        zip(letters, text).allSatisfy { letter, byte in
+          letter == byte || (0x41...0x5A).contains(byte) && letter == byte | 0x20
+        }
       }
     }
   }
