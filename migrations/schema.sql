@@ -628,8 +628,8 @@ COMMENT ON COLUMN quake.quake.code IS 'the event''s id in its feed, network and 
 COMMENT ON COLUMN quake.quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.quake.net_code IS 'the network''s own code for the event; not unique';
 COMMENT ON COLUMN quake.quake.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
-COMMENT ON COLUMN quake.quake.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake.type IS 'kind of event, in the words of QuakeML 1.2: earthquake, quarry blast, ice quake, explosion, ...; where QuakeML has no word, the source''s own. not existing: its agency says that there was no event';
+COMMENT ON COLUMN quake.quake.status IS 'automatic, reviewed, ... as the feed spells it; deleted or rejected: its agency has deleted the event';
 COMMENT ON COLUMN quake.quake.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
 COMMENT ON COLUMN quake.quake.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
 COMMENT ON COLUMN quake.quake.place IS 'description of the place, for people';
@@ -656,7 +656,7 @@ COMMENT ON COLUMN quake.quake.sources IS 'networks that contributed, in the same
 COMMENT ON COLUMN quake.quake.types IS 'product types available, in the same form';
 COMMENT ON COLUMN quake.quake.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
 COMMENT ON COLUMN quake.quake.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
-COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
+COMMENT ON COLUMN quake.quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not, or because its agency has deleted it (status, type); null: it is not withdrawn';
 COMMENT ON COLUMN quake.quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 COMMENT ON COLUMN quake.quake.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
 CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
@@ -1460,10 +1460,10 @@ CREATE TABLE quake.absence (
     CONSTRAINT absence_short_text_length CHECK ((GREATEST(octet_length(code), octet_length(feed)) <= 1024)),
     CONSTRAINT absence_snapshots_count CHECK ((snapshots > 0))
 );
-COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them';
+COMMENT ON TABLE quake.absence IS 'events that were missing from the latest good snapshots that should have held them, or that their agency has deleted';
 COMMENT ON COLUMN quake.absence.code IS 'the event (quake.code)';
-COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), whatever its address';
-COMMENT ON COLUMN quake.absence.snapshots IS 'number of successive snapshots from which it was missing';
+COMMENT ON COLUMN quake.absence.feed IS 'the feed that it is missing from (all_day), whatever its address, or whose import says that it was deleted';
+COMMENT ON COLUMN quake.absence.snapshots IS 'number of successive snapshots from which it was missing; 1 if its agency has deleted it';
 COMMENT ON COLUMN quake.absence.since IS 'when the first of these snapshots was generated';
 COMMENT ON COLUMN quake.absence.withdrawn_at IS 'the value of quake.withdrawn_at, if it was set because of this absence; null: it was not';
 COMMENT ON COLUMN quake.absence.asked_at IS 'when the event''s own page was last requested without telling whether the event still exists; null: never';
@@ -1885,8 +1885,8 @@ COMMENT ON COLUMN quake.current_quake.code IS 'the event''s id in its feed, netw
 COMMENT ON COLUMN quake.current_quake.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.current_quake.net_code IS 'the network''s own code for the event; not unique';
 COMMENT ON COLUMN quake.current_quake.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
-COMMENT ON COLUMN quake.current_quake.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.current_quake.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.current_quake.type IS 'kind of event, in the words of QuakeML 1.2: earthquake, quarry blast, ice quake, explosion, ...; where QuakeML has no word, the source''s own. not existing: its agency says that there was no event';
+COMMENT ON COLUMN quake.current_quake.status IS 'automatic, reviewed, ... as the feed spells it; deleted or rejected: its agency has deleted the event';
 COMMENT ON COLUMN quake.current_quake.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
 COMMENT ON COLUMN quake.current_quake.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
 COMMENT ON COLUMN quake.current_quake.place IS 'description of the place, for people';
@@ -1913,7 +1913,7 @@ COMMENT ON COLUMN quake.current_quake.sources IS 'networks that contributed, in 
 COMMENT ON COLUMN quake.current_quake.types IS 'product types available, in the same form';
 COMMENT ON COLUMN quake.current_quake.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
 COMMENT ON COLUMN quake.current_quake.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
-COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
+COMMENT ON COLUMN quake.current_quake.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not, or because its agency has deleted it (status, type); null: it is not withdrawn';
 COMMENT ON COLUMN quake.current_quake.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 COMMENT ON COLUMN quake.current_quake.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
 CREATE VIEW quake.daily AS
@@ -2171,7 +2171,7 @@ COMMENT ON COLUMN quake.import.complete IS 'false while an import that commits i
 COMMENT ON COLUMN quake.import.program IS 'program and version that ran the import';
 COMMENT ON COLUMN quake.import.token IS 'number of the (last) transaction in which it changed events; null: it changed none';
 COMMENT ON COLUMN quake.import.superseded IS 'events that were superseded by another row of the same earthquake (quake.superseded_by)';
-COMMENT ON COLUMN quake.import.withdrawn IS 'events that were withdrawn, because they had been missing from several snapshots (quake.withdrawn_at)';
+COMMENT ON COLUMN quake.import.withdrawn IS 'events that were withdrawn, because they had been missing from several snapshots or because their agency has deleted them (quake.withdrawn_at)';
 COMMENT ON COLUMN quake.import.restored IS 'events that were superseded or withdrawn and are so no longer';
 COMMENT ON COLUMN quake.import.scope IS 'the feed whose events the snapshot should hold (all_day), whatever its address; null: not known';
 COMMENT ON COLUMN quake.import.covers_from IS 'start of the period, in origin times, of which the snapshot should hold every event of its catalogue; null: not known';

@@ -44,6 +44,9 @@ static const unsigned char migration_0011[] = {
 static const unsigned char migration_0012[] = {
 #embed "../../migrations/0012_settings_and_changes.sql"
 };
+static const unsigned char migration_0013[] = {
+#embed "../../migrations/0013_deleted_events.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -59,6 +62,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0010_associations.sql", migration_0010),
     MIGRATION("0011_plans.sql", migration_0011),
     MIGRATION("0012_settings_and_changes.sql", migration_0012),
+    MIGRATION("0013_deleted_events.sql", migration_0013),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

@@ -59,6 +59,8 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case metadataTooLarge
     /// A CSV header that lacks a required column, or has one twice.
     case csvHeader
+    /// Two identifiers of events that lead to the same code.
+    case ambiguousIdentifiers
     /// XML with an error of syntax.
     case invalidXML
     /// XML with a document type declaration.
@@ -166,7 +168,8 @@ extension FeedError.Code {
     case .unknownFeed: .unknownFeed
     case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
       .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
-      .csvHeader, .invalidXML, .refusedXML, .corruptGzip, .truncatedGzip, .corruptZstd,
+      .csvHeader, .ambiguousIdentifiers, .invalidXML, .refusedXML, .corruptGzip, .truncatedGzip,
+      .corruptZstd,
       .truncatedZstd, .bodyTooLarge:
       .badData
     case .fileNotFound, .unreadable, .network, .tls, .timeout, .tooManyRedirects,

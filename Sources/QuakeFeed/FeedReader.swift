@@ -61,6 +61,7 @@ public final class FeedReader {
   private var hasPendingEvent = false
   /// When the feed was generated, if its XML says so.
   private var generated: Timestamp?
+  private var publicIDs = PublicIDCheck()
 
   /// Reads as much as is needed to recognise the format. Throws if it is unknown, or if the source throws.
   ///
@@ -108,18 +109,19 @@ public final class FeedReader {
       guard let header = try reader.next() else {
         preconditionFailure("text is recognised by its header")
       }
-      let centre = options.centre ?? options.service
       var decoder = try FDSNTextDecoder(
-        header: reader, row: header, centre: centre, strict: options.strict)
-      if decoder.hasExportHeader {
+        header: reader, row: header, centre: options.centre, service: options.service,
+        strict: options.strict)
+      let isCentreGiven = options.centre != nil || options.service != nil
+      if decoder.hasExportHeader || !isCentreGiven {
         pendingRow = try reader.next()
         if let row = pendingRow {
           if decoder.recogniseExport(reader) { reader.keepSpaces(in: row) }
-        } else if centre == nil {
+        } else if decoder.hasExportHeader, !isCentreGiven {
           decoder.setExport()  // an export of no events
         }
       }
-      guard centre != nil || decoder.isExport else {
+      guard isCentreGiven || decoder.isExport || decoder.knowsCentre(of: reader) else {
         throw FeedError(
           .unknownCentre, "cannot tell whose events \(subject) holds",
           detail: "FDSN text does not name the data centre, whose identifiers it gives.",
@@ -243,7 +245,6 @@ public final class FeedReader {
       recordsSeen += 1
       do throws(Rejection) {
         try textRows?.decode(of: reader, into: &record)
-        return .record
       } catch {
         if !row.endsWithLineBreak, reader.fields.count < (textRows?.fieldCount ?? 0) {
           throw truncatedRow(at: row.range, fields: reader.fields.count)
@@ -251,7 +252,25 @@ public final class FeedReader {
         return reject(
           error, input.bytes(row.range), at: row.range.lowerBound, line: row.line, &record)
       }
+      try check(textRows?.publicID, of: record, line: row.line)
+      return .record
     }
+  }
+
+  /// Throws if another identifier of the document leads to the same code.
+  private func check(
+    _ publicID: PublicID?, of record: QuakeRecord, line: Int
+  ) throws(FeedError) {
+    guard let publicID,
+      let other = record.withUTF8(.code, { publicIDs.add(publicID, code: $0) })
+    else { return }
+    throw FeedError(
+      .ambiguousIdentifiers, "two identifiers of \(input.name) lead to one code",
+      detail:
+        "\"\(other.prefix(300))\" and \"\(publicID.text.prefix(300))\", on line \(line), both lead to \"\(record.text(.code) ?? "")\".",
+      hint:
+        "If they are different events, import each group of them from a file of its own, with a --source of its own."
+    )
   }
 
   private func nextLine(
@@ -290,9 +309,9 @@ public final class FeedReader {
     if !hasNext { hasNext = try scanner.next() }
     guard hasNext else { return nil }
     recordsSeen += 1
+    let publicID: PublicID?
     do throws(Rejection) {
-      try decoder.decode(scanner, into: &record)
-      return .record
+      publicID = try decoder.decode(scanner, into: &record)
     } catch {
       let code = record.text(.code)
       record.removeAll()
@@ -303,6 +322,8 @@ public final class FeedReader {
             code: code, rejection: error, raw: raw))
       }
     }
+    try check(publicID, of: record, line: scanner.eventLine)
+    return .record
   }
 
   private func truncatedRow(at range: Range<Int>, fields: Int) -> FeedError {

@@ -22,8 +22,9 @@ public enum FilterOptions {
       "place", "TEXT", repeatable: true,
       help: "events whose place contains TEXT, ignoring case"),
     .value(
-      "type", "TYPE,...", repeatable: true, completion: .usually(EventTypes.usual),
-      help: "events of these types, such as earthquake"),
+      "type", "TYPE,...", repeatable: true,
+      completion: .usually(EventTypes.usual, anySpelling: true),
+      help: "events of these types, such as earthquake, in any spelling"),
     .value("network", "NET,...", repeatable: true, help: "events of these networks, such as us"),
     .value(
       "source", "SOURCE,...", repeatable: true, completion: .usually(sources),
@@ -33,7 +34,7 @@ public enum FilterOptions {
       help: "events with these PAGER alert levels"),
     .value("felt", "N", help: "events with at least N felt reports"),
     .value(
-      "status", "STATUS,...", repeatable: true, completion: .usually(statuses, anyCase: true),
+      "status", "STATUS,...", repeatable: true, completion: .usually(statuses, anySpelling: true),
       help: "events of these statuses, such as reviewed, ignoring case"),
     .value("bbox", "W,S,E,N", help: "epicentres between these degrees; W may lie east of E"),
     .value("within", "KM:LAT,LON", help: "epicentres at most KM kilometres from a place"),

@@ -94,10 +94,100 @@ import Testing
     ("quakeml:quake/event/us7000pn9s", "us7000pn9s"),
     ("quakeml:quake/event/emsc/20240424_1", "emsc:20240424_1"),
     ("quakeml:quake/event/a~20b~2Fc", "a b/c"),
+    ("smi:ch.ethz.sed/sc99a/Event/2024abcdef", "sed:2024abcdef"),
+    ("smi:a.b/catalogue/C202401010710A/event", "a.b:C202401010710A"),
+    ("smi:a.b/catalogue/C202401010710A/Event/origin/", "a.b:C202401010710A"),
+    ("smi:a.b/quake/eq/hypocenter/evid=7/earthquake", "a.b:7"),
+    ("smi:a.b/events/eventful", "a.b:eventful"),
+    ("smi:a.b/query?eventid=x/event&amp;format=xml", "a.b:x/event"),
   ])
   func theCodeIsThatOfTheCentresOtherFormats(publicID: String, code: String) throws {
     let text = Self.document("<event publicID=\"\(publicID)\">\(Self.origin("o"))</event>")
     #expect(try records(text).first?.text(.code) == code)
+  }
+
+  @Test func anIdentifierOfGenericPartsNamesNoEvent() throws {
+    let text = Self.document(
+      ["smi:a.b/event", "smi:a.b/event/origin/", "smi:a.b/x"]
+        .map { "<event publicID=\"\($0)\">\(Self.origin("o"))</event>" }.joined())
+    let contents = try FeedContents(text)
+    #expect(contents.records.map { $0.text(.code) } == ["a.b:x"])
+    #expect(
+      contents.rejects.map(\.reason) == [
+        "The identifier \"smi:a.b/event\" does not name the event.",
+        "The identifier \"smi:a.b/event/origin/\" does not name the event.",
+      ])
+  }
+
+  @Test func twoIdentifiersThatLeadToOneCodeAreAnErrorThatNamesBoth() throws {
+    func events(_ identifiers: String...) -> String {
+      Self.document(
+        identifiers.map { "<event publicID=\"\($0)\">\(Self.origin("o"))</event>" }.joined())
+    }
+    var options = FeedReader.Options()
+    options.centre = DataCentre(name: "mine")
+    let error = try #require(
+      failure(of: events("smi:a.b/x/1", "smi:a.b/y/2", "smi:a.b/y/1/event"), options: options))
+    #expect(error.code == .ambiguousIdentifiers)
+    #expect(error.kind == .badData)
+    #expect(error.detail?.contains("\"smi:a.b/x/1\" and \"smi:a.b/y/1/event\"") == true)
+    #expect(error.detail?.contains("\"mine:1\"") == true)
+    // The same event twice, also with other parameters, is one event.
+    let again = [
+      events("smi:a.b/x/1", "smi:a.b/x/2", "smi:a.b/x/1"),
+      events("smi:a.b/q?eventid=1&amp;format=a", "smi:a.b/q?eventid=1&amp;format=b"),
+    ]
+    for text in again {
+      #expect(try records(text, options).last?.text(.code) == "mine:1")
+    }
+  }
+
+  @Test func anEventHasTheSameCodeInQuakeMLAndInText() throws {
+    let id = "smi:ch.ethz.sed/sc99a/Event/2024abcdef"
+    let xml = Self.document("<event publicID=\"\(id)\">\(Self.origin("o"))</event>")
+    let header = FDSNTextTests.header
+    func row(_ id: String) -> String { "\(id)|2024-01-01T00:00:00|2|1|8.1234||||||||\n" }
+    let text = header + "\n" + row(id)
+    var named = FeedReader.Options()
+    named.centre = DataCentre(name: "swiss")
+    var served = FeedReader.Options()
+    served.service = DataCentre(name: "example.org")
+    for (options, code) in [
+      (FeedReader.Options(), "sed:2024abcdef"), (named, "swiss:2024abcdef"),
+      (served, "sed:2024abcdef"),
+    ] {
+      for document in [xml, text] {
+        let record = try #require(try records(document, options).first)
+        #expect(record.text(.code) == code)
+        #expect(record.text(.netCode) == "2024abcdef")
+      }
+    }
+    let other = header + "\n" + row(id) + row("smi:ch.ethz.sed/sc20a/Event/2024abcdef")
+    let error = try #require(failure(of: other))
+    #expect(error.code == .ambiguousIdentifiers)
+    #expect(error.detail?.contains("sc99a") == true && error.detail?.contains("sc20a") == true)
+    #expect(failure(of: header + "\n" + row("7"))?.code == .unknownCentre)
+  }
+
+  @Test func aRejectedOriginIsNotTakenWhereTheAgencyPrefersNone() throws {
+    func rejected(_ id: String) -> String {
+      Self.origin(id, depth: "1000").replacingOccurrences(
+        of: "</origin>", with: "<evaluationStatus>rejected</evaluationStatus></origin>")
+    }
+    let good = Self.origin("o2", depth: "2000")
+    func event(_ parts: String) throws -> QuakeRecord {
+      try #require(
+        try records(Self.document("<event publicID=\"smi:a.b/1\">\(parts)</event>")).first)
+    }
+    let record = try event(rejected("o1") + good)
+    #expect(record.double(.depth) == 2)
+    #expect(!record.isDeletion)
+    // The agency's preferred origin decides.
+    let deleted = try event(
+      "<preferredOriginID>o1</preferredOriginID>" + rejected("o1") + good)
+    #expect(deleted.isDeletion)
+    #expect(deleted.text(.status) == "rejected")
+    #expect(try event(rejected("o1")).isDeletion)
   }
 
   @Test func theCatalogueAttributesAreTheCode() throws {
@@ -197,7 +287,7 @@ import Testing
     #expect(usgs.records.map { $0.text(.code) } == ["ci37285320", "uw60916552"])
     #expect(usgs.records.map { $0.double(.magnitude) } == [1.54, 1.6])
     #expect(usgs.records.map { $0.double(.depth) } == [0.01, 0])
-    #expect(usgs.records.map { $0.text(.type) } == ["quarry_blast", "quarry"])
+    #expect(usgs.records.map { $0.text(.type) } == ["quarry blast", "quarry blast"])
     #expect(usgs.records.map { $0.integer(.nst) } == [25, nil])
     let emsc = try FeedContents(FileSource(path: Self.folder + "/other/emsc_neries_quakeml.xml"))
     #expect(emsc.records.count == 3)

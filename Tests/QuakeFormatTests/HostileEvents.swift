@@ -24,7 +24,7 @@ struct HostileEvents {
     "~41",
     "%", "\\", "\u{2502}", "\u{2424}", "\u{240D}", "\u{241B}", "\u{2423}", "🌋", "--", "#", "null",
     "=1+1",
-    "e\u{301}", ":", "/", ";", "quarry_blast",
+    "e\u{301}", ":", "/", ";", "frost_quake",
   ]
 
   private mutating func text(_ words: [String] = []) -> String {
@@ -75,7 +75,7 @@ struct HostileEvents {
     if below(8) > 0 { event.set(.magnitude, number(-2...9)) }
     for (column, words) in [
       (.magnitudeType, ["ml", "mww", "Mb"]), (.place, ["10 km N of X", "Pāhala "]),
-      (.type, ["earthquake", "quarry blast", "quarry_blast", "ice quake", "mine blast "]),
+      (.type, ["earthquake", "quarry blast", "frost_quake", "ice quake", "Frost quake "]),
       (.status, ["reviewed", "automatic", "REVIEWED", "final", "best"]),
       (.title, []), (.url, []), (.detail, []), (.alert, ["green"]),
       (.ids, [",us1,us2,"]), (.sources, [",us,"]), (.types, [",origin,"]),
@@ -90,10 +90,10 @@ struct HostileEvents {
       event.set(.updated, Timestamp(microseconds: Int64(random() % 2_000_000_000_000_000)))
     }
     for column in [QuakeColumn.cdi, .mmi, .dmin, .rms, .gap] where below(2) == 0 {
-      event.set(column, number(-1...360))
+      event.set(column, number(0...360))
     }
     for column in [QuakeColumn.felt, .sig, .nst] where below(2) == 0 {
-      event.set(column, integer: below(100_000) - 10)
+      event.set(column, integer: below(100_000))
     }
     if below(2) == 0 { event.set(.tsunami, integer: below(2)) }
     return event

@@ -9,8 +9,8 @@ public enum ValueCompletion: Sendable, Equatable {
   /// One of these words.
   case words([String])
   /// Usually one of these words, although others are valid: a word that is not among them but near one of them
-  /// is most likely a mistake. `anyCase`: ignoring case.
-  case usually([String], anyCase: Bool = false)
+  /// is most likely a mistake. `anySpelling`: ignoring case, spaces, underscores and hyphens.
+  case usually([String], anySpelling: Bool = false)
   /// One of these words or of the lines that a command prints, such as `quake-admin complete feeds`; then, with
   /// `files`, the names of files.
   case found(by: String? = nil, or: [String] = [], files: Bool = false)

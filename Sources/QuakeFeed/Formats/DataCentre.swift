@@ -14,7 +14,8 @@ public struct DataCentre: Sendable, Hashable {
   private static let hosts = [
     "earthquake.usgs.gov": "usgs", "www.seismicportal.eu": "emsc", "seismicportal.eu": "emsc",
     "webservices.ingv.it": "ingv", "geofon.gfz.de": "gfz", "geofon.gfz-potsdam.de": "gfz",
-    "service.geonet.org.nz": "geonet", "www.isc.ac.uk": "isc",
+    "service.geonet.org.nz": "geonet", "www.isc.ac.uk": "isc", "eida.ethz.ch": "sed",
+    "arclink.ethz.ch": "sed",
   ]
 
   private init(known name: String) {
@@ -41,6 +42,35 @@ public struct DataCentre: Sendable, Hashable {
   /// The centre whose service is known to be at the host of `url`; nil for unknown hosts.
   public static func known(at url: String) -> DataCentre? {
     (URLText.host(of: url)?.lowercased()).flatMap { hosts[$0] }.map { DataCentre(known: $0) }
+  }
+
+  /// The data centre of an event: the one that the user names, or else the known one of the event's publicID,
+  /// that of the service, or one named after the publicID's authority. Nil: none is known.
+  static func choose(
+    named: DataCentre?, publicID: PublicID?, service: DataCentre?
+  ) -> DataCentre? {
+    if let named { return named }
+    guard let authority = publicID?.authority else { return service }
+    return known(authority: authority) ?? service ?? nameable(authority: authority)
+  }
+
+  private static func known(authority: String) -> DataCentre? {
+    switch authority {
+    case "earthquake.usgs.gov", "comcat.cr.usgs.gov", "us.anss.org": return .usgs
+    case "eu.emsc", "eu.emsc-csem", "www.seismicportal.eu": return .emsc
+    case "nz.org.geonet", "service.geonet.org.nz": return .geonet
+    case "webservices.ingv.it", "it.ingv": return DataCentre(name: "ingv")
+    case "org.gfz-potsdam.de", "gfz.de", "geofon.gfz.de", "de.gfz": return DataCentre(name: "gfz")
+    case "isc", "isc.ac.uk", "www.isc.ac.uk", "uk.ac.isc": return DataCentre(name: "isc")
+    case "ch.ethz.sed": return DataCentre(name: "sed")
+    default: return nil
+    }
+  }
+
+  /// The centre named after an authority. Programs that know no authority write `local`.
+  private static func nameable(authority: String) -> DataCentre? {
+    guard authority != "local" else { return nil }
+    return DataCentre(name: String(authority.prefix(64)))
   }
 
   /// The prefix of the catalogue's identifiers in `code`, so that two catalogues cannot use one code for

@@ -1,10 +1,11 @@
 /// EMSC's event types, two letters of the international bulletin format (IMS 1.0): the certainty and the
 /// type.
 enum EMSCEventType {
-  /// USGS's name of the type; nil if USGS has none.
+  /// QuakeML's word for the type; nil if QuakeML has none.
   static func name(of code: UnsafeRawBufferPointer) -> StaticString? {
     guard code.count == 2 else { return nil }
     if code.elementsEqual("ls".utf8) { return "landslide" }
+    if code.elementsEqual("uk".utf8) { return "not reported" }
     switch code[0] {
     case UInt8(ascii: "k"), UInt8(ascii: "s"), UInt8(ascii: "f"), UInt8(ascii: "d"): break
     default: return nil

@@ -19,39 +19,59 @@ enum FieldCheck {
     }
   }
 
-  /// Sets a number after checking that it is finite and within the column's range.
+  /// Sets a number after checking that it is within the column's range.
+  ///
+  /// Sources write unknown values as NaN, as a magnitude such as -9, or as a negative number where no value can
+  /// be negative: those become null. Longitudes of 180 to 360 degrees are converted.
   static func set(
     _ value: Double, _ column: QuakeColumn, in record: inout QuakeRecord
   ) throws(Rejection) {
+    guard !value.isNaN else { return record.setNull(column) }
+    guard value.isFinite else { throw Rejection("The \(name(column)) is not a finite number.") }
     let range: ClosedRange<Double>
     switch column {
     case .latitude: range = -90...90
-    case .longitude: range = -180...180
-    case .magnitude: range = -10...12
+    case .longitude: range = -180...360
+    case .magnitude:
+      guard value >= leastMagnitude else { return record.setNull(column) }
+      range = leastMagnitude...12
     case .depth: range = -100...7000
+    case .cdi, .mmi, .dmin, .rms, .gap:
+      guard value >= 0 else { return record.setNull(column) }
+      range = 0...Double.greatestFiniteMagnitude
     default: range = -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude
     }
     guard range.contains(value) else {
-      let limits = value.isFinite ? "\(text(range.lowerBound)) to \(text(range.upperBound))" : ""
       throw Rejection(
-        value.isFinite
-          ? "The \(name(column)) \(text(value)) is outside \(limits)."
-          : "The \(name(column)) is not a finite number.")
+        "The \(name(column)) \(text(value)) is outside \(text(range.lowerBound)) to \(text(range.upperBound))."
+      )
     }
-    record.set(column, value)
+    record.set(column, column == .longitude && value > 180 ? westward(value) : value)
   }
 
-  /// Sets a whole number after checking that the column can hold it.
+  /// The least magnitude that an event can have: laboratories measure fractures of -4. A smaller number means
+  /// that the magnitude is unknown.
+  private static let leastMagnitude = -5.0
+
+  /// A longitude of more than 180 degrees as one of -180 to 0: 190.1234 is -169.8766. The difference is rounded
+  /// to 12 decimals, which is finer than the digits that a number of this size has.
+  private static func westward(_ longitude: Double) -> Double {
+    ((longitude - 360) * 1e12).rounded() / 1e12
+  }
+
+  /// Sets a whole number after checking that the column can hold it. A negative number means that the value is
+  /// unknown.
   static func set(
     integer value: Int, _ column: QuakeColumn, in record: inout QuakeRecord
   ) throws(Rejection) {
+    guard value >= 0 else { return record.setNull(column) }
     let fits = column.kind == .int2 ? Int16(exactly: value) != nil : Int32(exactly: value) != nil
     guard fits else { throw Rejection("The \(name(column)) \(value) is too large a number.") }
     record.set(column, integer: value)
   }
 
   /// Sets a text, known to be UTF-8, after checking its size and that it holds no NUL, which
-  /// PostgreSQL cannot store.
+  /// PostgreSQL cannot store. A type of events gets QuakeML's spelling.
   static func set(
     utf8: UnsafeRawBufferPointer, _ column: QuakeColumn, in record: inout QuakeRecord
   ) throws(Rejection) {
@@ -65,6 +85,9 @@ enum FieldCheck {
     }
     if column == .ids, utf8.count > maximumCodeBytes { try checkIDs(utf8) }
     if column == .code, utf8.isEmpty { throw Rejection("The event's code is empty.") }
+    if column == .type, let word = EventTypes.word(for: utf8) {
+      return word.withUTF8Buffer { record.set(column, utf8: UnsafeRawBufferPointer($0)) }
+    }
     record.set(column, utf8: utf8)
   }
 
@@ -75,9 +98,11 @@ enum FieldCheck {
     }
   }
 
-  /// Checks the required columns, and under the strict rule also magnitude and place.
+  /// Checks the required columns, and under the strict rule also magnitude and place. A record that says that
+  /// its event was deleted needs the code alone.
   static func checkComplete(_ record: QuakeRecord, strict: Bool) throws(Rejection) {
     guard record.has(.code) else { throw Rejection("The event has no code.") }
+    if record.isDeletion { return }
     guard record.has(.time) else { throw Rejection("The event has no time.", of: .time) }
     guard record.has(.longitude), record.has(.latitude) else {
       throw Rejection("The event has no coordinates.")
@@ -89,20 +114,6 @@ enum FieldCheck {
     guard record.has(.place) else {
       throw Rejection("The event has no place, which the strict rule asks for.")
     }
-  }
-
-  /// Throws if an export of ours marks the event as withdrawn or superseded: by its type, and by its status
-  /// where the format has one. An import of such an event would restore it.
-  static func checkNotPast(_ record: QuakeRecord, byStatus: Bool = true) throws(Rejection) {
-    guard record.withUTF8(.type, { isWord("not existing", $0) }),
-      !byStatus || record.withUTF8(.status, { isWord("deleted", $0) })
-    else { return }
-    throw Rejection("The event was withdrawn or superseded when it was exported.")
-  }
-
-  private static func isWord(_ word: StaticString, _ text: UnsafeRawBufferPointer?) -> Bool {
-    guard let text, text.count == word.utf8CodeUnitCount else { return false }
-    return word.withUTF8Buffer { UnsafeRawBufferPointer($0).elementsEqual(text) }
   }
 
   /// The column's name as words.

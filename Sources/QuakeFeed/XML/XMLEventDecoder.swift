@@ -28,12 +28,17 @@ struct XMLEventDecoder {
 
   /// Fills `record`, which must be empty, from the event that the scanner has read last. Throws if the
   /// event is invalid.
+  ///
+  /// - Returns: The event's publicID, if its code is the name in it.
   func decode(
     _ scanner: XMLScanner, into record: inout QuakeRecord
-  ) throws(Rejection) {
+  ) throws(Rejection) -> PublicID? {
     let event = scanner.event
     guard let identity = XMLIdentity(event, centre: centre, service: service) else {
       throw Rejection("The event's publicID does not tell the data centre.")
+    }
+    if let publicID = identity.publicID, publicID.name.isEmpty, event[.publicID]?.isEmpty == false {
+      throw publicID.namesNothing
     }
     try set(identity.code, .code, in: &record)
     try set(identity.source, .source, in: &record)
@@ -56,30 +61,31 @@ struct XMLEventDecoder {
       try set(magnitude.type, .magnitudeType, in: &record)
     }
     if identity.isOwn {
-      try FieldCheck.checkNotPast(record, byStatus: false)
       try setExact(event[.place], .place, in: &record)
       try setExact(event[.magnitudeType], .magnitudeType, in: &record)
       try setExact(event[.status], .status, in: &record)
     }
-    guard origin != nil else {
+    guard origin != nil || record.isDeletion else {
       let refersToOne = !event.preferredOrigin.isEmpty || !event.originReferences.isEmpty
       throw refersToOne
         ? Rejection("The document does not contain the event's origin.")
         : Rejection("The event has no origin, so that its time and place are missing.", of: .time)
     }
     try FieldCheck.checkComplete(record, strict: strict)
+    return identity.publicID
   }
 
   // MARK: - Parts
 
-  /// The preferred origin, or else the first.
+  /// The preferred origin; or else the first that is not rejected, or the first at all.
   private static func origin(of event: XMLEvent, _ scanner: XMLScanner) -> XMLOrigin? {
     if scanner.dialect == .seisComP {
-      return ([event.preferredOrigin] + event.originReferences).lazy
-        .compactMap { scanner.origins[$0] }.first
+      if let preferred = scanner.origins[event.preferredOrigin] { return preferred }
+      let origins = event.originReferences.lazy.compactMap { scanner.origins[$0] }
+      return origins.first { !$0.isRejected } ?? origins.first
     }
     return event.origins.first { !$0.id.isEmpty && $0.id == event.preferredOrigin }
-      ?? event.origins.first
+      ?? event.origins.first { !$0.isRejected } ?? event.origins.first
   }
 
   /// The preferred magnitude; or else the first one of the origin, or the first at all.
@@ -104,7 +110,9 @@ struct XMLEventDecoder {
     try read(origin.latitude, .latitude, .number, in: &record)
     if !origin.depth.isEmpty {
       let places = dialect == .quakeML ? -3 : 0
-      let depth = origin.depth.withUnsafeBytes { DecimalNumber.parse($0, shiftedBy: places) }
+      let depth = origin.depth.withUnsafeBytes {
+        DecimalNumber.parse($0, shiftedBy: places) ?? DecimalNumber.notANumber($0)
+      }
       guard let depth else { throw Self.wrong(.depth, origin.depth, "a number") }
       try FieldCheck.set(depth, .depth, in: &record)
     }
@@ -112,9 +120,8 @@ struct XMLEventDecoder {
     try read(origin.rms, .rms, .number, in: &record)
     try read(origin.gap, .gap, .number, in: &record)
     try read(origin.distance, .dmin, .number, in: &record)
-    let status = origin.status
-    if status.elementsEqual("rejected".utf8) || origin.mode.isEmpty {
-      try set(status, .status, in: &record)
+    if origin.isRejected || origin.mode.isEmpty {
+      try set(origin.status, .status, in: &record)
     } else {
       record.set(.status, origin.mode.elementsEqual("manual".utf8) ? "reviewed" : "automatic")
     }
@@ -137,19 +144,13 @@ struct XMLEventDecoder {
     }
   }
 
-  /// Other words for the event types of USGS, which are QuakeML's.
-  private static let types = [
-    "other": "other event", "induced earthquake": "induced or triggered event", "null": "",
-  ]
-
   private func setType(
     of event: XMLEvent, isOwn: Bool, in record: inout QuakeRecord
   ) throws(Rejection) {
     if isOwn, let exact = event[.type] { return try setExact(exact, .type, in: &record) }
-    guard let known = Self.types[String(decoding: event.type.prefix(32), as: UTF8.self)] else {
-      return try set(event.type, .type, in: &record)
-    }
-    if !known.isEmpty { record.set(.type, known) }
+    // Some programs write the name of a missing value.
+    guard !event.type.elementsEqual("null".utf8) else { return }
+    try set(event.type, .type, in: &record)
   }
 
   // MARK: - Values

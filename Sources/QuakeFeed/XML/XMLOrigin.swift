@@ -13,6 +13,9 @@ struct XMLOrigin {
   var status: XMLEvent.Text = []
   var agency: XMLEvent.Text = []
 
+  /// Whether its agency has rejected it.
+  var isRejected: Bool { status.elementsEqual("rejected".utf8) }
+
   /// About its size in memory.
   var bytes: Int {
     let texts = [

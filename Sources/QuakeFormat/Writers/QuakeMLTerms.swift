@@ -2,36 +2,13 @@ internal import QuakeModel
 
 /// QuakeML's words for the store's values.
 enum QuakeMLTerms {
-  /// The event types of QuakeML 1.2.
-  static let eventTypes: [StaticString] = [
-    "earthquake", "quarry blast", "explosion", "ice quake", "other event", "mining explosion",
-    "not reported", "anthropogenic event", "collapse", "cavity collapse", "mine collapse",
-    "building collapse", "accidental explosion", "chemical explosion", "controlled explosion",
-    "experimental explosion", "industrial explosion", "road cut", "blasting levee",
-    "nuclear explosion", "induced or triggered event", "rock burst", "reservoir loading",
-    "fluid injection", "fluid extraction", "crash", "plane crash", "train crash", "boat crash",
-    "atmospheric event", "sonic boom", "sonic blast", "acoustic noise", "thunder", "avalanche",
-    "snow avalanche", "debris avalanche", "hydroacoustic event", "slide", "landslide", "rockslide",
-    "meteorite", "volcanic eruption",
-  ]
-
-  /// Other words for them, as older feeds and other catalogues have.
-  private static let synonyms: [(String, StaticString)] = [
-    ("quarry", "quarry blast"), ("rock slide", "rockslide"), ("rockburst", "rock burst"),
-    ("mine blast", "mining explosion"), ("mining", "mining explosion"), ("blast", "explosion"),
-    ("chemical", "chemical explosion"), ("nuclear", "nuclear explosion"),
-    ("volcano", "volcanic eruption"), ("volcanic", "volcanic eruption"), ("icequake", "ice quake"),
-    ("sonicboom", "sonic boom"), ("eq", "earthquake"), ("induced", "induced or triggered event"),
-    ("acoustic", "acoustic noise"), ("other", "other event"),
-  ]
-
-  /// The event type for the column `type`: the same, or the one that is meant by it, or "other event".
+  /// The event type for the column `type`: QuakeML's word for it, or "other event". An event that is stored is
+  /// never one that does not exist.
   static func eventType(_ type: UnsafeRawBufferPointer) -> StaticString {
-    if let same = eventTypes.first(where: { equals($0, type) }) { return same }
-    let words = String(decoding: type.prefix(64), as: UTF8.self).lowercased()
-    let normal = String(words.map { $0 == "_" || $0 == "-" ? " " : $0 })
-    if let meant = eventTypes.first(where: { "\($0)" == normal }) { return meant }
-    return synonyms.first { $0.0 == normal }?.1 ?? "other event"
+    guard let word = EventTypes.word(for: type),
+      !word.withUTF8Buffer({ equals("not existing", UnsafeRawBufferPointer($0)) })
+    else { return "other event" }
+    return word
   }
 
   /// How an event was evaluated.

@@ -209,7 +209,7 @@ package struct HistoryConditions {
     add(.depth, "<=", filter.maximumDepth)
     add(.time, ">=", filter.earliestTime)
     add(.time, "<", filter.endTime)
-    add(.type, filter.types)
+    add(.type, filter.spelledTypes)
     add(.net, filter.networks)
     add(.source, filter.sources)
     add(.alert, filter.alerts)

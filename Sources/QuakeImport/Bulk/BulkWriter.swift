@@ -64,6 +64,8 @@ final class BulkWriter {
   /// Whether all events so far were new and copied.
   private var hasOnlyCopied = true
   private var staged = 0
+  /// Whether some staged records say that their events were deleted.
+  private var hasStagedDeletions = false
   /// Hashes of the ids of staged records, and of pending claims.
   private var pendingKeys: Set<UInt64> = []
   private var pendingClaims: [IDClaim] = []
@@ -170,6 +172,7 @@ final class BulkWriter {
     // They were counted as seen when they were staged.
     report.seen = 0
     staged = 0
+    hasStagedDeletions = false
     pendingKeys.removeAll(keepingCapacity: true)
     pendingClaims.removeAll(keepingCapacity: true)
     return report
@@ -191,16 +194,17 @@ final class BulkWriter {
   private var merge: ImportMerge {
     ImportMerge(
       connection: connection, options: options, columns: columns, inferred: inferred,
-      generated: generated, scope: nil, claims: pendingClaims)
+      generated: generated, scope: nil, claims: pendingClaims, hasDeletions: hasStagedDeletions)
   }
 
   // MARK: - New events
 
   /// Copies the events straight into the table. Without staging, joining and looking for conflicts this
   /// takes half the time. Returns false, and does nothing, if an event is stored already or was deleted, if
-  /// any of the ids is known, or if staged records have to be merged first.
+  /// any of the ids is known, if staged records have to be merged first, or if a record is a deletion.
   private func copy(_ batch: RecordBatch) throws -> Bool {
-    guard copying != .never, staged == 0, pendingClaims.isEmpty else { return false }
+    guard copying != .never, staged == 0, pendingClaims.isEmpty, !batch.hasDeletions
+    else { return false }
     let claims = batch.claims
     copying = .afterLookup
     guard try start == .inEmptyStore || !isAnyKnown(claims, codes: batch.eventCodes)
@@ -296,6 +300,7 @@ final class BulkWriter {
     }
     guard batch.different > 0 else { return }
     if staged == 0 { try emptyStaging() }
+    if batch.hasDeletions { hasStagedDeletions = true }
     try connection.copyIn(ImportStatements.copyRecords(columns)) { writer in
       try batch.forEachRow { number, values in
         staged += 1

@@ -14,8 +14,12 @@ struct IDClaimTracker {
   /// The number of records whose code occurred before: in the source, or in an earlier batch.
   private(set) var repeated: Int64 = 0
 
-  /// Whether a code may have occurred more than once.
-  var mayHaveDuplicates: Bool { !isComplete || repeated > 0 }
+  /// Whether a record says that its event was deleted.
+  private(set) var hasDeletions = false
+
+  /// Whether a code may have occurred more than once. The database is also asked if there are deletions: the
+  /// last record of a code may be one, and it claims no ids.
+  var mayHaveDuplicates: Bool { !isComplete || repeated > 0 || hasDeletions }
 
   /// Whether it holds the ids of a feed of the greatest length.
   var isFull: Bool { codes.count >= ImportPlan.longestFeed || claimed.count >= Self.most }
@@ -25,9 +29,12 @@ struct IDClaimTracker {
 
   /// Adds the ids of a record.
   mutating func add(_ record: QuakeRecord) {
+    guard !record.isDeletion else { return hasDeletions = true }
     guard isComplete else { return }
     guard codes.count < Self.most, claimed.count < Self.most else {
-      self = IDClaimTracker()
+      codes = []
+      claimed = []
+      repeated = 0
       isComplete = false
       return
     }

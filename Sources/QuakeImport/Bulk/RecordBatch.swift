@@ -15,6 +15,8 @@ final class RecordBatch {
     var values: Range<Int>
     /// The number of the record within the batch, from 1.
     var number: Int64
+    /// Whether the record says that its event was deleted.
+    var isDeletion: Bool
     /// Whether the event is stored with the same contents.
     var isStored = false
   }
@@ -34,6 +36,8 @@ final class RecordBatch {
   private(set) var rejects: [(record: Int64, reject: ImportReject, isKept: Bool)] = []
   /// The ids that events have besides their code, and where the record's values begin.
   private var otherIDs: [(claim: IDClaim, record: Int)] = []
+  /// Whether a record says that its event was deleted.
+  private(set) var hasDeletions = false
   /// Hashes of all ids in it. Batches that share none can be merged together, or written at the same time.
   private(set) var keys: Set<UInt64> = []
 
@@ -86,6 +90,7 @@ final class RecordBatch {
     rejects.removeAll(keepingCapacity: true)
     rejectedBytes = 0
     otherIDs.removeAll(keepingCapacity: true)
+    hasDeletions = false
     keys.removeAll(keepingCapacity: true)
     seen = 0
     duplicates = 0
@@ -103,7 +108,13 @@ final class RecordBatch {
       keys.insert(code.idKey)
     }
     let code = codeStart..<codes.count
-    rows.append(Row(prefix: prefix, code: code, values: start..<values.count, number: seen))
+    let isDeletion = record.isDeletion
+    rows.append(
+      Row(
+        prefix: prefix, code: code, values: start..<values.count, number: seen,
+        isDeletion: isDeletion))
+    // A deletion claims no ids.
+    guard !isDeletion else { return hasDeletions = true }
     record.forEachOtherID { id in
       let claim = IDClaim(
         id: String(decoding: id, as: UTF8.self),
@@ -149,7 +160,8 @@ final class RecordBatch {
   /// The number of records that are not skipped.
   private(set) var different = 0
 
-  /// Skips the record of an event if its values are those in a row of `result`, byte for byte.
+  /// Skips the record of an event if its values are those in a row of `result`, byte for byte; never a deletion,
+  /// because an event may have its values and not be withdrawn.
   ///
   /// - Parameters:
   ///   - code: The column with the event's code.
@@ -157,7 +169,7 @@ final class RecordBatch {
   func skip(
     ifIn result: borrowing QueryResult, row: Int, code: Int, from column: Int
   ) {
-    guard let place = place(of: result.bytes(row, code)) else { return }
+    guard let place = place(of: result.bytes(row, code)), !rows[place].isDeletion else { return }
     let isStored = values.isEqual(
       rows[place].values, to: result, row: row, from: column, count: columns.count)
     guard isStored else { return }

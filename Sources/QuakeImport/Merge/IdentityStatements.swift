@@ -207,10 +207,10 @@ struct IdentityStatements {
     "exists (select from quake.quake_alias a where a.id = \(row).code and a.code = \(row).superseded_by)"
   }
 
-  /// Whether a person has withdrawn the event: no absence says so, nor the event's own agency.
+  /// Whether a person has withdrawn the event: no absence says so, nor its agency.
   private static func isWithdrawnByHand(_ row: String) -> String {
     """
-    \(row).withdrawn_at is not null and \(row).status is distinct from 'deleted'
+    \(row).withdrawn_at is not null and not \(AgencyDeletions.isDeletion(row))
                    and not exists (select from quake.absence a
                                     where a.code = \(row).code and a.withdrawn_at = \(row).withdrawn_at)
     """
@@ -278,24 +278,4 @@ struct IdentityStatements {
            and (h.successor is null or not \(AssociationStatements.isOwn("q"))
                 or not exists (\(ImportStatements.confirmation(of: "q"))))
     """
-
-  /// Restores withdrawn events that the snapshot has. A snapshot of unknown age restores none.
-  static func restore(_ columns: [QuakeColumn]) -> SQL {
-    SQL(
-      trusted: """
-        with back as materialized (
-          select q.code from quake.quake q join pg_temp.quake_staging s on s.code = q.code
-           where q.withdrawn_at is not null and s.reject_reason is null
-             and q.source = \(ImportStatements.source(columns)("s"))
-             and q.withdrawn_at <= $1::timestamptz
-        ), restored as (
-          update quake.quake q set withdrawn_at = null
-            from back b
-           where b.code = q.code
-             and exists (select from quake.absence a where a.code = q.code and a.withdrawn_at = q.withdrawn_at)
-          returning q.code
-        )
-        select count(*) from restored
-        """)
-  }
 }

@@ -1,7 +1,7 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Merges the staged records: first the contents, then identities, then absences.
+/// Merges the staged records: first the contents, then identities, deletions by the agency, and absences.
 struct ImportMerge {
   let connection: Connection
   let options: ImportOptions
@@ -14,6 +14,8 @@ struct ImportMerge {
   let scope: SnapshotScope?
   /// Claims of ids that are no staged events, if the caller knows them already.
   var claims: [IDClaim]?
+  /// Whether some staged records say that their events were deleted.
+  var hasDeletions = false
 
   /// Up to this number of rows the planner's estimates for a new temporary table are good enough.
   private static let analyzeFrom = 20_000
@@ -39,22 +41,24 @@ struct ImportMerge {
   func merge(_ batch: inout ImportReport) throws {
     let state = try connection.execute(ImportStatements.state, [asOf])
     let isLate = state.bool(0, 0) ?? false
+    let overwrites = options.policy.overwrites
+    let agency = deletions(isLate: isLate)
+    let deleted = hasDeletions ? try agency.take() : nil
+    let returning = overwrites && state.bool(0, 1) == true ? try agency.returning() : nil
     let statements = ImportStatements(
       columns: columns, inferred: inferred, policy: options.policy, isLate: isLate,
       hidesNew: !isLate && columns.contains(.ids)
-        && (state.bool(0, 1) == true || state.bool(0, 2) == true))
+        && (state.bool(0, 1) == true || state.bool(0, 2) == true),
+      restores: returning != nil)
     if options.policy == .error { try refuseConflicts(statements) }
     try connection.execute(
       """
       select set_config('quake.author', $1, true), set_config('quake.context', $2, true),
              set_config('quake.keep_deleted', 'on', true), set_config('quake.foreign', 'off', true)
       """, [.text(options.author), .text(options.context ?? options.feed)])
-    let overwrites = options.policy.overwrites
-    if overwrites, state.bool(0, 1) == true {
-      batch.restored += try count(IdentityStatements.restore(columns))
-    }
+    let parameters = [asOf] + (returning.map { [.text($0.codes)] } ?? [])
     let counts = try DeletedEvents(connection: connection).leavingOut(asOf) {
-      () throws(PostgresError) in try connection.execute(statements.merge, [asOf])
+      () throws(PostgresError) in try connection.execute(statements.merge, parameters)
     }
     let inserted = counts.text(0, 2)
     batch.inserted = counts.integer(0, 0) ?? 0
@@ -67,13 +71,23 @@ struct ImportMerge {
     if options.policy == .incoming, try hasNewer() {
       batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
     }
+    if let returning {
+      try agency.restore(returning)
+      batch.restored += returning.count
+    }
     // An event that is known as an id of another one is superseded, or has just been inserted.
     var own = counts.text(0, 3)
     if overwrites, state.bool(0, 2) == true {
       own = try connection.execute(IdentityStatements.own, [.text(own)]).text(0, 0)
     }
     try resolveIdentities(&batch, isLate: isLate, own: own, leavingOut: foreign)
+    if let deleted { try agency.withdraw(deleted, &batch) }
     if overwrites { try countAbsences(&batch, inserted: inserted) }
+  }
+
+  private func deletions(isLate: Bool) -> AgencyDeletions {
+    AgencyDeletions(
+      connection: connection, options: options, columns: columns, asOf: asOf, isLate: isLate)
   }
 
   /// Rejects the staged records of events that belong to another source. Returns the codes of these events.
@@ -189,7 +203,7 @@ struct ImportMerge {
       } else {
         let every = parameters + [.integer(limit.map { Int64($0) })]
         if try connection.execute(AbsenceStatements.count, every).integer(0, 0) ?? 0 > 0 {
-          batch.withdrawn =
+          batch.withdrawn +=
             try connection.execute(AbsenceStatements.withdraw, every).integer(0, 0) ?? 0
         }
       }
@@ -202,10 +216,6 @@ struct ImportMerge {
       batch.withdrawn += counts.integer(0, 0) ?? 0
       batch.restored += counts.integer(0, 1) ?? 0
     }
-  }
-
-  private func count(_ statement: SQL) throws -> Int64 {
-    try connection.execute(statement, [asOf]).integer(0, 0) ?? 0
   }
 
   private func isLate(in scope: SnapshotScope) throws -> Bool {

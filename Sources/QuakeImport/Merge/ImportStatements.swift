@@ -105,9 +105,10 @@ struct ImportStatements {
   /// - Parameter hidesNew: Whether new events that replace events which persons have withdrawn or superseded
   ///   are so from the beginning. `IdentityStatements.mark` marks them in any case, but a watcher would first
   ///   report an event that nobody is to see.
+  /// - Parameter restores: Whether events are no longer withdrawn, where their contents change: those of $2.
   init(
     columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool,
-    hidesNew: Bool = false
+    hidesNew: Bool = false, restores: Bool = false
   ) {
     let all = columns.map(\.name)
     let rest = columns.filter { $0 != .code && !inferred.contains($0) }.map(\.name)
@@ -145,6 +146,7 @@ struct ImportStatements {
     if overwrites {
       onConflict = """
         do update set \(rest.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")), as_of = excluded.as_of
+            \(restores ? ", withdrawn_at = case when q.code = any ($2::text[]) then null else q.withdrawn_at end" : "")
           where (\(list(rest, "q."))) is distinct from (\(list(rest, "excluded.")))
             \(policy == .always ? "" : "and (q.as_of is null or excluded.as_of is null or q.as_of <= excluded.as_of)")
             and case when q.source is distinct from \(source("excluded")) then \(Self.noteForeign) else true end

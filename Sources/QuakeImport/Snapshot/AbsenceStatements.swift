@@ -26,10 +26,10 @@ enum AbsenceStatements {
           left join quake.quake q on q.code = a.code
          where a.since <= $1::timestamptz
            -- A rejected record ends an absence, but does not restore a withdrawn event. Nor does a snapshot
-           -- that is older than the event's own page, which said that it was deleted.
+           -- that is older than the agency's word that the event was deleted.
            and (a.withdrawn_at is null
                 or s.reject_reason is null
-                   and (q.status is distinct from 'deleted' or a.withdrawn_at <= $1::timestamptz))
+                   and (not \(AgencyDeletions.isDeletion("q")) or a.withdrawn_at <= $1::timestamptz))
       ), after as materialized (
         select t.code, t.feed, n.snapshots, n.since
           from there t
@@ -173,9 +173,9 @@ enum AbsenceStatements {
           from quake.quake q left join first f on f.code = q.code
          where q.code = any ($2::text[]) and \(AssociationStatements.isOwn("q"))
            and q.withdrawn_at is distinct from f.at
-           -- Not if a person has withdrawn the event, or if its own page said that it was deleted.
+           -- Not if a person has withdrawn the event, or if its agency has deleted it.
            and (q.withdrawn_at is null
-                or q.status is distinct from 'deleted'
+                or not \(AgencyDeletions.isDeletion("q"))
                    and exists (select from quake.absence a
                                 where a.code = q.code and a.withdrawn_at = q.withdrawn_at))
       ), updated as (

@@ -50,6 +50,7 @@ struct SnapshotImport {
     var merge = ImportMerge(
       connection: connection, options: options, columns: source.columns,
       inferred: source.inferredColumns, generated: total.generated, scope: scope)
+    merge.hasDeletions = ids.hasDeletions
     try merge.prepare(&batch, mayHaveDuplicates: ids.mayHaveDuplicates)
     let rejectedBefore = batch.rejected
     if isWhole {

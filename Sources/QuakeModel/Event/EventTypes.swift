@@ -1,7 +1,10 @@
-/// The types that events usually have. The column `type` takes any other text as well.
+internal import Glibc
+
+/// The types of events. The column `type` has QuakeML 1.2's words; a type for which QuakeML has no word is kept
+/// as its source wrote it.
 public enum EventTypes {
-  /// Those of QuakeML 1.2.
-  public static let usual: [String] = [
+  /// The types of QuakeML 1.2.
+  package static let words: [StaticString] = [
     "earthquake", "quarry blast", "explosion", "ice quake", "other event", "mining explosion",
     "not reported", "not existing", "anthropogenic event", "collapse", "cavity collapse",
     "mine collapse", "building collapse", "accidental explosion", "chemical explosion",
@@ -12,4 +15,97 @@ public enum EventTypes {
     "thunder", "avalanche", "snow avalanche", "debris avalanche", "hydroacoustic event", "slide",
     "landslide", "rockslide", "meteorite", "volcanic eruption",
   ]
+
+  /// Those of QuakeML 1.2.
+  public static let usual: [String] = words.map { "\($0)" }
+
+  /// Other words for them that USGS, its contributors and SeisComP use, with the word of QuakeML. A word that
+  /// says more than QuakeML's, such as `outside of network interest`, is not among them.
+  private static let synonyms: [(String, StaticString)] = [
+    ("eq", "earthquake"), ("quarry", "quarry blast"), ("blast", "explosion"),
+    ("icequake", "ice quake"), ("other", "other event"), ("mine blast", "mining explosion"),
+    ("mining", "mining explosion"), ("unknown", "not reported"),
+    ("anthropogenic", "anthropogenic event"), ("chemical", "chemical explosion"),
+    ("nuclear", "nuclear explosion"), ("induced", "induced or triggered event"),
+    ("induced earthquake", "induced or triggered event"), ("rockburst", "rock burst"),
+    ("sonicboom", "sonic boom"), ("acoustic", "acoustic noise"), ("rock slide", "rockslide"),
+    ("meteor", "meteorite"), ("meteor impact", "meteorite"), ("volcano", "volcanic eruption"),
+    ("volcanic", "volcanic eruption"),
+  ]
+
+  private static let wordsBySpelling: [String: StaticString] = {
+    var table: [String: StaticString] = [:]
+    for word in words { table["\(word)"] = word }
+    for (synonym, word) in synonyms { table[synonym] = word }
+    return table
+  }()
+
+  /// The longest spelling that is compared, in bytes.
+  private static let longestSpelling = 64
+
+  /// QuakeML's word for a type as a source spells it, in UTF-8: with underscores or hyphens, in any case, or
+  /// another word for it. Nil: QuakeML has none.
+  package static func word(for type: UnsafeRawBufferPointer) -> StaticString? {
+    // Nearly every type is QuakeML's first word.
+    if let same = words.first(where: { isEqual($0, type) }) { return same }
+    guard type.count <= longestSpelling else { return nil }
+    return wordsBySpelling[plain(String(decoding: type, as: UTF8.self))]
+  }
+
+  private static func isEqual(_ word: StaticString, _ text: UnsafeRawBufferPointer) -> Bool {
+    guard word.utf8CodeUnitCount == text.count, let start = text.baseAddress else { return false }
+    return memcmp(word.utf8Start, start, text.count) == 0
+  }
+
+  /// The same for text.
+  package static func word(for type: String) -> StaticString? {
+    var type = type
+    return type.withUTF8 { word(for: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Every spelling that means the same type, the one of QuakeML included. Rows and versions that were stored
+  /// before types had one spelling, or that somebody wrote by hand, may have any of them.
+  package static func spellings(of type: String) -> Set<String> {
+    var plainSpellings: Set<String> = [plain(type)]
+    if let word = word(for: type) {
+      plainSpellings.insert("\(word)")
+      for (synonym, meant) in synonyms where "\(meant)" == "\(word)" {
+        plainSpellings.insert(synonym)
+      }
+    }
+    return plainSpellings.reduce(into: [type]) { spellings, spelling in
+      spellings.insert(spelling)
+      spellings.insert(String(spelling.map { $0 == " " ? "_" : $0 }))
+    }
+  }
+
+  /// In small letters, with single spaces in place of underscores and hyphens.
+  private static func plain(_ type: String) -> String {
+    LetterCase.foldedASCII(type).split { $0 == " " || $0 == "_" || $0 == "-" }
+      .joined(separator: " ")
+  }
+}
+
+extension QuakeRecord {
+  /// Whether the source says that its agency has deleted the event, or that the event never existed: by the
+  /// status `deleted` or `rejected`, in any case, or by QuakeML's type `not existing`.
+  ///
+  /// Such a record is not an event. An import withdraws the stored event with this code.
+  package var isDeletion: Bool {
+    isWord("not existing", .type) || isWord("deleted", .status) || isWord("rejected", .status)
+  }
+
+  /// Whether the column's text is this word, in any case of ASCII letters. The size decides for nearly all
+  /// records.
+  private func isWord(_ word: StaticString, _ column: QuakeColumn) -> Bool {
+    guard textSize(of: column) == word.utf8CodeUnitCount else { return false }
+    return withUTF8(column) { text in
+      guard let text else { return false }
+      return word.withUTF8Buffer { letters in
+        zip(letters, text).allSatisfy { letter, byte in
+          letter == byte || (0x41...0x5A).contains(byte) && letter == byte | 0x20
+        }
+      }
+    }
+  }
 }

@@ -95,8 +95,12 @@ public struct QuakeFilter: Hashable, Sendable {
   package private(set) var foldedStatuses: Set<String>?
   /// The operation must be one of these.
   public var operations: Set<ChangeOperation>?
-  /// The event's type must be one of these.
-  public var types: Set<String>?
+  /// The event's type must be one of these, in any of their spellings: `quarry_blast` is `quarry blast`.
+  public var types: Set<String>? {
+    didSet { spelledTypes = types.map { Set($0.flatMap(EventTypes.spellings)) } }
+  }
+  /// All spellings of `types`.
+  package private(set) var spelledTypes: Set<String>?
   /// The epicentre must lie in the box.
   public var boundingBox: BoundingBox?
   /// The epicentre must lie in the circle.
@@ -157,7 +161,7 @@ public struct QuakeFilter: Hashable, Sendable {
       guard let wanted else { return true }
       return record.text(column).map(wanted.contains) ?? false
     }
-    guard isAmong(types, .type), isAmong(networks, .net), isAmong(sources, .source),
+    guard isAmong(spelledTypes, .type), isAmong(networks, .net), isAmong(sources, .source),
       isAmong(alerts, .alert)
     else { return false }
     if let foldedStatuses {

@@ -42,6 +42,12 @@ public struct QuakeRecord: Sendable {
     present & (1 << UInt64(column.rawValue)) != 0
   }
 
+  /// The length of the column's text in bytes; nil if it has no value.
+  func textSize(of column: QuakeColumn) -> Int? {
+    assert(column.kind == .text)
+    return has(column) ? Int(values[column.rawValue] & 0xFFFF_FFFF) : nil
+  }
+
   /// Removes the column's value.
   public mutating func setNull(_ column: QuakeColumn) {
     present &= ~(1 << UInt64(column.rawValue))

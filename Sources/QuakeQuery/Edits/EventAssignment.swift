@@ -46,6 +46,7 @@ public struct EventAssignment: Sendable {
       guard text.utf8.count <= most, !text.utf8.contains(0) else {
         throw invalid(text, column, "a text of at most \(most) bytes without the character NUL")
       }
+      if column == .type, let word = EventTypes.word(for: text) { return "\(word)" }
       return text
     case .float8:
       let range = range(of: column)

@@ -128,9 +128,10 @@ struct FDSNQuery {
         : .text(.status, isOneOf: [status])
     case "eventtype":
       let types = value.text.split(separator: ",").map { String($0.drop { $0 == " " }) }
-      let named = EventCondition.text(.type, isOneOf: types)
+      let spellings = types.map(EventTypes.spellings)
+      let named = EventCondition.text(.type, isOneOf: spellings.joined())
       // Documents call an event without a type an earthquake.
-      return types.contains { $0.lowercased() == "earthquake" }
+      return spellings.contains { $0.contains("earthquake") }
         ? .any([named, .isMissing(.type)]) : named
     case "producttype":
       let listed = EventCondition.lists(.types, value.text)

@@ -22,9 +22,9 @@ struct RecordStreamSource: ImportSource {
 
   mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
     if received.isEmpty { received = try channel.receive()[...] }
-    guard let next = received.popFirst() else { return nil }
+    guard var next = received.popFirst() else { return nil }
     number += 1
-    guard let reason = RecordCheck.reason(against: next) else {
+    guard let reason = RecordCheck.normalise(&next) else {
       record = next
       return .record
     }

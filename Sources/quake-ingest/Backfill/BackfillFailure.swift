@@ -28,7 +28,7 @@ extension FeedError {
     case .httpStatus: [408, 425, 429].contains(status) || (500...599).contains(status ?? 0)
     case .invalidReference, .unknownCentre, .unknownFeed, .fileNotFound, .unreadable,
       .unsupportedFormat, .refusedXML, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
-      .csvHeader, .tls,
+      .csvHeader, .ambiguousIdentifiers, .tls,
       .tooManyRedirects, .refusedRedirect, .bodyTooLarge, .interrupted:
       false
     }

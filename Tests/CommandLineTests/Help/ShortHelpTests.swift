@@ -133,7 +133,8 @@ import Testing
           "type", "TYPE,...", repeatable: true, completion: .usually(["earthquake", "ice quake"]),
           help: "of these types"),
         .value(
-          "status", "STATUS", completion: .usually(["reviewed"], anyCase: true), help: "of this"),
+          "status", "STATUS", completion: .usually(["reviewed", "not seen"], anySpelling: true),
+          help: "of this"),
       ])
     func doubts(_ words: String...) throws -> [String] {
       guard case .run(let arguments) = try command.parse(words) else {
@@ -145,6 +146,7 @@ import Testing
     #expect(try doubts("--type", "earthquake,icequake") == ["ice quake"])
     // Any other text is valid, and not a mistake.
     #expect(try doubts("--type", "volcanic tremor", "--status", "Reviewed") == [])
+    #expect(try doubts("--status", "Not_Seen") == [])
     #expect(try doubts("--status", "reveiwed") == ["reviewed"])
   }
 

@@ -74,7 +74,7 @@ import Testing
     ("us1,1,2,,x,us", "no time"),
     ("us1,1,2,1970-01-01T00:00:02.-2147483648Z,x,us", "is not a date and time"),
     ("us1,91,2,2020-01-01,x,us", "latitude 91 is outside"),
-    ("us1,nan,2,2020-01-01,x,us", "latitude \"nan\" is not a number"),
+    ("us1,nan,2,2020-01-01,x,us", "no coordinates"),
     ("us1,0x1,2,2020-01-01,x,us", "is not a number"),
     ("us1, 1,2,2020-01-01,x,us", "is not a number"),
     ("us1,1e999,2,2020-01-01,x,us", "latitude"),

@@ -49,7 +49,8 @@ import Testing
 
   @Test(arguments: [
     ("ke", "earthquake"), ("se", "earthquake"), ("kx", "explosion"), ("sx", "explosion"),
-    ("ls", "landslide"), ("kn", "nuclear explosion"), ("uk", "uk"), ("other", "other"),
+    ("ls", "landslide"), ("kn", "nuclear explosion"), ("uk", "not reported"),
+    ("other", "other event"), ("calving", "calving"),
   ])
   func emscEventTypes(code: String, type: String) throws {
     let text = emsc(#""unid":"1","time":"2024-04-24","evtype":"\#(code)""#)

@@ -135,7 +135,11 @@ import Testing
   @Test func eventTypes() throws {
     for (type, word) in [
       ("ke", "earthquake"), ("sm", "mining explosion"), ("quarry blast", "quarry blast"),
-      ("not existing", "not existing"),
+      ("not existing", "not existing"), ("quarry_blast", "quarry blast"),
+      ("Earthquake", "earthquake"), ("Ice Quake", "ice quake"),
+      ("mining_explosion", "mining explosion"), ("other", "other event"),
+      ("induced earthquake", "induced or triggered event"), ("unknown", "not reported"),
+      ("outside of network interest", "outside of network interest"), ("duplicate", "duplicate"),
     ] {
       let contents = try contents(
         "1|2020-01-01|1|2||||||||||\(type)", header: Self.header + "|EventType")
@@ -156,7 +160,7 @@ import Testing
     ("1|1970-01-01T00:00:02.-2147483648Z|1|2|||||||||", "not a date and time"),
     ("1|2020-01-01|91|2|||||||||", "latitude 91 is outside"),
     ("1|2020-01-01|1|x|||||||||", "not a number"), ("1|2020-01-01|1||||||||||", "no coordinates"),
-    ("1|2020-01-01|1|2|nan||||||||", "not a number"), ("1|2020-01-01|1|2", "has 4 fields"),
+    ("1|2020-01-01|1|nan|||||||||", "no coordinates"), ("1|2020-01-01|1|2", "has 4 fields"),
     ("1|2020-01-01|1|2|||||||||a|b", "has 14 fields"),
     ("1|2020-01-01|1|2|||||||||\u{0}", "NUL"),
   ])

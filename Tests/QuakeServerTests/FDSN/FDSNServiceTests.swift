@@ -70,6 +70,7 @@ struct FDSNServiceTests {
     ("mindepth=10", "us2 us1"), ("maxdepth=-1.5", "ci3"), ("maxdepth=1e1", "ci3 us2"),
     ("magnitudetype=MWW", "us1"), ("magtype=mw", ""), ("eventtype=earthquake", "emsc:4 us2 us1"),
     ("eventtype=quarry+blast,explosion", "ci3"), ("eventtype=Quarry%20Blast", "ci3"),
+    ("eventtype=quarry_blast", "ci3"),
     ("reviewstatus=reviewed", "us2 us1"), ("reviewstatus=automatic", "emsc:4 ci3"),
     ("minmmi=6", "us1"), ("maxmmi=6", ""), ("mincdi=2", "ci3 us1"), ("maxcdi=3", "ci3"),
     ("minfelt=3", "us1"),

@@ -163,11 +163,7 @@ struct MigratorTests {
 
   @Test("of another line are refused as such, however many the database has")
   func otherLine() throws {
-    let names = [
-      "quake", "history", "retention", "queries", "judging", "workers", "backfill", "stations",
-      "arrivals", "amplitudes", "phases", "tensors", "moments", "picks", "channels", "networks",
-    ]
-    #expect(try names.count > Folder.migrations().count)
+    let names = try ["quake"] + (0..<Folder.migrations().count).map { "other\($0)" }
     _ = try migrate(
       names.enumerated().map { index, name in
         try migration(

@@ -58,9 +58,9 @@ import Testing
       """
       insert into quake.quake (code, net, net_code, source, type, status, magnitude, magnitude_type,
           place, time, longitude, latitude, depth, rms)
-      values ('local1', null, null, 'local', 'quarry_blast', 'REVIEWED', null, 'ml',
+      values ('local1', null, null, 'local', 'frost_quake', 'REVIEWED', null, 'ml',
               E' a | "b", \\n<c> & \\x01 P\u{101}hala ', '2024-02-29 23:59:59.123456+00', -180, 90, 1e-5, 0.1),
-             ('odd code/:~|', E'\\n', 'x', 'mine', 'Mine Blast', 'best', -1.5, null,
+             ('odd code/:~|', E'\\n', 'x', 'mine', 'Frost Quake', 'best', -1.5, null,
               null, '1906-04-18 13:12:21+00', 0, 0, -3.25, null)
       """)
   }
@@ -114,7 +114,7 @@ import Testing
       let file = folder.path + "/" + name
       try export(["--all", "--output", file])
       let report = try again(file)
-      #expect(report.integer("rejected") == 2, "\(name)")
+      #expect(report.integer("rejected") == 0, "\(name)")
       #expect(try contents() == before, "\(name)")
     }
   }

@@ -42,17 +42,13 @@ struct FeatureDecoder {
     guard line.kind == CSJ_OBJECT else {
       throw Rejection("The line is not an object but \(line.kindName).")
     }
-    for member in line.members where member.value.kind != CSJ_NULL {
-      if member.isNamed("superseded_by") {
-        try readProperties(line, into: &record)
-        throw Rejection("The event is superseded by another one, which the export has as well.")
-      }
-      if member.isNamed("withdrawn_at") {
-        try readProperties(line, into: &record)
-        throw Rejection("The event was withdrawn when it was exported.")
-      }
-    }
     try readProperties(line, into: &record)
+    let isPast = line.members.contains { member in
+      (member.isNamed("withdrawn_at") || member.isNamed("superseded_by"))
+        && member.value.kind != CSJ_NULL
+    }
+    // As the other formats of exports mark a withdrawn or superseded event.
+    if isPast, !record.isDeletion { record.set(.status, "deleted") }
     guard seen & lineColumns == lineColumns else {
       throw Rejection("The line lacks a member that the first line has.")
     }
@@ -82,9 +78,8 @@ struct FeatureDecoder {
       let depth = format == .emscJSON && vertical != 0 ? -vertical : vertical
       try FieldCheck.set(depth, .depth, in: &record)
     }
-    if format == .usgsGeoJSON {
-      if !record.has(.source) { record.setInferredSource(scratch: &scratch) }
-      try FieldCheck.checkNotPast(record)
+    if format == .usgsGeoJSON, !record.has(.source) {
+      record.setInferredSource(scratch: &scratch)
     }
     try FieldCheck.checkComplete(record, strict: strict)
   }

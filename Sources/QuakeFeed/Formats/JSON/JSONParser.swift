@@ -8,6 +8,8 @@ final class JSONParser {
   }
 
   private let parser: OpaquePointer
+  /// The last document, if it had to be mended.
+  private var mended: JSONDocumentCopy?
 
   init() {
     // One level more than the splitter permits, for the document itself.
@@ -22,9 +24,17 @@ final class JSONParser {
   }
 
   /// Parses one document; `CSJ_PADDING` readable bytes must follow it.
+  ///
+  /// JSON has no NaN, but some programs, such as Python's `json`, write it for unknown values. It is read as
+  /// null.
   func parse(_ bytes: UnsafeRawBufferPointer) throws(SyntaxError) -> csj_element {
     var root = csj_element()
-    let error = csj_parse(parser, bytes.baseAddress, bytes.count, &root)
+    var error = csj_parse(parser, bytes.baseAddress, bytes.count, &root)
+    if error != 0, let document = Self.withNullForNaN(bytes) {
+      let copy = JSONDocumentCopy(document)
+      error = csj_parse(parser, copy.bytes.baseAddress, copy.bytes.count, &root)
+      mended = copy
+    }
     guard error == 0 else {
       throw SyntaxError(
         sentence: csj_error_is_utf8(error)
@@ -32,6 +42,31 @@ final class JSONParser {
           : "It is not valid JSON: \(String(cString: csj_error_message(error)))")
     }
     return root
+  }
+
+  /// The document with `null` in place of each `NaN` that is not in a string; nil if there is none.
+  private static func withNullForNaN(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard bytes.hasBytes("NaN") else { return nil }
+    var result: [UInt8] = []
+    var isInString = false
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      if !isInString, bytes[index...].starts(with: "NaN".utf8) {
+        result += "null".utf8
+        index += 3
+        continue
+      }
+      if isInString, byte == UInt8(ascii: "\\"), index + 1 < bytes.count {
+        result.append(byte)
+        index += 1
+      } else if byte == UInt8(ascii: "\"") {
+        isInString.toggle()
+      }
+      result.append(bytes[index])
+      index += 1
+    }
+    return result
   }
 }
 

@@ -92,7 +92,6 @@ struct CSVDecoder {
     }
     record.setInferredSource(scratch: &scratch)
     record.setNetCode(scratch: &scratch)
-    try FieldCheck.checkNotPast(record)
     try FieldCheck.checkComplete(record, strict: strict)
   }
 

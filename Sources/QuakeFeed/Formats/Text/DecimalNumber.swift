@@ -10,7 +10,15 @@ enum DecimalNumber {
   /// `nan`, `inf`, and spaces.
   static func parse(_ bytes: UnsafeRawBufferPointer) -> Double? { parse(bytes, shiftedBy: 0) }
 
-  /// The same, of a number in another unit.
+  /// NaN, if the text is `nan` in any case: programs write unknown values so.
+  static func notANumber(_ bytes: UnsafeRawBufferPointer) -> Double? {
+    guard bytes.count == 3, bytes.elementsEqual("nan".utf8, by: { $0 | 0x20 == $1 }) else {
+      return nil
+    }
+    return .nan
+  }
+
+  /// The double nearest to a number in another unit.
   ///
   /// - Parameter places: The number of places by which the decimal point is moved to the right before the
   ///   number is rounded to a double: -3 converts metres to kilometres.

@@ -33,16 +33,25 @@ struct FDSNTextDecoder {
   /// Whether an export of ours has written the text.
   private(set) var isExport = false
   private let centre: DataCentre?
+  private let service: DataCentre?
   private let strict: Bool
   private var scratch: [UInt8] = []
+  /// The identifier of the event that was decoded last, if it is a publicID.
+  private(set) var publicID: PublicID?
 
   /// Reads the header, which is the last row that `rows` has read.
+  ///
+  /// - Parameters:
+  ///   - centre: The data centre that the user names.
+  ///   - service: The data centre of the service that the text comes from.
   init(
-    header rows: FDSNRowReader, row: FDSNRowReader.Row, centre: DataCentre?, strict: Bool
+    header rows: FDSNRowReader, row: FDSNRowReader.Row, centre: DataCentre?, service: DataCentre?,
+    strict: Bool
   ) throws(FeedError) {
     let header = rows.input.bytes(row.range)
     hasExportHeader = header.elementsEqual(Self.exportHeader.utf8)
     self.centre = centre
+    self.service = service
     self.strict = strict
     var fields: [Field?] = []
     for range in rows.fields {
@@ -84,12 +93,21 @@ struct FDSNTextDecoder {
     if !isLocal, !CatalogueCode.tells(source, in: code) {
       let author = rows.input.bytes(rows.fields[5])
       let contributor = rows.input.bytes(rows.fields[7])
-      guard centre == nil, author.elementsEqual(contributor),
+      guard centre == nil, service == nil, author.elementsEqual(contributor),
         DataCentre(name: String(decoding: source.prefix(65), as: UTF8.self)) != nil
       else { return false }
     }
     setExport()
     return true
+  }
+
+  /// Whether the data centre of the row that `rows` has read last is known.
+  func knowsCentre(of rows: FDSNRowReader) -> Bool {
+    guard let place = fields.firstIndex(where: { $0?.column == .code }),
+      place < rows.fields.count
+    else { return false }
+    let id = PublicID(withScheme: rows.input.bytes(rows.fields[place]))
+    return DataCentre.choose(named: centre, publicID: id, service: service) != nil
   }
 
   /// Reads the rows as those of an export of ours.
@@ -111,6 +129,14 @@ struct FDSNTextDecoder {
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
     guard !isExport else { return try decodeExport(rows, into: &record) }
+    publicID = nil
+    var centre = self.centre ?? service
+    if let place = fields.firstIndex(where: { $0?.column == .code }) {
+      publicID = PublicID(withScheme: rows.input.bytes(rows.fields[place]))
+      if publicID != nil {
+        centre = DataCentre.choose(named: self.centre, publicID: publicID, service: service)
+      }
+    }
     guard let centre else { throw Rejection("The data centre of the event is not known.") }
     record.set(.source, centre.name)
     for (range, target) in zip(rows.fields, fields) {
@@ -119,7 +145,7 @@ struct FDSNTextDecoder {
       // INGV writes two hyphens for unknown values.
       if text.isEmpty || text.elementsEqual("--".utf8) { continue }
       switch target.column {
-      case .code: try setCode(text, of: centre, in: &record)
+      case .code: try setCode(publicID, text, of: centre, in: &record)
       case .time: try setTime(text, in: &record)
       default: try target.reading.set(text, target.column, in: &record)
       }
@@ -145,7 +171,6 @@ struct FDSNTextDecoder {
         try target.reading.set(text, target.column, in: &record)
       }
     }
-    try FieldCheck.checkNotPast(record, byStatus: false)
     try FieldCheck.checkComplete(record, strict: strict)
   }
 
@@ -180,15 +205,25 @@ struct FDSNTextDecoder {
     }
   }
 
-  /// The centre's identifier is stored as `net_code`, and with the centre's prefix as `code`.
+  /// The centre's identifier is stored as `net_code`, and with the centre's prefix as `code`. Some centres give
+  /// whole publicIDs, of which the name is the identifier, as in QuakeML.
   private mutating func setCode(
-    _ text: UnsafeRawBufferPointer, of centre: DataCentre, in record: inout QuakeRecord
+    _ publicID: PublicID?, _ text: UnsafeRawBufferPointer, of centre: DataCentre,
+    in record: inout QuakeRecord
   ) throws(Rejection) {
-    guard centre != .usgs else { return try TextReading.text.set(text, .code, in: &record) }
-    try TextReading.text.set(text, .netCode, in: &record)
     scratch.removeAll(keepingCapacity: true)
-    scratch.append(contentsOf: centre.codePrefix.utf8)
-    scratch.append(contentsOf: text)
+    if let publicID {
+      guard !publicID.name.isEmpty else { throw publicID.namesNothing }
+      scratch.append(contentsOf: publicID.name)
+    } else {
+      scratch.append(contentsOf: text)
+    }
+    guard centre != .usgs else { return try setScratch(.text, .code, in: &record) }
+    try setScratch(.text, .netCode, in: &record)
+    let prefix = centre.codePrefix.utf8
+    if publicID == nil || !scratch.starts(with: prefix) {
+      scratch.insert(contentsOf: prefix, at: 0)
+    }
     try setScratch(.text, .code, in: &record)
   }
 

@@ -24,9 +24,12 @@ enum TextReading {
         try TextReading.text.set(text, column, in: &record)
       }
     case .number:
-      guard let number = DecimalNumber.parse(text) else { throw wrong(column, text, "a number") }
+      guard let number = DecimalNumber.parse(text) ?? DecimalNumber.notANumber(text) else {
+        throw wrong(column, text, "a number")
+      }
       try FieldCheck.set(number, column, in: &record)
     case .integer:
+      if DecimalNumber.notANumber(text) != nil { return record.setNull(column) }
       guard let number = DecimalNumber.parse(text), let integer = Int(exactly: number) else {
         throw wrong(column, text, "a whole number")
       }

@@ -1,0 +1,194 @@
+import Postgres
+import QuakeModel
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@testable import QuakeImport
+
+/// Events that their agency deletes, and revives.
+@Suite struct AgencyDeletionTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  /// The two ways to import.
+  private enum Way: CaseIterable {
+    case snapshot, bulk
+  }
+
+  /// Imports records as a snapshot that was generated at an hour; nil: it is not known when.
+  @discardableResult
+  private func apply(
+    _ records: QuakeRecord..., hour: Int?, way: Way = .snapshot, policy: MergePolicy = .incoming,
+    columns: [QuakeColumn] = QuakeColumn.feed
+  ) throws -> ImportReport {
+    var source = FakeSource(
+      records.map { .record($0) },
+      generated: hour.map { "2024-01-01T\($0 < 10 ? "0" : "")\($0):00:00Z" }, columns: columns)
+    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    options.policy = policy
+    struct BegunAnew: Error {}
+    let report = try Importer(connection: connection, options: options).run(
+      from: &source, reopen: way == .bulk ? { _, _, _ in throw BegunAnew() } : nil)
+    #expect(
+      report.seen
+        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    return report
+  }
+
+  private func deleted(_ code: String, _ status: String = "deleted") -> QuakeRecord {
+    var record = QuakeRecord(code, magnitude: nil)
+    record.set(.status, status)
+    return record
+  }
+
+  private func live(
+    _ code: String, magnitude: Double = 5, ids: String? = nil
+  ) -> QuakeRecord {
+    var record = QuakeRecord(code, magnitude: magnitude, ids: ids)
+    record.set(.status, "reviewed")
+    record.set(.type, "earthquake")
+    return record
+  }
+
+  /// Each event with its magnitude, status, and whether it is withdrawn.
+  private func rows() throws -> [String] {
+    try connection.table(
+      """
+      select code, magnitude, coalesce(type, '-'), coalesce(status, '-'), withdrawn_at is not null
+        from quake.quake order by code
+      """)
+  }
+
+  private func shown() throws -> [String] {
+    try connection.table("select code from quake.current_quake order by code")
+  }
+
+  @Test(arguments: Way.allCases)
+  private func aDeletedEventIsWithdrawnOnceAndComesBack(way: Way) throws {
+    try apply(live("us1"), live("us2"), hour: 1, way: way)
+    let gone = try apply(live("us1"), deleted("us2"), hour: 2, way: way)
+    #expect(gone.withdrawn == 1 && gone.updated == 1 && gone.unchanged == 1 && gone.inserted == 0)
+    #expect(try rows() == ["us1|5|earthquake|reviewed|f", "us2|5|earthquake|deleted|t"])
+    #expect(try shown() == ["us1"])
+    let again = try apply(live("us1"), deleted("us2"), hour: 3, way: way)
+    #expect(again.unchanged == 2 && again.withdrawn == 0 && again.token == nil)
+
+    let back = try apply(live("us2", magnitude: 6), hour: 4, way: way)
+    #expect(back.restored == 1 && back.updated == 1)
+    #expect(try rows() == ["us1|5|earthquake|reviewed|f", "us2|6|earthquake|reviewed|f"])
+    #expect(try connection.table("select code from quake.absence") == [])
+    // The event leaves the lists with its last values, and enters them with its new ones.
+    #expect(
+      try connection.table(
+        """
+        select op, magnitude, changed, withdrawn_at is not null from quake.quake_version
+         where code = 'us2' order by id
+        """) == [
+          "insert|5||f", "update|5|{status,as_of,withdrawn_at}|t",
+          "update|6|{status,magnitude,as_of,withdrawn_at}|f",
+        ])
+  }
+
+  @Test(arguments: Way.allCases)
+  private func aDeletedEventThatIsNotStoredIsNotInserted(way: Way) throws {
+    let first = try apply(
+      live("us1"), deleted("us2"), deleted("us3", "REJECTED"), hour: 1, way: way)
+    #expect(first.inserted == 1 && first.unchanged == 2 && first.withdrawn == 0)
+    let only = try apply(deleted("us4"), hour: 2, way: way)
+    #expect(only.unchanged == 1 && only.token == nil)
+    #expect(try rows() == ["us1|5|earthquake|reviewed|f"])
+  }
+
+  @Test(arguments: Way.allCases)
+  private func theLastRecordOfACodeCounts(way: Way) throws {
+    try apply(live("us0"), hour: 1)
+    let deletedLast = try apply(live("us1"), deleted("us1"), hour: 2, way: .snapshot)
+    #expect(deletedLast.duplicate == 1 && deletedLast.inserted == 0)
+    #expect(try shown() == ["us0"])
+    let liveLast = try apply(deleted("us2"), live("us2"), hour: 3, way: way)
+    #expect(liveLast.duplicate == 1 && liveLast.inserted == 1)
+    #expect(try shown() == ["us0", "us2"])
+  }
+
+  @Test func aDeletionOfUnknownAgeIsUndoneByAnySnapshot() throws {
+    try apply(live("us1"), hour: nil)
+    #expect(try apply(deleted("us1"), hour: nil).withdrawn == 1)
+    #expect(try apply(deleted("us1"), hour: nil).token == nil)
+    #expect(try shown() == [])
+    #expect(try apply(live("us1"), hour: nil).restored == 1)
+    #expect(try rows() == ["us1|5|earthquake|reviewed|f"])
+    #expect(try apply(deleted("us1"), hour: nil).withdrawn == 1)
+    #expect(try apply(live("us1"), hour: 1).restored == 1)
+  }
+
+  @Test func anOlderSnapshotNeitherDeletesNorRevives() throws {
+    try apply(live("us1"), hour: 2)
+    #expect(try apply(deleted("us1"), hour: 1).withdrawn == 0)
+    try apply(deleted("us1"), hour: 4)
+    #expect(try apply(live("us1"), hour: 3).restored == 0)
+    #expect(try rows() == ["us1|5|earthquake|deleted|t"])
+    #expect(try apply(live("us1"), hour: 3, policy: .always).restored == 1)
+  }
+
+  @Test func theTypeIsTheReasonWhereTheSourceGivesItSo() throws {
+    let columns: [QuakeColumn] = [.code, .source, .type, .time, .magnitude]
+    try apply(live("us1"), hour: 1)
+    var gone = deleted("us1")
+    gone.setNull(.status)
+    gone.set(.type, "not existing")
+    #expect(try apply(gone, hour: 2, columns: columns).withdrawn == 1)
+    #expect(try rows() == ["us1|5|not existing|reviewed|t"])
+    // A source without types cannot tell what the event is now.
+    #expect(try apply(live("us1"), hour: 3, columns: [.code, .source, .time]).restored == 1)
+    #expect(try rows() == ["us1|5|-|reviewed|f"])
+  }
+
+  @Test func policiesOfTheMergeDecideAboutDeletionsToo() throws {
+    try apply(live("us1"), hour: 1)
+    #expect(try apply(deleted("us1"), hour: 2, policy: .store).withdrawn == 0)
+    #expect(throws: ImportRefusal.self) { try apply(deleted("us1"), hour: 2, policy: .error) }
+    #expect(try apply(deleted("us2"), hour: 2, policy: .error).unchanged == 1)
+    #expect(try shown() == ["us1"])
+  }
+
+  @Test func anEventThatAnotherOneSupersedesIsNotWithdrawnAsWell() throws {
+    try apply(live("ak1", ids: ",ak1,"), hour: 1)
+    let report = try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 2)
+    #expect(report.superseded == 1 && report.withdrawn == 0)
+    #expect(try rows() == ["ak1|5|earthquake|reviewed|f", "us1|5|earthquake|reviewed|f"])
+    #expect(try shown() == ["us1"])
+  }
+
+  @Test func aWithdrawalByHandStays() throws {
+    try apply(live("us1"), hour: 1)
+    try connection.execute("update quake.quake set withdrawn_at = now()")
+    #expect(try apply(deleted("us1"), hour: 2).token == nil)
+    #expect(try apply(live("us1", magnitude: 6), hour: 3).restored == 0)
+    #expect(try rows() == ["us1|6|earthquake|reviewed|t"])
+  }
+
+  @Test func aDeletionInALaterBatchWithdrawsAnEventOfAnEarlierOne() throws {
+    var source = FakeSource(
+      [live("us1"), live("us2"), deleted("us1"), live("us3"), deleted("us3"), live("us1")],
+      generated: "2024-01-01T00:00:00Z")
+    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    options.commitEvery = 1
+    let report = try Importer(
+      connection: connection, options: options, helpers: [try database.connect()]
+    ).run(from: &source)
+    #expect(
+      report.seen
+        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    #expect(try shown() == ["us1", "us2"])
+    #expect(
+      try rows() == [
+        "us1|5|earthquake|reviewed|f", "us2|5|earthquake|reviewed|f", "us3|5|earthquake|deleted|t",
+      ])
+  }
+}
