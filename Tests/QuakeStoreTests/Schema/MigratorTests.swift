@@ -162,7 +162,7 @@ struct MigratorTests {
   func otherLine() throws {
     let names = [
       "quake", "history", "retention", "queries", "judging", "workers", "backfill", "stations",
-      "arrivals", "amplitudes", "phases", "tensors",
+      "arrivals", "amplitudes", "phases", "tensors", "picks", "residuals", "slabs",
     ]
     #expect(try names.count > Folder.migrations().count)
     _ = try migrate(
