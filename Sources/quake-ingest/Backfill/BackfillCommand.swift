@@ -198,9 +198,9 @@ struct BackfillCommand {
       let probe = ServiceProbe(
         fetcher: FeedFetcher(settings),
         attempts: fetch.manners.attempts, diagnostics: diagnostics)
+      // Anywhere, so that it has an event to show.
       let query = EventService.Query(
-        from: span.start, to: span.end, minimumMagnitude: fetch.parameters.minimumMagnitude,
-        region: fetch.region)
+        from: span.start, to: span.end, minimumMagnitude: fetch.parameters.minimumMagnitude)
       guard let centre = try probe.centre(of: fetch.service, query) else { return fetch }
       diagnostics.verbose("\(fetch.service) answers as USGS's service does")
       fetch.service = fetch.service.of(centre)

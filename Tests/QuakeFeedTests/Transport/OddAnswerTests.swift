@@ -41,6 +41,10 @@ import Testing
 
   @Test func bodiesAreCompressedAsTheirFirstBytesSay() throws {
     let once = try gzip(String(decoding: Self.feed, as: UTF8.self))
+    let twice = try gzip(once)
+    #expect(
+      try outcome { _ in Answer("200 OK", headers: ["Content-Encoding: gzip"], body: twice) }.get()
+        == 2)
     for headers in [["Content-Encoding: gzip"], [], ["Content-Encoding: x-gzip"]] {
       #expect(try outcome { _ in Answer("200 OK", headers: headers, body: once) }.get() == 2)
     }
