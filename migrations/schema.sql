@@ -1543,7 +1543,7 @@ CREATE TABLE quake.backfill (
     region text,
     CONSTRAINT backfill_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
     CONSTRAINT backfill_long_text_length CHECK ((octet_length(url) <= 65536)),
-    CONSTRAINT backfill_region_length CHECK ((octet_length(region) <= 1024)),
+    CONSTRAINT backfill_region_text_length CHECK ((octet_length(region) <= 1024)),
     CONSTRAINT backfill_short_text_length CHECK ((octet_length(source) <= 1024)),
     CONSTRAINT backfill_span_order CHECK ((start_time < end_time)),
     CONSTRAINT backfill_span_whole CHECK (((start_time IS NULL) = (end_time IS NULL)))

@@ -33,6 +33,18 @@ public struct EventService: Sendable {
         && circle?.contains(longitude: longitude, latitude: latitude) ?? true
     }
 
+    /// The region as options of the tools; nil: anywhere.
+    public var options: String? {
+      func text(_ numbers: Double...) -> String {
+        numbers.map { Int(exactly: $0).map(String.init) ?? "\($0)" }.joined(separator: ",")
+      }
+      let parts = [
+        box.map { "--bbox \(text($0.west, $0.south, $0.east, $0.north))" },
+        circle.map { "--within \(text($0.radius)):\(text($0.latitude, $0.longitude))" },
+      ].compactMap { $0 }
+      return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
     /// The parameters of a query, with the first ampersand.
     fileprivate var arguments: String {
       var text = ""

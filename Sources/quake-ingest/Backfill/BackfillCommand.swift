@@ -111,9 +111,6 @@ struct BackfillCommand {
     let span = try span(arguments)
     let filter = try FilterOptions.region(arguments)
     let region = EventService.Region(box: filter.boundingBox, circle: filter.circle)
-    let regionText = ["bbox", "within"].compactMap { name in
-      arguments.string(name).map { "--\(name) \($0)" }
-    }.joined(separator: " ")
     let base = arguments.string("url") ?? EventService.usgsBaseURL
     let address = try arguments.secretText(base, option: "url")
     let service = try EventService(
@@ -123,7 +120,7 @@ struct BackfillCommand {
       parameters: Backfill.Parameters(
         url: service.description, source: service.centre.name, span: span,
         minimumMagnitude: try arguments.double("min-magnitude", in: -10...12),
-        region: regionText.isEmpty ? nil : regionText),
+        region: region.options),
       region: region,
       manners: ServiceBackfill.Manners(
         limit: Int64(try arguments.integer("limit", in: 1...1_000_000) ?? 20_000),

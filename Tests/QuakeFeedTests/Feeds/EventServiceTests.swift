@@ -58,6 +58,7 @@ import Testing
       try arguments(.init(box: box))
         == "&minlatitude=30.0&maxlatitude=42.5&minlongitude=-125.0&maxlongitude=-110.0")
     let pacific = EventService.Region(box: .init(west: 170, south: -50, east: -170, north: -10))
+    #expect(pacific.options == "--bbox 170,-50,-170,-10")
     #expect(try arguments(pacific) == "&minlatitude=-50.0&maxlatitude=-10.0")
     #expect(pacific.contains(event(175, -20)) && pacific.contains(event(-175, -20)))
     #expect(!pacific.contains(event(0, -20)) && !pacific.contains(QuakeRecord()))
@@ -66,6 +67,7 @@ import Testing
     #expect(circle.contains(event(20, 11.98)) && !circle.contains(event(20, 11.99)))
     let earth = EventService.Region(circle: .init(radius: 30_000, latitude: 0, longitude: 0))
     #expect(try arguments(earth) == "")
+    #expect(EventService.Region().options == nil && circle.options == "--within 221:10,20")
     #expect(try arguments(.init()) == "" && EventService.Region().contains(QuakeRecord()))
   }
 
