@@ -3,6 +3,9 @@
 # address of the page, the number of events after the first poll and the strongest of them; then the watcher
 # prints each change. Messages are on standard error. Ctrl-C or SIGTERM end all; the embedded server, if that
 # is the database, keeps running until "quake-admin server stop".
+#
+# Simulated events never happened, so the simulated feed has an embedded server of its own, unless DATABASE_URL
+# names a database.
 set -euo pipefail
 
 bin=$1 feed=$2
@@ -11,6 +14,19 @@ processes=()
 stop() { kill -TERM "${processes[@]}" 2>/dev/null || true; }
 trap 'stop; wait; exit 0' INT TERM
 trap 'rm -rf "$folder"' EXIT
+
+if [[ $feed == simulated && -z ${DATABASE_URL:-} ]]; then
+  if [[ -n ${QUAKE_SERVER_HOME:-} ]]; then home=$QUAKE_SERVER_HOME
+  elif ((EUID == 0)); then home=/var/lib/quake
+  else home=${XDG_DATA_HOME:-$HOME/.local/share}/quake
+  fi
+  export QUAKE_SERVER_HOME=$home-simulated
+  "$bin/quake-admin" server start --quiet
+  # Also before a database that a file of settings names.
+  DATABASE_URL=$("$bin/quake-admin" server url)
+  export DATABASE_URL
+  echo "the simulated events are in a store of their own; to query it: export QUAKE_SERVER_HOME=$QUAKE_SERVER_HOME" >&2
+fi
 
 # All need a database with the schema.
 "$bin/quake-admin" migrate --quiet >/dev/null

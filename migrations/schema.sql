@@ -1542,8 +1542,10 @@ CREATE TABLE quake.backfill (
     rejected bigint DEFAULT 0 NOT NULL,
     duplicate bigint DEFAULT 0 NOT NULL,
     lock_key bigint DEFAULT ((('x'::text || translate((gen_random_uuid())::text, '-'::text, ''::text)))::bit(64))::bigint NOT NULL,
+    region text,
     CONSTRAINT backfill_counts_whole CHECK ((seen = ((((inserted + updated) + unchanged) + rejected) + duplicate))),
     CONSTRAINT backfill_long_text_length CHECK ((octet_length(url) <= 65536)),
+    CONSTRAINT backfill_region_text_length CHECK ((octet_length(region) <= 1024)),
     CONSTRAINT backfill_short_text_length CHECK ((octet_length(source) <= 1024)),
     CONSTRAINT backfill_span_order CHECK ((start_time < end_time)),
     CONSTRAINT backfill_span_whole CHECK (((start_time IS NULL) = (end_time IS NULL)))
@@ -1565,6 +1567,7 @@ COMMENT ON COLUMN quake.backfill.unchanged IS 'events left unchanged';
 COMMENT ON COLUMN quake.backfill.rejected IS 'records that were rejected; see import_reject';
 COMMENT ON COLUMN quake.backfill.duplicate IS 'records whose code occurred again later in the same answer';
 COMMENT ON COLUMN quake.backfill.lock_key IS 'key of the advisory lock of the session that works on the backfill';
+COMMENT ON COLUMN quake.backfill.region IS 'region of the epicentres requested, as the options --bbox and --within name it; null: everywhere';
 CREATE TABLE quake.backfill_file (
     path text NOT NULL,
     backfill_id bigint NOT NULL,

@@ -47,6 +47,9 @@ static const unsigned char migration_0012[] = {
 static const unsigned char migration_0013[] = {
 #embed "../../migrations/0013_deleted_events.sql"
 };
+static const unsigned char migration_0014[] = {
+#embed "../../migrations/0014_backfill_region.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -63,6 +66,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0011_plans.sql", migration_0011),
     MIGRATION("0012_settings_and_changes.sql", migration_0012),
     MIGRATION("0013_deleted_events.sql", migration_0013),
+    MIGRATION("0014_backfill_region.sql", migration_0014),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

@@ -94,6 +94,11 @@ const char *csj_error_message(int error) noexcept {
 
 bool csj_error_is_utf8(int error) noexcept { return error == simdjson::UTF8_ERROR; }
 
+bool csj_bool(csj_element element) noexcept {
+  bool value = false;
+  return unwrap(element).get(value) == simdjson::SUCCESS && value;
+}
+
 int64_t csj_int64(csj_element element) noexcept {
   int64_t value = 0;
   return unwrap(element).get(value) == simdjson::SUCCESS ? value : 0;

@@ -37,6 +37,9 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case emptyBody
     /// An HTML page in place of a feed, such as that of a portal or an error page.
     case html
+    /// A document in which the service reports an error, although its HTTP status is 200; see `status` and
+    /// `answer`.
+    case errorDocument
     /// In none of the formats that are recognised.
     case notAFeed
     /// A format that is known, but not supported.
@@ -101,10 +104,15 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
   public let detail: String?
   /// What to do next, as a sentence, if there is advice.
   public let hint: String?
-  /// The HTTP status, for `.httpStatus`.
+  /// The HTTP status, for `.httpStatus`; the status that the document states, for `.errorDocument`.
   public let status: Int?
   /// The seconds that the server requests to wait (`Retry-After`), if any.
   public let retryAfter: Int?
+  /// The beginning of the text with which a service explains the error, if it does.
+  public private(set) var answer: String?
+
+  /// The most bytes of such a text.
+  static let longestAnswer = 2048
 
   /// An error of the given parts.
   public init(
@@ -117,6 +125,21 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     self.hint = hint ?? code.advice
     self.status = status
     self.retryAfter = retryAfter
+  }
+
+  /// The same error, with the text of the service.
+  func quoting(_ answer: String?) -> FeedError {
+    var error = self
+    error.answer = answer
+    return error
+  }
+
+  /// Whether a service says in words that nothing matches a query. The standard has HTTP status 204 for that,
+  /// but services also answer so with status 400, 404 or 200.
+  public var saysNoData: Bool {
+    guard let answer, code == .httpStatus ? status == 400 || status == 404 : kind == .badData
+    else { return false }
+    return NoDataAnswer.matches(answer)
   }
 
   /// The class of the error.
@@ -138,6 +161,31 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
       .bodyTooLarge, "the body of \(subject) is too long",
       detail: "It has more than \(limit) bytes, which is more than a feed that is polled may have.",
       hint: "Check the URL; \"quake-ingest import\" takes catalogues of any length.")
+  }
+
+  /// The error for a document that reports an error.
+  ///
+  /// - Parameters:
+  ///   - status: The status that it states, if any.
+  ///   - text: What it says about the error, if anything.
+  static func errorDocument(_ subject: String, status: Int?, text: String?) -> FeedError {
+    var parts: [String] = []
+    if let status { parts.append("It states the status \(status).") }
+    if let text { parts.append("It says: \(text.prefix(200))") }
+    return FeedError(
+      .errorDocument, "\(subject) is an error message of the service, not a feed",
+      detail: parts.isEmpty ? nil : parts.joined(separator: " "), hint: "Try again later.",
+      status: status
+    ).quoting(text)
+  }
+
+  /// The error for a feed that is said not to have changed, although nothing was known of it.
+  static func unconditional(_ url: String) -> FeedError {
+    FeedError(
+      .httpStatus, "could not fetch \"\(url)\"",
+      detail:
+        "The server answered that it has not changed (HTTP status 304), but the request had no condition.",
+      hint: "A cache between here and the server may be at fault. Try again later.", status: 304)
   }
 
   /// The error for an HTTP status; `url` must not contain secrets.
@@ -166,7 +214,8 @@ extension FeedError.Code {
     switch self {
     case .invalidReference, .unknownCentre: .usage
     case .unknownFeed: .unknownFeed
-    case .emptyBody, .html, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated, .trailingData,
+    case .emptyBody, .html, .errorDocument, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated,
+      .trailingData,
       .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
       .csvHeader, .ambiguousIdentifiers, .invalidXML, .refusedXML, .corruptGzip, .truncatedGzip,
       .corruptZstd,

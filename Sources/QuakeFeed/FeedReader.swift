@@ -97,7 +97,14 @@ public final class FeedReader {
       guard let header = try reader.next() else {
         throw FeedError(.emptyBody, "\(subject) is empty", detail: "The body is empty.")
       }
-      let decoder = try CSVDecoder(header: reader, row: header, strict: options.strict)
+      let decoder: CSVDecoder
+      do throws(FeedError) {
+        decoder = try CSVDecoder(header: reader, row: header, strict: options.strict)
+      } catch {
+        // It may be a sentence instead of a feed.
+        let text = input.bytes(header.range).prefix(FeedError.longestAnswer)
+        throw error.quoting(String(decoding: text, as: UTF8.self))
+      }
       format = .usgsCSV
       columns = decoder.columns
       inferred = decoder.inferredColumns

@@ -45,6 +45,8 @@ public struct ImportOptions: Sendable {
   /// How bad a snapshot may be and still be applied; a worse one goes into quarantine. Nil: the snapshot
   /// is not judged. An import that commits in batches is never judged: the judge needs all records.
   public var limits: SnapshotLimits?
+  /// Whether simulated events may be stored beside those of other sources. Otherwise such an import is refused.
+  public var mixesSimulated = false
   /// Whether the import is rolled back at its end.
   public var dryRun = false
 

@@ -54,7 +54,8 @@ public struct Importer {
   ///   - beforeCommit: Called at the end of the transaction that ends the import, for what must be stored
   ///     together with the records; an error rolls the transaction back. Not called in a dry run.
   /// - Returns: The counts of the import.
-  /// - Throws: `ImportRefusal` if every record is rejected, or the policy forbids what was found;
+  /// - Throws: `ImportRefusal` if every record is rejected, the policy forbids what was found, or simulated
+  ///   events would be stored beside others;
   ///   `PostgresError`; any error of the source. The open transaction is rolled back first.
   public func run<Source: ImportSource>(
     from source: inout Source, reopen: Reopen<Source>? = nil,
@@ -87,6 +88,31 @@ public struct Importer {
     // database.
     var record = QuakeRecord()
     let first = try source.next(into: &record)
+    var options = options
+    // The names of the simulator's feeds are those of USGS's.
+    if case .record = first, record.isSimulated {
+      options.scope?.source = "\(CatalogueCode.simulated)"
+    }
+    let importer = Importer(connection: connection, options: options, helpers: helpers)
+    guard !options.mixesSimulated else {
+      return try importer.run(
+        from: &source, first, &record, startedAt, reopen, shouldStop, progress, beforeCommit)
+    }
+    var unmixed = try UnmixedSource(source, first: first, record, over: connection)
+    defer { source = unmixed.base }
+    let reopenUnmixed: Reopen<UnmixedSource<Source>>? = reopen.map { reopen in
+      { reason, unmixed, options in try reopen(reason, &unmixed.base, &options) }
+    }
+    return try importer.run(
+      from: &unmixed, first, &record, startedAt, reopenUnmixed, shouldStop, progress, beforeCommit)
+  }
+
+  /// Imports all records of the source, of which the first has been read.
+  private func run<Source: ImportSource>(
+    from source: inout Source, _ first: ImportItem?, _ record: inout QuakeRecord,
+    _ startedAt: Timestamp, _ reopen: Reopen<Source>?, _ shouldStop: () -> Bool,
+    _ progress: (Int64) -> Void, _ beforeCommit: (ImportReport) throws -> Void
+  ) throws -> ImportReport {
     let plan = try ImportPlan(
       for: source, isEmpty: first == nil, access: reopen == nil ? .readableOnce : .reopenable,
       options: options, connections: 1 + helpers.count,

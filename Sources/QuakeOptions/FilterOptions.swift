@@ -5,37 +5,42 @@ internal import SystemClock
 /// The options that select events and changes, and the filter made from them.
 public enum FilterOptions {
   /// Options that select events.
-  public static let events: [Option] = [
-    .value("code", "CODE,...", repeatable: true, help: "events with these codes"),
-    .value(
-      "from", "TIME",
-      help: "events at or after this time, such as 2026-01-31 (in UTC), yesterday or 2 h ago"),
-    .value("to", "TIME", help: "events before this time"),
-    .value(
-      "last", "DURATION",
-      help: "events of the last DURATION, such as 7d"),
-    .value("min-magnitude", "M", help: "events of at least this magnitude"),
-    .value("max-magnitude", "M", help: "events of at most this magnitude"),
-    .value("min-depth", "KM", help: "hypocentres at least KM kilometres deep"),
-    .value("max-depth", "KM", help: "hypocentres at most KM kilometres deep"),
-    .value(
-      "place", "TEXT", repeatable: true,
-      help: "events whose place contains TEXT, ignoring case"),
-    .value(
-      "type", "TYPE,...", repeatable: true,
-      completion: .usually(EventTypes.usual, anySpelling: true),
-      help: "events of these types, such as earthquake, in any spelling"),
-    .value("network", "NET,...", repeatable: true, help: "events of these networks, such as us"),
-    .value(
-      "source", "SOURCE,...", repeatable: true, completion: .usually(sources),
-      help: "events of these catalogues, such as usgs"),
-    .value(
-      "alert", "LEVEL,...", repeatable: true, completion: .words(alertLevels),
-      help: "events with these PAGER alert levels"),
-    .value("felt", "N", help: "events with at least N felt reports"),
-    .value(
-      "status", "STATUS,...", repeatable: true, completion: .usually(statuses, anySpelling: true),
-      help: "events of these statuses, such as reviewed, ignoring case"),
+  public static let events: [Option] =
+    [
+      .value("code", "CODE,...", repeatable: true, help: "events with these codes"),
+      .value(
+        "from", "TIME",
+        help: "events at or after this time, such as 2026-01-31 (in UTC), yesterday or 2 h ago"),
+      .value("to", "TIME", help: "events before this time"),
+      .value(
+        "last", "DURATION",
+        help: "events of the last DURATION, such as 7d"),
+      .value("min-magnitude", "M", help: "events of at least this magnitude"),
+      .value("max-magnitude", "M", help: "events of at most this magnitude"),
+      .value("min-depth", "KM", help: "hypocentres at least KM kilometres deep"),
+      .value("max-depth", "KM", help: "hypocentres at most KM kilometres deep"),
+      .value(
+        "place", "TEXT", repeatable: true,
+        help: "events whose place contains TEXT, ignoring case"),
+      .value(
+        "type", "TYPE,...", repeatable: true,
+        completion: .usually(EventTypes.usual, anySpelling: true),
+        help: "events of these types, such as earthquake, in any spelling"),
+      .value("network", "NET,...", repeatable: true, help: "events of these networks, such as us"),
+      .value(
+        "source", "SOURCE,...", repeatable: true, completion: .usually(sources),
+        help: "events of these catalogues, such as usgs"),
+      .value(
+        "alert", "LEVEL,...", repeatable: true, completion: .words(alertLevels),
+        help: "events with these PAGER alert levels"),
+      .value("felt", "N", help: "events with at least N felt reports"),
+      .value(
+        "status", "STATUS,...", repeatable: true, completion: .usually(statuses, anySpelling: true),
+        help: "events of these statuses, such as reviewed, ignoring case"),
+    ] + regions
+
+  /// Options that select events by their epicentre.
+  public static let regions: [Option] = [
     .value("bbox", "W,S,E,N", help: "epicentres between these degrees; W may lie east of E"),
     .value("within", "KM:LAT,LON", help: "epicentres at most KM kilometres from a place"),
   ]
@@ -121,6 +126,19 @@ public enum FilterOptions {
     }
     filter.minimumFelt = try arguments.integer("felt", in: 0...)
     if arguments.isGiven("status") { filter.statuses = Set(try arguments.list("status")) }
+    try add(regionOptionsOf: arguments, to: &filter)
+  }
+
+  /// The filter that the options of `regions` describe.
+  public static func region(_ arguments: ParsedArguments) throws(UsageError) -> QuakeFilter {
+    var filter = QuakeFilter()
+    try add(regionOptionsOf: arguments, to: &filter)
+    return filter
+  }
+
+  private static func add(
+    regionOptionsOf arguments: ParsedArguments, to filter: inout QuakeFilter
+  ) throws(UsageError) {
     if let edges = try arguments.doubles("bbox", count: 4) {
       guard
         let box = QuakeFilter.BoundingBox(

@@ -91,8 +91,9 @@ public enum PrivilegeTable {
       [.select: [.writer], .insert: [.writer], .update: [.writer], .delete: [.writer]],
       columns: [
         .select: [
-          "id", "url", "source", "start_time", "end_time", "min_magnitude", "started_at",
-          "finished_at", "expected", "seen", "inserted", "updated", "unchanged", "rejected",
+          "id", "url", "source", "start_time", "end_time", "min_magnitude", "region",
+          "started_at", "finished_at", "expected", "seen", "inserted", "updated", "unchanged",
+          "rejected",
           "duplicate",
         ]
       ], columnRoles: Role.readers),

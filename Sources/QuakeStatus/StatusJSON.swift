@@ -60,6 +60,8 @@ package struct StatusJSON {
     if let last = store.lastImport { Self.write(last, to: &json) } else { json.null() }
     json.key("quarantined")
     json.integer(Int(store.quarantined))
+    json.key("simulated_events")
+    json.integer(store.simulatedEvents)
     json.key("token")
     json.string(store.newest?.token.description)
     json.key("token_at")

@@ -17,21 +17,25 @@ public struct Backfill: Sendable {
     public var span: BackfillWindow?
     /// Least magnitude; nil: all events.
     public var minimumMagnitude: Double?
+    /// The region of the epicentres, as text; nil: everywhere.
+    public var region: String?
 
     /// The parameters of a backfill.
     public init(
-      url: String, source: String?, span: BackfillWindow? = nil, minimumMagnitude: Double? = nil
+      url: String, source: String?, span: BackfillWindow? = nil, minimumMagnitude: Double? = nil,
+      region: String? = nil
     ) {
       self.url = url
       self.source = source
       self.span = span
       self.minimumMagnitude = minimumMagnitude
+      self.region = region
     }
 
     fileprivate var values: [Parameter] {
       [
         .text(url), .text(source), .text(span?.start.description), .text(span?.end.description),
-        minimumMagnitude.map { .double($0) } ?? .null,
+        minimumMagnitude.map { .double($0) } ?? .null, .text(region),
       ]
     }
   }
@@ -67,8 +71,8 @@ public struct Backfill: Sendable {
       }
       let begun = try connection.execute(
         """
-        insert into quake.backfill (url, source, start_time, end_time, min_magnitude)
-        values ($1, $2, $3, $4, $5) returning id
+        insert into quake.backfill (url, source, start_time, end_time, min_magnitude, region)
+        values ($1, $2, $3, $4, $5, $6) returning id
         """, parameters.values)
       guard let id = begun.integer(0, 0) else {
         throw StoreError(.inconsistent, "the new backfill has no number")
@@ -116,19 +120,20 @@ public struct Backfill: Sendable {
       hint: "Find them in pg_locks (locktype 'advisory'), end them, and try again.")
   }
 
-  /// The data centre of the unfinished backfill of the same service, span and magnitude; nil if there is
+  /// The data centre of the unfinished backfill of the same service, span, magnitude and region; nil if there is
   /// none.
   public static func source(
     ofUnfinished parameters: Parameters, over connection: Connection
   ) throws(PostgresError) -> String? {
-    let values = Array(parameters.values.suffix(3))
+    let values = Array(parameters.values.suffix(4))
     return try connection.execute(
       """
       select source from quake.backfill
-       where finished_at is null and url = $4
+       where finished_at is null and url = $5
          and start_time is not distinct from $1::timestamptz
          and end_time is not distinct from $2::timestamptz
          and min_magnitude is not distinct from $3::double precision
+         and region is not distinct from $4::text
        order by id desc limit 1
       """, values + [.text(parameters.url)]
     ).text(0, 0)
@@ -139,6 +144,7 @@ public struct Backfill: Sendable {
     and start_time is not distinct from $3::timestamptz
     and end_time is not distinct from $4::timestamptz
     and min_magnitude is not distinct from $5::double precision
+    and region is not distinct from $6::text
     """
 
   private static func forget(_ parameters: Parameters, over connection: Connection) throws {

@@ -60,12 +60,34 @@ public struct BackfillWindow: Sendable, Equatable {
     return count > limit ? .cut : .fetch
   }
 
-  /// Whether an answer of `seen` events is complete, or may have been cut off at the service's limit.
+  /// Whether an answer of `seen` events is complete, or may have been cut off.
   ///
-  /// A service that counts refuses a window that is too large. Others may cut off their answer, and not
-  /// exactly at the limit: EMSC's service returns 995 to 1,000 events if the limit is 1,000. So, without a
-  /// count, an answer within a tenth of the limit is considered incomplete.
-  public func isWhole(seen: Int64, limit: Int64) -> Bool {
-    count == nil ? seen < limit - limit / 10 : seen < limit || count == seen
+  /// A service that counts refuses a window that is too large, or sends fewer events than it counts. Others may cut
+  /// off their answer, and not exactly at the limit: EMSC's service returns 995 to 1,000 events if the limit is
+  /// 1,000. So, without a count, an answer within a tenth of the limit is considered incomplete. They may also have
+  /// a limit of their own, which is a round number: such an answer is incomplete until the service has sent a longer
+  /// one. A window of a second cannot be split, so it counts as whole unless the answer reaches the limit.
+  ///
+  /// - Parameters:
+  ///   - limit: The most events in one answer.
+  ///   - longest: The most events of an answer so far.
+  public func isWhole(seen: Int64, limit: Int64, longest: Int64 = 0) -> Bool {
+    guard let count else {
+      guard seen < limit - limit / 10 else { return false }
+      return seconds == 1 || seen < longest || !Self.isRound(seen)
+    }
+    guard seen < count else { return seen < limit || count == seen }
+    return seconds == 1 || !Self.isRound(seen) && !isShort(seen)
+  }
+
+  /// Whether an answer has so much fewer events than the service counts that others are missing: between the two
+  /// requests, only few are added or removed.
+  private func isShort(_ seen: Int64) -> Bool {
+    count.map { seen < $0 - max(10, $0 / 100) } ?? false
+  }
+
+  /// Whether a number of events may be a limit of the service: 10, 20, 25, or a multiple of 50.
+  public static func isRound(_ seen: Int64) -> Bool {
+    seen > 0 && (seen % 50 == 0 || [10, 20, 25].contains(seen))
   }
 }

@@ -15,6 +15,8 @@ public struct BackfillWindows {
     public var expected: Int64?
     /// Seconds of the span that are done.
     public var secondsDone: Int64 = 0
+    /// The most records in a window that is done.
+    public var longest: Int64 = 0
   }
 
   private let id: Int64
@@ -95,25 +97,32 @@ public struct BackfillWindows {
   /// Marks a window as done, or splits it if the service may have cut off its answer, within the transaction
   /// of the import that stores its events.
   ///
+  /// - Parameters:
+  ///   - received: The number of events in the answer; nil: those of the report.
+  ///   - limit: The most events in one answer.
+  ///   - longest: The most events of an answer so far.
   /// - Throws: `StoreError` of kind `badData` if it must be split but is too short.
   public func complete(
-    _ window: BackfillWindow, of backfill: Backfill, with report: ImportReport, limit: Int64
+    _ window: BackfillWindow, of backfill: Backfill, with report: ImportReport,
+    received: Int64? = nil,
+    limit: Int64, longest: Int64 = 0
   ) throws {
     try backfill.add(report, over: connection)
-    if window.isWhole(seen: report.seen, limit: limit) {
+    let received = received ?? report.seen
+    if window.isWhole(seen: received, limit: limit, longest: longest) {
       try connection.execute(
         """
         update quake.backfill_window
            set state = 'done', count = $3, import_id = $4, finished_at = clock_timestamp()
          where backfill_id = $1 and start_time = $2
-        """, key(window) + [.integer(report.seen), .integer(report.id)])
+        """, key(window) + [.integer(received), .integer(report.id)])
       return
     }
     guard let (first, second) = window.halves else {
       throw StoreError(
         .badData,
         "the window of one second at \(window.start) has more events than the service returns",
-        detail: "The service returned \(report.seen) events, and its limit is \(limit).",
+        detail: "The service returned \(received) events, and its limit is \(limit).",
         hint: "Fetch only larger events, with --min-magnitude.")
     }
     try replace(window, by: first, and: second)
@@ -127,7 +136,8 @@ public struct BackfillWindows {
              coalesce(sum(count) filter (where state = 'done'), 0),
              (select expected from quake.backfill where id = $1),
              coalesce(sum(extract(epoch from end_time - start_time))
-               filter (where state = 'done'), 0)::bigint
+               filter (where state = 'done'), 0)::bigint,
+             coalesce(max(count) filter (where state = 'done'), 0)
         from quake.backfill_window where backfill_id = $1
       """, [.integer(id)])
     var progress = Progress()
@@ -136,6 +146,7 @@ public struct BackfillWindows {
     progress.records = result.integer(0, 2) ?? 0
     progress.expected = result.integer(0, 3)
     progress.secondsDone = result.integer(0, 4) ?? 0
+    progress.longest = result.integer(0, 5) ?? 0
     return progress
   }
 }

@@ -85,6 +85,8 @@ public struct StoreStatus: Sendable {
   public var lastImport: LastImport?
   /// Quarantined snapshots that are neither applied nor discarded.
   public var quarantined: Int64
+  /// Simulated events, which never happened; nil if the role may not read events.
+  public var simulatedEvents: Int64?
   /// The newest transaction; nil if there is none.
   public var newest: Newest?
   /// The named watchers.
@@ -115,7 +117,8 @@ extension StoreStatus {
     let now = try connection.execute(
       """
       select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database()),
-             (select count(*) from quake.import where quarantined_at is not null and decision is null)
+             (select count(*) from quake.import where quarantined_at is not null and decision is null),
+             has_table_privilege('quake.quake', 'select')
       """, format: .binary)
     var status = StoreStatus(
       time: Timestamp(microseconds: now.binaryTimestamp(0, 0) ?? 0),
@@ -124,6 +127,15 @@ extension StoreStatus {
       watchers: try DurableCursor.list(over: connection),
       notificationQueueUsage: now.binaryDouble(0, 1) ?? 0,
       databaseBytes: now.binaryInteger(0, 2) ?? 0, tables: try tables(connection))
+    if now.binaryBool(0, 4) == true {
+      // Their codes are a range of the primary key.
+      status.simulatedEvents = try connection.execute(
+        """
+        select count(*) from quake.quake
+         where code >= 'sim' and code < 'sin' and source = 'simulated'
+        """, format: .binary
+      ).binaryInteger(0, 0)
+    }
     status.lockWaits = try LockWait.all(longerThan: lockWait, over: connection)
     if status.notificationQueueUsage >= queueShare {
       status.notificationQueueSuspects = try NotificationQueue.suspects(over: connection)

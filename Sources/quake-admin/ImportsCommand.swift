@@ -142,6 +142,8 @@ enum ImportsCommand {
     options.generated = entry.generated
     // The scope, so that events which this snapshot lacks are not counted as missing from later ones.
     options.scope = FeedReference.scope(of: entry.feed)
+    // The worker that put it into quarantine would have refused simulated events.
+    options.mixesSimulated = true
     let report: ImportReport
     do {
       var source = FeedImportSource(

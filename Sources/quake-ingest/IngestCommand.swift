@@ -50,6 +50,9 @@ enum IngestCommand {
         help: "longest time to wait while a server sends nothing"),
     ] + (command == "replay" ? [] : downloadOptions(of: command)) + [
       .flag("strict", help: "also reject records without a magnitude or a place"),
+      .flag(
+        "mix-simulated",
+        help: "store simulated events although the store has events of other sources"),
       .flag("dry-run", help: "import, then roll back"),
     ]
   }

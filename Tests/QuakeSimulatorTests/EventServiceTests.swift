@@ -26,7 +26,8 @@ import Testing
     for (row, feature) in zip(rows, features) {
       try #require(row.count == 14)
       let coordinates = feature["geometry"]?["coordinates"]?.elements ?? []
-      #expect(row[0] == feature["id"]?.text && row[8] == row[0])
+      #expect(row[0] == feature["id"]?.text && row[0] == row[5] + row[8])
+      #expect(row[6] == "simulated")
       #expect(!row[1].hasSuffix("Z") && row[1].contains("T"))
       #expect(Double(row[2]) == coordinates[1].number)
       #expect(Double(row[3]) == coordinates[0].number)

@@ -34,7 +34,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
       let document = try JSONValue(reply.body)
       let elements = try features(reply.body)
       #expect(document["metadata"]?["count"]?.number == Double(elements.count))
-      #expect(document["metadata"]?["title"]?.text == feed.title)
+      #expect(document["metadata"]?["title"]?.text == SimulatedService.title(of: feed))
       #expect(document["metadata"]?["url"]?.text == server.url(of: feed))
       #expect(document["metadata"]?["generated"]?.number == Double(noon.milliseconds))
       #expect((document["bbox"] == nil) == (elements.count < 2))
@@ -105,6 +105,9 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
       }
       #expect(properties.names == names)
       #expect(id == net + code)
+      #expect(net.hasPrefix("sim"))
+      #expect(properties["place"]?.text?.hasPrefix("Simulated: ") == true)
+      #expect(properties["title"]?.text?.contains(" - Simulated: ") == true)
       #expect(ids.contains(",\(id),") && ids.hasPrefix(",") && ids.hasSuffix(","))
       #expect(detail == "http://simulated.invalid/earthquakes/feed/v1.0/detail/\(id).geojson")
       #expect(properties["sources"]?.text?.contains(",\(net),") == true)

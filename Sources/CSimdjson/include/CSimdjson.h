@@ -77,6 +77,7 @@ const char *csj_error_message(int error) CSJ_NOEXCEPT;
 bool csj_error_is_utf8(int error) CSJ_NOEXCEPT;
 
 // Call each of these on an element of its kind; for other kinds it returns zero or nothing.
+bool csj_bool(csj_element element) CSJ_NOEXCEPT;
 int64_t csj_int64(csj_element element) CSJ_NOEXCEPT;
 uint64_t csj_uint64(csj_element element) CSJ_NOEXCEPT;
 double csj_double(csj_element element) CSJ_NOEXCEPT;  // of any of the three kinds of number

@@ -5,6 +5,64 @@ public struct EventService: Sendable {
   /// The base URL of USGS's service.
   public static let usgsBaseURL = "https://earthquake.usgs.gov/fdsnws/event/1"
 
+  /// Where epicentres lie: in a box, in a circle, or in both.
+  ///
+  /// A service may read the parameters in another way, and not every one has all of them. So a query may ask for
+  /// more than the region, and `contains` decides.
+  public struct Region: Sendable, Hashable {
+    /// A box, which may cross the 180th meridian; nil: anywhere.
+    public var box: QuakeFilter.BoundingBox?
+    /// A circle; nil: anywhere.
+    public var circle: QuakeFilter.Circle?
+
+    /// The region where both hold.
+    public init(box: QuakeFilter.BoundingBox? = nil, circle: QuakeFilter.Circle? = nil) {
+      self.box = box
+      self.circle = circle
+    }
+
+    /// Kilometres of a degree of a great circle, as few as a service may use.
+    private static let leastKilometres = 110.5
+
+    /// Whether an event lies in it; false if it has no epicentre.
+    public func contains(_ record: QuakeRecord) -> Bool {
+      guard box != nil || circle != nil else { return true }
+      guard let longitude = record.double(.longitude), let latitude = record.double(.latitude)
+      else { return false }
+      return box?.contains(longitude: longitude, latitude: latitude) ?? true
+        && circle?.contains(longitude: longitude, latitude: latitude) ?? true
+    }
+
+    /// The region as options of the tools; nil: anywhere.
+    public var options: String? {
+      func text(_ numbers: Double...) -> String {
+        numbers.map { Int(exactly: $0).map(String.init) ?? "\($0)" }.joined(separator: ",")
+      }
+      let parts = [
+        box.map { "--bbox \(text($0.west, $0.south, $0.east, $0.north))" },
+        circle.map { "--within \(text($0.radius)):\(text($0.latitude, $0.longitude))" },
+      ].compactMap { $0 }
+      return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    /// The parameters of a query, with the first ampersand.
+    fileprivate var arguments: String {
+      var text = ""
+      if let box {
+        text += "&minlatitude=\(box.south)&maxlatitude=\(box.north)"
+        // Services disagree about a box that crosses the 180th meridian.
+        if box.west <= box.east { text += "&minlongitude=\(box.west)&maxlongitude=\(box.east)" }
+      }
+      if let circle {
+        let degrees = (circle.radius / Self.leastKilometres * 1000).rounded(.up) / 1000
+        if degrees < 180 {
+          text += "&latitude=\(circle.latitude)&longitude=\(circle.longitude)&maxradius=\(degrees)"
+        }
+      }
+      return text
+    }
+  }
+
   /// The parameters of a query.
   public struct Query: Sendable, Equatable {
     /// Origin time of the earliest event, inclusive.
@@ -13,13 +71,19 @@ public struct EventService: Sendable {
     public var end: Timestamp
     /// Least magnitude; nil: all events, also those without a magnitude.
     public var minimumMagnitude: Double?
+    /// The region of the epicentres.
+    public var region = Region()
 
     /// A query for the events between two origin times, both inclusive and sent to the service in whole
     /// seconds.
-    public init(from start: Timestamp, to end: Timestamp, minimumMagnitude: Double? = nil) {
+    public init(
+      from start: Timestamp, to end: Timestamp, minimumMagnitude: Double? = nil,
+      region: Region = Region()
+    ) {
       self.start = start
       self.end = end
       self.minimumMagnitude = minimumMagnitude
+      self.region = region
     }
   }
 
@@ -80,10 +144,13 @@ public struct EventService: Sendable {
   ///
   /// - Parameter limit: The most events; nil for the service's default. GeoNet's service accepts no limit.
   public func queryURL(_ query: Query, limit: Int64?) -> FeedURL {
-    let format = centre == .usgs ? "geojson" : "text"
+    let format = centre.hasFormOfUSGS ? "geojson" : "text"
     let most = limit.map { "&limit=\($0)" } ?? ""
     return base.appending("/query?\(arguments(query))&orderby=time-asc\(most)&format=\(format)")
   }
+
+  /// The URL of the version of the service, which every one tells.
+  public var versionURL: FeedURL { base.appending("/version") }
 
   /// The URL of one of the events that match, as GeoJSON. The answer shows whether the service is of USGS's
   /// kind.
@@ -96,7 +163,7 @@ public struct EventService: Sendable {
     func text(_ time: Timestamp) -> Substring { time.description.prefix(19) }
     var text = "starttime=\(text(query.start))&endtime=\(text(query.end))"
     if let magnitude = query.minimumMagnitude { text += "&minmagnitude=\(magnitude)" }
-    return text
+    return text + query.region.arguments
   }
 
   /// The number in the body of an answer to `countURL`; nil if the body is not exactly a number.

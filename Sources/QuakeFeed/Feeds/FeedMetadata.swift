@@ -12,6 +12,8 @@ public struct FeedMetadata: Sendable, Equatable {
   public var title: String?
   /// The HTTP status that the feed states.
   public var status: Int?
+  /// What the feed says about an error, if it reports one.
+  public var error: String?
   /// The number of events that the feed states.
   public var count: Int?
 
@@ -26,10 +28,28 @@ public struct FeedMetadata: Sendable, Equatable {
       } else if member.isNamed("title") {
         title = member.value.utf8.map { String(decoding: $0, as: UTF8.self) }
       } else if member.isNamed("status") {
-        status = member.value.wholeNumber
+        status =
+          member.value.wholeNumber
+          ?? member.value.utf8.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
+      } else if member.isNamed("error") {
+        error = Self.error(member.value)
       } else if member.isNamed("count") {
         count = member.value.wholeNumber
       }
+    }
+  }
+}
+
+extension FeedMetadata {
+  /// The text of a member `error`; nil if its value says that there is no error.
+  static func error(_ value: csj_element) -> String? {
+    switch value.kind {
+    case CSJ_NULL: return nil
+    case CSJ_STRING:
+      let text = value.utf8.map { String(decoding: $0, as: UTF8.self) } ?? ""
+      return text.isEmpty ? nil : text
+    case CSJ_BOOL: return csj_bool(value) ? "true" : nil
+    default: return value.number.map { "\($0)" } ?? value.kindName
     }
   }
 }

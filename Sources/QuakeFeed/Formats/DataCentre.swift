@@ -1,3 +1,5 @@
+import QuakeModel
+
 /// The data centre of a catalogue: the value of `source`, which also distinguishes the identifiers of
 /// different catalogues.
 public struct DataCentre: Sendable, Hashable {
@@ -6,6 +8,8 @@ public struct DataCentre: Sendable, Hashable {
 
   /// USGS, whose identifiers need no prefix, because they begin with a network.
   public static let usgs = DataCentre(known: "usgs")
+  /// The simulator, whose identifiers need no prefix either: they begin with `sim`.
+  public static let simulated = DataCentre(known: "\(CatalogueCode.simulated)")
   /// The European-Mediterranean Seismological Centre.
   public static let emsc = DataCentre(known: "emsc")
   /// GeoNet, New Zealand.
@@ -75,5 +79,8 @@ public struct DataCentre: Sendable, Hashable {
 
   /// The prefix of the catalogue's identifiers in `code`, so that two catalogues cannot use one code for
   /// different events.
-  public var codePrefix: String { self == .usgs ? "" : name + ":" }
+  public var codePrefix: String { hasFormOfUSGS ? "" : name + ":" }
+
+  /// Whether its feeds and services have the form of USGS's, and its identifiers begin with a network.
+  public var hasFormOfUSGS: Bool { self == .usgs || self == .simulated }
 }

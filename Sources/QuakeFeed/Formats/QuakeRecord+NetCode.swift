@@ -5,14 +5,10 @@ extension QuakeRecord {
   mutating func setInferredSource(scratch: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)
     withUTF8(.code) { code in
-      guard let code, let length = CatalogueCode.nameLength(in: code) else { return }
-      scratch.append(contentsOf: code[..<length])
+      let none = UnsafeRawBufferPointer(start: nil, count: 0)
+      CatalogueCode.withSource(of: code ?? none) { scratch.append(contentsOf: $0) }
     }
-    if scratch.isEmpty {
-      CatalogueCode.unnamed.withUTF8Buffer { set(.source, utf8: UnsafeRawBufferPointer($0)) }
-    } else {
-      scratch.withUnsafeBytes { set(.source, utf8: $0) }
-    }
+    scratch.withUnsafeBytes { set(.source, utf8: $0) }
   }
 
   /// Sets `net_code` to the part after the network in USGS's id, for formats without a field for it. If the

@@ -64,7 +64,7 @@ public final class FeedClient {
 
   /// Requests a feed, and returns when the headers have arrived, before the body.
   ///
-  /// Returns for the statuses 200, 204 and 304. Every other status throws `.httpStatus` with `status` and
+  /// Returns for the statuses 200 and 204, and for 304 if there are validators. Every other status throws `.httpStatus` with `status` and
   /// `retryAfter`. A failed connection, a timeout or a bad certificate throws an error of kind
   /// `.unavailable`.
   ///
@@ -75,7 +75,13 @@ public final class FeedClient {
     let transfer = try HTTPTransfer(
       url: url, validators: validators, options: options, multi: multi)
     try transfer.waitForHeaders()
-    return try Self.response(transfer)
+    do throws(FeedError) {
+      return try Self.response(transfer)
+    } catch {
+      // The words may say that nothing matches a query.
+      guard error.status == 400 || error.status == 404 else { throw error }
+      throw error.quoting(transfer.readErrorText())
+    }
   }
 
   /// Requests a feed at a URL given as text.
@@ -90,6 +96,7 @@ public final class FeedClient {
     _ transfer: HTTPTransfer, spool: BodySpool? = nil
   ) throws(FeedError) -> FeedResponse {
     let response = FeedResponse(transfer, now: .now(), spool: spool)
+    if response.isNotModified, !transfer.isConditional { throw .unconditional(transfer.name) }
     guard [200, 204, 304].contains(response.status) else {
       throw FeedError.http(
         status: response.status, retryAfter: response.retryAfter, url: transfer.name)

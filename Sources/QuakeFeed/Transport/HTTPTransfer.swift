@@ -21,6 +21,8 @@ final class HTTPTransfer {
   private let multi: CurlMulti
   private let easy: UnsafeMutableRawPointer
   private var requestHeaders: UnsafeMutablePointer<curl_slist>?
+  /// Whether the request has a condition, so that the server may answer that nothing has changed.
+  private(set) var isConditional = false
   private let errorText: UnsafeMutablePointer<CChar>
   /// The spool for the body; nil to use the buffer.
   private let spool: DownloadSpool?
@@ -138,15 +140,18 @@ final class HTTPTransfer {
   }
 
   private func setRequestHeaders(_ validators: FeedValidators?) {
-    func add(_ name: String, _ value: String?) {
+    @discardableResult
+    func add(_ name: String, _ value: String?) -> Bool {
       // A line break in a validator would begin another header.
-      guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 }) else { return }
+      guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 }) else { return false }
       requestHeaders = curl_slist_append(requestHeaders, "\(name): \(value)")
+      return true
     }
     add("Accept", "application/geo+json, application/json, text/csv, */*;q=0.5")
     add("Accept-Encoding", "gzip")
-    add("If-None-Match", validators?.etag)
-    add("If-Modified-Since", validators?.lastModified)
+    let hasTag = add("If-None-Match", validators?.etag)
+    let hasDate = add("If-Modified-Since", validators?.lastModified)
+    isConditional = hasTag || hasDate
     quake_curl_set_list(easy, CURLOPT_HTTPHEADER, requestHeaders)
   }
 }
@@ -263,6 +268,23 @@ extension HTTPTransfer {
       from: UnsafeRawBufferPointer(rebasing: buffer[bufferStart..<(bufferStart + count)]))
     bufferStart += count
     return count
+  }
+
+  /// Reads the beginning of the body of an error answer as text; nil if there is none. A failure does not
+  /// matter, because the answer is an error anyhow.
+  func readErrorText() -> String? {
+    var bytes = [UInt8](repeating: 0, count: FeedError.longestAnswer)
+    var end = 0
+    while end < bytes.count {
+      var count = 0
+      bytes.withUnsafeMutableBytes { buffer in
+        count =
+          (try? read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))) ?? 0
+      }
+      guard count > 0 else { break }
+      end += count
+    }
+    return end == 0 ? nil : String(decoding: bytes[..<end], as: UTF8.self)
   }
 
   /// Runs the transfer until it has ended or `isEnough` returns true.

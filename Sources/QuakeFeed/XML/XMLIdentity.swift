@@ -41,7 +41,7 @@ struct XMLIdentity {
     let prefix = Array(chosen.codePrefix.utf8)
     code = id.isEmpty || id.starts(with: prefix) ? id : prefix + id
     if !hasCatalogue { self.publicID = parts }
-    if chosen == .usgs {
+    if chosen.hasFormOfUSGS {
       if hasCatalogue {
         net = network
         netCode = number
@@ -60,8 +60,7 @@ struct XMLIdentity {
     if let exact = event[.source].flatMap(Self.unescaped) {
       source = exact
     } else {
-      let length = code.withUnsafeBytes { CatalogueCode.nameLength(in: $0) }
-      source = length.map { Array(code[..<$0]) } ?? Array("\(CatalogueCode.unnamed)".utf8)
+      source = code.withUnsafeBytes { code in CatalogueCode.withSource(of: code) { Array($0) } }
     }
     net = event[.net].flatMap(Self.unescaped) ?? event[.eventSource]
     netCode = event[.netCode].flatMap(Self.unescaped) ?? event[.eventID]

@@ -1,8 +1,30 @@
 /// The rule by which an event's code tells its catalogue: codes of all catalogues but USGS's begin with the
-/// name of the catalogue and a colon, such as `emsc:20240424_0000123`.
+/// name of the catalogue and a colon, such as `emsc:20240424_0000123`. Those of simulated events begin with
+/// `sim`.
 public enum CatalogueCode {
   /// The catalogue of codes without a name.
   public static let unnamed: StaticString = "usgs"
+  /// The catalogue of simulated events, which never happened.
+  public static let simulated: StaticString = "simulated"
+
+  /// Whether the code is one that the simulator makes: `sim`, a network of two letters, and a digit, as in
+  /// `simus6000abav`. No network has a name that begins so.
+  public static func isSimulated(_ code: UnsafeRawBufferPointer) -> Bool {
+    guard code.count > 5, code.prefix(3).elementsEqual("sim".utf8) else { return false }
+    return (0x61...0x7A).contains(code[3]) && (0x61...0x7A).contains(code[4])
+      && (0x30...0x39).contains(code[5])
+  }
+
+  /// Calls `body` with the name of the catalogue that the code tells.
+  public static func withSource<Result>(
+    of code: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    if let length = nameLength(in: code) {
+      return body(UnsafeRawBufferPointer(rebasing: code[..<length]))
+    }
+    let name = isSimulated(code) ? simulated : unnamed
+    return name.withUTF8Buffer { body(UnsafeRawBufferPointer($0)) }
+  }
 
   /// The length of the catalogue's name at the beginning of a code; nil if the code has none. A name is 1 to
   /// 64 lower-case letters, digits, dots, hyphens and underscores.
@@ -21,10 +43,7 @@ public enum CatalogueCode {
   public static func tells(
     _ source: UnsafeRawBufferPointer, in code: UnsafeRawBufferPointer
   ) -> Bool {
-    guard let length = nameLength(in: code) else {
-      return unnamed.withUTF8Buffer { UnsafeRawBufferPointer($0).elementsEqual(source) }
-    }
-    return code.prefix(length).elementsEqual(source)
+    withSource(of: code) { $0.elementsEqual(source) }
   }
 }
 
@@ -36,6 +55,16 @@ extension QuakeRecord {
       return withUTF8(.source) { source in
         source.map { CatalogueCode.tells($0, in: code) } ?? false
       }
+    }
+  }
+
+  /// Whether the simulator has invented the event: it never happened.
+  public var isSimulated: Bool {
+    withUTF8(.source) { source in
+      guard let source, source.count == CatalogueCode.simulated.utf8CodeUnitCount else {
+        return false
+      }
+      return CatalogueCode.simulated.withUTF8Buffer { source.elementsEqual($0) }
     }
   }
 }

@@ -52,7 +52,7 @@ public struct QuakeFilter: Hashable, Sendable {
       self.longitude = longitude
     }
 
-    func contains(longitude: Double, latitude: Double) -> Bool {
+    package func contains(longitude: Double, latitude: Double) -> Bool {
       let distance = GreatCircle.distance(
         latitude: self.latitude, longitude: self.longitude, toLatitude: latitude,
         longitude: longitude)

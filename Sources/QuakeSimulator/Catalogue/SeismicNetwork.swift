@@ -1,6 +1,20 @@
-/// A network that contributes events. The ids of its events begin with its letters.
+/// A network that contributes events. The ids of its events begin with its name, and its name with `sim`: no
+/// network is called so, and no real event can have such an id.
 enum SeismicNetwork: String, CaseIterable, Sendable {
-  case us, ak, nc, ci, nn, tx, hv, av, ok, pr, mb, uw, uu, nm
+  case us = "simus"
+  case ak = "simak"
+  case nc = "simnc"
+  case ci = "simci"
+  case nn = "simnn"
+  case tx = "simtx"
+  case hv = "simhv"
+  case av = "simav"
+  case ok = "simok"
+  case pr = "simpr"
+  case mb = "simmb"
+  case uw = "simuw"
+  case uu = "simuu"
+  case nm = "simnm"
 
   /// The network's own name for its event number `serial`, in the style of that network.
   ///

@@ -260,13 +260,13 @@ struct FeatureEncoder {
       output.append(0x7C)
       output.append(number: number)
     }
-    // Author, Catalog, Contributor
-    for _ in 0..<3 {
-      output.append(0x7C)
-      output.append(contentsOf: network)
-    }
+    // Author, Catalog, Contributor, ContributorID
     output.append(0x7C)
-    output.append(event.id)
+    output.append(contentsOf: network)
+    output.append(contentsOf: "|simulated|".utf8)
+    output.append(contentsOf: network)
+    output.append(0x7C)
+    output.append(contentsOf: event.id.code.utf8)
     output.append(0x7C)
     output.append(contentsOf: (event.magnitudeType ?? "").utf8)
     output.append(0x7C)
@@ -325,7 +325,9 @@ extension [UInt8] {
     append(contentsOf: id.code.utf8)
   }
 
+  /// The place begins with a word that no reader of a list, a title or an alert can overlook.
   fileprivate mutating func append(_ place: Place) {
+    append(contentsOf: "Simulated: ".utf8)
     append(decimal: place.distance)
     append(contentsOf: " km ".utf8)
     Place.directions[place.direction].withUTF8Buffer { append(contentsOf: $0) }

@@ -26,7 +26,7 @@ extension SimulatedService {
     if events.isEmpty { return Answer(status: query.statusWithoutData) }
     let format = query.format ?? .geojson
     let metadata = FeedDocument.Metadata(
-      generated: now, url: baseURL + target(of: request), title: "USGS Earthquakes",
+      generated: now, url: baseURL + target(of: request), title: "Simulated Earthquakes",
       limit: query.limit,
       offset: query.limit == nil ? nil : query.offset)
     if let fault = state.nextFault(options.faults) {

@@ -17,6 +17,11 @@ struct SimulatorQuery: Sendable {
   var end: Int64
   var minimumMagnitude: Double?
   var maximumMagnitude: Double?
+  /// Degrees north, and degrees east.
+  var latitudes = -90.0...90
+  var longitudes = -180.0...180
+  /// A point and the greatest distance from it in degrees; nil: anywhere.
+  var circle: (latitude: Double, longitude: Double, degrees: Double)?
   var limit: Int?
   /// The number of the first event to give, from 1.
   var offset = 1
@@ -30,6 +35,10 @@ struct SimulatorQuery: Sendable {
   ) throws(Refusal) {
     start = now - 30 * 86_400_000
     end = .max
+    var latitude: Double?
+    var longitude: Double?
+    var radius: Double?
+    var (south, north, west, east) = (-90.0, 90.0, -180.0, 180.0)
     for argument in arguments {
       let value = argument.value
       switch argument.name {
@@ -43,6 +52,13 @@ struct SimulatorQuery: Sendable {
       case "endtime", "end": end = try Self.time(argument)
       case "minmagnitude", "minmag": minimumMagnitude = try Self.number(argument)
       case "maxmagnitude", "maxmag": maximumMagnitude = try Self.number(argument)
+      case "minlatitude": south = try Self.number(argument)
+      case "maxlatitude": north = try Self.number(argument)
+      case "minlongitude": west = try Self.number(argument)
+      case "maxlongitude": east = try Self.number(argument)
+      case "latitude": latitude = try Self.number(argument)
+      case "longitude": longitude = try Self.number(argument)
+      case "maxradius": radius = try Self.number(argument)
       case "limit":
         limit = try Self.integer(argument, in: 1...maximumCount)
       case "offset":
@@ -61,6 +77,23 @@ struct SimulatorQuery: Sendable {
         throw Refusal(reason: "Unknown parameter \"\(argument.name)\".")
       }
     }
+    guard south <= north, west <= east else {
+      throw Refusal(reason: "The minimum of a latitude or longitude is greater than its maximum.")
+    }
+    latitudes = south...north
+    longitudes = west...east
+    if let latitude, let longitude, let radius { circle = (latitude, longitude, radius) }
+  }
+
+  private func covers(_ event: SimulatedEvent) -> Bool {
+    guard latitudes.contains(event.latitude), longitudes.contains(event.longitude) else {
+      return false
+    }
+    guard let circle else { return true }
+    let kilometres = GreatCircle.distance(
+      latitude: circle.latitude, longitude: circle.longitude, toLatitude: event.latitude,
+      longitude: event.longitude)
+    return kilometres <= circle.degrees * 111.12
   }
 
   private static func time(_ argument: Request.Argument) throws(Refusal) -> Int64 {
@@ -91,7 +124,7 @@ struct SimulatorQuery: Sendable {
   /// All events that match, in the order asked for, whatever limit and offset say.
   func matches(in events: [SimulatedEvent]) -> [SimulatedEvent] {
     let matching = events.filter { event in
-      guard event.time >= start, event.time <= end else { return false }
+      guard event.time >= start, event.time <= end, covers(event) else { return false }
       if let minimumMagnitude, (event.magnitude ?? -.infinity) < minimumMagnitude { return false }
       if let maximumMagnitude, (event.magnitude ?? .infinity) > maximumMagnitude { return false }
       return true

@@ -109,6 +109,9 @@ struct StatusMetrics {
       "quake_quarantined_imports", "Quarantined snapshots, neither applied nor discarded.",
       [.init(Double(store.quarantined))])
     metrics.gauge(
+      "quake_simulated_events", "Simulated events in the store.",
+      [.init(store.simulatedEvents.map(Double.init))])
+    metrics.gauge(
       "quake_newest_token", "Number of the newest token.",
       [.init(store.newest.map { Double($0.token.number) })])
     metrics.gauge(

@@ -70,6 +70,9 @@ struct StatusText {
       list.add(
         "quarantined", "\(Readable.count(store.quarantined, "snapshot")); see quake-admin imports")
     }
+    if let simulated = store.simulatedEvents, simulated > 0 {
+      list.add("simulated events", "\(Readable.count(Int(simulated))), which never happened")
+    }
     if store.feeds.isEmpty { list.add("feeds", "none polled yet") }
     let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
     list.add("notification queue", "\(percent) % full")

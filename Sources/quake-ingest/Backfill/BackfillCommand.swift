@@ -6,6 +6,7 @@ import QuakeOptions
 import QuakeSchema
 import QuakeTool
 import QuakeWorker
+import SystemClock
 
 /// `quake-ingest backfill`: imports past events from an event service or from files.
 struct BackfillCommand {
@@ -25,7 +26,9 @@ struct BackfillCommand {
       .value(
         "from", "TIME", help: "fetch events from this origin time on, such as 2020-01-01; in UTC"),
       .value("to", "TIME", help: "fetch events before this origin time"),
+      .value("last", "DURATION", help: "fetch the events of the last DURATION, such as 7d"),
       .value("min-magnitude", "M", help: "fetch only events of this magnitude or more"),
+    ] + FilterOptions.regions + [
       .value(
         "url", "BASE", default: EventService.usgsBaseURL,
         help: "base URL of the event service, including its version"
@@ -52,6 +55,8 @@ struct BackfillCommand {
       .init(
         "quake-ingest backfill --from 2024-01-01 --to 2024-02-01 --url $BASE",
         "another data centre, such as https://webservices.ingv.it/fdsnws/event/1"),
+      .init(
+        "quake-ingest backfill --last 7d --within 300:35.7,-117.6", "a week around Ridgecrest"),
       .init("quake-ingest backfill archive/", "all files in a folder"),
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
@@ -59,15 +64,17 @@ struct BackfillCommand {
   /// Options that `import` and `run` have, too. A window is one transaction, and there is no dry run.
   private static let usable = [
     "author", "merge", "timeout", "download-timeout", "allow-any-redirect", "strict",
+    "mix-simulated",
   ]
   /// Options for an event service.
   private static let serviceOptions = [
-    "from", "to", "min-magnitude", "url", "limit", "rate", "attempts",
+    "from", "to", "last", "min-magnitude", "bbox", "within", "url", "limit", "rate", "attempts",
   ]
 
   private struct Fetch {
     var service: EventService
     var parameters: Backfill.Parameters
+    let region: EventService.Region
     let manners: ServiceBackfill.Manners
   }
 
@@ -101,16 +108,9 @@ struct BackfillCommand {
   private static func fetch(
     _ arguments: ParsedArguments, _ settings: ImportSettings
   ) throws -> Fetch {
-    guard let from = try arguments.time("from"), let to = try arguments.time("to") else {
-      throw arguments.usageError("options --from and --to are needed, or the path of a folder")
-    }
-    guard to <= .now() else {
-      throw arguments.invalidValue(
-        arguments.string("to") ?? "", for: "to", expected: "a time that has passed")
-    }
-    guard let span = BackfillWindow(from: from, to: to) else {
-      throw arguments.usageError("--from must be before --to")
-    }
+    let span = try span(arguments)
+    let filter = try FilterOptions.region(arguments)
+    let region = EventService.Region(box: filter.boundingBox, circle: filter.circle)
     let base = arguments.string("url") ?? EventService.usgsBaseURL
     let address = try arguments.secretText(base, option: "url")
     let service = try EventService(
@@ -119,11 +119,40 @@ struct BackfillCommand {
       service: service,
       parameters: Backfill.Parameters(
         url: service.description, source: service.centre.name, span: span,
-        minimumMagnitude: try arguments.double("min-magnitude", in: -10...12)),
+        minimumMagnitude: try arguments.double("min-magnitude", in: -10...12),
+        region: region.options),
+      region: region,
       manners: ServiceBackfill.Manners(
         limit: Int64(try arguments.integer("limit", in: 1...1_000_000) ?? 20_000),
         rate: try arguments.double("rate", in: 0.001...1000) ?? 1,
         attempts: try arguments.integer("attempts", in: 1...1000) ?? 10))
+  }
+
+  /// The span of origin times that the options name.
+  private static func span(_ arguments: ParsedArguments) throws -> BackfillWindow {
+    try arguments.requireAtMostOne(of: "last", "from")
+    try arguments.requireAtMostOne(of: "last", "to")
+    if let last = try arguments.duration("last", in: .seconds(1)...) {
+      let now = Timestamp.now()
+      let from = Timestamp(microseconds: now.microseconds - last.wholeMicroseconds)
+      guard let span = BackfillWindow(from: from, to: now) else {
+        throw arguments.invalidValue(
+          arguments.string("last") ?? "", for: "last", expected: "a duration within our era")
+      }
+      return span
+    }
+    guard let from = try arguments.time("from"), let to = try arguments.time("to") else {
+      throw arguments.usageError(
+        "options --from and --to, or --last, are needed, or the path of a folder")
+    }
+    guard to <= .now() else {
+      throw arguments.invalidValue(
+        arguments.string("to") ?? "", for: "to", expected: "a time that has passed")
+    }
+    guard let span = BackfillWindow(from: from, to: to) else {
+      throw arguments.usageError("--from must be before --to")
+    }
+    return span
   }
 
   func run() throws -> ExitStatus {
@@ -134,7 +163,7 @@ struct BackfillCommand {
     if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
       try ServiceBackfill(
-        fetch.service, backfill, connection: connection, settings: settings,
+        fetch.service, backfill, connection: connection, settings: settings, region: fetch.region,
         manners: fetch.manners, output: output("events"), diagnostics: diagnostics
       ).run()
       return .ok
@@ -166,12 +195,12 @@ struct BackfillCommand {
       let probe = ServiceProbe(
         fetcher: FeedFetcher(settings),
         attempts: fetch.manners.attempts, diagnostics: diagnostics)
-      guard
-        try probe.isOfUSGS(
-          fetch.service, span: span, minimumMagnitude: fetch.parameters.minimumMagnitude)
-      else { return fetch }
+      // Anywhere, so that it has an event to show.
+      let query = EventService.Query(
+        from: span.start, to: span.end, minimumMagnitude: fetch.parameters.minimumMagnitude)
+      guard let centre = try probe.centre(of: fetch.service, query) else { return fetch }
       diagnostics.verbose("\(fetch.service) answers as USGS's service does")
-      fetch.service = fetch.service.of(.usgs)
+      fetch.service = fetch.service.of(centre)
     }
     fetch.parameters.source = fetch.service.centre.name
     return fetch

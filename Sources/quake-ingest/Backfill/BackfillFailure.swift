@@ -25,7 +25,9 @@ extension FeedError {
       .trailingData, .missingFeatures,
       .featuresNotArray:
       true
-    case .httpStatus: [408, 425, 429].contains(status) || (500...599).contains(status ?? 0)
+    // A cache that answers 304 to a request without a condition may do better later.
+    case .httpStatus: [304, 408, 425, 429].contains(status) || (500...599).contains(status ?? 0)
+    case .errorDocument: !isRefusal
     case .invalidReference, .unknownCentre, .unknownFeed, .fileNotFound, .unreadable,
       .unsupportedFormat, .refusedXML, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
       .csvHeader, .ambiguousIdentifiers, .tls,
@@ -35,5 +37,7 @@ extension FeedError {
   }
 
   /// Whether a service refuses a query; one possible reason is that too many events match.
-  var isRefusal: Bool { code == .httpStatus && (status == 400 || status == 413) }
+  var isRefusal: Bool {
+    (code == .httpStatus || code == .errorDocument) && (status == 400 || status == 413)
+  }
 }

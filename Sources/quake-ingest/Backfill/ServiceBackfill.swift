@@ -22,9 +22,17 @@ final class ServiceBackfill {
   }
 
   /// The service gave far fewer events than it counted.
-  private struct ShortAnswer: Error {
+  private struct ShortAnswer: Error, Equatable {
     let seen: Int64
     let count: Int64
+  }
+
+  /// The service's answer to a query.
+  private enum Answer {
+    /// Events, perhaps none.
+    case events(OpenFeed)
+    /// It refuses the query, so that others have to follow.
+    case refused
   }
 
   private let service: EventService
@@ -32,6 +40,7 @@ final class ServiceBackfill {
   private let windows: BackfillWindows
   private let connection: Connection
   private let settings: ImportSettings
+  private let region: EventService.Region
   private let manners: Manners
   private let diagnostics: Diagnostics
   private let output: BackfillOutput
@@ -41,20 +50,31 @@ final class ServiceBackfill {
   private var failures = 0
   /// Whether the service answers how many events match.
   private var counts = true
+  /// Whether it has done so.
+  private var hasCounted = false
   /// Whether it has answered a query. Then a refusal means that too many events match.
   private var answers = false
   /// Whether it accepts a limit on the number of events.
   private var takesLimit = true
+  /// The most events in one answer, as far as known: a service may have a smaller limit than was asked for.
+  private var limit: Int64
+  /// The most events of an answer so far.
+  private var longest: Int64 = 0
+  /// The last answer, if it was short.
+  private var shortAnswer: ShortAnswer?
 
   init(
     _ service: EventService, _ backfill: Backfill, connection: Connection,
-    settings: ImportSettings, manners: Manners, output: BackfillOutput, diagnostics: Diagnostics
+    settings: ImportSettings, region: EventService.Region, manners: Manners, output: BackfillOutput,
+    diagnostics: Diagnostics
   ) {
     self.service = service
     self.backfill = backfill
     self.connection = connection
     self.settings = settings
+    self.region = region
     self.manners = manners
+    limit = manners.limit
     self.output = output
     self.diagnostics = diagnostics
     windows = BackfillWindows(of: backfill, over: connection)
@@ -73,9 +93,10 @@ final class ServiceBackfill {
         \(Readable.count(before.records, "record")) \(before.done == 1 ? "is" : "are") done
         """)
     }
+    longest = before.longest
     output.begin(with: before.records)
     while !Signals.stopRequested, let window = try windows.next() {
-      switch window.step(limit: manners.limit, counts: counts) {
+      switch window.step(limit: limit, counts: counts) {
       case .count: try attempt(window) { try count(window) }
       case .cut: try cut(window)
       case .fetch: try attempt(window) { try fetch(window) }
@@ -108,6 +129,14 @@ final class ServiceBackfill {
     } catch let error as FeedError where error.mayPass {
       try failed(window, error.detail ?? error.message, retryAfter: error.retryAfter)
     } catch let error as ShortAnswer {
+      // The same number twice, and a round one, is a limit of the service that it does not state.
+      if error == shortAnswer, BackfillWindow.isRound(error.seen), try windows.cut(window) {
+        limit = min(limit, error.seen)
+        diagnostics.note(
+          "\(service) sends no more than \(Readable.count(error.seen, "event")) in one answer")
+        return succeeded()
+      }
+      shortAnswer = error
       try failed(
         window,
         "The service sent \(Readable.count(error.seen, "event")), but counts \(error.count).")
@@ -144,6 +173,7 @@ final class ServiceBackfill {
   /// still fail.
   private func succeeded() {
     failures = 0
+    shortAnswer = nil
     backoff.reset()
   }
 
@@ -152,7 +182,7 @@ final class ServiceBackfill {
   private func query(_ window: BackfillWindow) -> EventService.Query {
     EventService.Query(
       from: window.start, to: window.end,
-      minimumMagnitude: backfill.parameters.minimumMagnitude)
+      minimumMagnitude: backfill.parameters.minimumMagnitude, region: region)
   }
 
   private func count(_ window: BackfillWindow) throws {
@@ -161,6 +191,7 @@ final class ServiceBackfill {
       counts = false
       return
     }
+    hasCounted = true
     diagnostics.verbose("\(window.name): \(Readable.count(count, "event"))")
     try windows.set(count: count, of: window)
   }
@@ -169,10 +200,12 @@ final class ServiceBackfill {
   private func askForCount(_ url: FeedURL) throws(FeedError) -> Int64? {
     do throws(FeedError) {
       let response = try fetcher.open(url: url)
-      return response.isEmpty ? nil : try EventService.count(in: response.body)
+      if response.isEmpty { return hasCounted ? 0 : nil }
+      return try EventService.count(in: response.body)
     } catch {
       guard [400, 404, 405, 501].contains(error.status) else { throw error }
-      return nil
+      // A service that counts may have its own way to say that there is nothing.
+      return hasCounted && error.saysNoData ? 0 : nil
     }
   }
 
@@ -187,38 +220,79 @@ final class ServiceBackfill {
   private func fetch(_ window: BackfillWindow) throws {
     let begun = MonotonicClock.now()
     let reference = FeedReference(queryURL(window))
-    guard let feed = try open(reference, window) else { return }
-    answers = true
+    guard case .events(let feed) = try open(reference, window) else { return }
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = "backfill"
     options.context = "backfill \(backfill.id)"
     feed.describe(in: &options)
-    var source = BackfillWindowSource(feed.source, window: window)
+    let received = BackfillWindowSource<FeedImportSource>.Counter()
+    var source = BackfillWindowSource(
+      feed.source, window: window, region: region, counting: received)
     let report = try Importer(connection: connection, options: options).run(
       from: &source, progress: { self.output.update(part: $0) },
       beforeCommit: { report in
+        let seen = received.records
         // Between the two requests, only few events are added or removed.
-        if let count = window.count, report.seen < count - max(10, count / 10) {
-          throw ShortAnswer(seen: report.seen, count: count)
+        if let count = window.count, seen < count - max(10, count / 10) {
+          throw ShortAnswer(seen: seen, count: count)
         }
         try self.windows.complete(
-          window, of: self.backfill, with: report, limit: self.manners.limit)
+          window, of: self.backfill, with: report, received: seen, limit: self.limit,
+          longest: self.longest)
       })
     succeeded()
-    try tell(window, report, elapsed: MonotonicClock.now() - begun)
+    let isWhole = window.isWhole(seen: received.records, limit: limit, longest: longest)
+    longest = max(longest, received.records)
+    try tell(window, report, isWhole: isWhole, elapsed: MonotonicClock.now() - begun)
   }
 
-  /// The answer to a query; nil if the service refuses it, so that other queries have to follow.
-  private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> OpenFeed? {
-    do {
-      let outcome = try OpenFeed.open(
-        reference, over: .stream(fetcher), strict: settings.isStrict, centre: service.centre)
-      if case .opened(let feed) = outcome { return feed }
-    } catch let error as FeedError {
-      guard error.isRefusal else { throw error }
-      try refused(window, error)
+  /// The answer to a query.
+  private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> Answer {
+    var mayAskAgain = true
+    while true {
+      do {
+        let outcome = try OpenFeed.open(
+          reference, over: .stream(fetcher), strict: settings.isStrict, centre: service.centre)
+        guard case .opened(let feed) = outcome else { return .refused }
+        answers = true
+        return .events(feed)
+      } catch let error as FeedError {
+        // A body without a byte may also be an accident, which a count would show.
+        if error.code == .emptyBody, window.count == nil, mayAskAgain {
+          mayAskAgain = false
+          pacer.wait()
+          continue
+        }
+        if try isNoData(error, window) {
+          answers = true
+          diagnostics.verbose("\(window.name): no data")
+          return .events(OpenFeed(source: FeedImportSource(nil), response: nil))
+        }
+        guard error.isRefusal else { throw error }
+        try refused(window, error)
+        return .refused
+      }
     }
-    return nil
+  }
+
+  /// Whether an answer that is no feed says that nothing matches: in words, or with a status or an empty body that
+  /// may have other reasons, so that they are checked.
+  private func isNoData(_ error: FeedError, _ window: BackfillWindow) throws -> Bool {
+    if error.saysNoData { return true }
+    guard window.count ?? 0 == 0 else { return false }
+    switch error.code {
+    case .emptyBody: return true
+    case .httpStatus where error.status == 404:
+      // A wrong address has no version either.
+      pacer.wait()
+      do throws(FeedError) {
+        return try !fetcher.open(url: service.versionURL).isEmpty
+      } catch {
+        guard error.code == .httpStatus else { throw error }
+        return false
+      }
+    default: return false
+    }
   }
 
   private func queryURL(_ window: BackfillWindow) -> FeedURL {
@@ -248,13 +322,14 @@ final class ServiceBackfill {
       _ = try fetcher.open(url: queryURL(window))
       return true
     } catch {
+      if error.saysNoData { return true }
       guard error.isRefusal else { throw error }
       return false
     }
   }
 
   private func tell(
-    _ window: BackfillWindow, _ report: ImportReport, elapsed: Duration
+    _ window: BackfillWindow, _ report: ImportReport, isWhole: Bool, elapsed: Duration
   ) throws {
     if let reject = report.firstReject {
       diagnostics.warning(
@@ -262,7 +337,7 @@ final class ServiceBackfill {
           + "\(reject.place): \(reject.reason)",
         hint: report.rejectsHint)
     }
-    guard window.isWhole(seen: report.seen, limit: manners.limit) else {
+    guard isWhole else {
       diagnostics.verbose(
         "\(window.name): \(Readable.count(report.seen, "event")) may not be all, so it is halved")
       return

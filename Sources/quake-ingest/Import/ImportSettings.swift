@@ -12,6 +12,7 @@ struct ImportSettings {
   let policy: MergePolicy
   let commitEvery: Int?
   let isStrict: Bool
+  let mixesSimulated: Bool
   let isDryRun: Bool
   let generated: Timestamp?
   /// The data centre of FDSN text; nil: the URL tells.
@@ -28,6 +29,7 @@ struct ImportSettings {
     commitEvery = command == "backfill" ? nil : try arguments.integer("commit-every", in: 1...)
     clientOptions = try Self.clientOptions(arguments)
     isStrict = arguments.flag("strict")
+    mixesSimulated = arguments.flag("mix-simulated")
     isDryRun = command == "backfill" ? false : arguments.flag("dry-run")
     centre = command == "import" || command == "backfill" ? try Self.centre(arguments) : nil
     generated = command == "import" ? try arguments.time("generated") : nil
@@ -74,6 +76,7 @@ struct ImportSettings {
     options.policy = policy
     options.commitEvery = commitEvery
     options.dryRun = isDryRun
+    options.mixesSimulated = mixesSimulated
     options.generated = generated
     return options
   }

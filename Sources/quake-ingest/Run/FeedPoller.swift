@@ -46,6 +46,8 @@ struct FeedPoller {
     var options = settings.importOptions(for: feed.reference, program: diagnostics.tool)
     options.feed = feed.name
     judging.complete(&options, scope: feed.reference.scope)
+    // An empty snapshot of the simulator lacks simulated events, and no others.
+    if feed.name == RunCommand.simulated { options.scope?.source = RunCommand.simulated }
     let snapshot = JudgedFeedImport(
       connection: connection, isStrict: settings.isStrict, progress: progress)
     let way: FeedAccess =

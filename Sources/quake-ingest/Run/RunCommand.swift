@@ -1,5 +1,6 @@
 import CommandLine
 import Configuration
+import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
@@ -152,7 +153,8 @@ struct RunCommand {
     // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
     // it.
     let connection = try IngestCommand.connect(to: database, migrates: migrates)
-    if importing.isDryRun { try Migrator.checkSchema(of: connection) }
+    try Migrator.checkSchema(of: connection)
+    if !importing.mixesSimulated { try checkSimulated(references, over: connection) }
     var simulator: SimulatedFeedServer?
     defer { simulator?.stop() }
     var polled: [PolledFeed] = []
@@ -214,6 +216,26 @@ struct RunCommand {
         error.code, "\(place): key 'feed': \(error.message)", detail: error.detail,
         hint: error.hint)
     }
+  }
+
+  /// Refuses the simulated feed if the store has real events, and warns if a real feed would add some to a store
+  /// of simulated events.
+  private func checkSimulated(
+    _ references: [FeedReference?], over connection: Connection
+  ) throws {
+    let isReal = references.contains { $0 != nil }
+    if references.contains(where: { $0 == nil }) {
+      guard !isReal else {
+        throw UsageError(
+          "the simulated feed would mix its events with those of other feeds; to have that, say --mix-simulated",
+          command: "quake-ingest run")
+      }
+      return try SimulatedEvents.refuse(besideOthersOver: connection)
+    }
+    guard try SimulatedEvents.exist(over: connection) else { return }
+    diagnostics.warning(
+      "the store also has simulated events, which never happened",
+      hint: "\"quake-admin events delete --source simulated\" deletes them.")
   }
 
   /// Throws if two feeds share a name, under which the database stores a feed's state.

@@ -28,6 +28,45 @@ import Testing
     #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == code)
   }
 
+  /// Services report errors with HTTP status 200, too.
+  @Test(
+    arguments: [
+      (#"{"type":"FeatureCollection","metadata":{"status":503},"features":[]}"#, 503, nil),
+      (#"{"metadata":{"status":"400","error":"bad"},"features":[]}"#, 400, "bad"),
+      (#"{"metadata":{"status":200,"error":"down"},"features":[]}"#, 200, "down"),
+      (#"{"features":[],"metadata":{"status":500}}"#, 500, nil),
+      (#"{"error":"rate limit exceeded"}"#, nil, #""rate limit exceeded""#),
+      (#"{"features":[],"error":{"code":7}}"#, nil, #"{"code":7}"#),
+      (#"{"error":true,"features":[]}"#, nil, "true"),
+    ] as [(String, Int?, String?)])
+  func anErrorDocumentIsNoFeed(text: String, status: Int?, answer: String?) throws {
+    let error = try #require(failure(of: text))
+    #expect(error.code == .errorDocument && error.kind == .badData)
+    #expect(error.status == status && error.answer == answer)
+    #expect(error.message.hasSuffix("is an error message of the service, not a feed"))
+    #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == .errorDocument)
+  }
+
+  @Test(arguments: [
+    #"{"error":null,"features":[]}"#, #"{"error":"","features":[]}"#,
+    #"{"error":false,"features":[]}"#, #"{"error":[],"features":[]}"#,
+    #"{"metadata":{"status":200,"error":null},"features":[]}"#,
+    #"{"metadata":{"status":"ok","error":false},"features":[]}"#,
+  ])
+  func aFeedMaySayThatThereIsNoError(text: String) throws {
+    #expect(failure(of: text) == nil)
+  }
+
+  @Test(arguments: [
+    ("No events were found.\n", true), ("Error 404: no data", true), ("nothing found", true),
+    ("0 events", true), ("1000 matching events exceeds search limit", false),
+    ("hello", false), ("Error 400: Bad Request\n\nno such parameter", false),
+  ])
+  func aSentenceMaySayThatThereIsNoData(text: String, says: Bool) throws {
+    let error = try #require(failure(of: text))
+    #expect(error.code == .notAFeed && error.saysNoData == says)
+  }
+
   @Test func messages() {
     #expect(failure(of: "<html>")?.message.contains("looks like an HTML page, not a feed") == true)
     #expect(failure(of: "")?.detail == "The body is empty.")

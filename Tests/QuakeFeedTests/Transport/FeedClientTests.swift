@@ -83,6 +83,34 @@ import Testing
     }
   }
 
+  /// A cache that answers 304 to a request without a condition has lost the feed.
+  @Test func aNotModifiedThatNothingAskedForIsAnError() throws {
+    try withServer { _ in
+      Answer(Array("HTTP/1.1 304 Not Modified\r\n\r\n".utf8))
+    } _: { server in
+      let error = try #require(failure(client(), server.url()))
+      #expect(error.code == .httpStatus && error.status == 304)
+      #expect(error.detail?.contains("the request had no condition") == true)
+      let empty = FeedValidators(etag: nil, lastModified: "")
+      #expect(throws: FeedError.self) {
+        try client().open(url: server.url(), validators: empty)
+      }
+    }
+  }
+
+  @Test func theWordsOfARefusalAreKept() throws {
+    let text = "Error 404: no data\n" + String(repeating: "x", count: 5000)
+    try withServer { request in
+      Answer(request.contains("/empty") ? "400 Bad" : "404 None", body: Array(text.utf8))
+    } _: { server in
+      for path in ["/empty", "/else"] {
+        let error = try #require(failure(client(), server.url(path)))
+        #expect(error.answer == String(text.prefix(2048)))
+        #expect(error.saysNoData)
+      }
+    }
+  }
+
   @Test(
     arguments: [
       ("404 Not Found", [], 404, nil),

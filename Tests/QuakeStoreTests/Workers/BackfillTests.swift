@@ -86,7 +86,8 @@ struct BackfillTests {
     #expect(
       try store.progress()
         == BackfillWindows.Progress(
-          done: 1, pending: 1, records: 1, expected: nil, secondsDone: 43_200))
+          done: 1, pending: 1, records: 1, expected: nil, secondsDone: 43_200,
+          longest: 1))
     let third = try open(restart: true)
     #expect(!third.isResumed)
     #expect(try windows() == ["00:00:00|1 day|pending|"])
@@ -98,6 +99,7 @@ struct BackfillTests {
     for change in [
       { $0.url = "https://example.org/2" }, { $0.source = "emsc" }, { $0.minimumMagnitude = 2.5 },
       { $0.span = $0.span?.halves?.0 }, { $0.span = nil }, { $0.source = nil },
+      { $0.region = "--within 100:10,20" },
     ] as [(inout Backfill.Parameters) -> Void] {
       var other = parameters
       change(&other)

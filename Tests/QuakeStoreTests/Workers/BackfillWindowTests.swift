@@ -84,4 +84,24 @@ struct BackfillWindowTests {
     #expect(try !window(10).isWhole(seen: 1, limit: 1))
     #expect(try window(10).isWhole(seen: 0, limit: 1))
   }
+
+  @Test("may have been cut off at a round number, until a longer answer shows that it was not")
+  func roundNumbers() throws {
+    for seen: Int64 in [10, 20, 25, 50, 100, 250, 1000] {
+      #expect(try !window(10).isWhole(seen: seen, limit: 20_000))
+      #expect(try !window(10).isWhole(seen: seen, limit: 20_000, longest: seen))
+      #expect(try window(10).isWhole(seen: seen, limit: 20_000, longest: seen + 1))
+      // Fewer than the service counts, but not so few that the answer is damaged.
+      #expect(try !window(10, count: seen + 1).isWhole(seen: seen, limit: 20_000))
+      #expect(try window(10, count: seen).isWhole(seen: seen, limit: 20_000))
+      // It cannot be halved.
+      #expect(try window(1).isWhole(seen: seen, limit: 20_000))
+    }
+    for seen: Int64 in [0, 1, 9, 11, 30, 51, 999] {
+      #expect(try window(10).isWhole(seen: seen, limit: 20_000))
+      #expect(try window(10, count: seen + 1).isWhole(seen: seen, limit: 20_000))
+    }
+    #expect(try !window(10, count: 1100).isWhole(seen: 995, limit: 20_000))
+    #expect(try window(1, count: 1100).isWhole(seen: 995, limit: 20_000))
+  }
 }

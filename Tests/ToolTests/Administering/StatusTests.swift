@@ -77,7 +77,8 @@ import Testing
     #expect(
       object.keys == [
         "time", "ok", "problems", "database", "schema", "feeds", "import", "token", "token_at",
-        "token_age_seconds", "quarantined", "watchers", "notification_queue_usage",
+        "token_age_seconds", "quarantined", "simulated_events", "watchers",
+        "notification_queue_usage",
         "notification_queue", "lock_waits", "bytes", "tables",
       ])
     #expect(object.string("token")?.hasPrefix("1.") == true)

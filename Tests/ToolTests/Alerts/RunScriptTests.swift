@@ -5,6 +5,43 @@ import Testing
 
 /// `make run`: `deploy/run.sh`.
 @Suite(.serialized) struct RunScriptTests {
+  /// Simulated events get a store of their own, whatever database a file of settings names.
+  @Test func simulatedEventsHaveAStoreOfTheirOwn() throws {
+    let server = try ToolServer("server-simulated")
+    let settings = try server.folder.write("config", "database = dbname=elsewhere host=/nowhere\n")
+    let run = try ToolProcess(
+      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
+      environment: Tools.environment.merging([
+        // The script adds "-simulated".
+        "QUAKE_SERVER_HOME": String(server.home.dropLast("-simulated".count)),
+        "QUAKE_SYSTEM_CONFIG": settings,
+      ]) { $1 })
+    defer { run.signal(SIGTERM) }
+    let lines = try run.lines(4)
+    #expect(lines[1].wholeMatch(of: #/loaded 2,\d{3} events/#) != nil, "\(lines)")
+    #expect(lines[3].contains("  Simulated: ") && lines[3].contains("(sim"), "\(lines)")
+    try run.waitForError(
+      "in a store of their own; to query it: export QUAKE_SERVER_HOME=\(server.home)")
+    try run.waitForError("watching after ")
+    run.signal(SIGTERM)
+    #expect(try run.exit().status == 0)
+    #expect(
+      try server.psql("select string_agg(distinct source, ',') from quake.quake") == ["simulated"])
+  }
+
+  /// A database that DATABASE_URL names is used, and refused if it has real events.
+  @Test func simulatedEventsAreRefusedByADatabaseOfOthers() throws {
+    let database = try TestDatabase()
+    try database.psql("insert into quake.quake (code, source, time) values ('us1', 'usgs', now());")
+    let outcome = try ToolProcess(
+      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
+      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 }
+    ).exit()
+    #expect(outcome.status == 65, "\(outcome.errors)")
+    #expect(outcome.errors.contains("cannot import simulated events beside real ones"))
+    #expect(try database.count("quake.quake") == 1)
+  }
+
   @Test func itBeginsWithTheAddressAndTheStrongestEvents() throws {
     let database = try TestDatabase()
     let run = try ToolProcess(

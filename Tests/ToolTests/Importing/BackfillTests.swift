@@ -159,10 +159,11 @@ import Testing
     #expect(outcome.errors.contains("does not count"))
     #expect(outcome.errors.contains("may not be all"))
     #expect(try database.count("quake.quake") == 5000)
+    // Simulated events are not of a centre, whatever the command says.
     #expect(
       try database.value(
         """
-        select bool_and(source = 'ingv' and code = 'ingv:' || net_code and title is null)
+        select bool_and(source = 'simulated' and code = net || net_code and title is null)
           from quake.quake
         """) == "t")
     #expect(
@@ -182,7 +183,7 @@ import Testing
     #expect(outcome.errors.contains("accepts no limit"))
     #expect(outcome.errors.contains("refused, so it is halved"))
     #expect(
-      try database.value("select count(*) from quake.quake where code like 'geonet:%'") == "3000")
+      try database.value("select count(*) from quake.quake where code like 'sim%'") == "3000")
   }
 
   @Test func theHostIsTheSourceOfAServiceThatOnlyHasText() throws {
@@ -204,9 +205,8 @@ import Testing
         == "127.0.0.1:42 of 127.0.0.1")
   }
 
-  /// A mirror, a proxy or the simulator has the source usgs, so that its events are those of the
-  /// feeds.
-  @Test func aServiceLikeUSGSHasTheSourceUSGS() throws {
+  /// A mirror, a proxy or the simulator has the codes of the feeds.
+  @Test func aServiceLikeUSGSHasTheCodesOfTheFeeds() throws {
     let service = try SimulatedService([
       "--events", "3000", "--query-limit", "700", "--fault", "html:2",
     ])
@@ -227,12 +227,24 @@ import Testing
     let direct = try TestDatabase()
     #expect(try Tools.run("quake-ingest", ["import", file] + direct.option).status == 0)
     #expect(try Self.events(database) == Self.events(direct))
-    #expect(try database.value("select source from quake.backfill") == "usgs")
+    #expect(try database.value("select source from quake.backfill") == "simulated")
     // The tool repeats the request that identifies the service until it succeeds. A continued
     // backfill does not send it again.
     let samples = try service.requests().filter { $0.target.contains("&limit=1&") }
     #expect(samples.last?.fault == nil && samples.dropLast().allSatisfy { $0.fault != nil })
     #expect(try requestsAfterSuccess(service.requests()).isEmpty)
+  }
+
+  @Test func aMirrorOfUSGSHasTheSourceUSGS() throws {
+    let server = try ScriptedServer { request, client in
+      if request.target.contains("/count?") { return _ = client.answer(200, [], "1") }
+      let time = 1_588_291_200_000  // 2020-05-01
+      client.answer(200, [], Feeds.collection([Feeds.feature("us1", time: time)]))
+    }
+    let outcome = try fetch(server, [], source: nil)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try database.value("select source from quake.backfill") == "usgs")
+    #expect(try database.value("select code || ' of ' || source from quake.quake") == "us1 of usgs")
   }
 
   @Test func aMagnitudeThresholdAndANarrowerSpan() throws {
@@ -392,6 +404,8 @@ import Testing
     ["--from", "2020-01-01", "--to", "2020-02-01", "--source", "A:B"],
     ["--from", "2020-01-01", "--to", "2020-02-01", "--url", "all_day"],
     ["--from", "2020-01-01", "--to", "2020-02-01", "--rate", "0"], ["/tmp", "--rate", "5"],
+    ["/tmp", "--bbox", "1,2,3,4"], ["--last", "7d", "--from", "2020-01-01"], ["--last", "0s"],
+    ["--last", "7d", "--bbox", "1,2,3"], ["--last", "7d", "--within", "35.7,-117.5"],
   ])
   func wrongUsage(arguments: [String]) throws {
     let outcome = try Tools.run("quake-ingest", ["backfill"] + arguments + database.option)

@@ -46,7 +46,7 @@ import Testing
       "quake-ingest simulate --events 2000 --seed 7 --start '2 days ago' -o quakes.geojson")
     _ = try run("quake-ingest import quakes.geojson")
     try database.psql("update quake.change_transaction set at = at - interval '2 days'")
-    _ = try run("quake-admin events set magnitude=5.0 us6000abav --author alice --yes")
+    _ = try run("quake-admin events set magnitude=5.0 simus6000abav --author alice --yes")
     let answers = try Self.answers()
     #expect(answers.count == 11)
     for answer in answers {

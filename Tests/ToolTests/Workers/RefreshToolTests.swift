@@ -57,7 +57,7 @@ import Testing
     #expect(outcome.lines == ["all_day: 5 seen: 2 inserted, 0 updated; import 2; token \(token)"])
     #expect(outcome.errors.isEmpty)
 
-    feed.set(200, [], Feeds.collection(count: 5, magnitude: "3.5"))
+    feed.set(200, ["ETag: \"1\""], Feeds.collection(count: 5, magnitude: "3.5"))
     let line = try JSONLine(try #require(try refresh(["all_day", "--json"]).lines.first))
     #expect(
       line.keys == [

@@ -124,6 +124,8 @@ extension FeatureSplitter {
       phase = .element(afterComma: false)
     } else if key.elementsEqual("metadata".utf8), first == UInt8(ascii: "{") {
       try readMetadata()
+    } else if key.elementsEqual("error".utf8) {
+      try readError(first)
     } else if key.elementsEqual("type".utf8), first == UInt8(ascii: "\"") {
       documentType = try readShortString()
     } else {
@@ -149,6 +151,33 @@ extension FeatureSplitter {
         .invalidJSON, "the metadata of \(input.name) are not JSON", at: begin,
         detail: error.sentence)
     }
+    let states = metadata.status.map { $0 != 200 } ?? false
+    guard !states, metadata.error == nil else {
+      throw .errorDocument(input.name, status: metadata.status, text: metadata.error)
+    }
+  }
+
+  /// Reads a member with which a service reports an error in place of a feed.
+  private func readError(_ first: UInt8) throws(FeedError) {
+    let begin = position
+    hold = begin
+    defer { hold = nil }
+    let checkSize = { () throws(FeedError) in
+      guard self.position - begin <= Self.maximumMetadataBytes else {
+        throw .errorDocument(self.input.name, status: nil, text: nil)
+      }
+    }
+    switch first {
+    case UInt8(ascii: "{"), UInt8(ascii: "["): try skipContainer(checkSize)
+    case UInt8(ascii: "\""): try skipString(checkSize)
+    default: try skipScalar(checkSize)
+    }
+    let value = input.bytes(begin..<position)
+    for harmless in ["null", "false", "\"\"", "{}", "[]"] where value.elementsEqual(harmless.utf8) {
+      return
+    }
+    throw .errorDocument(
+      input.name, status: metadata.status, text: String(decoding: value, as: UTF8.self))
   }
 
   /// Checks that nothing follows the outermost object. Returns the whole object if it is a feature.

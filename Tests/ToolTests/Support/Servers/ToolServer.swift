@@ -12,9 +12,10 @@ final class ToolServer {
   /// The server, as this process sees it.
   let embedded: EmbeddedServer
 
-  init() throws {
+  /// - Parameter name: The name of its folder.
+  init(_ name: String = "server") throws {
     folder = try TemporaryFolder()
-    home = folder.path + "/server"
+    home = folder.path + "/" + name
     var options = EmbeddedServer.Options(home: home)
     options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
     embedded = try EmbeddedServer(options)

@@ -1,0 +1,104 @@
+package import Postgres
+internal import QuakeModel
+
+/// The events that the simulator has invented: they never happened, and a store that has others refuses them.
+package enum SimulatedEvents {
+  /// Whether a store has any.
+  package static func exist(over connection: Connection) throws(PostgresError) -> Bool {
+    // Their codes are a range of the primary key.
+    try connection.execute(
+      """
+      select exists (select from quake.quake
+                      where code >= 'sim' and code < 'sin' and source = 'simulated')
+      """
+    ).bool(0, 0) ?? false
+  }
+
+  /// Throws an `ImportRefusal` if the store has events of other sources. Rows that no feed wrote do not count.
+  package static func refuse(besideOthersOver connection: Connection) throws {
+    if let other = try otherSource(over: connection) { throw refusal(beside: other) }
+  }
+
+  static func refusal(beside other: String) -> ImportRefusal {
+    ImportRefusal(
+      "cannot import simulated events beside real ones",
+      detail: "Nothing was imported. The others are of the source \"\(other)\".",
+      hint:
+        "Import them into a database of their own; --mix-simulated stores them beside the others."
+    )
+  }
+
+  /// The source of an event that is neither simulated nor written by hand; nil: there is none.
+  static func otherSource(over connection: Connection) throws(PostgresError) -> String? {
+    // In the order of the codes, so that the simulated ones, which may be many, are not read.
+    try connection.execute(
+      """
+      select coalesce(
+        (select source from quake.quake
+          where code < 'sim' and source not in ('simulated', 'local') order by code limit 1),
+        (select source from quake.quake
+          where code >= 'sin' and source not in ('simulated', 'local') order by code limit 1))
+      """
+    ).text(0, 0)
+  }
+}
+
+/// The records of a source, of which either all are simulated or none is.
+struct UnmixedSource<Base: ImportSource>: ImportSource {
+  /// The source itself.
+  var base: Base
+  private var hasSimulated = false
+  /// A source of events that happened, in the store or in `base`; nil: none is known.
+  private var other: String?
+
+  /// - Parameters:
+  ///   - base: The source.
+  ///   - first: Its first record, which has been read into `record`; nil: it has none.
+  init(
+    _ base: Base, first: ImportItem?, _ record: QuakeRecord, over connection: Connection
+  ) throws {
+    self.base = base
+    guard let first else { return }
+    if case .record = first {
+      hasSimulated = record.isSimulated
+      other = Self.realSource(of: record)
+    }
+    // After a first record that is real the contents of the store do not matter.
+    if hasSimulated {
+      try SimulatedEvents.refuse(besideOthersOver: connection)
+    } else if other == nil {
+      other = try SimulatedEvents.otherSource(over: connection)
+    }
+  }
+
+  /// The record's source, if that is a catalogue of events that happened.
+  private static func realSource(of record: QuakeRecord) -> String? {
+    guard !record.isSimulated, let source = record.text(.source), source != "local" else {
+      return nil
+    }
+    return source
+  }
+
+  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+    let item = try base.next(into: &record)
+    guard case .record = item else { return item }
+    if record.isSimulated {
+      hasSimulated = true
+    } else if other == nil {
+      other = Self.realSource(of: record)
+    }
+    guard hasSimulated, let other else { return item }
+    throw SimulatedEvents.refusal(beside: other)
+  }
+
+  var columns: [QuakeColumn] { base.columns }
+  var inferredColumns: Set<QuakeColumn> { base.inferredColumns }
+  var format: String { base.format }
+  var generated: Timestamp? { base.generated }
+  var mayTellGenerated: Bool { base.mayTellGenerated }
+  var bytesRead: Int64 { base.bytesRead }
+
+  func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try base.withBody(part)
+  }
+}

@@ -1,0 +1,143 @@
+import Testing
+
+@testable import QuakeFeed
+
+/// Answers that servers, caches and portals give in place of a feed, or around one: each is a feed or an error,
+/// never a feed of no events.
+@Suite struct OddAnswerTests {
+  private typealias Answer = TestServer.Answer
+
+  private static let feed = Array(collection(feature(), feature()).utf8)
+
+  private func client() -> FeedClient {
+    var options = FeedClient.Options(version: "1.2.3")
+    options.stallTimeoutMilliseconds = 20_000
+    return FeedClient(options: options)
+  }
+
+  /// The number of events that the answers lead to, or the error.
+  private func outcome(
+    _ answer: @escaping @Sendable (String) -> TestServer.Answer
+  ) throws -> Result<Int, FeedError> {
+    let server = try TestServer(answer)
+    defer { server.stop() }
+    do throws(FeedError) {
+      let response = try client().open(url: server.url())
+      return .success(try FeedContents(response.body).records.count)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  @Test(arguments: [
+    "Expires: 0\r\nCache-Control: max-age=-1, foo", "Cache-Control: public, max-age=31536000",
+    "Last-Modified: Fri, 01 Jan 2099 00:00:00 GMT", "Content-Encoding: gzip",
+    "Content-Encoding: identity", "ETag: W/\"abc\"", "Content-Type: application/x-gzip",
+  ])
+  func headersAreNotTrusted(headers: String) throws {
+    let count = try outcome { _ in Answer("200 OK", headers: [headers], body: Self.feed) }.get()
+    #expect(count == 2)
+  }
+
+  @Test func bodiesAreCompressedAsTheirFirstBytesSay() throws {
+    let once = try gzip(String(decoding: Self.feed, as: UTF8.self))
+    let twice = try gzip(once)
+    #expect(
+      try outcome { _ in Answer("200 OK", headers: ["Content-Encoding: gzip"], body: twice) }.get()
+        == 2)
+    for headers in [["Content-Encoding: gzip"], [], ["Content-Encoding: x-gzip"]] {
+      #expect(try outcome { _ in Answer("200 OK", headers: headers, body: once) }.get() == 2)
+    }
+  }
+
+  @Test func anInterimAnswerARelativeRedirectAndAMissingLengthDoNotMatter() throws {
+    let plain = Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".utf8) + Self.feed
+    let hints = Array("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n".utf8)
+    #expect(try outcome { _ in Answer(plain) }.get() == 2)
+    #expect(try outcome { _ in Answer(hints + plain) }.get() == 2)
+    let moved = try outcome { request in
+      request.hasPrefix("GET /other?x=1")
+        ? Answer(plain) : Answer("301 Moved Permanently", headers: ["Location: other?x=1"])
+    }
+    #expect(try moved.get() == 2)
+  }
+
+  @Test(arguments: [
+    ("202 Accepted", "{}", FeedError.Code.httpStatus),
+    ("203 Non-Authoritative Information", "{}", .httpStatus),
+    ("206 Partial Content", "{}", .httpStatus), ("300 Multiple Choices", "", .httpStatus),
+    ("304 Not Modified", "", .httpStatus), ("429 Too Many Requests", "x", .httpStatus),
+    ("503 Service Unavailable", "x", .httpStatus), ("200 OK", "", .emptyBody),
+    (
+      "200 OK", "<html><head><meta http-equiv=\"refresh\" content=\"0; url=/a\"></head></html>",
+      .html
+    ),
+    ("200 OK", "<!-- portal --><!DOCTYPE html><html></html>", .html),
+    (
+      "200 OK",
+      #"{"type":"FeatureCollection","metadata":{"status":400,"error":"bad"},"features":[]}"#,
+      .errorDocument
+    ),
+    ("200 OK", #"{"error":"rate limit exceeded"}"#, .errorDocument),
+    ("200 OK", "{}", .missingFeatures), ("200 OK", "x\u{9C}compressed with deflate", .notAFeed),
+    ("200 OK", "\u{B}\u{2}\u{3}", .notAFeed), ("200 OK", "Error 503: overloaded", .notAFeed),
+  ])
+  func anAnswerThatIsNoFeedIsAnError(status: String, body: String, code: FeedError.Code) throws {
+    let result = try outcome { _ in Answer(status, body: Array(body.utf8)) }
+    guard case .failure(let error) = result else {
+      Issue.record("taken for a feed: \(result)")
+      return
+    }
+    #expect(error.code == code)
+    #expect(!error.message.isEmpty && error.detail != nil)
+  }
+
+  @Test func oddTimesToWaitAreNotBelieved() throws {
+    for (header, most) in [
+      ("Retry-After: -5", 0), ("Retry-After: Fri, 01 Jan 2099 00:00:00 GMT", Int.max),
+    ] {
+      let result = try outcome { _ in
+        Answer("503 Service Unavailable", headers: [header], body: [0x78])
+      }
+      guard case .failure(let error) = result else {
+        Issue.record("taken for a feed")
+        continue
+      }
+      #expect(error.retryAfter.map { $0 >= 0 && $0 <= most } == true)
+      // The schedule limits the pause to a day.
+      var schedule = FeedSchedule(every: .seconds(60))
+      #expect(schedule.failed(retryAfter: error.retryAfter, chance: 0).length <= .seconds(86_400))
+    }
+  }
+
+  @Test func aRedirectThatNeverEndsAndHTTPWithoutAHeaderAreErrors() throws {
+    let loop = try outcome { _ in Answer("302 Found", headers: ["Location: /loop"]) }
+    guard case .failure(let endless) = loop else {
+      Issue.record("taken for a feed")
+      return
+    }
+    #expect(endless.code == .tooManyRedirects)
+    guard case .failure(let old) = try outcome({ _ in Answer(Self.feed) }) else {
+      Issue.record("taken for a feed")
+      return
+    }
+    #expect(old.kind == .unavailable)
+  }
+
+  /// Some services send a sentence with the status for no content. It is no part of the next answer.
+  @Test func aBodyAfterNoContentIsIgnored() throws {
+    let server = try TestServer { request in
+      request.hasPrefix("GET /none")
+        ? Answer(
+          Array("HTTP/1.1 204 No Content\r\nContent-Length: 18\r\n\r\nError 204: nothing".utf8),
+          end: .keep)
+        : Answer("200 OK", body: Self.feed)
+    }
+    defer { server.stop() }
+    let client = client()
+    for _ in 0..<3 {
+      #expect(try client.open(url: server.url("/none")).isEmpty)
+      #expect(try FeedContents(client.open(url: server.url()).body).records.count == 2)
+    }
+  }
+}
