@@ -41,6 +41,9 @@ static const unsigned char migration_0010[] = {
 static const unsigned char migration_0011[] = {
 #embed "../../migrations/0011_plans.sql"
 };
+static const unsigned char migration_0012[] = {
+#embed "../../migrations/0012_statistics.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -55,6 +58,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0009_feeds.sql", migration_0009),
     MIGRATION("0010_associations.sql", migration_0010),
     MIGRATION("0011_plans.sql", migration_0011),
+    MIGRATION("0012_statistics.sql", migration_0012),
 };
 
 const struct quake_migration *quake_migration(size_t index) {
