@@ -1,4 +1,4 @@
-/// How the magnitude of completeness of events is found.
+/// How the magnitude of completeness of events is found. A number stands for itself: `completeness: 4.5`.
 public enum Completeness: Sendable, Hashable, ExpressibleByFloatLiteral,
   ExpressibleByIntegerLiteral
 {
@@ -10,7 +10,9 @@ public enum Completeness: Sendable, Hashable, ExpressibleByFloatLiteral,
   /// A magnitude that is known already.
   case magnitude(Double)
 
+  /// A magnitude that is known already.
   public init(floatLiteral value: Double) { self = .magnitude(value) }
+  /// A magnitude that is known already.
   public init(integerLiteral value: Int) { self = .magnitude(Double(value)) }
 
   /// The names of the methods: on the command line, in URLs, in JSON and in SQL.
@@ -55,7 +57,7 @@ public struct BValue: Sendable, Hashable {
     case dependsOnCutoff(b: Double, from: Double, other: Double, steady: Double?)
   }
 
-  /// The magnitude of completeness, the lower limit of a class's middle; nil: the method found none.
+  /// The magnitude of completeness, the middle of a class; nil: the method found none.
   public let completeness: Double?
   /// How it was found.
   public let method: Completeness

@@ -173,7 +173,8 @@ import Testing
       let tag = try #require(first.headers["etag"])
       #expect(try scene.server.get(target, ["If-None-Match": tag]).status == 304, "\(target)")
       try scene.database.psql(
-        "update quake.quake set magnitude = magnitude + 1, sig = 1 where code in ('us4', 'us5', 'us40')")
+        "update quake.quake set magnitude = magnitude + 1, sig = 1 where code in ('us4', 'us5', 'us40')"
+      )
       let second = try scene.server.get(target, ["If-None-Match": tag])
       #expect(second.status == (target.contains("history") ? 304 : 200), "\(target)")
     }

@@ -260,7 +260,7 @@ const texts = {
   "charts.frequency.summary":
     "Complete from M {completeness}; b-value {b} ± {error} of {events} earthquakes.",
   "charts.frequency.mixed":
-    "No b-value: it depends on the magnitude from which it is computed. Select one network, or greater magnitudes.",
+    "No b-value: it depends on the magnitude it begins with. Select one network, or greater magnitudes.",
   "charts.frequency.few": "Too few earthquakes for the magnitude of completeness and the b-value.",
   "charts.frequency.failed":
     "The server could not compute the b-value: {reason}. It is asked again at the next change.",
