@@ -661,6 +661,8 @@ declare
   fewest_of_other constant double precision := 10;
   -- A difference of b-values that means something, in standard errors of their logarithms.
   errors constant double precision := 3;
+  -- The same for a cutoff that is recommended.
+  errors_of_steady constant double precision := 2;
   -- What maximum curvature underestimates, and the range over which a stable b-value does not change.
   correction constant double precision := ceil(0.2 / bin - 1e-9);
   range constant integer := greatest(2, ceil(0.5 / bin - 1e-9)::integer);
@@ -748,7 +750,7 @@ begin
        and not exists (
          select from cutoff d
           where d.number > c.number and d.n >= fewest_of_other and d.b is not null
-            and abs(ln(d.b / c.b)) > errors * sqrt(1 / c.n + 1 / d.n))
+            and abs(ln(d.b / c.b)) > errors_of_steady * sqrt(1 / c.n + 1 / d.n))
   )
   select round((j.number * bin)::numeric, 6)::double precision, j.n::bigint, j.mean * bin,
          case when j.refusal is null then j.b end,

@@ -160,11 +160,7 @@ struct MigratorTests {
 
   @Test("of another line are refused as such, however many the database has")
   func otherLine() throws {
-    let names = [
-      "quake", "history", "retention", "queries", "judging", "workers", "backfill", "stations",
-      "arrivals", "amplitudes", "phases", "tensors",
-    ]
-    #expect(try names.count > Folder.migrations().count)
+    let names = try ["quake"] + (1...Folder.migrations().count).map { "step\($0)" }
     _ = try migrate(
       names.enumerated().map { index, name in
         try migration(
