@@ -52,7 +52,8 @@ struct EventQuerySQL {
 
   /// The condition of earthquakes: events that their source calls nothing else. Sources without event types have
   /// earthquakes.
-  static let isEarthquake = "(q.type is null or pg_catalog.lower(q.type) = 'earthquake')"
+  static let isEarthquake =
+    "(q.type is null or q.type = 'earthquake' or pg_catalog.lower(q.type) = 'earthquake')"
 
   /// Restricts the selection by a condition on `q`.
   mutating func restrict(_ condition: String) { conditions.append(condition) }

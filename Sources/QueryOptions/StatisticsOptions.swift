@@ -75,7 +75,12 @@ public struct StatisticsOptions: Sendable {
   /// Why there is no b-value, and what to do, in a sentence without a full stop; nil: there is one, or no event
   /// has a magnitude.
   public static func reason(_ value: BValue?, _ arguments: ParsedArguments) -> String? {
-    let (network, completeness) = (arguments.spelled("network"), arguments.spelled("completeness"))
+    let article = arguments.noun == "parameter" ? "the parameter " : ""
+    // Those of one network may depend on the cutoff, too.
+    let select =
+      arguments.isGiven("network")
+      ? "select" : "select one network with \(article)\(arguments.spelled("network")), or"
+    let completeness = article + arguments.spelled("completeness")
     func magnitude(_ value: Double?) -> String {
       "M " + (value.map { Readable.decimal($0) } ?? "?")
     }
@@ -90,15 +95,14 @@ public struct StatisticsOptions: Sendable {
       return "all events of this magnitude and above are of one magnitude: select more events"
     case .noStableCutoff:
       return """
-        b is stable from no magnitude on: select one network with \(network), or a magnitude with \
-        \(completeness)
+        b is stable from no magnitude on: \(select) a magnitude with \(completeness)
         """
     case .dependsOnCutoff(let b, let from, let other, let steady):
       return """
         b depends on the magnitude of completeness, \(Readable.decimal(b, places: 2)) from \
         \(magnitude(value?.completeness)) but \(Readable.decimal(other, places: 2)) from \
-        \(magnitude(from)): select one network with \(network), or a greater magnitude with \
-        \(completeness)\(steady.map { ", such as \(Readable.decimal($0))" } ?? "")
+        \(magnitude(from)): \(select) a greater magnitude with \(completeness)\
+        \(steady.map { ", such as \(Readable.decimal($0))" } ?? "")
         """
     }
   }

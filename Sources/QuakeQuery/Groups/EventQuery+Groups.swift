@@ -98,7 +98,16 @@ extension EventQuery {
     if case .magnitude(let value) = completeness { magnitude = value }
     let given = selection.place(.double(magnitude), "float8")
     let method = magnitude == nil ? completeness : .maximumCurvature
-    let isCounted = countsOnlyEarthquakes(everyType) ? EventQuerySQL.isEarthquake : "true"
+    var (events, isCounted) = (selection.text, "true")
+    if countsOnlyEarthquakes(everyType) {
+      isCounted = "q.is_counted"
+      // The offset keeps the planner from evaluating the condition for each of the aggregates.
+      let value = column == .magnitude ? "" : "q.\(column.name), "
+      events = """
+        from (select q.magnitude, \(value)\(EventQuerySQL.isEarthquake) as is_counted
+                \(selection.text) offset 0) q
+        """
+    }
     let statement = SQL(
       trusted: """
         select s.count, s.known, s.average, s.minimum, s.maximum, s.energy, s.moment, s.others,
@@ -107,7 +116,7 @@ extension EventQuery {
           from (select \(Self.summaries(of: column, where: isCounted)),
                        count(*) filter (where not \(isCounted)) as others,
                        pg_catalog.array_agg(q.magnitude) filter (where \(isCounted)) as magnitudes
-                \(selection.text)) s
+                \(events)) s
           left join lateral quake.gutenberg_richter(s.magnitudes, \(given), \
         \(selection.place(.text(method.name), "text"))) b on true
         """)

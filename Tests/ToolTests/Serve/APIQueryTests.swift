@@ -76,7 +76,8 @@ import Testing
       let answer = try scene.object(Self.target("/v1/stats", options))
       let printed = try scene.tool("quake-query", ["stats", "--json"] + Self.arguments(options))
       #expect(
-        try [APIScene.text(answer)] == APIScene.text(printed).map { $0.replacing("--", with: "") },
+        try [APIScene.text(answer)]
+          == APIScene.text(printed).map { $0.replacing("--", with: "the parameter ") },
         "\(options)")
     }
     for options: [(String, String?)] in [
