@@ -50,6 +50,9 @@ static const unsigned char migration_0013[] = {
 static const unsigned char migration_0014[] = {
 #embed "../../migrations/0014_backfill_region.sql"
 };
+static const unsigned char migration_0015[] = {
+#embed "../../migrations/0015_statistics.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -67,6 +70,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0012_settings_and_changes.sql", migration_0012),
     MIGRATION("0013_deleted_events.sql", migration_0013),
     MIGRATION("0014_backfill_region.sql", migration_0014),
+    MIGRATION("0015_statistics.sql", migration_0015),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

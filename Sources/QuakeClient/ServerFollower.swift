@@ -93,7 +93,7 @@ public final class ServerFollower {
         move(to: cursor)
         pending = .change(change, after)
         return cursor
-      case .snapshot, .reset: throw Self.outOfPlace
+      case .snapshot, .beginning, .reset: throw Self.outOfPlace
       }
     }
     throw ServerError(
@@ -221,6 +221,8 @@ public final class ServerFollower {
     }
     while true {
       switch try next() {
+      case .beginning(let of):
+        try check(of)
       case .snapshot(let record, let of):
         try check(of)
         try body(record)
@@ -275,7 +277,7 @@ public final class ServerFollower {
       case .reset(let error, let token):
         place = .snapshot(token)
         throw error
-      case .snapshot: throw Self.outOfPlace
+      case .snapshot, .beginning: throw Self.outOfPlace
       }
     }
     return false

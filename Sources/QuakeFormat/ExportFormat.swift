@@ -82,14 +82,27 @@ public enum ExportFormat: String, Sendable, CaseIterable {
     return QuakeColumn.allCases.filter(wanted.contains)
   }
 
+  /// Whether a document has a headline.
+  public var hasTitle: Bool {
+    switch self {
+    case .geojson, .kml, .atom: true
+    case .csv, .ndjson, .fdsnText, .quakeml: false
+    }
+  }
+
   /// A writer of one document.
   ///
-  /// - Parameter form: The form for programs that read USGS's documents; nil for the form that an import reads
-  ///   without a loss.
-  public func makeWriter(form: ServiceForm? = nil) -> any EventWriter {
+  /// - Parameters:
+  ///   - form: The form for programs that read USGS's documents; nil for the form that an import reads without a
+  ///     loss.
+  ///   - isForSpreadsheets: Whether, in CSV, an apostrophe precedes texts that a spreadsheet would take for
+  ///     formulas. An import keeps it.
+  public func makeWriter(
+    form: ServiceForm? = nil, isForSpreadsheets: Bool = false
+  ) -> any EventWriter {
     switch self {
     case .geojson: GeoJSONWriter(form: form)
-    case .csv: CSVWriter()
+    case .csv: CSVWriter(isForSpreadsheets: isForSpreadsheets)
     case .ndjson: NDJSONWriter()
     case .fdsnText: FDSNTextWriter()
     case .quakeml: QuakeMLWriter()

@@ -24,8 +24,9 @@ public enum FilterOptions {
         help: "events whose place contains TEXT, ignoring case"),
       .value(
         "type", "TYPE,...", repeatable: true,
-        completion: .usually(EventTypes.usual, anySpelling: true),
-        help: "events of these types, such as earthquake, in any spelling"),
+        completion: .usually(EventTypes.usual + [everyType], anySpelling: true),
+        help:
+          "events of these types, such as earthquake, in any spelling; \(everyType): of every type"),
       .value("network", "NET,...", repeatable: true, help: "events of these networks, such as us"),
       .value(
         "source", "SOURCE,...", repeatable: true, completion: .usually(sources),
@@ -118,7 +119,10 @@ public enum FilterOptions {
         throw arguments.invalidValue("", for: "place", expected: "a part of a place's name")
       }
     }
-    if arguments.isGiven("type") { filter.types = Set(try arguments.list("type")) }
+    if arguments.isGiven("type") {
+      let types = Set(try arguments.list("type"))
+      if !types.contains(everyType) { filter.types = types }
+    }
     if arguments.isGiven("network") { filter.networks = Set(try arguments.list("network")) }
     if arguments.isGiven("source") { filter.sources = Set(try arguments.list("source")) }
     if arguments.isGiven("alert") {
@@ -165,6 +169,15 @@ public enum FilterOptions {
       }
       filter.circle = circle
     }
+  }
+
+  /// The value of `type` with which no event is left out because of its type.
+  private static let everyType = "any"
+
+  /// Whether the option `type` asks for events of every type.
+  public static func namesEveryType(_ arguments: ParsedArguments) throws(UsageError) -> Bool {
+    guard arguments.isGiven("type") else { return false }
+    return try arguments.list("type").contains(everyType)
   }
 
   /// The values of `--min-NAME` and `--max-NAME`.

@@ -62,6 +62,23 @@ public struct EventQuery: Sendable {
     }
   }
 
+  /// The sources of the events, up to `limit` and from `offset` on; at most two, which tells whether there are
+  /// several.
+  ///
+  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
+  package func sources(over connection: Connection) throws -> [String] {
+    let selection = try EventQuerySQL(self, over: connection)
+    let order = EventOrder.total(order).map { $0.clause(alias: "q") }.joined(separator: ", ")
+    let page = limit.map { "order by \(order) limit \(max($0, 0)) offset \(max(offset, 0))" } ?? ""
+    let statement = SQL(
+      trusted: "select distinct s.source from (select q.source \(selection.text) \(page)) s limit 2"
+    )
+    return try selection.asking {
+      let rows = try connection.execute(statement, selection.parameters)
+      return (0..<rows.rowCount).map { rows.text($0, 0) ?? "" }
+    }
+  }
+
   /// Reads the events. They are those of one moment: the server keeps its snapshot until `body` has had the
   /// last.
   ///

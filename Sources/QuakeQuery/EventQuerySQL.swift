@@ -59,6 +59,14 @@ struct EventQuerySQL {
 
   var text: String { "from \(source) q where \(HistoryConditions.all(conditions))" }
 
+  /// The condition of earthquakes: events that their source calls nothing else. Sources without event types have
+  /// earthquakes.
+  static let isEarthquake =
+    "(q.type is null or q.type = 'earthquake' or pg_catalog.lower(q.type) = 'earthquake')"
+
+  /// Restricts the selection by a condition on `q`.
+  mutating func restrict(_ condition: String) { conditions.append(condition) }
+
   /// Adds a parameter, and returns its placeholder in the statement.
   mutating func place(_ parameter: Parameter, _ type: String) -> String {
     parameters.append(parameter)

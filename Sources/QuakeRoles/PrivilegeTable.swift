@@ -144,6 +144,7 @@ public enum PrivilegeTable {
       "in_box(double precision, double precision, double precision, double precision)",
       "within(double precision, double precision, double precision)", "energy(double precision)",
       "moment(double precision)", "b_value(double precision[], double precision, double precision)",
+      "gutenberg_richter(double precision[], double precision, text, double precision)",
     ].map { function($0, Role.granted, harmlessForPublic: true) } + [
       // Functions with the owner's privileges, and functions for triggers.
       function("request_refresh(text)", Role.readers + [.writer]),

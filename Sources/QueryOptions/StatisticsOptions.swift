@@ -15,10 +15,12 @@ public struct StatisticsOptions: Sendable {
     help: "average, minimum and maximum of this column")
   /// The width of classes of the magnitude, and the magnitude of completeness.
   public static let classes: [Option] = [
-    .value("bin", "WIDTH", default: "1", help: "width of the classes of --by magnitude"),
+    .value("bin", "WIDTH", default: "0.1", help: "width of the classes of --by magnitude"),
     .value(
-      "completeness", "M",
-      help: "magnitude of completeness for the b-value, instead of the estimated one"),
+      "completeness", "M|METHOD", default: Completeness.methods[0],
+      completion: .found(or: Completeness.methods),
+      help: "magnitude of completeness for the b-value, or how to find it: "
+        + Completeness.methods.joined(separator: " or ")),
   ]
   /// The number of groups.
   public static let limit = Option.limit(help: "at most N groups")
@@ -31,8 +33,10 @@ public struct StatisticsOptions: Sendable {
   public let key: EventKey?
   /// The column to summarise.
   public let column: QuakeColumn
-  /// The magnitude of completeness; nil: estimated.
-  public let completeness: Double?
+  /// How the magnitude of completeness is found.
+  public let completeness: Completeness
+  /// Whether events of every type count, and not only earthquakes.
+  public let everyType: Bool
   /// The greatest number of groups; nil: all.
   public let limit: Int64?
 
@@ -50,7 +54,57 @@ public struct StatisticsOptions: Sendable {
     }
     let name = try arguments.choice("of", of: EventQuery.numericColumns.map(\.name))
     column = name.flatMap { QuakeColumn(name: $0) } ?? .magnitude
-    completeness = try arguments.double("completeness", in: -10...12)
+    completeness = try Self.completeness(arguments)
+    everyType = try FilterOptions.namesEveryType(arguments)
+  }
+
+  private static func completeness(
+    _ arguments: ParsedArguments
+  ) throws(UsageError) -> Completeness {
+    guard let text = arguments.string("completeness") else { return .maximumCurvature }
+    if let method = Completeness(method: text) { return method }
+    guard let magnitude = Double(text), (-10...12).contains(magnitude) else {
+      throw arguments.invalidValue(
+        text, for: "completeness",
+        expected: "a number from -10 to 12, \(Completeness.methods.joined(separator: " or "))",
+        suggestion: Suggestion.nearest(to: text, among: Completeness.methods))
+    }
+    return .magnitude(magnitude)
+  }
+
+  /// Why there is no b-value, and what to do, in a sentence without a full stop; nil: there is one, or no event
+  /// has a magnitude.
+  public static func reason(_ value: BValue?, _ arguments: ParsedArguments) -> String? {
+    let article = arguments.noun == "parameter" ? "the parameter " : ""
+    // Those of one network may depend on the cutoff, too.
+    let select =
+      arguments.isGiven("network")
+      ? "select" : "select one network with \(article)\(arguments.spelled("network")), or"
+    let completeness = article + arguments.spelled("completeness")
+    func magnitude(_ value: Double?) -> String {
+      "M " + (value.map { Readable.decimal($0) } ?? "?")
+    }
+    switch value?.refusal {
+    case nil: return nil
+    case .fewEvents:
+      return """
+        fewer than \(BValue.fewestEvents) events of this magnitude and above: select more events, or \
+        another magnitude with \(completeness)
+        """
+    case .oneClass:
+      return "all events of this magnitude and above are of one magnitude: select more events"
+    case .noStableCutoff:
+      return """
+        b is stable from no magnitude on: \(select) a magnitude with \(completeness)
+        """
+    case .dependsOnCutoff(let b, let from, let other, let steady):
+      return """
+        b depends on the magnitude of completeness, \(Readable.decimal(b, places: 2)) from \
+        \(magnitude(value?.completeness)) but \(Readable.decimal(other, places: 2)) from \
+        \(magnitude(from)): \(select) a greater magnitude with \(completeness)\
+        \(steady.map { ", such as \(Readable.decimal($0))" } ?? "")
+        """
+    }
   }
 
   private static func missing(
@@ -75,7 +129,7 @@ public struct StatisticsOptions: Sendable {
     case "hour": return .hour
     case "month": return .month
     case "magnitude":
-      return .magnitude(classWidth: try arguments.double("bin", in: 0.01...10) ?? 1)
+      return .magnitude(classWidth: try arguments.double("bin", in: 0.01...10) ?? 0.1)
     default: return nil
     }
   }

@@ -7,6 +7,7 @@ import Testing
     let target = try RequestTarget(
       "/v1/quakes/a%2Fb?place=P%C4%81hala+Hawaii&min-magnitude=4.5&flag")
     #expect(target.path == "/v1/quakes/a/b")
+    #expect(target.segments == ["", "v1", "quakes", "a/b"])
     #expect(
       target.query == [
         QueryItem(name: "place", value: "Pāhala Hawaii"),

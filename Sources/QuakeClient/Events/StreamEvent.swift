@@ -4,6 +4,8 @@ internal import QuakeModel
 enum StreamEvent {
   /// A change, and the cursor after it.
   case change(Change, HistoryCursor)
+  /// The list that was asked for begins, as of the token.
+  case beginning(ChangeToken)
   /// An event of the present list.
   case snapshot(QuakeRecord, ChangeToken)
   /// Everything up to the token has been sent.

@@ -52,8 +52,11 @@ struct StreamEventParser {
   }
 
   private func reset(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {
-    guard let form = form(event, &problem), let token = form.token, let after = form.after,
-      let reason = StoreError.TokenProblem(rawValue: form.reason)
+    guard let form = form(event, &problem), let token = form.token, let after = form.after else {
+      return nil
+    }
+    if form.reason == "snapshot" { return .beginning(token) }
+    guard let reason = StoreError.TokenProblem(rawValue: form.reason)
     else { return nil }
     // Servers before this member explain nothing.
     let message = form.message ?? "the history after \(after) is not available (\(form.reason))"

@@ -49,7 +49,7 @@ struct AtomWriter: EventWriter {
       out.timestamp(time)
       out.literal("</published>")
     }
-    if event.has(.url) {
+    if event.hasWebAddress {
       out.literal("<link rel=\"alternate\" type=\"text/html\" href=\"")
       out.xml(event, .url)
       out.literal("\"/>")

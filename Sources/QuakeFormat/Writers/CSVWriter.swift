@@ -11,6 +11,12 @@ struct CSVWriter: EventWriter {
     """
 
   private var out = TextWriter()
+  private let isForSpreadsheets: Bool
+
+  /// - Parameter isForSpreadsheets: Whether an apostrophe precedes texts that a spreadsheet would compute.
+  init(isForSpreadsheets: Bool = false) {
+    self.isForSpreadsheets = isForSpreadsheets
+  }
 
   var count: Int { out.count }
 
@@ -61,8 +67,10 @@ struct CSVWriter: EventWriter {
     out.byte(UInt8(ascii: ","))
     event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in
       guard let utf8 else { return }
-      guard isQuoted || Self.needsQuotes(utf8) else { return out.bytes(utf8) }
+      let isFormula = isForSpreadsheets && Self.isFormula(utf8)
+      guard isQuoted || isFormula || Self.needsQuotes(utf8) else { return out.bytes(utf8) }
       out.byte(UInt8(ascii: "\""))
+      if isFormula { out.byte(UInt8(ascii: "'")) }
       var rest = utf8[...]
       while let quote = rest.firstIndex(of: UInt8(ascii: "\"")) {
         out.bytes(UnsafeRawBufferPointer(rebasing: rest[...quote]))
@@ -71,6 +79,14 @@ struct CSVWriter: EventWriter {
       }
       out.bytes(UnsafeRawBufferPointer(rebasing: rest))
       out.byte(UInt8(ascii: "\""))
+    }
+  }
+
+  /// Whether a spreadsheet takes a text for a formula. Some of them skip white space before it.
+  private static func isFormula(_ utf8: UnsafeRawBufferPointer) -> Bool {
+    switch utf8.first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) {
+    case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"): true
+    default: false
     }
   }
 

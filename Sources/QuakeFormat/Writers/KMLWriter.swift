@@ -77,7 +77,7 @@ struct KMLWriter: EventWriter {
     }
     text("place", event, .place)
     text("source", event, .source)
-    text("url", event, .url)
+    if event.hasWebAddress { text("url", event, .url) }
     out.literal("</SchemaData></ExtendedData>")
     if let longitude = event.double(.longitude), let latitude = event.double(.latitude) {
       out.literal("<Point><altitudeMode>clampToGround</altitudeMode><coordinates>")

@@ -33,30 +33,41 @@ extension QuakeDatabase {
   }
 
   /// The events of a query grouped by a key: those of days, hours, months and magnitudes in ascending order,
-  /// others the largest first; at most the query's `limit`.
+  /// others the largest first; at most the query's `limit`. Only earthquakes count, unless the query names event
+  /// types or the key is the type.
   ///
-  /// - Parameter column: The column with numbers to summarise.
+  /// - Parameters:
+  ///   - column: The column with numbers to summarise.
+  ///   - everyType: Whether events of every type count.
   /// - Throws: As `page(_:)`.
   public func groups(
-    _ query: EventQuery, by key: EventKey, of column: QuakeColumn = .magnitude
+    _ query: EventQuery, by key: EventKey, of column: QuakeColumn = .magnitude,
+    everyType: Bool = false
   ) async throws -> [EventGroup] {
     try await ask { connection in
       var groups: [EventGroup] = []
-      try query.groups(by: key, of: column, over: connection) { groups.append($0) }
+      try query.groups(by: key, of: column, everyType: everyType, over: connection) {
+        groups.append($0)
+      }
       return groups
     }
   }
 
-  /// Figures about all events of a query.
+  /// Figures about all events of a query. Only earthquakes count, unless the query names event types.
   ///
   /// - Parameters:
   ///   - column: The column with numbers to summarise.
-  ///   - completeness: The magnitude of completeness for the b-value; nil: estimated.
+  ///   - completeness: How the magnitude of completeness for the b-value is found; a number is the magnitude.
+  ///   - everyType: Whether events of every type count.
   /// - Throws: As `page(_:)`.
   public func statistics(
-    _ query: EventQuery, of column: QuakeColumn = .magnitude, completeness: Double? = nil
+    _ query: EventQuery, of column: QuakeColumn = .magnitude,
+    completeness: Completeness = .maximumCurvature, everyType: Bool = false
   ) async throws -> EventStatistics {
-    try await ask { try query.statistics(of: column, completeness: completeness, over: $0) }
+    try await ask {
+      try query.statistics(
+        of: column, completeness: completeness, everyType: everyType, over: $0)
+    }
   }
 
   /// The events of a query in sections: ordered by a key, and within its values by the query's order.

@@ -4,4 +4,7 @@ public struct EventGroup: Sendable {
   public let key: EventKey.Value?
   /// The number of events, and the values of a column.
   public let summary: EventSummary
+  /// The number of events of this class of the magnitude and above; nil: the key is another one, or the events
+  /// have no magnitude.
+  public let cumulative: Int64?
 }

@@ -18,8 +18,8 @@ public enum EventKey: Sendable, Hashable {
   case hour
   /// The month of the origin time in UTC.
   case month
-  /// Classes of the magnitude of this width: a magnitude belongs to the greatest multiple of the width that
-  /// does not exceed it.
+  /// Classes of the magnitude of this width. A class of 0.1 has the magnitudes that are nearest to it, as that of
+  /// the b-value; wider ones consist of whole classes of 0.1, and have the magnitude of the lowest.
   case magnitude(classWidth: Double)
 
   /// A value of the key.
@@ -52,10 +52,11 @@ public enum EventKey: Sendable, Hashable {
     case .hour: Self.truncated("hour", alias)
     case .month: Self.truncated("month", alias)
     case .magnitude:
-      // The small number makes up for multiples that are no binary fractions, such as 0.3 with a width of 0.1.
+      // The small numbers make up for multiples that are no binary fractions, such as 0.3 with a width of 0.1.
       """
-      (pg_catalog.round((pg_catalog.floor(\(alias).magnitude / \(classWidth) + 1e-9) * \(classWidth))\
-      ::numeric, 6))::float8
+      (pg_catalog.round((pg_catalog.floor(\
+      pg_catalog.floor(\(alias).magnitude / least(\(classWidth), 0.1) + 0.5 + 1e-9) \
+      * least(\(classWidth), 0.1) / \(classWidth) + 1e-9) * \(classWidth))::numeric, 6))::float8
       """
     }
   }

@@ -10,25 +10,60 @@ extension EventQuery {
     }
   }
 
-  /// Groups the events by a key. The query's order, columns and `after` do not count.
+  /// Whether statistics count only the earthquakes of the query: unless it names event types.
+  ///
+  /// - Parameter everyType: Whether the user asks for events of every type.
+  private func countsOnlyEarthquakes(_ everyType: Bool) -> Bool {
+    !everyType && filter.types == nil
+  }
+
+  /// How many events of the query `groups` leaves out because they are no earthquakes.
+  ///
+  /// - Throws: As `groups`.
+  package func otherEvents(
+    by key: EventKey, everyType: Bool, over connection: Connection
+  ) throws -> Int64 {
+    guard key != .type, countsOnlyEarthquakes(everyType) else { return 0 }
+    var selection = try EventQuerySQL(self, over: connection)
+    selection.restrict("not " + EventQuerySQL.isEarthquake)
+    let statement = SQL(trusted: "select count(*) \(selection.text)")
+    return try selection.asking {
+      try connection.execute(statement, selection.parameters).integer(0, 0) ?? 0
+    }
+  }
+
+  /// Groups the events by a key. The query's order, columns and `after` do not count. Only earthquakes count,
+  /// unless the query names event types or the key is the type.
   ///
   /// - Parameters:
   ///   - key: What to group by.
   ///   - column: The column with numbers to summarise.
+  ///   - everyType: Whether events of every type count.
   ///   - body: Gets each group, at most `limit`: those of days, hours, months and magnitudes in ascending
   ///     order, others the largest first. Events without a value of the key come last or by their number.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
   public func groups(
-    by key: EventKey, of column: QuakeColumn = .magnitude, over connection: Connection,
+    by key: EventKey, of column: QuakeColumn = .magnitude, everyType: Bool = false,
+    over connection: Connection,
     _ body: (EventGroup) throws -> Void
   ) throws {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
     var selection = try EventQuerySQL(self, over: connection)
     let expression = selection.expression(for: key)
+    if key != .type, countsOnlyEarthquakes(everyType) {
+      selection.restrict(EventQuerySQL.isEarthquake)
+    }
+    let cumulative =
+      if case .magnitude = key {
+        "case when g.key is not null then (sum(g.count) over (order by g.key desc nulls last))::int8 end"
+      } else {
+        "null::int8"
+      }
     let order = key.hasNaturalOrder ? "g.key nulls last" : "g.count desc, g.key nulls last"
     let statement = SQL(
       trusted: """
-        select g.key, g.count, g.known, g.average, g.minimum, g.maximum, g.energy, g.moment
+        select g.key, g.count, g.known, g.average, g.minimum, g.maximum, g.energy, g.moment,
+               \(cumulative)
           from (select \(expression) as key, \(Self.summaries(of: column)) \(selection.text) group by 1) g
          order by \(order) \(limit.map { "limit \($0)" } ?? "")
         """)
@@ -38,43 +73,66 @@ extension EventQuery {
           try body(
             EventGroup(
               key: Self.value(of: key, rows.binary(row, 0)),
-              summary: Self.summary(rows, row, firstColumn: 1)))
+              summary: Self.summary(rows, row, firstColumn: 1),
+              cumulative: rows.binaryInteger(row, 8)))
         }
       }
     }
   }
 
-  /// Figures about all events of the query. Its order, columns, `after` and `limit` do not count.
+  /// Figures about all events of the query. Its order, columns, `after` and `limit` do not count. Only
+  /// earthquakes count, unless the query names event types.
   ///
   /// - Parameters:
   ///   - column: The column with numbers to summarise.
-  ///   - completeness: The magnitude of completeness for the b-value; nil: estimated.
+  ///   - completeness: How the magnitude of completeness for the b-value is found.
+  ///   - everyType: Whether events of every type count.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
   public func statistics(
-    of column: QuakeColumn = .magnitude, completeness: Double? = nil, over connection: Connection
+    of column: QuakeColumn = .magnitude, completeness: Completeness = .maximumCurvature,
+    everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
     var selection = try EventQuerySQL(self, over: connection)
-    let given = selection.place(.double(completeness), "float8")
+    var magnitude: Double?
+    if case .magnitude(let value) = completeness { magnitude = value }
+    let given = selection.place(.double(magnitude), "float8")
+    let method = magnitude == nil ? completeness : .maximumCurvature
+    var (events, isCounted) = (selection.text, "true")
+    if countsOnlyEarthquakes(everyType) {
+      isCounted = "q.is_counted"
+      // The offset keeps the planner from evaluating the condition for each of the aggregates.
+      let value = column == .magnitude ? "" : "q.\(column.name), "
+      events = """
+        from (select q.magnitude, \(value)\(EventQuerySQL.isEarthquake) as is_counted
+                \(selection.text) offset 0) q
+        """
+    }
     let statement = SQL(
       trusted: """
-        select s.count, s.known, s.average, s.minimum, s.maximum, s.energy, s.moment,
-               b.completeness_magnitude, b.events, b.mean_magnitude, b.b, b.standard_error
-          from (select \(Self.summaries(of: column)),
-                       pg_catalog.array_agg(q.magnitude) as magnitudes \(selection.text)) s
-          left join lateral quake.b_value(s.magnitudes, \(given)) b on true
+        select s.count, s.known, s.average, s.minimum, s.maximum, s.energy, s.moment, s.others,
+               b.completeness_magnitude, b.events, b.mean_magnitude, b.b, b.standard_error,
+               b.refusal, b.refused_b, b.other_magnitude, b.other_b, b.steady_from
+          from (select \(Self.summaries(of: column, where: isCounted)),
+                       count(*) filter (where not \(isCounted)) as others,
+                       pg_catalog.array_agg(q.magnitude) filter (where \(isCounted)) as magnitudes
+                \(events)) s
+          left join lateral quake.gutenberg_richter(s.magnitudes, \(given), \
+        \(selection.place(.text(method.name), "text"))) b on true
         """)
     return try selection.asking {
       let rows = try connection.execute(statement, selection.parameters, format: .binary)
       var bValue: BValue?
-      if let completeness = rows.binaryDouble(0, 7) {
+      // The function has no row if there is no magnitude.
+      if let events = rows.binaryInteger(0, 9) {
         bValue = BValue(
-          completeness: completeness, events: rows.binaryInteger(0, 8) ?? 0,
-          mean: rows.binaryDouble(0, 9), b: rows.binaryDouble(0, 10),
-          standardError: rows.binaryDouble(0, 11))
+          completeness: rows.binaryDouble(0, 8), method: completeness, events: events,
+          mean: rows.binaryDouble(0, 10), b: rows.binaryDouble(0, 11),
+          standardError: rows.binaryDouble(0, 12), refusal: Self.refusal(rows))
       }
       return EventStatistics(
-        summary: Self.summary(rows, 0, firstColumn: 0), bValue: bValue)
+        summary: Self.summary(rows, 0, firstColumn: 0), bValue: bValue,
+        otherEvents: rows.binaryInteger(0, 7) ?? 0)
     }
   }
 
@@ -116,13 +174,32 @@ extension EventQuery {
     return sections
   }
 
-  private static func summaries(of column: QuakeColumn) -> String {
+  private static func refusal(_ rows: borrowing QueryResult) -> BValue.Refusal? {
+    switch rows.binary(0, 13).text {
+    case nil: nil
+    case "one-class": .oneClass
+    case "no-stable-cutoff": .noStableCutoff
+    case "depends-on-cutoff":
+      .dependsOnCutoff(
+        b: rows.binaryDouble(0, 14) ?? .nan, from: rows.binaryDouble(0, 15) ?? .nan,
+        other: rows.binaryDouble(0, 16) ?? .nan, steady: rows.binaryDouble(0, 17))
+    default: .fewEvents
+    }
+  }
+
+  /// - Parameter condition: Which events count.
+  private static func summaries(
+    of column: QuakeColumn, where condition: String = "true"
+  ) -> String {
     let value = "q.\(column.name)::float8"
-    return """
-      count(*) as count, count(\(value)) as known, avg(\(value)) as average, min(\(value)) as minimum, \
-      max(\(value)) as maximum, sum(quake.energy(q.magnitude)) as energy, \
-      sum(quake.moment(q.magnitude)) as moment
-      """
+    return [
+      ("count(*)", "count"), ("count(\(value))", "known"), ("avg(\(value))", "average"),
+      ("min(\(value))", "minimum"), ("max(\(value))", "maximum"),
+      ("sum(quake.energy(q.magnitude))", "energy"), ("sum(quake.moment(q.magnitude))", "moment"),
+    ].map { aggregate, name in
+      condition == "true"
+        ? "\(aggregate) as \(name)" : "\(aggregate) filter (where \(condition)) as \(name)"
+    }.joined(separator: ", ")
   }
 
   private static func summary(

@@ -4,4 +4,6 @@ public struct EventStatistics: Sendable, Hashable {
   public let summary: EventSummary
   /// The b-value; nil: no event has a magnitude.
   public let bValue: BValue?
+  /// How many events of the query are no earthquakes, and count nowhere else.
+  public let otherEvents: Int64
 }

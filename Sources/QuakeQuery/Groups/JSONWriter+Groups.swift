@@ -27,7 +27,7 @@ extension EventKey {
 }
 
 extension JSONWriter {
-  /// Writes a group: by, key, and the members of its summary.
+  /// Writes a group: by, key, and the members of its summary; of a class of the magnitude also cumulative.
   package mutating func group(_ group: EventGroup, by key: EventKey, of column: QuakeColumn) {
     object { json in
       json.key("by")
@@ -40,11 +40,19 @@ extension JSONWriter {
       case .time(let time): json.string(key.text(of: time))
       }
       json.members(of: group.summary, column: column)
+      if case .magnitude = key {
+        json.key("cumulative")
+        json.integer(group.cumulative)
+      }
     }
   }
 
   /// Writes figures about all events of a query.
-  package mutating func statistics(_ statistics: EventStatistics, of column: QuakeColumn) {
+  ///
+  /// - Parameter reason: Why there is no b-value, in a sentence; nil: there is one.
+  package mutating func statistics(
+    _ statistics: EventStatistics, of column: QuakeColumn, reason: String?
+  ) {
     object { json in
       json.members(of: statistics.summary, column: column)
       let b = statistics.bValue
@@ -56,6 +64,15 @@ extension JSONWriter {
       }
       json.key("b_value_events")
       json.integer(Int(b?.events ?? 0))
+      for (name, value) in [
+        ("completeness_method", b?.method.name), ("b_value_refusal", b?.refusal?.name),
+        ("b_value_reason", reason),
+      ] as [(StaticString, String?)] {
+        json.key(name)
+        json.string(value)
+      }
+      json.key("other_events")
+      json.integer(Int(statistics.otherEvents))
     }
   }
 

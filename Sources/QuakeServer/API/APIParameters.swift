@@ -48,7 +48,8 @@ enum APIParameters {
       return placeholder.hasSuffix(",...") ? .words(words) : .choice(words)
     }
     switch placeholder {
-    case "M": return option.name == "completeness" ? .number(-10...12) : .number()
+    case "M": return .number()
+    case "M|METHOD": return .string(pattern: completeness)
     case "KM": return .number()
     case "WIDTH": return .number(0.01...10)
     case "N": return .integer(option.name == "felt" ? 0...Int.max : 1...limits(of: option))
@@ -78,6 +79,8 @@ enum APIParameters {
 
   /// The characters that the server refuses in addresses.
   static let control = #"\u0000-\u001f\u007f"#
+  private static let completeness =
+    #"^(maximum-curvature|b-stability|-?[0-9](\.[0-9]{1,6})?|1[01](\.[0-9]{1,6})?|12)$"#
   private static let token = #"(0|[1-9][0-9]{0,17}\.[0-9a-f]{8})"#
   private static let circle =
     #"^[0-9]{1,5}(\.[0-9]{1,6})?:-?([0-8]?[0-9](\.[0-9]{1,9})?|90),-?((1[0-7][0-9]|[0-9]{1,2})(\.[0-9]{1,9})?|180)$"#

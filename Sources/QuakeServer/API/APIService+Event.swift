@@ -7,7 +7,7 @@ import QueryOptions
 
 extension APIService {
   static let id = Operation.Parameter(
-    "id", .string(pattern: #"^[^\u0000-\u001f\u007f/]+$"#), "any id that the event has or had",
+    "id", .string(pattern: #"^[^\u0000-\u001f\u007f]+$"#), "any id that the event has or had",
     in: .path, example: "us7000pn9s")
 
   /// The answers to a request for one event if there is no such event now.

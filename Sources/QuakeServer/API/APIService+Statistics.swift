@@ -20,8 +20,10 @@ extension APIService {
         description: """
           Without `by` the members are those of `quake-query stats --json`: number; average, minimum and \
           maximum of a column; magnitude of completeness and b-value; sums of energy in joules and seismic \
-          moment in newton metres. With `by`, `groups` has an object for each group: days, hours, months \
-          and magnitudes in ascending order, others the largest first.
+          moment in newton metres. Where no b-value describes the events, it is null and `b_value_reason` \
+          says why. With `by`, `groups` has an object for each group: days, hours, months and magnitudes in \
+          ascending order, others the largest first. Only earthquakes count, unless `type` or `by=type` asks \
+          for others; `other_events` is the number of those left out.
           """,
         parameters: APIParameters.describe(Self.statisticsOptions),
         answers: [.init(200, "The figures.", [Self.json], schema: "Statistics")]),
@@ -38,17 +40,27 @@ extension APIService {
           document.json.string(key.name)
           document.json.key("column")
           document.json.string(options.column.name)
+          document.json.key("other_events")
+          document.json.integer(
+            Int(
+              try query.otherEvents(
+                by: key, everyType: options.everyType, over: context.connection)))
           document.json.key("groups")
           document.json.beginArray()
-          try query.groups(by: key, of: options.column, over: context.connection) { group in
+          try query.groups(
+            by: key, of: options.column, everyType: options.everyType, over: context.connection
+          ) { group in
             try document.element { json, _ in json.group(group, by: key, of: options.column) }
           }
           document.json.endArray()
           document.json.endObject()
         } else {
           let statistics = try query.statistics(
-            of: options.column, completeness: options.completeness, over: context.connection)
-          document.json.statistics(statistics, of: options.column)
+            of: options.column, completeness: options.completeness, everyType: options.everyType,
+            over: context.connection)
+          document.json.statistics(
+            statistics, of: options.column,
+            reason: StatisticsOptions.reason(statistics.bValue, arguments))
         }
         var response = Response(body: .document(try document.finish()))
         response.mayBeKept = !arguments.isGiven("last")

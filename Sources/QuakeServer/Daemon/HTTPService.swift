@@ -69,6 +69,7 @@ final class HTTPService: Sendable {
     do throws(HTTPError) {
       let decoded = try RequestTarget(target)
       request.path = decoded.path
+      request.segments = decoded.segments
       request.query = decoded.query
       try limits.request(request.client)
       if let length = headers["content-length"] {
@@ -77,16 +78,20 @@ final class HTTPService: Sendable {
         }
         try checkBody(size)
       }
-      if request.method == .options, request.path == "*" || table.allowed(request.path) != nil {
+      if request.method == .options, request.path == "*" || table.allowed(request.segments) != nil {
         return (request, nil, nil)
       }
-      let match = try table.match(request.method, request.path)
+      let match = try table.match(request.method, request.segments)
       request.parameters = match.parameters
       if match.route.access == .token {
         request.author = try tokens.author(of: headers["authorization"])
       }
       return (request, match, nil)
     } catch {
+      // Of an address that cannot be decoded; they decide the form of the error.
+      if request.segments.isEmpty {
+        request.segments = PathPattern.segments(of: String(request.encodedPath))
+      }
       return (request, nil, error)
     }
   }
@@ -277,7 +282,7 @@ final class HTTPService: Sendable {
   func refuse(
     _ error: any Error, _ request: Request, _ match: RouteTable.Match?, _ arrived: Timestamp
   ) -> Response {
-    let form = match?.route.errors ?? table.errorForm(request.path)
+    let form = match?.route.errors ?? table.errorForm(request.segments)
     var response = form.response(HTTPError(error), request, arrived)
     for field in HTTPError(error).headers.fields {
       response.headers.appendIfAbsent(field.name, field.value)
@@ -302,7 +307,7 @@ final class HTTPService: Sendable {
 
   /// The answer to OPTIONS, by which a browser asks whether a page of another site may send a request.
   private func preflight(_ request: Request) -> Response {
-    var response = Response(204, ["Allow": table.allowed(request.path) ?? "GET, HEAD, OPTIONS"])
+    var response = Response(204, ["Allow": table.allowed(request.segments) ?? "GET, HEAD, OPTIONS"])
     guard settings.allowsOrigins else { return response }
     response.headers.append("Access-Control-Allow-Origin", "*")
     response.headers.append("Access-Control-Allow-Methods", "GET, HEAD")

@@ -122,9 +122,11 @@ struct FDSNAnswer {
   }
 
   private func write(_ events: EventQuery?) throws -> (Response, count: Int) {
+    let title =
+      try format.export.hasTitle
+      ? SourceTitle.text("Earthquakes", of: events, over: connection) : "Earthquakes"
     var head = DocumentHead(
-      generated: now, title: "USGS Earthquakes", url: request.baseURL + request.target,
-      api: FDSNService.version)
+      generated: now, title: title, url: request.baseURL + request.target, api: FDSNService.version)
     head.limit = query.limit
     head.offset = query.offset
     let (document, count) = try EventDocument(

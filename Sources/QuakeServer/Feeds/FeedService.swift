@@ -74,16 +74,21 @@ struct FeedService {
     }
     let now = Timestamp.now()
     let url = request.baseURL + request.path
+    let query = query(name.feed, format, now: now)
+    // The name without USGS's own, which precedes it.
+    var title = String(name.feed.title.trimmingPrefix("USGS "))
+    if format.export.hasTitle {
+      title = try SourceTitle.text(title, of: query, over: context.connection)
+    }
     if name.isLink {
-      let link = NetworkLink(title: name.feed.title, url: url)
+      let link = NetworkLink(title: title, url: url)
       return Response(body: .document(link.document)).kept(forAMinuteFrom: now)
     }
     var form = ServiceForm(baseURL: request.baseURL, detail: .feed)
     form.drawing = name.drawing
-    let query = query(name.feed, format, now: now)
     let document = EventDocument(format: format.export, form: form, callback: format.callback)
     let head = DocumentHead(
-      generated: now, title: name.feed.title, url: url, api: FDSNService.version)
+      generated: now, title: title, url: url, api: FDSNService.version)
     let (made, _) = try document.made(of: query, head, over: context.connection)
     return Response(body: .document(made)).kept(forAMinuteFrom: now)
   }

@@ -20,6 +20,8 @@ struct Request: Sendable {
   var target: String
   /// The path, decoded.
   var path: String
+  /// The parts of the path between its slashes, decoded.
+  var segments: [String] = []
   /// The parameters of the query, decoded, in their order.
   var query: [QueryItem] = []
   var headers = HeaderFields()
@@ -30,6 +32,8 @@ struct Request: Sendable {
   var client: String
   /// The address of the server as the client sees it, without a slash at its end: `http://host:port`.
   var baseURL: String
+  /// The path as the client sent it, encoded.
+  var encodedPath: Substring { target.prefix { $0 != "?" } }
   /// The name of the valid bearer token that the request has; nil on routes that need none.
   var author: String?
 }

@@ -2,6 +2,8 @@
 struct RequestTarget: Sendable, Equatable {
   /// The path, decoded; it begins with a slash.
   var path: String
+  /// The parts of the path between its slashes, decoded: `/a/b%2Fc` has "", "a" and "b/c".
+  var segments: [String]
   /// The parameters of the query, in their order.
   var query: [QueryItem]
 
@@ -19,7 +21,7 @@ struct RequestTarget: Sendable, Equatable {
     if bytes.first != UInt8(ascii: "/") {
       guard let scheme = text.firstRange(of: "://"), text.hasPrefix("http") else {
         if text == "*" {
-          (path, query) = ("*", [])
+          (path, segments, query) = ("*", ["*"], [])
           return
         }
         throw HTTPError(400, "The address of the request does not begin with a slash.")
@@ -28,7 +30,12 @@ struct RequestTarget: Sendable, Equatable {
       start = bytes[host...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
     }
     let mark = bytes[start...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
-    path = start == mark ? "/" : try Self.decode(bytes[start..<mark], plusIsSpace: false, "path")
+    // Before it is decoded: an encoded slash belongs to the name of an event, and separates nothing.
+    segments = try bytes[start..<mark].split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+    ).map { part throws(HTTPError) in try Self.decode(part, plusIsSpace: false, "path") }
+    if start == mark { segments = ["", ""] }
+    path = segments.joined(separator: "/")
     query = []
     guard mark < bytes.count else { return }
     let items = bytes[(mark + 1)...].split(separator: UInt8(ascii: "&"))

@@ -27,7 +27,7 @@ struct ErrorForm: Sendable {
       json.key("detail")
       json.string(error.detail)
       json.key("instance")
-      json.string(request.path)
+      json.string(String(request.encodedPath))
       more(&json)
     }
     json.newline()

@@ -10,9 +10,9 @@ struct PathPattern: Sendable {
   let literals: Int
 
   init(_ path: String) {
-    segments = path.split(separator: "/", omittingEmptySubsequences: false).map { text in
+    segments = Self.segments(of: path).map { text in
       guard let start = text.firstIndex(of: "{"), let end = text.firstIndex(of: "}") else {
-        return .literal(String(text))
+        return .literal(text)
       }
       return .placeholder(
         name: String(text[text.index(after: start)..<end]), prefix: String(text[..<start]),
@@ -21,8 +21,13 @@ struct PathPattern: Sendable {
     literals = segments.count { if case .literal = $0 { true } else { false } }
   }
 
-  /// The values of the placeholders in a path; nil if the path does not match.
-  func match(_ parts: [Substring]) -> [String: String]? {
+  /// The parts of a route's path between its slashes.
+  static func segments(of path: String) -> [String] {
+    path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// The values of the placeholders in the segments of a path; nil if the path does not match.
+  func match(_ parts: [String]) -> [String: String]? {
     guard parts.count == segments.count else { return nil }
     var values: [String: String] = [:]
     for (segment, part) in zip(segments, parts) {

@@ -15,11 +15,11 @@ final class RouteTable: Sendable {
 
   let routes: [Route]
   private let patterns: [PathPattern]
-  /// The routes without placeholders by path.
-  private let exact: [String: [Match]]
+  /// The routes without placeholders by the segments of their paths.
+  private let exact: [[String]: [Match]]
 
   /// The matches of paths that were looked up lately: feeds are polled again and again.
-  private let recent = Mutex<[String: [Match]]>([:])
+  private let recent = Mutex<[[String]: [Match]]>([:])
   private static let mostRecent = 256
 
   init(_ routes: [Route]) {
@@ -27,13 +27,13 @@ final class RouteTable: Sendable {
     patterns = routes.map { PathPattern($0.path) }
     exact = Dictionary(
       grouping: routes.filter { !$0.path.contains("{") }.map { Match($0) }
-    ) { $0.route.path }
+    ) { PathPattern.segments(of: $0.route.path) }
   }
 
-  /// The route of a request.
+  /// The route of a request to a path, by its segments.
   ///
   /// - Throws: `HTTPError` 404 if there is no such path, 405 with `Allow` if it has no such method.
-  func match(_ method: Request.Method, _ path: String) throws(HTTPError) -> Match {
+  func match(_ method: Request.Method, _ path: [String]) throws(HTTPError) -> Match {
     let wanted = method == .head ? .get : method
     let found = matches(path)
     guard !found.isEmpty else {
@@ -46,20 +46,20 @@ final class RouteTable: Sendable {
   }
 
   /// The value of `Allow` for a path; nil if there is no such path.
-  func allowed(_ path: String) -> String? {
+  func allowed(_ path: [String]) -> String? {
     let found = matches(path)
     return found.isEmpty ? nil : Self.methods(found)
   }
 
   /// The form of errors for a path: that of its routes, or of the routes beside it.
-  func errorForm(_ path: String) -> ErrorForm {
+  func errorForm(_ path: [String]) -> ErrorForm {
     if let route = matches(path).first?.route { return route.errors }
-    return path.hasPrefix("/fdsnws/")
+    return path.count > 2 && path[1] == "fdsnws"
       ? routes.first { $0.path.hasPrefix("/fdsnws/") }?.errors ?? .problem
       : .problem
   }
 
-  private func matches(_ path: String) -> [Match] {
+  private func matches(_ path: [String]) -> [Match] {
     if let known = exact[path] ?? recent.withLock({ $0[path] }) { return known }
     let found = search(path)
     if !found.isEmpty {
@@ -71,13 +71,10 @@ final class RouteTable: Sendable {
     return found
   }
 
-  private func search(_ path: String) -> [Match] {
-    // By bytes: a slash and a combining character after it would be one Character.
-    let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-      .map { Substring($0) }
+  private func search(_ path: [String]) -> [Match] {
     var found: [(literals: Int, match: Match)] = []
     for (route, pattern) in zip(routes, patterns) {
-      if let parameters = pattern.match(parts) {
+      if let parameters = pattern.match(path) {
         found.append((pattern.literals, Match(route, parameters)))
       }
     }

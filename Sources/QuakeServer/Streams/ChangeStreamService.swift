@@ -33,8 +33,8 @@ struct ChangeStreamService {
       Accept: application/x-ndjson. The id of an event is the cursor after it: a client that sends it as \
       Last-Event-ID or in the parameter after goes on there, without a loss or a repeat. Events without a \
       name are changes. The others are named: snapshot (an event of the list), heartbeat (everything up to \
-      its id has been delivered) and reset (the cursor is not one of this history, or no longer: forget the \
-      list, a new snapshot follows). The stream ends only with limit or wait.
+      its id has been delivered) and reset (forget the list, a new snapshot follows: the client has asked for \
+      one, or its cursor is not one of this history, or no longer). The stream ends only with limit or wait.
       """,
     parameters: [
       Operation.Parameter(
@@ -44,7 +44,9 @@ struct ChangeStreamService {
       + APIParameters.describe(ChangeStreamParameters.options),
     answers: [
       Operation.Answer(200, "The stream", ["text/event-stream", "application/x-ndjson"]),
-      Operation.Answer(400, "A parameter is not valid", ["application/problem+json"]),
+      Operation.Answer(
+        400, "A parameter is not valid, or Last-Event-ID is not a cursor",
+        ["application/problem+json"]),
       Operation.Answer(
         406, "The client accepts none of the forms", ["application/problem+json"]),
     ])

@@ -20,6 +20,15 @@ struct StreamBlock {
     return take("event: heartbeat\nid: \(token)\n")
   }
 
+  /// The beginning of a snapshot that the client has asked for.
+  mutating func begin(_ token: ChangeToken) -> [UInt8] {
+    json.reset(Self.requested, after: .beginning, token: token)
+    return take("event: reset\n")
+  }
+
+  /// The reason of a reset that begins a snapshot which the client has asked for.
+  static let requested = "snapshot"
+
   /// The beginning of a snapshot that replaces what the client has. It has no id: a client that loses the
   /// connection within the snapshot asks again with the id that it had.
   mutating func reset(

@@ -93,7 +93,7 @@ struct ExportCommand {
     _ query: EventQuery, _ head: DocumentHead, _ revisions: EventRevisions?,
     over connection: Connection, to part: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    var writer = target.format.makeWriter()
+    var writer = target.format.makeWriter(isForSpreadsheets: target.isForSpreadsheets)
     // The events whose revisions have still to be counted.
     var waiting: [QuakeRecord] = []
     func flush() throws {

@@ -8,11 +8,16 @@ struct ExportTarget {
   let path: String?
   let format: ExportFormat
   let compression: CompressedForm?
+  /// Whether a spreadsheet is to read the CSV.
+  let isForSpreadsheets: Bool
 
   static let options: [Option] = [
     .value(
       "format", "FORMAT", completion: .words(ExportFormat.allCases.map(\.rawValue)),
       help: "\(words.joined(separator: ", ")); by default from the ending of the file's name"),
+    .flag(
+      "spreadsheet",
+      help: "csv that a spreadsheet can open: an apostrophe precedes texts that it would compute"),
     .output(
       help:
         "write this file instead of standard output, compressed if its name ends with .gz or .zst"),
@@ -23,6 +28,7 @@ struct ExportTarget {
   init(_ arguments: ParsedArguments) throws(UsageError) {
     let file = arguments.string("output").flatMap { $0 == "-" ? nil : $0 }
     path = file
+    isForSpreadsheets = arguments.flag("spreadsheet")
     compression = file.flatMap { CompressedForm(fileName: $0) }
     if arguments.string("format") == "parquet" {
       throw arguments.usageError(
@@ -31,6 +37,7 @@ struct ExportTarget {
     }
     if let word = try arguments.choice("format", of: Self.words) {
       format = ExportFormat(rawValue: word) ?? .geojson
+      try checkSpreadsheet(arguments)
       return
     }
     guard let file else {
@@ -50,5 +57,11 @@ struct ExportTarget {
       )
     }
     self.format = format
+    try checkSpreadsheet(arguments)
+  }
+
+  private func checkSpreadsheet(_ arguments: ParsedArguments) throws(UsageError) {
+    guard isForSpreadsheets, format != .csv else { return }
+    throw arguments.usageError("option --spreadsheet needs the format csv, not \(format.rawValue)")
   }
 }

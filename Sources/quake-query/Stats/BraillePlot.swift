@@ -1,4 +1,5 @@
 import CommandLine
+import Glibc
 
 /// A picture of a series with columns of Braille dots: two columns and four rows of dots in a character.
 struct BraillePlot {
@@ -6,16 +7,36 @@ struct BraillePlot {
   let width: Int
   /// The height in characters.
   let height: Int
+  /// Whether each column shows the sum of its value and those on its right, on a logarithmic scale from 1.
+  var isCumulative = false
 
-  /// Writes the series, the greatest value on its left, and the names of its ends below.
+  /// A number of events on a logarithmic scale, on which 1 is above the bottom.
+  static func logarithm(_ number: Double) -> Double { number < 1 ? 0 : log10(number) + 0.3 }
+
+  /// Writes the series, the greatest value on its left, and the names of its ends below. A logarithmic scale has
+  /// the powers of ten on its left.
   func write(
     _ series: DotSeries, from first: String, to last: String, label: (Double) -> String,
     to output: StandardOutput
   ) throws(OutputError) {
-    let columns = series.columns(2 * max(10, width - 12))
+    var columns = series.columns(2 * max(10, width - 12))
+    if isCumulative {
+      for index in columns.indices.reversed().dropFirst() { columns[index] += columns[index + 1] }
+    }
+    let most = columns.reduce(0) { max($0, $1) }
+    var labels = [label(most)] + Array(repeating: "", count: max(0, height - 2)) + ["0"]
+    if isCumulative {
+      labels[height - 1] = ""
+      columns = columns.map(Self.logarithm)
+      for power in 0...15 where Self.logarithm(pow(10, Double(power))) <= Self.logarithm(most) {
+        let dots =
+          Self.logarithm(pow(10, Double(power))) / Self.logarithm(most) * Double(4 * height)
+        let row = height - 1 - min(height - 1, (max(1, Int(dots.rounded())) - 1) / 4)
+        if labels[row].isEmpty { labels[row] = label(pow(10, Double(power))) }
+      }
+    }
     let greatest = columns.reduce(0) { max($0, $1) }
-    let top = label(greatest)
-    let margin = max(top.count, 1)
+    let margin = labels.reduce(1) { max($0, $1.count) }
     let space = 2 * max(10, width - margin - 2)
     // A few values get broad columns.
     let breadth = max(1, space / max(columns.count, 1))
@@ -24,7 +45,7 @@ struct BraillePlot {
     }
     let dots = heights.flatMap { Array(repeating: $0, count: breadth) }
     for row in 0..<height {
-      let name = row == 0 ? top : row == height - 1 ? "0" : ""
+      let name = labels[row]
       var line = String(repeating: " ", count: margin - name.count) + name + " ┤"
       line += text(dots, row)
       try output.writeLine(line)

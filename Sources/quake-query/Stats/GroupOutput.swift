@@ -3,16 +3,19 @@ import Postgres
 import QuakeModel
 import QuakeQuery
 import QuakeTool
+import QueryOptions
 
 /// Writes groups of events, as a table or as JSON.
 struct GroupOutput {
   private let key: EventKey
   private let column: QuakeColumn
+  private let everyType: Bool
   private let arguments: ParsedArguments
 
-  init(_ key: EventKey, _ column: QuakeColumn, _ arguments: ParsedArguments) {
+  init(_ key: EventKey, _ options: StatisticsOptions, _ arguments: ParsedArguments) {
     self.key = key
-    self.column = column
+    column = options.column
+    everyType = options.everyType
     self.arguments = arguments
   }
 
@@ -21,7 +24,7 @@ struct GroupOutput {
     var count = 0
     if arguments.flag("json") {
       let lines = Lines(arguments)
-      try query.groups(by: key, of: column, over: connection) { group in
+      try query.groups(by: key, of: column, everyType: everyType, over: connection) { group in
         count += 1
         try lines.write(text: "") { json, _ in json.group(group, by: key, of: column) }
       }
@@ -36,7 +39,7 @@ struct GroupOutput {
         [first] + names.map { TextTable.Column.number($0) },
         width: Terminal.isTerminal(1) ? Terminal.columns(1) ?? 80 : nil, colour: .ofStandardOutput,
         output: output)
-      try query.groups(by: key, of: column, over: connection) { group in
+      try query.groups(by: key, of: column, everyType: everyType, over: connection) { group in
         count += 1
         let summary = group.summary
         let values =

@@ -4,10 +4,12 @@ import QuakeModel
 import QuakeQuery
 
 /// Draws groups of events in the terminal: bars, or for times and magnitudes a picture of Braille dots if the
-/// locale has Unicode.
+/// locale has Unicode. The numbers of events by magnitude are those of each class and above, on a logarithmic scale,
+/// on which the relation of Gutenberg and Richter is a straight line.
 struct GroupPlot {
   private let key: EventKey
   private let column: QuakeColumn?
+  private let everyType: Bool
   private let hasUnicode: Bool
   private let width: Int
 
@@ -15,9 +17,10 @@ struct GroupPlot {
   private static let mostBars: Int64 = 50
 
   /// A picture of the number of events, or of the average of a column.
-  init(_ key: EventKey, of column: QuakeColumn?) {
+  init(_ key: EventKey, of column: QuakeColumn?, everyType: Bool) {
     self.key = key
     self.column = column
+    self.everyType = everyType
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy
       .compactMap { Environment.value($0) }.first { !$0.isEmpty }
     hasUnicode = locale.map { $0.lowercased().replacing("-", with: "").contains("utf8") } ?? false
@@ -35,6 +38,16 @@ struct GroupPlot {
     return hasGroups
   }
 
+  private var isCumulative: Bool {
+    if case .magnitude = key { column == nil } else { false }
+  }
+
+  /// What is drawn.
+  private var name: String {
+    column.map { "average \($0.name)" }
+      ?? (isCumulative ? "events of each class and above" : "events")
+  }
+
   private func value(_ summary: EventSummary) -> Double? {
     column == nil ? Double(summary.count) : summary.average
   }
@@ -49,12 +62,16 @@ struct GroupPlot {
     var query = query
     var hasGroups = false
     if query.limit == nil, !key.hasNaturalOrder { query.limit = Self.mostBars }
-    let name = column.map { "average \($0.name)" } ?? "events"
     var bars = BarPlot((key.name, name), width: width, hasUnicode: hasUnicode)
-    try query.groups(by: key, of: column ?? .magnitude, over: connection) { group in
-      guard let value = value(group.summary) else { return }
+    try query.groups(
+      by: key, of: column ?? .magnitude, everyType: everyType, over: connection
+    ) { group in
+      guard let value = isCumulative ? group.cumulative.map(Double.init) : value(group.summary)
+      else { return }
       hasGroups = true
-      bars.add(PrintableText.line(key.text(group.key), atMost: 200), value, text(value))
+      bars.add(
+        PrintableText.line(key.text(group.key), atMost: 200),
+        isCumulative ? BraillePlot.logarithm(value) : value, text(value))
     }
     try bars.write(to: output)
     return hasGroups
@@ -66,7 +83,9 @@ struct GroupPlot {
     var series = DotSeries(adds: column == nil)
     var ends: (first: String, last: String)?
     var without: EventSummary?
-    try query.groups(by: key, of: column ?? .magnitude, over: connection) { group in
+    try query.groups(
+      by: key, of: column ?? .magnitude, everyType: everyType, over: connection
+    ) { group in
       guard let step = step(group.key) else {
         without = group.summary
         return
@@ -78,8 +97,8 @@ struct GroupPlot {
     }
     guard let ends else { return false }
     try output.writeLine(
-      column.map { "average \($0.name) by \(key.name)" } ?? "events by \(key.name)")
-    let plot = BraillePlot(width: width, height: 8)
+      "\(name) by \(key.name)\(isCumulative ? ", on a logarithmic scale" : "")")
+    let plot = BraillePlot(width: width, height: isCumulative ? 12 : 8, isCumulative: isCumulative)
     try plot.write(series, from: ends.first, to: ends.last, label: text, to: output)
     if let without {
       try output.writeLine("\(Readable.count(without.count, "event")) without \(key.name)")

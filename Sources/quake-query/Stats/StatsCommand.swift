@@ -10,16 +10,23 @@ enum StatsCommand {
   static let table = Command(
     "stats", purpose: "count events, and summarise their values, all together or by group",
     discussion: """
-      Without --by, the output is about all events that the options select: their number; average, \
-      minimum and maximum of a column; the magnitude of completeness by maximum curvature (Wiemer and \
-      Wyss, 2000); the b-value by Aki (1965) and Utsu (1966) with its standard error by Shi and Bolt \
-      (1982), for magnitudes in classes of 0.1; and the sums of energy, 10^(1.5 M + 4.8) J (Gutenberg and \
-      Richter, 1956), and seismic moment, 10^(1.5 M + 9.1) N m (Hanks and Kanamori, 1979), as if every \
-      magnitude were a moment magnitude.
+      Without --by, the output is about all earthquakes that the options select: their number; average, \
+      minimum and maximum of a column; the magnitude of completeness and the b-value, for magnitudes in \
+      classes of 0.1; and the sums of energy, 10^(1.5 M + 4.8) J (Gutenberg and Richter, 1956), and seismic \
+      moment, 10^(1.5 M + 9.1) N m (Hanks and Kanamori, 1979), as if every magnitude were a moment magnitude.
+
+      The magnitude of completeness is the class with the most events plus 0.2 (maximum-curvature: Wiemer and \
+      Wyss, 2000; Woessner and Wiemer, 2005), or the least from which b stays within its error over half a \
+      unit (b-stability: Cao and Gao, 2002). The b-value is by Aki (1965) and Tinti and Mulargia (1987), its \
+      standard error by Shi and Bolt (1982). There is none from fewer than 50 events, and none where a greater \
+      magnitude of completeness leads to another, as in a mixture of regional and global catalogues.
+
+      Only earthquakes count, unless --type names other types, or "any", or with --by type.
 
       With --by, each group has a line: days, hours, months and magnitudes in ascending order, others the \
       largest first. "place" is the text without distance and direction, such as "Pāhala, Hawaii" for \
-      "6 km SSW of Pāhala, Hawaii"; "region" is what follows its last comma. Times are in UTC.
+      "6 km SSW of Pāhala, Hawaii"; "region" is what follows its last comma. Times are in UTC. A class of \
+      the magnitude has the magnitudes that round to it; --plot draws how many are of each class and above.
       """,
     options: EventQueryOptions.points + [StatisticsOptions.by, StatisticsOptions.of]
       + FilterOptions.events + EventQueryOptions.past + StatisticsOptions.classes + [
@@ -27,13 +34,15 @@ enum StatsCommand {
         .flag(
           "plot",
           help:
-            "draw the number of events in each group, or the average of the column given by --of"),
+            "draw the number of events in each group, or the average of the column given by --of; of magnitudes the cumulative number, on a logarithmic scale"
+        ),
         .flag("json", help: "one JSON object a line"),
       ],
     examples: [
       .init("quake-query stats --by region --limit 10", "the regions with the most events"),
       .init("quake-query stats --last 30d --by day --plot", "a picture of the last month"),
-      .init("quake-query stats --bbox -125,32,-114,42 --from 2026-01-01", "b-value of California"),
+      .init("quake-query stats --network ci --from 2026-01-01", "b-value of Southern California"),
+      .init("quake-query stats --by magnitude --plot --network ci", "its Gutenberg-Richter plot"),
     ],
     environment: ListCommand.table.environment)
 
@@ -48,19 +57,30 @@ enum StatsCommand {
     try EventSelectionOptions.withCodes(arguments, diagnostics, query, over: connection) { query in
       guard let key = options.key else {
         let statistics = try query.statistics(
-          of: column, completeness: options.completeness, over: connection)
-        return try StatisticsOutput(arguments, column).write(
-          statistics, options.completeness)
+          of: column, completeness: options.completeness, everyType: options.everyType,
+          over: connection)
+        return try StatisticsOutput(arguments, column).write(statistics)
       }
+      try tellOfOthers(
+        diagnostics,
+        try query.otherEvents(by: key, everyType: options.everyType, over: connection))
       if arguments.flag("plot") {
-        let plot = GroupPlot(key, of: arguments.isGiven("of") ? column : nil)
+        let plot = GroupPlot(
+          key, of: arguments.isGiven("of") ? column : nil, everyType: options.everyType)
         let hasGroups = try plot.draw(query, over: connection)
         if !hasGroups { EventSelectionOptions.announceNone(arguments, diagnostics) }
         return
       }
-      let groups = try GroupOutput(key, column, arguments).write(query, over: connection)
+      let groups = try GroupOutput(key, options, arguments).write(query, over: connection)
       if groups == 0 { EventSelectionOptions.announceNone(arguments, diagnostics) }
     }
     return .ok
+  }
+
+  private static func tellOfOthers(_ diagnostics: Diagnostics, _ count: Int64) throws {
+    guard count > 0, diagnostics.verbosity > .quiet else { return }
+    diagnostics.note(
+      "\(Readable.count(count, "event")) of other types than earthquake \(count == 1 ? "is" : "are") not counted; --type any counts them"
+    )
   }
 }

@@ -34,7 +34,8 @@ struct ServiceScene {
     var request = Request(
       method: .get, target: target, path: decoded.path, client: "127.0.0.1", baseURL: Self.baseURL)
     request.query = decoded.query
-    let match = try table.match(.get, decoded.path)
+    request.segments = decoded.segments
+    let match = try table.match(.get, decoded.segments)
     request.parameters = match.parameters
     var response: Response
     do {

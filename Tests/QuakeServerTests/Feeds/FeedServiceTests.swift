@@ -36,12 +36,33 @@ struct FeedServiceTests {
     return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
   }
 
+  @Test("are titled by their source")
+  func titles() throws {
+    for (change, name) in [
+      ("source = 'usgs'", "USGS "), ("source = 'geonet'", "GeoNet "),
+      ("source = 'mynet'", "mynet "),
+      ("source = case when code < 'us2' then 'usgs' else 'emsc' end", ""),
+    ] {
+      try scene.connection.run("update quake.quake set " + change)
+      for feed in ["all_month", "all_hour"] {
+        let window = feed == "all_month" ? "Month" : "Hour"
+        let title = "\(name)All Earthquakes, Past \(window)"
+        let path = "\(Self.path)/summary/\(feed)"
+        if name.isEmpty, feed == "all_hour" { continue }
+        let metadata = try #require(try document(path + ".geojson")["metadata"] as? [String: Any])
+        #expect(metadata["title"] as? String == title)
+        #expect(try scene.text(path + ".atom").contains("<title>\(title)</title>"))
+        #expect(try scene.text(path + ".kml").contains("<name>\(title)</name>"))
+      }
+    }
+  }
+
   @Test("hold the events of their window and threshold")
   func contents() throws {
     for feed in SummaryFeed.all {
       let root = try document("\(Self.path)/summary/\(feed.name).geojson")
       let metadata = try #require(root["metadata"] as? [String: Any])
-      #expect(metadata["title"] as? String == feed.title)
+      #expect(metadata["title"] as? String == String(feed.title.dropFirst("USGS ".count)))
       #expect(metadata["status"] as? Int == 200)
       #expect(
         metadata["url"] as? String

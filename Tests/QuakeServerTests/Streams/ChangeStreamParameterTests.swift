@@ -27,6 +27,21 @@ import Testing
     #expect(Self.cursor(try Self.order("after=3.9f3ac2d1+4")) == "3.9f3ac2d1-4")
   }
 
+  @Test(arguments: [
+    "x", "x y", "1042", "1042.", "1042.9f3ac2", "1042.9F3AC2D1x", "1042.9f3ac2d1-",
+    "1042.9f3ac2d1-x",
+    "-1.9f3ac2d1", "99999999999999999999.9f3ac2d1", "1042.9f3ac2d1-99999999999999999999", "null",
+    "\u{1F30B}", "1042.9f3ac2d1 1043.9f3ac2d1",
+  ])
+  func aMalformedIDHasOneAnswer(id: String) {
+    for query in ["", "snapshot=1", "after=0", "wait=1"] {
+      let error = #expect(throws: HTTPError.self) {
+        _ = try Self.order(query, ["Last-Event-ID": id])
+      }
+      #expect(error?.status == 400 && error?.detail.contains("Last-Event-ID") == true)
+    }
+  }
+
   @Test func theFiltersOfQuakeWatch() throws {
     let order = try Self.order(
       "min-magnitude=4.5&op=insert,update&place=Hawaii&place=Alaska&not-author=me&limit=3")

@@ -119,6 +119,9 @@ import Testing
     var order = StreamOrder()
     order.start = .snapshot
     let client = try server.client(order)
+    let reset = try client.expect("reset")
+    #expect(reset.id == nil)
+    #expect(try JSONLine(reset.data).string("reason") == "snapshot")
     for _ in 0..<3 {
       let event = try client.expect("snapshot")
       #expect(event.id == nil)
@@ -134,7 +137,52 @@ import Testing
     let server = try ProbedServer()
     var order = StreamOrder()
     order.start = .snapshot
-    #expect(try server.client(order).expect("heartbeat").id == "0")
+    let client = try server.client(order)
+    _ = try client.expect("reset")
+    #expect(try client.expect("heartbeat").id == "0")
+    #expect(server.streams.statistics.resets == 0)
+  }
+
+  /// What a client does that keeps a list as the manual shows it.
+  private struct ListOfClient {
+    var codes: Set<String> = []
+
+    mutating func take(_ event: StreamProbe.Event) throws {
+      let members = try JSONLine(event.data)
+      switch members.string("op") {
+      case "reset", "truncate": codes = []
+      case "heartbeat": break
+      case "delete": if let code = members.string("code") { codes.remove(code) }
+      default: if let code = members["new"]?.string("code") { codes.insert(code) }
+      }
+    }
+  }
+
+  @Test(arguments: [StreamForm.events, .lines])
+  func aSnapshotThatWasCutOffLeavesNothingBehind(form: StreamForm) throws {
+    let server = try ProbedServer()
+    try server.insert("a", 5)
+    var order = StreamOrder()
+    order.form = form
+    order.start = .snapshot
+    var list = ListOfClient()
+    var client = try server.client(order)
+    // The beginning, and three of five events.
+    for _ in 0..<4 { try list.take(try #require(try client.next())) }
+    #expect(list.codes.count == 3 && client.lastID == nil)
+    try server.run("delete from quake.quake where code = '\(list.codes.min() ?? "")'")
+    // Another server has no snapshot that was read just now.
+    let other = try ProbedServer(on: server.database)
+    client = try other.client(order)
+    while true {
+      let event = try #require(try client.next())
+      try list.take(event)
+      if event.data.contains("\"op\":\"heartbeat\"") { break }
+    }
+    #expect(
+      list.codes.sorted() == (try server.database.column("select code from quake.quake order by 1"))
+    )
+    #expect(list.codes.count == 4)
   }
 
   @Test func aStreamEndsAfterItsLimit() throws {

@@ -185,18 +185,26 @@ import Testing
 
   @Test func statsAreTextAndJSON() throws {
     let text = try lines("stats")
-    #expect(text.contains { $0.hasPrefix("events  ") && $0.hasSuffix(" 4") }, "\(text)")
-    #expect(text.contains { $0.contains("maximum curvature (Wiemer and Wyss, 2000)") })
+    #expect(text.contains { $0.hasPrefix("events  ") && $0.contains(" 3  earthquakes") }, "\(text)")
+    #expect(text.contains { $0.contains("maximum curvature + 0.2 (Wiemer and Wyss, 2000)") })
+    #expect(text.contains { $0.contains("1 event of other types, which --type any counts") })
+    #expect(text.contains { $0.contains("fewer than 50 events") && $0.contains("--completeness") })
     let json = try JSONLine(try #require(try lines("stats", "--json", "--of", "felt").first))
-    #expect(json.integer("count") == 4 && json.integer("known") == 3)
+    #expect(json.integer("count") == 3 && json.integer("known") == 3)
+    #expect(json.integer("other_events") == 1 && json.string("b_value_refusal") == "few-events")
     #expect(json.double("average") == 69 && json.string("column") == "felt")
     #expect(
       json.keys == [
         "count", "column", "known", "average", "minimum", "maximum", "energy", "moment",
-        "completeness", "b_value", "b_value_error", "b_value_events",
+        "completeness", "b_value", "b_value_error", "b_value_events", "completeness_method",
+        "b_value_refusal", "b_value_reason", "other_events",
       ])
     let regions = try lines("stats", "--by", "region")
-    #expect(regions.count == 4 && regions[1].hasPrefix("Hawaii"), "\(regions)")
+    #expect(regions.count == 3 && regions[1].hasPrefix("Hawaii"), "\(regions)")
+    #expect(try lines("stats", "--by", "region", "--type", "any").count == 4)
+    #expect(try lines("stats", "--by", "type").count == 4)
+    let note = try query(["stats", "--by", "region"]).errors
+    #expect(note.contains("1 event of other types than earthquake is not counted"), "\(note)")
     #expect(try lines("stats", "--by", "place", "--limit", "1").count == 2)
     #expect(
       try lines("stats", "--code", "none", "--json").first?.contains("\"completeness\":null")
@@ -204,6 +212,9 @@ import Testing
     let given = try JSONLine(
       try #require(try lines("stats", "--json", "--completeness", "5.5").first))
     #expect(given.integer("b_value_events") == 2 && given.double("completeness") == 5.5)
+    #expect(given.string("completeness_method") == "given")
+    let stability = try lines("stats", "--completeness", "b-stability")
+    #expect(stability.contains { $0.contains("b-stability (Cao and Gao, 2002)") }, "\(stability)")
   }
 
   @Test func plotsAreBarsOrDots() throws {
@@ -212,6 +223,13 @@ import Testing
     let dots = try lines("stats", "--by", "day", "--plot")
     #expect(dots.contains { $0.unicodeScalars.contains { (0x2801...0x28FF).contains($0.value) } })
     #expect(dots.last?.contains("2024-05-06") == true && dots.last?.hasSuffix("2024-05-08") == true)
+    let magnitudes = try lines("stats", "--by", "magnitude", "--plot", "--type", "any")
+    #expect(
+      magnitudes[0] == "events of each class and above by magnitude, on a logarithmic scale")
+    #expect(magnitudes[1].hasPrefix("3 ┤") && magnitudes.contains { $0.hasPrefix("1 ┤") })
+    #expect(magnitudes.last == "1 event without magnitude", "\(magnitudes)")
+    let classes = try lines("stats", "--by", "magnitude", "--json", "--type", "any")
+    #expect(try classes.map { try JSONLine($0).integer("cumulative") } == [3, 2, nil])
     let plain = try Tools.run(
       "quake-query", ["stats", "--by", "day", "--plot"] + database.option,
       environment: ["LC_ALL": "C"])
@@ -237,7 +255,8 @@ import Testing
     "stats --of place",
     "stats --plot", "stats --by day --plot --json", "stats --bin 1", "stats --by magnitude --bin 0",
     "stats --limit 5",
-    "stats --by day --completeness 2", "history --last 1d --to 2024-01-01",
+    "stats --by day --completeness 2", "stats --completeness guess", "stats --completeness 13",
+    "export --format kml --spreadsheet", "history --last 1d --to 2024-01-01",
   ])
   func wrongOptionsAreUsageErrors(command: String) throws {
     // "7" is a duration in seconds, so that this one case is right.

@@ -23,7 +23,9 @@ struct RealFigureTests {
     database = try Self.original.get()
   }
 
-  private func lines(_ arguments: String...) throws -> [JSONLine] {
+  private func lines(_ arguments: String...) throws -> [JSONLine] { try lines(arguments) }
+
+  private func lines(_ arguments: [String]) throws -> [JSONLine] {
     let outcome = try Tools.run("quake-query", arguments + ["--json"] + database.option)
     try #require(outcome.status == 0, "\(outcome.errors)")
     return try outcome.lines.map(JSONLine.init)
@@ -43,14 +45,16 @@ struct RealFigureTests {
     ("day", "lambda e: time(e).strftime('%Y-%m-%d')"),
     ("hour", "lambda e: time(e).strftime('%Y-%m-%dT%H:00Z')"),
     ("month", "lambda e: time(e).strftime('%Y-%m')"),
-    ("magnitude", "lambda e: None if e['mag'] is None else math.floor(e['mag'])"),
+    ("magnitude", "lambda e: None if e['mag'] is None else tenths(e['mag']) // 10"),
   ])
   func groups(key: String, function: String) throws {
+    let some = key == "type" ? "events" : "earthquakes"
     let value = try PythonReference.evaluate(
-      "[groups(\(function), 'mag'), groups(\(function), 'depth')]", on: Self.feed)
+      "[groups(\(function), 'mag', \(some)), groups(\(function), 'depth', \(some))]", on: Self.feed)
     let reference = try #require(value as? [[String: [Any]]])
     for (column, expected) in zip(["magnitude", "depth"], reference) {
-      let groups = try lines("stats", "--by", key, "--of", column)
+      let classes = key == "magnitude" ? ["--bin", "1"] : []
+      let groups = try lines(["stats", "--by", key, "--of", column] + classes)
       #expect(groups.count == expected.count && groups.count > 0)
       for group in groups {
         let name = group.string("key") ?? group.double("key").map { "\(Int($0))" } ?? "none"
@@ -64,22 +68,44 @@ struct RealFigureTests {
     }
   }
 
-  @Test func figuresOfAll() throws {
+  private static let figures = ["completeness", "b_value_events", "b_value", "b_value_error"]
+
+  @Test(arguments: ["ak", "ci", "nc", "us"]) func bValueOfANetwork(network: String) throws {
     let figures = try #require(
-      try PythonReference.evaluate("b_value() + sums()", on: Self.feed) as? [NSNumber])
-    let all = try #require(try lines("stats").first)
-    for (member, figure) in zip(
-      ["completeness", "b_value_events", "b_value", "b_value_error", "energy", "moment"], figures)
-    {
-      #expect(isNear(all.double(member), figure), "\(member): \(all.text), \(figures)")
+      try PythonReference.evaluate("b_value('\(network)')", on: Self.feed) as? [NSNumber])
+    let statistics = try #require(try lines("stats", "--network", network).first)
+    for (member, figure) in zip(Self.figures, figures) {
+      #expect(isNear(statistics.double(member), figure), "\(statistics.text), \(figures)")
     }
+    #expect(statistics.string("b_value_reason") == nil)
     let row = try database.column(
       """
       select unnest(array[b.completeness_magnitude, b.events, b.b, b.standard_error])
-        from quake.b_value((select array_agg(magnitude) from quake.live)) b
+        from quake.b_value((
+          select array_agg(magnitude) from quake.live where net = '\(network)' and type = 'earthquake')) b
       """)
     for (value, figure) in zip(row, figures) { #expect(isNear(Double(value), figure)) }
     #expect(row.count == 4)
+  }
+
+  @Test func aMixtureOfNetworksHasNoBValue() throws {
+    let figures = try #require(
+      try PythonReference.evaluate("b_value(None)[:2] + sums()", on: Self.feed) as? [NSNumber])
+    let all = try #require(try lines("stats").first)
+    for (member, figure) in zip(Self.figures.prefix(2) + ["energy", "moment"], figures) {
+      #expect(isNear(all.double(member), figure), "\(member): \(all.text), \(figures)")
+    }
+    #expect(all.double("b_value") == nil && all.double("b_value_error") == nil)
+    #expect(all.string("b_value_refusal") == "depends-on-cutoff")
+    let reason = try #require(all.string("b_value_reason"))
+    #expect(reason.contains("--network") && reason.contains("--completeness"), "\(reason)")
+    // From the magnitude that the sentence names on, there is one.
+    let named = try #require(reason.firstMatch(of: #/such as ([\d.]+)$/#)?.1)
+    let strong = try #require(try lines("stats", "--completeness", String(named)).first)
+    let mc = Int(((Double(named) ?? 0) * 10).rounded())
+    let expected = try PythonReference.evaluate("b_value(None, \(mc))[2]", on: Self.feed)
+    #expect(isNear(strong.double("b_value"), expected), "\(strong.text)")
+    #expect(abs((strong.double("b_value") ?? 0) - 0.9) < 0.2)
   }
 
   private static let someCircles = [

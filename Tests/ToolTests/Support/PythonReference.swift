@@ -69,22 +69,27 @@ enum PythonReference {
             return w <= lon <= e if w <= e else lon >= w or lon <= e
         return sorted(x["code"] for x in events if s <= x["lat"] <= n and inside(x["lon"]))
 
-    def b_value():
+    earthquakes = [e for e in events if e["type"] in (None, "earthquake")]
+
+    def tenths(magnitude):
         # Classes of 0.1, half of one upwards, in exact decimals.
         tenth, half = decimal.Decimal("0.1"), decimal.Decimal("0.5")
+        return int((decimal.Decimal(repr(float(magnitude))) / tenth + half).to_integral_value(decimal.ROUND_FLOOR))
+
+    def b_value(net, mc=None):
+        # Maximum curvature + 0.2; the estimator for classes of Tinti and Mulargia (1987).
         classes = [
-            int((decimal.Decimal(repr(float(e["mag"]))) / tenth + half).to_integral_value(decimal.ROUND_FLOOR))
-            for e in events if e["mag"] is not None]
+            tenths(e["mag"]) for e in earthquakes if e["mag"] is not None and net in (None, e["net"])]
         counts = collections.Counter(classes)
-        mc = max(counts, key=lambda c: (counts[c], c))
+        mc = mc or max(counts, key=lambda c: (counts[c], -c)) + 2
         complete = [c / 10 for c in classes if c >= mc]
         n, mean = len(complete), sum(complete) / len(complete)
-        b = math.log10(math.e) / (mean - (mc / 10 - 0.05))
+        b = math.log(1 + 0.1 / (mean - mc / 10)) / 0.1 / math.log(10)
         error = math.log(10) * b**2 * math.sqrt(sum((m - mean)**2 for m in complete) / (n * (n - 1)))
         return [mc / 10, n, b, error]
 
     def sums():
-        magnitudes = [e["mag"] for e in events if e["mag"] is not None]
+        magnitudes = [e["mag"] for e in earthquakes if e["mag"] is not None]
         return [sum(10 ** (1.5 * m + 4.8) for m in magnitudes), sum(10 ** (1.5 * m + 9.1) for m in magnitudes)]
     """#
 }

@@ -86,8 +86,11 @@ export class FrequencyChart {
     const note = partial ? t("charts.frequency.filters") : "";
     if (failure !== null) this.#plot.tell(t("charts.frequency.failed", { reason: failure }));
     else if (!statistics) this.#plot.tell("");
-    else if (completeness === null || b === null) this.#plot.tell(t("charts.frequency.few"), note);
-    else {
+    else if (statistics.b_value_refusal === "depends-on-cutoff") {
+      this.#plot.tell(t("charts.frequency.mixed"), note);
+    } else if (completeness === null || b === null) {
+      this.#plot.tell(t("charts.frequency.few"), note);
+    } else {
       this.#plot.tell(t("charts.frequency.summary", {
         completeness: format.number(completeness, 1), b: format.number(b, digits),
         error: error === null ? t("unknown.short") : format.number(error, digits),

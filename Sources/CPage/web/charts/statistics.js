@@ -10,6 +10,7 @@ import { view } from "../state/view.js";
  * @property {number|null} [b_value]
  * @property {number|null} [b_value_error]
  * @property {number|null} [b_value_events]
+ * @property {string|null} [b_value_refusal] why there is no b-value
  */
 
 /** @typedef {{statistics: Statistics|null, failure: string|null, partial: boolean}} Answer

@@ -267,6 +267,8 @@ const texts = {
   },
   "charts.rate.summary": "Im Mittel {average} {width}; die meisten, {most}, ab {time}.",
   "charts.frequency.summary": "Vollständig ab M {completeness}; b-Wert {b} ± {error} aus {events} Erdbeben.",
+  "charts.frequency.mixed":
+    "Kein b-Wert: er hängt von der kleinsten Magnitude ab. Wähle ein Netz oder größere Magnituden.",
   "charts.frequency.few": "Zu wenige Erdbeben für die Vollständigkeitsmagnitude und den b-Wert.",
   "charts.frequency.failed":
     "Der Server konnte den b-Wert nicht berechnen: {reason}. Bei der nächsten Änderung wird er "

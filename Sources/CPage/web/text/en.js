@@ -259,6 +259,8 @@ const texts = {
   "charts.rate.summary": "On average {average} {width}; the most, {most}, from {time}.",
   "charts.frequency.summary":
     "Complete from M {completeness}; b-value {b} ± {error} of {events} earthquakes.",
+  "charts.frequency.mixed":
+    "No b-value: it depends on the magnitude it begins with. Select one network, or greater magnitudes.",
   "charts.frequency.few": "Too few earthquakes for the magnitude of completeness and the b-value.",
   "charts.frequency.failed":
     "The server could not compute the b-value: {reason}. It is asked again at the next change.",

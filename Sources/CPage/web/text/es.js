@@ -261,6 +261,8 @@ const texts = {
   "charts.rate.summary": "De media {average} {width}; el máximo, {most}, desde {time}.",
   "charts.frequency.summary":
     "Completo desde M {completeness}; valor b {b} ± {error} a partir de {events} terremotos.",
+  "charts.frequency.mixed":
+    "Sin valor b: depende de la menor magnitud. Elige una red o magnitudes mayores.",
   "charts.frequency.few": "Hay muy pocos terremotos para la magnitud de completitud y el valor b.",
   "charts.frequency.failed":
     "El servidor no pudo calcular el valor b: {reason}. Se le preguntará de nuevo con el próximo "

@@ -51,7 +51,10 @@ struct BacklogReading {
       key, over: connection, limit: limit, longest: longest, shouldStop: shouldStop)
     switch key.start {
     case .snapshot:
-      return try reading.snapshot { _, _ in }
+      // Also without a lost cursor: a client whose first snapshot was cut off forgets that part of it.
+      return try reading.snapshot { reading, token in
+        try reading.write(reading.block.begin(token))
+      }
     case .after(let cursor):
       return try reading.history(after: cursor)
     }
