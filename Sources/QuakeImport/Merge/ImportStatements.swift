@@ -104,7 +104,7 @@ struct ImportStatements {
   ///   held is not overwritten then, not even if it confirmed the stored contents and so wrote nothing.
   /// - Parameter hidesNew: Whether new events that replace events which persons have withdrawn or superseded
   ///   are so from the beginning. `IdentityStatements.mark` marks them in any case, but a watcher would first
-  ///   report an event that nobody is to see.
+  ///   report an event that a person has withdrawn.
   /// - Parameter restores: Whether events are no longer withdrawn, where their contents change: those of $2.
   init(
     columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool,

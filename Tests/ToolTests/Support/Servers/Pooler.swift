@@ -55,7 +55,7 @@ final class Pooler {
     if !account.isEmpty {
       _ = try ToolProcess("/bin/chown", ["-R", "postgres", folder.path], environment: [:]).exit()
     }
-    // Quiet: nobody reads its output, and it would wait when the pipe is full.
+    // Quiet: no test reads its output, and it would wait when the pipe is full.
     let words = account + [program, "-q", configuration]
     process = try ToolProcess(words[0], Array(words.dropFirst()), environment: Tools.environment)
     let conninfo = "host=\(folder.path) port=6432 user=\(user) dbname=\(database.name)"
