@@ -33,7 +33,7 @@ import { view } from "../state/view.js";
 /** @typedef {import("../types.js").Quake} Quake */
 
 /** While changes arrive all the time, the server is asked this often. */
-const interval = 5000;
+const interval = 10_000;
 const typingDelay = 250;
 
 /** Asks the server for the figures of what the list shows, one after the other. */

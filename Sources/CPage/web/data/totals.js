@@ -7,12 +7,12 @@ import { store } from "./store.js";
 /** @typedef {{ earthquakes: number, others: number }} Counts others: events that are no earthquakes */
 
 /** While changes arrive all the time, the server is asked this often. In ms. */
-const interval = 5000;
+const interval = 15_000;
 const rest = 250;
 
 /** @param {string|null} type @returns {boolean} as the statistics of the server say */
 export function isEarthquake(type) {
-  return !type || type.toLowerCase() === "earthquake";
+  return type === "earthquake" || !type || type.toLowerCase() === "earthquake";
 }
 
 /** @param {readonly Quake[]} quakes @returns {Counts} */

@@ -41,9 +41,8 @@ export function startBar(element) {
     count.title = count.textContent;
     const n = store.complete ? totals.missing : 0;
     missing.hidden = n === 0;
-    const { text } = view.get();
     if (n > 0) missing.textContent = t("list.missing", { n, shown });
-    else if (text !== "" && store.truncated && view.get().asOf === null) {
+    else if (view.get().text !== "" && view.get().asOf === null && store.served.set !== null) {
       missing.hidden = false;
       missing.textContent = t("list.missing.search");
     }
