@@ -15,8 +15,7 @@ export const columns = Object.freeze([
 
 /**
  * The largest number of events that the page holds: the newest ones, and as many of the view if those are
- * others.
- * The address of the worker can have a lower one, so that few events show what becomes of many.
+ * others. The address of the worker can have a lower one, so that tests need few events.
  */
 export const rowLimit = Number(new URLSearchParams(globalThis.location?.search).get("limit")) || 100_000;
 

@@ -5,7 +5,7 @@ import re
 from browser import expect
 from odd import number_shown, shown
 
-# Of 260 events the page then holds so many at most, as it holds 100,000 of more.
+# The page then holds this number of events at most, instead of 100,000.
 LOADED = 120
 
 # Questions by address, and the events that answer them.
