@@ -69,435 +69,450 @@ static const unsigned char file19[] = {
 #embed "web/data/quake-set.js"
 };
 static const unsigned char file20[] = {
-#embed "web/data/reason.js"
+#embed "web/data/query.js"
 };
 static const unsigned char file21[] = {
-#embed "web/data/rows.js"
+#embed "web/data/reason.js"
 };
 static const unsigned char file22[] = {
-#embed "web/data/sorted-list.js"
+#embed "web/data/rows.js"
 };
 static const unsigned char file23[] = {
-#embed "web/data/sorting.js"
+#embed "web/data/selecting.js"
 };
 static const unsigned char file24[] = {
-#embed "web/data/store.js"
+#embed "web/data/served.js"
 };
 static const unsigned char file25[] = {
-#embed "web/data/worker.js"
+#embed "web/data/sorted-list.js"
 };
 static const unsigned char file26[] = {
-#embed "web/detail/bar.js"
+#embed "web/data/sorting.js"
 };
 static const unsigned char file27[] = {
-#embed "web/detail/content.js"
+#embed "web/data/store.js"
 };
 static const unsigned char file28[] = {
-#embed "web/detail/detail.js"
+#embed "web/data/totals.js"
 };
 static const unsigned char file29[] = {
-#embed "web/detail/distance.js"
+#embed "web/data/worker.js"
 };
 static const unsigned char file30[] = {
-#embed "web/detail/fields.js"
+#embed "web/detail/bar.js"
 };
 static const unsigned char file31[] = {
-#embed "web/detail/links.js"
+#embed "web/detail/content.js"
 };
 static const unsigned char file32[] = {
-#embed "web/detail/neighbours.js"
+#embed "web/detail/detail.js"
 };
 static const unsigned char file33[] = {
-#embed "web/detail/record.js"
+#embed "web/detail/distance.js"
 };
 static const unsigned char file34[] = {
-#embed "web/detail/sparkline.js"
+#embed "web/detail/fields.js"
 };
 static const unsigned char file35[] = {
-#embed "web/detail/timeline.js"
+#embed "web/detail/links.js"
 };
 static const unsigned char file36[] = {
-#embed "web/detail/trail.js"
+#embed "web/detail/neighbours.js"
 };
 static const unsigned char file37[] = {
-#embed "web/detail/words.js"
+#embed "web/detail/record.js"
 };
 static const unsigned char file38[] = {
-#embed "web/embed.html"
+#embed "web/detail/sparkline.js"
 };
 static const unsigned char file39[] = {
-#embed "web/embed.js"
+#embed "web/detail/timeline.js"
 };
 static const unsigned char file40[] = {
-#embed "web/filters/active.js"
+#embed "web/detail/trail.js"
 };
 static const unsigned char file41[] = {
-#embed "web/filters/filters.js"
+#embed "web/detail/words.js"
 };
 static const unsigned char file42[] = {
-#embed "web/filters/panel.js"
+#embed "web/embed.html"
 };
 static const unsigned char file43[] = {
-#embed "web/frame/alerts.js"
+#embed "web/embed.js"
 };
 static const unsigned char file44[] = {
-#embed "web/frame/dock.js"
+#embed "web/filters/active.js"
 };
 static const unsigned char file45[] = {
-#embed "web/frame/help.js"
+#embed "web/filters/filters.js"
 };
 static const unsigned char file46[] = {
-#embed "web/frame/keys.js"
+#embed "web/filters/panel.js"
 };
 static const unsigned char file47[] = {
-#embed "web/frame/print.js"
+#embed "web/frame/alerts.js"
 };
 static const unsigned char file48[] = {
-#embed "web/frame/sheet.js"
+#embed "web/frame/dock.js"
 };
 static const unsigned char file49[] = {
-#embed "web/frame/summary.js"
+#embed "web/frame/help.js"
 };
 static const unsigned char file50[] = {
-#embed "web/frame/theme.js"
+#embed "web/frame/keys.js"
 };
 static const unsigned char file51[] = {
-#embed "web/frame/upgrade.js"
+#embed "web/frame/print.js"
 };
 static const unsigned char file52[] = {
-#embed "web/header/connection.js"
+#embed "web/frame/sheet.js"
 };
 static const unsigned char file53[] = {
-#embed "web/header/deleted.js"
+#embed "web/frame/summary.js"
 };
 static const unsigned char file54[] = {
-#embed "web/header/edit-bar.js"
+#embed "web/frame/theme.js"
 };
 static const unsigned char file55[] = {
-#embed "web/header/edits.js"
+#embed "web/frame/upgrade.js"
 };
 static const unsigned char file56[] = {
-#embed "web/header/header.js"
+#embed "web/header/connection.js"
 };
 static const unsigned char file57[] = {
-#embed "web/header/refresh.js"
+#embed "web/header/deleted.js"
 };
 static const unsigned char file58[] = {
-#embed "web/header/settings.js"
+#embed "web/header/edit-bar.js"
 };
 static const unsigned char file59[] = {
-#embed "web/header/share.js"
+#embed "web/header/edits.js"
 };
 static const unsigned char file60[] = {
-#embed "web/header/token.js"
+#embed "web/header/header.js"
 };
 static const unsigned char file61[] = {
-#embed "web/header/tools.js"
+#embed "web/header/refresh.js"
 };
 static const unsigned char file62[] = {
-#embed "web/icon.svg"
+#embed "web/header/settings.js"
 };
 static const unsigned char file63[] = {
-#embed "web/index.html"
+#embed "web/header/share.js"
 };
 static const unsigned char file64[] = {
-#embed "web/list/badges.js"
+#embed "web/header/token.js"
 };
 static const unsigned char file65[] = {
-#embed "web/list/bar.js"
+#embed "web/header/tools.js"
 };
 static const unsigned char file66[] = {
-#embed "web/list/keys.js"
+#embed "web/icon.svg"
 };
 static const unsigned char file67[] = {
-#embed "web/list/list.js"
+#embed "web/index.html"
 };
 static const unsigned char file68[] = {
-#embed "web/list/marks.js"
+#embed "web/list/badges.js"
 };
 static const unsigned char file69[] = {
-#embed "web/list/row.js"
+#embed "web/list/bar.js"
 };
 static const unsigned char file70[] = {
-#embed "web/list/selection.js"
+#embed "web/list/keys.js"
 };
 static const unsigned char file71[] = {
-#embed "web/list/states.js"
+#embed "web/list/list.js"
 };
 static const unsigned char file72[] = {
-#embed "web/list/tip.js"
+#embed "web/list/marks.js"
 };
 static const unsigned char file73[] = {
-#embed "web/list/window.js"
+#embed "web/list/row.js"
 };
 static const unsigned char file74[] = {
-#embed "web/live/back-off.js"
+#embed "web/list/selection.js"
 };
 static const unsigned char file75[] = {
-#embed "web/live/change-stream.js"
+#embed "web/list/states.js"
 };
 static const unsigned char file76[] = {
-#embed "web/live/clients.js"
+#embed "web/list/tip.js"
 };
 static const unsigned char file77[] = {
-#embed "web/live/differences.js"
+#embed "web/list/window.js"
 };
 static const unsigned char file78[] = {
-#embed "web/live/engine.js"
+#embed "web/live/back-off.js"
 };
 static const unsigned char file79[] = {
-#embed "web/live/event-source.js"
+#embed "web/live/change-stream.js"
 };
 static const unsigned char file80[] = {
-#embed "web/live/health.js"
+#embed "web/live/clients.js"
 };
 static const unsigned char file81[] = {
-#embed "web/live/load.js"
+#embed "web/live/differences.js"
 };
 static const unsigned char file82[] = {
-#embed "web/live/outbox.js"
+#embed "web/live/engine.js"
 };
 static const unsigned char file83[] = {
-#embed "web/live/past.js"
+#embed "web/live/event-source.js"
 };
 static const unsigned char file84[] = {
-#embed "web/live/read-text.js"
+#embed "web/live/health.js"
 };
 static const unsigned char file85[] = {
-#embed "web/live/relay.js"
+#embed "web/live/load.js"
 };
 static const unsigned char file86[] = {
-#embed "web/live/replica.js"
+#embed "web/live/outbox.js"
 };
 static const unsigned char file87[] = {
-#embed "web/live/row-set.js"
+#embed "web/live/past.js"
 };
 static const unsigned char file88[] = {
-#embed "web/live/status.js"
+#embed "web/live/read-text.js"
 };
 static const unsigned char file89[] = {
-#embed "web/live/table.js"
+#embed "web/live/relay.js"
 };
 static const unsigned char file90[] = {
-#embed "web/main.js"
+#embed "web/live/replica.js"
 };
 static const unsigned char file91[] = {
-#embed "web/map/camera.js"
+#embed "web/live/row-set.js"
 };
 static const unsigned char file92[] = {
-#embed "web/map/controls.js"
+#embed "web/live/selection.js"
 };
 static const unsigned char file93[] = {
-#embed "web/map/events.js"
+#embed "web/live/status.js"
 };
 static const unsigned char file94[] = {
-#embed "web/map/follow-store.js"
+#embed "web/live/table.js"
 };
 static const unsigned char file95[] = {
-#embed "web/map/gestures.js"
+#embed "web/main.js"
 };
 static const unsigned char file96[] = {
-#embed "web/map/grid.js"
+#embed "web/map/camera.js"
 };
 static const unsigned char file97[] = {
-#embed "web/map/layers.js"
+#embed "web/map/controls.js"
 };
 static const unsigned char file98[] = {
-#embed "web/map/legend.js"
+#embed "web/map/events.js"
 };
 static const unsigned char file99[] = {
-#embed "web/map/map.js"
+#embed "web/map/follow-store.js"
 };
 static const unsigned char file100[] = {
-#embed "web/map/motion.js"
+#embed "web/map/gestures.js"
 };
 static const unsigned char file101[] = {
-#embed "web/map/projection.js"
+#embed "web/map/grid.js"
 };
 static const unsigned char file102[] = {
-#embed "web/map/scale.js"
+#embed "web/map/layers.js"
 };
 static const unsigned char file103[] = {
-#embed "web/map/screen.js"
+#embed "web/map/legend.js"
 };
 static const unsigned char file104[] = {
-#embed "web/map/tiles.js"
+#embed "web/map/map.js"
 };
 static const unsigned char file105[] = {
-#embed "web/map/tooltip.js"
+#embed "web/map/motion.js"
 };
 static const unsigned char file106[] = {
-#embed "web/marks/box.js"
+#embed "web/map/projection.js"
 };
 static const unsigned char file107[] = {
-#embed "web/marks/flashes.js"
+#embed "web/map/scale.js"
 };
 static const unsigned char file108[] = {
-#embed "web/marks/overlay.js"
+#embed "web/map/screen.js"
 };
 static const unsigned char file109[] = {
-#embed "web/marks/trail-zoom.js"
+#embed "web/map/tiles.js"
 };
 static const unsigned char file110[] = {
-#embed "web/marks/trail.js"
+#embed "web/map/tooltip.js"
 };
 static const unsigned char file111[] = {
-#embed "web/painter/canvas.js"
+#embed "web/marks/box.js"
 };
 static const unsigned char file112[] = {
-#embed "web/painter/graticule.js"
+#embed "web/marks/flashes.js"
 };
 static const unsigned char file113[] = {
-#embed "web/painter/ground.js"
+#embed "web/marks/overlay.js"
 };
 static const unsigned char file114[] = {
-#embed "web/painter/land-110m.bin"
+#embed "web/marks/trail-zoom.js"
 };
 static const unsigned char file115[] = {
-#embed "web/painter/land-50m.bin"
+#embed "web/marks/trail.js"
 };
 static const unsigned char file116[] = {
-#embed "web/painter/land.js"
+#embed "web/painter/canvas.js"
 };
 static const unsigned char file117[] = {
-#embed "web/painter/painter.js"
+#embed "web/painter/graticule.js"
 };
 static const unsigned char file118[] = {
-#embed "web/painter/points.js"
+#embed "web/painter/ground.js"
 };
 static const unsigned char file119[] = {
-#embed "web/painter/sprites.js"
+#embed "web/painter/land-110m.bin"
 };
 static const unsigned char file120[] = {
-#embed "web/painter/types.js"
+#embed "web/painter/land-50m.bin"
 };
 static const unsigned char file121[] = {
-#embed "web/rest.js"
+#embed "web/painter/land.js"
 };
 static const unsigned char file122[] = {
-#embed "web/state/settings.js"
+#embed "web/painter/painter.js"
 };
 static const unsigned char file123[] = {
-#embed "web/state/view-address.js"
+#embed "web/painter/points.js"
 };
 static const unsigned char file124[] = {
-#embed "web/state/view.js"
+#embed "web/painter/sprites.js"
 };
 static const unsigned char file125[] = {
-#embed "web/style/base.css"
+#embed "web/painter/types.js"
 };
 static const unsigned char file126[] = {
-#embed "web/style/charts.css"
+#embed "web/rest.js"
 };
 static const unsigned char file127[] = {
-#embed "web/style/detail.css"
+#embed "web/state/settings.js"
 };
 static const unsigned char file128[] = {
-#embed "web/style/dialogs.css"
+#embed "web/state/view-address.js"
 };
 static const unsigned char file129[] = {
-#embed "web/style/embed.css"
+#embed "web/state/view.js"
 };
 static const unsigned char file130[] = {
-#embed "web/style/filters.css"
+#embed "web/style/base.css"
 };
 static const unsigned char file131[] = {
-#embed "web/style/header.css"
+#embed "web/style/charts.css"
 };
 static const unsigned char file132[] = {
-#embed "web/style/layout.css"
+#embed "web/style/detail.css"
 };
 static const unsigned char file133[] = {
-#embed "web/style/list.css"
+#embed "web/style/dialogs.css"
 };
 static const unsigned char file134[] = {
-#embed "web/style/map.css"
+#embed "web/style/embed.css"
 };
 static const unsigned char file135[] = {
-#embed "web/style/print.css"
+#embed "web/style/filters.css"
 };
 static const unsigned char file136[] = {
-#embed "web/style/time.css"
+#embed "web/style/header.css"
 };
 static const unsigned char file137[] = {
-#embed "web/style/tokens.css"
+#embed "web/style/layout.css"
 };
 static const unsigned char file138[] = {
-#embed "web/text/de.js"
+#embed "web/style/list.css"
 };
 static const unsigned char file139[] = {
-#embed "web/text/en.js"
+#embed "web/style/map.css"
 };
 static const unsigned char file140[] = {
-#embed "web/text/es.js"
+#embed "web/style/print.css"
 };
 static const unsigned char file141[] = {
-#embed "web/text/format.js"
+#embed "web/style/time.css"
 };
 static const unsigned char file142[] = {
-#embed "web/text/locale.js"
+#embed "web/style/tokens.css"
 };
 static const unsigned char file143[] = {
-#embed "web/text/point.js"
+#embed "web/text/de.js"
 };
 static const unsigned char file144[] = {
-#embed "web/text/text.js"
+#embed "web/text/en.js"
 };
 static const unsigned char file145[] = {
-#embed "web/time/changes.js"
+#embed "web/text/es.js"
 };
 static const unsigned char file146[] = {
-#embed "web/time/controls.js"
+#embed "web/text/format.js"
 };
 static const unsigned char file147[] = {
-#embed "web/time/history.js"
+#embed "web/text/locale.js"
 };
 static const unsigned char file148[] = {
-#embed "web/time/journey.js"
+#embed "web/text/point.js"
 };
 static const unsigned char file149[] = {
-#embed "web/time/player.js"
+#embed "web/text/text.js"
 };
 static const unsigned char file150[] = {
-#embed "web/time/slider.js"
+#embed "web/time/changes.js"
 };
 static const unsigned char file151[] = {
-#embed "web/time/time.js"
+#embed "web/time/controls.js"
 };
 static const unsigned char file152[] = {
-#embed "web/time/what-changed.js"
+#embed "web/time/history.js"
 };
 static const unsigned char file153[] = {
-#embed "web/types.js"
+#embed "web/time/journey.js"
 };
 static const unsigned char file154[] = {
-#embed "web/ui/button.js"
+#embed "web/time/player.js"
 };
 static const unsigned char file155[] = {
-#embed "web/ui/copy.js"
+#embed "web/time/slider.js"
 };
 static const unsigned char file156[] = {
-#embed "web/ui/dialogs.js"
+#embed "web/time/time.js"
 };
 static const unsigned char file157[] = {
-#embed "web/ui/dom.js"
+#embed "web/time/what-changed.js"
 };
 static const unsigned char file158[] = {
-#embed "web/ui/failure.js"
+#embed "web/types.js"
 };
 static const unsigned char file159[] = {
-#embed "web/ui/icons.js"
+#embed "web/ui/button.js"
 };
 static const unsigned char file160[] = {
-#embed "web/ui/magnitude.js"
+#embed "web/ui/copy.js"
 };
 static const unsigned char file161[] = {
-#embed "web/ui/part.js"
+#embed "web/ui/dialogs.js"
 };
 static const unsigned char file162[] = {
-#embed "web/ui/server.js"
+#embed "web/ui/dom.js"
 };
 static const unsigned char file163[] = {
+#embed "web/ui/failure.js"
+};
+static const unsigned char file164[] = {
+#embed "web/ui/icons.js"
+};
+static const unsigned char file165[] = {
+#embed "web/ui/part.js"
+};
+static const unsigned char file166[] = {
+#embed "web/ui/server.js"
+};
+static const unsigned char file167[] = {
+#embed "web/ui/sign.js"
+};
+static const unsigned char file168[] = {
 #embed "web/ui/toasts.js"
 };
 
@@ -522,150 +537,155 @@ static const struct quake_page_asset assets[] = {
     {"data/order.js", file17, sizeof file17},
     {"data/pace.js", file18, sizeof file18},
     {"data/quake-set.js", file19, sizeof file19},
-    {"data/reason.js", file20, sizeof file20},
-    {"data/rows.js", file21, sizeof file21},
-    {"data/sorted-list.js", file22, sizeof file22},
-    {"data/sorting.js", file23, sizeof file23},
-    {"data/store.js", file24, sizeof file24},
-    {"data/worker.js", file25, sizeof file25},
-    {"detail/bar.js", file26, sizeof file26},
-    {"detail/content.js", file27, sizeof file27},
-    {"detail/detail.js", file28, sizeof file28},
-    {"detail/distance.js", file29, sizeof file29},
-    {"detail/fields.js", file30, sizeof file30},
-    {"detail/links.js", file31, sizeof file31},
-    {"detail/neighbours.js", file32, sizeof file32},
-    {"detail/record.js", file33, sizeof file33},
-    {"detail/sparkline.js", file34, sizeof file34},
-    {"detail/timeline.js", file35, sizeof file35},
-    {"detail/trail.js", file36, sizeof file36},
-    {"detail/words.js", file37, sizeof file37},
-    {"embed.html", file38, sizeof file38},
-    {"embed.js", file39, sizeof file39},
-    {"filters/active.js", file40, sizeof file40},
-    {"filters/filters.js", file41, sizeof file41},
-    {"filters/panel.js", file42, sizeof file42},
-    {"frame/alerts.js", file43, sizeof file43},
-    {"frame/dock.js", file44, sizeof file44},
-    {"frame/help.js", file45, sizeof file45},
-    {"frame/keys.js", file46, sizeof file46},
-    {"frame/print.js", file47, sizeof file47},
-    {"frame/sheet.js", file48, sizeof file48},
-    {"frame/summary.js", file49, sizeof file49},
-    {"frame/theme.js", file50, sizeof file50},
-    {"frame/upgrade.js", file51, sizeof file51},
-    {"header/connection.js", file52, sizeof file52},
-    {"header/deleted.js", file53, sizeof file53},
-    {"header/edit-bar.js", file54, sizeof file54},
-    {"header/edits.js", file55, sizeof file55},
-    {"header/header.js", file56, sizeof file56},
-    {"header/refresh.js", file57, sizeof file57},
-    {"header/settings.js", file58, sizeof file58},
-    {"header/share.js", file59, sizeof file59},
-    {"header/token.js", file60, sizeof file60},
-    {"header/tools.js", file61, sizeof file61},
-    {"icon.svg", file62, sizeof file62},
-    {"index.html", file63, sizeof file63},
-    {"list/badges.js", file64, sizeof file64},
-    {"list/bar.js", file65, sizeof file65},
-    {"list/keys.js", file66, sizeof file66},
-    {"list/list.js", file67, sizeof file67},
-    {"list/marks.js", file68, sizeof file68},
-    {"list/row.js", file69, sizeof file69},
-    {"list/selection.js", file70, sizeof file70},
-    {"list/states.js", file71, sizeof file71},
-    {"list/tip.js", file72, sizeof file72},
-    {"list/window.js", file73, sizeof file73},
-    {"live/back-off.js", file74, sizeof file74},
-    {"live/change-stream.js", file75, sizeof file75},
-    {"live/clients.js", file76, sizeof file76},
-    {"live/differences.js", file77, sizeof file77},
-    {"live/engine.js", file78, sizeof file78},
-    {"live/event-source.js", file79, sizeof file79},
-    {"live/health.js", file80, sizeof file80},
-    {"live/load.js", file81, sizeof file81},
-    {"live/outbox.js", file82, sizeof file82},
-    {"live/past.js", file83, sizeof file83},
-    {"live/read-text.js", file84, sizeof file84},
-    {"live/relay.js", file85, sizeof file85},
-    {"live/replica.js", file86, sizeof file86},
-    {"live/row-set.js", file87, sizeof file87},
-    {"live/status.js", file88, sizeof file88},
-    {"live/table.js", file89, sizeof file89},
-    {"main.js", file90, sizeof file90},
-    {"map/camera.js", file91, sizeof file91},
-    {"map/controls.js", file92, sizeof file92},
-    {"map/events.js", file93, sizeof file93},
-    {"map/follow-store.js", file94, sizeof file94},
-    {"map/gestures.js", file95, sizeof file95},
-    {"map/grid.js", file96, sizeof file96},
-    {"map/layers.js", file97, sizeof file97},
-    {"map/legend.js", file98, sizeof file98},
-    {"map/map.js", file99, sizeof file99},
-    {"map/motion.js", file100, sizeof file100},
-    {"map/projection.js", file101, sizeof file101},
-    {"map/scale.js", file102, sizeof file102},
-    {"map/screen.js", file103, sizeof file103},
-    {"map/tiles.js", file104, sizeof file104},
-    {"map/tooltip.js", file105, sizeof file105},
-    {"marks/box.js", file106, sizeof file106},
-    {"marks/flashes.js", file107, sizeof file107},
-    {"marks/overlay.js", file108, sizeof file108},
-    {"marks/trail-zoom.js", file109, sizeof file109},
-    {"marks/trail.js", file110, sizeof file110},
-    {"painter/canvas.js", file111, sizeof file111},
-    {"painter/graticule.js", file112, sizeof file112},
-    {"painter/ground.js", file113, sizeof file113},
-    {"painter/land-110m.bin", file114, sizeof file114},
-    {"painter/land-50m.bin", file115, sizeof file115},
-    {"painter/land.js", file116, sizeof file116},
-    {"painter/painter.js", file117, sizeof file117},
-    {"painter/points.js", file118, sizeof file118},
-    {"painter/sprites.js", file119, sizeof file119},
-    {"painter/types.js", file120, sizeof file120},
-    {"rest.js", file121, sizeof file121},
-    {"state/settings.js", file122, sizeof file122},
-    {"state/view-address.js", file123, sizeof file123},
-    {"state/view.js", file124, sizeof file124},
-    {"style/base.css", file125, sizeof file125},
-    {"style/charts.css", file126, sizeof file126},
-    {"style/detail.css", file127, sizeof file127},
-    {"style/dialogs.css", file128, sizeof file128},
-    {"style/embed.css", file129, sizeof file129},
-    {"style/filters.css", file130, sizeof file130},
-    {"style/header.css", file131, sizeof file131},
-    {"style/layout.css", file132, sizeof file132},
-    {"style/list.css", file133, sizeof file133},
-    {"style/map.css", file134, sizeof file134},
-    {"style/print.css", file135, sizeof file135},
-    {"style/time.css", file136, sizeof file136},
-    {"style/tokens.css", file137, sizeof file137},
-    {"text/de.js", file138, sizeof file138},
-    {"text/en.js", file139, sizeof file139},
-    {"text/es.js", file140, sizeof file140},
-    {"text/format.js", file141, sizeof file141},
-    {"text/locale.js", file142, sizeof file142},
-    {"text/point.js", file143, sizeof file143},
-    {"text/text.js", file144, sizeof file144},
-    {"time/changes.js", file145, sizeof file145},
-    {"time/controls.js", file146, sizeof file146},
-    {"time/history.js", file147, sizeof file147},
-    {"time/journey.js", file148, sizeof file148},
-    {"time/player.js", file149, sizeof file149},
-    {"time/slider.js", file150, sizeof file150},
-    {"time/time.js", file151, sizeof file151},
-    {"time/what-changed.js", file152, sizeof file152},
-    {"types.js", file153, sizeof file153},
-    {"ui/button.js", file154, sizeof file154},
-    {"ui/copy.js", file155, sizeof file155},
-    {"ui/dialogs.js", file156, sizeof file156},
-    {"ui/dom.js", file157, sizeof file157},
-    {"ui/failure.js", file158, sizeof file158},
-    {"ui/icons.js", file159, sizeof file159},
-    {"ui/magnitude.js", file160, sizeof file160},
-    {"ui/part.js", file161, sizeof file161},
-    {"ui/server.js", file162, sizeof file162},
-    {"ui/toasts.js", file163, sizeof file163},
+    {"data/query.js", file20, sizeof file20},
+    {"data/reason.js", file21, sizeof file21},
+    {"data/rows.js", file22, sizeof file22},
+    {"data/selecting.js", file23, sizeof file23},
+    {"data/served.js", file24, sizeof file24},
+    {"data/sorted-list.js", file25, sizeof file25},
+    {"data/sorting.js", file26, sizeof file26},
+    {"data/store.js", file27, sizeof file27},
+    {"data/totals.js", file28, sizeof file28},
+    {"data/worker.js", file29, sizeof file29},
+    {"detail/bar.js", file30, sizeof file30},
+    {"detail/content.js", file31, sizeof file31},
+    {"detail/detail.js", file32, sizeof file32},
+    {"detail/distance.js", file33, sizeof file33},
+    {"detail/fields.js", file34, sizeof file34},
+    {"detail/links.js", file35, sizeof file35},
+    {"detail/neighbours.js", file36, sizeof file36},
+    {"detail/record.js", file37, sizeof file37},
+    {"detail/sparkline.js", file38, sizeof file38},
+    {"detail/timeline.js", file39, sizeof file39},
+    {"detail/trail.js", file40, sizeof file40},
+    {"detail/words.js", file41, sizeof file41},
+    {"embed.html", file42, sizeof file42},
+    {"embed.js", file43, sizeof file43},
+    {"filters/active.js", file44, sizeof file44},
+    {"filters/filters.js", file45, sizeof file45},
+    {"filters/panel.js", file46, sizeof file46},
+    {"frame/alerts.js", file47, sizeof file47},
+    {"frame/dock.js", file48, sizeof file48},
+    {"frame/help.js", file49, sizeof file49},
+    {"frame/keys.js", file50, sizeof file50},
+    {"frame/print.js", file51, sizeof file51},
+    {"frame/sheet.js", file52, sizeof file52},
+    {"frame/summary.js", file53, sizeof file53},
+    {"frame/theme.js", file54, sizeof file54},
+    {"frame/upgrade.js", file55, sizeof file55},
+    {"header/connection.js", file56, sizeof file56},
+    {"header/deleted.js", file57, sizeof file57},
+    {"header/edit-bar.js", file58, sizeof file58},
+    {"header/edits.js", file59, sizeof file59},
+    {"header/header.js", file60, sizeof file60},
+    {"header/refresh.js", file61, sizeof file61},
+    {"header/settings.js", file62, sizeof file62},
+    {"header/share.js", file63, sizeof file63},
+    {"header/token.js", file64, sizeof file64},
+    {"header/tools.js", file65, sizeof file65},
+    {"icon.svg", file66, sizeof file66},
+    {"index.html", file67, sizeof file67},
+    {"list/badges.js", file68, sizeof file68},
+    {"list/bar.js", file69, sizeof file69},
+    {"list/keys.js", file70, sizeof file70},
+    {"list/list.js", file71, sizeof file71},
+    {"list/marks.js", file72, sizeof file72},
+    {"list/row.js", file73, sizeof file73},
+    {"list/selection.js", file74, sizeof file74},
+    {"list/states.js", file75, sizeof file75},
+    {"list/tip.js", file76, sizeof file76},
+    {"list/window.js", file77, sizeof file77},
+    {"live/back-off.js", file78, sizeof file78},
+    {"live/change-stream.js", file79, sizeof file79},
+    {"live/clients.js", file80, sizeof file80},
+    {"live/differences.js", file81, sizeof file81},
+    {"live/engine.js", file82, sizeof file82},
+    {"live/event-source.js", file83, sizeof file83},
+    {"live/health.js", file84, sizeof file84},
+    {"live/load.js", file85, sizeof file85},
+    {"live/outbox.js", file86, sizeof file86},
+    {"live/past.js", file87, sizeof file87},
+    {"live/read-text.js", file88, sizeof file88},
+    {"live/relay.js", file89, sizeof file89},
+    {"live/replica.js", file90, sizeof file90},
+    {"live/row-set.js", file91, sizeof file91},
+    {"live/selection.js", file92, sizeof file92},
+    {"live/status.js", file93, sizeof file93},
+    {"live/table.js", file94, sizeof file94},
+    {"main.js", file95, sizeof file95},
+    {"map/camera.js", file96, sizeof file96},
+    {"map/controls.js", file97, sizeof file97},
+    {"map/events.js", file98, sizeof file98},
+    {"map/follow-store.js", file99, sizeof file99},
+    {"map/gestures.js", file100, sizeof file100},
+    {"map/grid.js", file101, sizeof file101},
+    {"map/layers.js", file102, sizeof file102},
+    {"map/legend.js", file103, sizeof file103},
+    {"map/map.js", file104, sizeof file104},
+    {"map/motion.js", file105, sizeof file105},
+    {"map/projection.js", file106, sizeof file106},
+    {"map/scale.js", file107, sizeof file107},
+    {"map/screen.js", file108, sizeof file108},
+    {"map/tiles.js", file109, sizeof file109},
+    {"map/tooltip.js", file110, sizeof file110},
+    {"marks/box.js", file111, sizeof file111},
+    {"marks/flashes.js", file112, sizeof file112},
+    {"marks/overlay.js", file113, sizeof file113},
+    {"marks/trail-zoom.js", file114, sizeof file114},
+    {"marks/trail.js", file115, sizeof file115},
+    {"painter/canvas.js", file116, sizeof file116},
+    {"painter/graticule.js", file117, sizeof file117},
+    {"painter/ground.js", file118, sizeof file118},
+    {"painter/land-110m.bin", file119, sizeof file119},
+    {"painter/land-50m.bin", file120, sizeof file120},
+    {"painter/land.js", file121, sizeof file121},
+    {"painter/painter.js", file122, sizeof file122},
+    {"painter/points.js", file123, sizeof file123},
+    {"painter/sprites.js", file124, sizeof file124},
+    {"painter/types.js", file125, sizeof file125},
+    {"rest.js", file126, sizeof file126},
+    {"state/settings.js", file127, sizeof file127},
+    {"state/view-address.js", file128, sizeof file128},
+    {"state/view.js", file129, sizeof file129},
+    {"style/base.css", file130, sizeof file130},
+    {"style/charts.css", file131, sizeof file131},
+    {"style/detail.css", file132, sizeof file132},
+    {"style/dialogs.css", file133, sizeof file133},
+    {"style/embed.css", file134, sizeof file134},
+    {"style/filters.css", file135, sizeof file135},
+    {"style/header.css", file136, sizeof file136},
+    {"style/layout.css", file137, sizeof file137},
+    {"style/list.css", file138, sizeof file138},
+    {"style/map.css", file139, sizeof file139},
+    {"style/print.css", file140, sizeof file140},
+    {"style/time.css", file141, sizeof file141},
+    {"style/tokens.css", file142, sizeof file142},
+    {"text/de.js", file143, sizeof file143},
+    {"text/en.js", file144, sizeof file144},
+    {"text/es.js", file145, sizeof file145},
+    {"text/format.js", file146, sizeof file146},
+    {"text/locale.js", file147, sizeof file147},
+    {"text/point.js", file148, sizeof file148},
+    {"text/text.js", file149, sizeof file149},
+    {"time/changes.js", file150, sizeof file150},
+    {"time/controls.js", file151, sizeof file151},
+    {"time/history.js", file152, sizeof file152},
+    {"time/journey.js", file153, sizeof file153},
+    {"time/player.js", file154, sizeof file154},
+    {"time/slider.js", file155, sizeof file155},
+    {"time/time.js", file156, sizeof file156},
+    {"time/what-changed.js", file157, sizeof file157},
+    {"types.js", file158, sizeof file158},
+    {"ui/button.js", file159, sizeof file159},
+    {"ui/copy.js", file160, sizeof file160},
+    {"ui/dialogs.js", file161, sizeof file161},
+    {"ui/dom.js", file162, sizeof file162},
+    {"ui/failure.js", file163, sizeof file163},
+    {"ui/icons.js", file164, sizeof file164},
+    {"ui/part.js", file165, sizeof file165},
+    {"ui/server.js", file166, sizeof file166},
+    {"ui/sign.js", file167, sizeof file167},
+    {"ui/toasts.js", file168, sizeof file168},
 };
 
 const struct quake_page_asset *quake_page_asset(size_t index) {

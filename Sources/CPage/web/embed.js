@@ -1,5 +1,8 @@
-import { connection } from "./data/connection.js";
+import { connection, isLost } from "./data/connection.js";
+import { selecting } from "./data/selecting.js";
 import { store } from "./data/store.js";
+import { totals } from "./data/totals.js";
+import { countText } from "./list/bar.js";
 import { start as startMap } from "./map/map.js";
 import { formatView } from "./state/view-address.js";
 import { view } from "./state/view.js";
@@ -34,7 +37,7 @@ function writeLine() {
   const { selected } = view.get();
   const quake = selected === null ? undefined : store.get(selected);
   const line = byId("state");
-  const n = store.shown().length;
+  const { counts } = totals;
   const words = () => {
     if (quake) {
       return t("embed.selected", {
@@ -42,10 +45,11 @@ function writeLine() {
         depth: format.depth(quake.depth), time: format.relative(quake.time, store.now()),
       });
     }
-    if (kind === "offline" || kind === "error") return t("embed.offline", { time: format.clock(since) });
-    if (!store.complete && !store.truncated) return t("embed.loading");
-    if (view.get().asOf !== null) return t("embed.past", { n, time: format.time(store.now()) });
-    return t("embed.count", { n, time: format.relative(lastChange ?? since) });
+    if (isLost(kind)) return t("embed.offline", { time: format.clock(since) });
+    if (!store.complete || counts === null) return t("embed.loading");
+    const count = countText(counts) + (totals.missing > 0 ? t("embed.missing", { n: totals.missing }) : "");
+    if (view.get().asOf !== null) return t("embed.past", { count, time: format.time(store.now()) });
+    return t("embed.count", { count, time: format.relative(lastChange ?? since) });
   };
   const text = words();
   // The same words again would be read aloud again.
@@ -70,6 +74,8 @@ async function lookBack() {
 }
 
 connection.start();
+selecting.start();
+totals.start();
 if (view.get().asOf !== null) void lookBack();
 followTheme();
 translatePage();
@@ -79,6 +85,7 @@ leaveScrollingToPage();
 startMap(byId("map"));
 store.addEventListener("shown", writeLine);
 store.addEventListener("loaded", writeLine);
+totals.addEventListener("change", writeLine);
 connection.addEventListener("state", writeLine);
 view.addEventListener("change", writeLine);
 setInterval(writeLine, step);

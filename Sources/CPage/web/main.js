@@ -1,5 +1,7 @@
 import { connection } from "./data/connection.js";
+import { selecting } from "./data/selecting.js";
 import { store } from "./data/store.js";
+import { totals } from "./data/totals.js";
 import { start as startHeader } from "./header/header.js";
 import { start as startList } from "./list/list.js";
 import { view } from "./state/view.js";
@@ -11,6 +13,8 @@ import { toast } from "./ui/toasts.js";
 // The page starts in two steps. A browser opens six connections, so each file takes its turn on a slow line:
 // the list comes first, with the few files that it needs, and everything else afterwards.
 connection.start();
+selecting.start();
+totals.start();
 
 /** The second step begins at the latest after this time, whether there is a list or not. */
 const patience = 2_000;

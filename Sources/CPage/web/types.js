@@ -36,7 +36,9 @@
 /**
  * What the person looks at. It is kept in the address of the page, so that a view can be shared.
  * @typedef {object} View
- * @property {Period} period age of the events, from now or from `asOf`
+ * @property {Period} period age of the events, from now or from `asOf`; "all" with a range of times
+ * @property {number|null} from origin times at or after it, ms since 1970
+ * @property {number|null} to origin times before it
  * @property {number|null} minMagnitude
  * @property {number|null} maxMagnitude
  * @property {number|null} minDepth
@@ -44,6 +46,7 @@
  * @property {string[]} types empty: all
  * @property {string[]} networks empty: all
  * @property {Box|null} box
+ * @property {Circle|null} within
  * @property {boolean} mapOnly only what the map shows
  * @property {string} text search in place and code
  * @property {Sort} sort
@@ -64,8 +67,14 @@
  */
 
 /**
+ * A radius in km, and the latitude and longitude of the centre.
+ * @typedef {[number, number, number]} Circle
+ */
+
+/**
  * @typedef {object} ConnectionState
- * @property {"connecting"|"live"|"catchingUp"|"offline"|"past"|"error"} kind
+ * @property {"connecting"|"live"|"catchingUp"|"offline"|"database"|"past"|"error"} kind "database":
+ *   the server has lost its database
  * @property {number} since ms since 1970
  * @property {string|null} detail what failed, in the words of the server or the browser
  * @property {number|null} lastChange time of the newest change that was received

@@ -56,7 +56,7 @@ struct PageTests {
   }
 
   private static let live = Swift.Result {
-    try BrowserScenes.play(["live", "odd", "access"], on: smallDatabase())
+    try BrowserScenes.play(["live", "odd", "answers", "access"], on: smallDatabase())
   }
   private static let load = Swift.Result {
     try BrowserScenes.play(
@@ -79,7 +79,8 @@ struct PageTests {
     "events_without_a_position_are_not_on_the_map",
     "the_past_before_the_first_change", "a_frame_shows_the_past",
     "playing_shows_what_is_committed_meanwhile", "everything_fits_into_a_small_window",
-    "days_begin_at_midnight",
+    "days_begin_at_midnight", "the_page_answers_beyond_what_it_loads", "days_are_chosen",
+    "a_lost_database_is_not_live", "what_is_seen_is_what_is_read",
     "everything_is_accessible", "no_request_leaves",
   ])
   func thePageIsLive(scene: String) throws {

@@ -1,4 +1,5 @@
 import { store } from "../data/store.js";
+import { totals } from "../data/totals.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
 import { duration } from "../state/view-address.js";
@@ -36,14 +37,16 @@ export function start(element) {
     timer = undefined;
     if (running) return;
     running = true;
-    const sample = await sampleOf(store.shown(), view.get().color, store.now());
-    const times = range(sample);
+    const { color, types } = view.get();
+    const sample = await sampleOf(store.shown(), color, store.now(), types.length > 0);
+    const { answer } = statistics;
+    const times = range(sample, answer);
     // Each chart takes some milliseconds with many events: a frame may be shown between them.
-    timeChart.draw(sample, times);
+    timeChart.draw(sample, times, answer);
     await pause();
-    rateChart.draw(sample, times);
+    rateChart.draw(sample, times, spanWithin(times, answer));
     await pause();
-    frequencyChart.draw(sample, statistics.answer);
+    frequencyChart.draw(answer);
     running = false;
     last = performance.now();
     if (again) soon(interval);
@@ -57,6 +60,7 @@ export function start(element) {
   };
   store.addEventListener("shown", changed);
   store.addEventListener("loaded", changed);
+  totals.addEventListener("change", changed);
   settings.addEventListener("change", now);
   view.addEventListener("change", (event) => {
     const { changed: names } = /** @type {CustomEvent} */ (event).detail;
@@ -76,10 +80,29 @@ function pause() {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-/** @param {import("./sample.js").Sample} sample @returns {[number, number]} the times that the charts show */
-function range({ first, last }) {
-  const { period } = view.get();
-  const end = store.now();
-  if (period !== "all") return [end - duration(period), end];
-  return [Math.min(first, end - duration("1h")), Math.max(last, end)];
+/**
+ * @param {import("./sample.js").Sample} sample
+ * @param {import("./statistics.js").Answer} answer
+ * @returns {[number, number]} the times that the charts show
+ */
+function range({ first, last }, { span }) {
+  const { period, from, to } = view.get();
+  const now = store.now();
+  if (period !== "all") return [now - duration(period), now];
+  const begin = from ?? Math.min(first, span?.[0] ?? first);
+  const end = Math.max(begin + duration("1h"), to ?? Math.max(last, span?.[1] ?? last));
+  return [begin, end];
+}
+
+/**
+ * The part of these times in which the catalogue has events at all, whatever the filter selects of them: a
+ * rate refers to it.
+ * @param {[number, number]} times
+ * @param {import("./statistics.js").Answer} answer
+ * @returns {[number, number]}
+ */
+function spanWithin([begin, end], { span }) {
+  if (!span) return [begin, end];
+  const [first, last] = [Math.max(begin, span[0]), Math.min(end, span[1])];
+  return first < last ? [first, last] : [begin, end];
 }

@@ -1,11 +1,10 @@
-import { format, t } from "../text/text.js";
+import { format, has, t } from "../text/text.js";
 import { Plot } from "./plot.js";
 import { logTicks, numberTicks } from "./ticks.js";
 
-/** @typedef {import("./sample.js").Sample} Sample */
 /** @typedef {import("./statistics.js").Answer} Answer */
 
-/** Width of the classes: magnitudes are given to a tenth. */
+/** Width of the server's classes: magnitudes are given to a tenth. */
 const bin = 0.1;
 
 /** The number of events of at least each magnitude, with the law of Gutenberg and Richter where it holds. */
@@ -30,30 +29,28 @@ export class FrequencyChart {
     };
   }
 
-  /**
-   * @param {Sample} sample
-   * @param {Answer} answer of the server
-   */
-  draw(sample, answer) {
+  /** @param {Answer} answer of the server */
+  draw(answer) {
     const plot = this.#plot;
     if (!plot.measure()) return;
-    this.#count(sample);
+    this.#count(answer);
+    const known = this.#counts[0] ?? 0;
     const highest = this.#lowest + this.#counts.length - 1;
     /** @type {[number, number]} */
     const range = [0, 8];
-    if (sample.known > 0) {
+    if (known > 0) {
       range[0] = Math.floor(this.#lowest * bin);
       range[1] = Math.max(range[0] + 1, Math.ceil(highest * bin));
     }
-    const top = Math.max(1, Math.ceil(Math.log10(Math.max(1, sample.known)) * 4) / 4 + 0.1);
+    const top = Math.max(1, Math.ceil(Math.log10(Math.max(1, known)) * 4) / 4 + 0.1);
     const context = plot.begin({
       x: range, y: [0, top],
       xTicks: numberTicks(range[0], range[1], 10, (value) => format.number(value)),
       yTicks: logTicks(top, (value) => format.number(value)),
     });
-    if (sample.known === 0) plot.tellEmpty();
+    if (known === 0 && answer.failure === null) plot.tellEmpty();
     else this.#tell(answer);
-    if (!context || sample.known === 0) return;
+    if (!context || known === 0) return;
     context.fillStyle = plot.color("--ink-2");
     context.beginPath();
     for (const [place, n] of this.#counts.entries()) {
@@ -63,14 +60,12 @@ export class FrequencyChart {
     this.#law(context, answer);
   }
 
-  /** @param {Sample} sample */
-  #count({ magnitudes, known, least, strongest }) {
-    const classOf = (/** @type {number} */ magnitude) => Math.round(magnitude / bin);
-    this.#lowest = known > 0 ? classOf(least) : 0;
-    this.#counts = new Uint32Array(known > 0 ? classOf(magnitudes[strongest]) - this.#lowest + 1 : 0);
-    for (const magnitude of magnitudes) {
-      if (!Number.isNaN(magnitude)) this.#counts[classOf(magnitude) - this.#lowest] += 1;
-    }
+  /** @param {Answer} answer */
+  #count({ classes }) {
+    const places = classes.map(({ magnitude }) => Math.round(magnitude / bin));
+    this.#lowest = places[0] ?? 0;
+    this.#counts = new Uint32Array(places.length > 0 ? places[places.length - 1] - this.#lowest + 1 : 0);
+    for (const [index, { count }] of classes.entries()) this.#counts[places[index] - this.#lowest] += count;
     for (let place = this.#counts.length - 2; place >= 0; place -= 1) {
       this.#counts[place] += this.#counts[place + 1];
     }
@@ -86,10 +81,12 @@ export class FrequencyChart {
     const note = partial ? t("charts.frequency.filters") : "";
     if (failure !== null) this.#plot.tell(t("charts.frequency.failed", { reason: failure }));
     else if (!statistics) this.#plot.tell("");
-    else if (statistics.b_value_refusal === "depends-on-cutoff") {
-      this.#plot.tell(t("charts.frequency.mixed"), note);
-    } else if (completeness === null || b === null) {
-      this.#plot.tell(t("charts.frequency.few"), note);
+    else if (completeness === null || b === null) {
+      const key = `charts.frequency.${statistics.b_value_refusal ?? "few-events"}`;
+      const why = has(key) ? t(key, { n: statistics.b_value_events ?? 0 }) : statistics.b_value_reason ?? "";
+      const from = completeness === null
+        ? "" : `${t("charts.frequency.completeness", { completeness: format.number(completeness, 1) })} `;
+      this.#plot.tell(from + why, note);
     } else {
       this.#plot.tell(t("charts.frequency.summary", {
         completeness: format.number(completeness, 1), b: format.number(b, digits),
@@ -130,6 +127,6 @@ export class FrequencyChart {
     context.fillStyle = plot.color("--ink-2");
     context.textAlign = "left";
     context.textBaseline = "bottom";
-    context.fillText(text, Math.max(0, Math.min(last, x + 5)), 12);
+    context.fillText(text, Math.max(0, Math.min(last, x + 5)), plot.top - 4);
   }
 }

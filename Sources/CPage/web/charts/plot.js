@@ -1,6 +1,7 @@
 import { store } from "../data/store.js";
+import { view } from "../state/view.js";
 import { t } from "../text/text.js";
-import { h } from "../ui/dom.js";
+import { h, rem } from "../ui/dom.js";
 
 /** @typedef {import("./ticks.js").Tick} Tick */
 /** @typedef {{x: number, y: number, text: string}} Found a place in pixels and what is there */
@@ -14,9 +15,11 @@ import { h } from "../ui/dom.js";
  * @property {Tick[]} yTicks
  */
 
-const margin = { top: 16, right: 10, bottom: 20, left: 42 };
+const margin = { top: rem(1), right: rem(0.625), bottom: rem(1.25), left: rem(2.625) };
+/** A shorter drag was a click. In pixels. */
+const leastBrush = 5;
 /** A label of the time axis needs this many pixels. */
-export const labelWidth = 62;
+export const labelWidth = rem(3.875);
 
 /** A canvas with two axes, its title, a sentence that tells the same, and the value below the pointer. */
 export class Plot {
@@ -28,6 +31,7 @@ export class Plot {
   #frame = h("div", { class: "chart-frame" }, this.#canvas, this.#dot, this.#value);
   /** @type {Axes} */
   #axes = { x: [0, 1], y: [0, 1], xTicks: [], yTicks: [] };
+  #brushed = false;
   width = 0;
   height = 0;
   /** @type {(x: number, y: number) => Found|null} what lies at a place in pixels */
@@ -53,9 +57,52 @@ export class Plot {
   onChoose(chosen) {
     this.#frame.classList.add("chart-choosable");
     this.#frame.addEventListener("click", (event) => {
+      // A drag ends with a click, too.
+      if (this.#brushed) return;
       const { left, top } = this.#frame.getBoundingClientRect();
       chosen(event.clientX - left, event.clientY - top);
     });
+  }
+
+  /**
+   * Lets the person drag over a part of the time axis: the view then selects this range. Fingers scroll the
+   * charts instead; the filters have fields for the same.
+   */
+  onBrush() {
+    const brush = h("i", { class: "chart-brush", hidden: true, "aria-hidden": "true" });
+    this.#frame.append(brush);
+    this.#frame.classList.add("chart-brushable");
+    /** @type {number|null} */
+    let start = null;
+    const place = (/** @type {PointerEvent} */ event) => {
+      const x = event.clientX - this.#frame.getBoundingClientRect().left;
+      return Math.min(this.width - margin.right, Math.max(margin.left, x));
+    };
+    this.#frame.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "touch" || event.button !== 0) return;
+      start = place(event);
+      this.#brushed = false;
+    });
+    this.#frame.addEventListener("pointermove", (event) => {
+      if (start === null) return;
+      const x = place(event);
+      if (!this.#brushed && Math.abs(x - start) < leastBrush) return;
+      this.#brushed = true;
+      this.#frame.setPointerCapture(event.pointerId);
+      brush.hidden = false;
+      brush.style.left = `${Math.min(start, x)}px`;
+      brush.style.width = `${Math.abs(x - start)}px`;
+    });
+    const end = (/** @type {PointerEvent} */ event) => {
+      brush.hidden = true;
+      const from = start;
+      start = null;
+      if (from === null || !this.#brushed || event.type === "pointercancel") return;
+      const times = [from, place(event)].map((x) => Math.round(this.valueAt(x) / 1000) * 1000);
+      view.set({ period: "all", from: Math.min(...times), to: Math.max(...times) });
+    };
+    this.#frame.addEventListener("pointerup", end);
+    this.#frame.addEventListener("pointercancel", end);
   }
 
   /** @param {string} summary @param {string} [note] */
@@ -128,7 +175,7 @@ export class Plot {
     if (!context) return null;
     context.scale(ratio, ratio);
     const style = getComputedStyle(this.#canvas);
-    context.font = `11px ${style.fontFamily}`;
+    context.font = `${rem(0.6875)}px ${style.fontFamily}`;
     context.fillStyle = style.getPropertyValue("--ink-2");
     context.strokeStyle = style.getPropertyValue("--line");
     context.lineWidth = 1;

@@ -1,7 +1,11 @@
+import { store } from "../data/store.js";
+import { totals } from "../data/totals.js";
+import { view } from "../state/view.js";
+import { zoneOffset } from "../text/point.js";
 import { format, t } from "../text/text.js";
 import { h } from "../ui/dom.js";
 import { Plot, labelWidth } from "./plot.js";
-import { numberTicks, timeTicks, zoneOffset } from "./ticks.js";
+import { numberTicks, timeTicks } from "./ticks.js";
 
 /** @typedef {import("./sample.js").Sample} Sample */
 
@@ -40,6 +44,7 @@ export class RateChart {
     }
     this.#plot = new Plot(parent, t("charts.rate"), choices);
     this.#plot.changed = changed;
+    this.#plot.onBrush();
     this.#plot.find = (x) => {
       const bar = Math.floor((this.#plot.valueAt(x) - this.#first) / this.#width);
       const n = this.#counts[bar];
@@ -50,8 +55,12 @@ export class RateChart {
     };
   }
 
-  /** @param {Sample} sample @param {[number, number]} times */
-  draw(sample, times) {
+  /**
+   * @param {Sample} sample
+   * @param {[number, number]} times
+   * @param {[number, number]} span the part of them that the catalogue covers
+   */
+  draw(sample, times, span) {
     const plot = this.#plot;
     if (!plot.measure()) return;
     const kind = this.#chosen ?? ((times[1] - times[0]) / widths.day <= fewDays ? "hour" : "day");
@@ -70,16 +79,20 @@ export class RateChart {
       yTicks: numberTicks(0, Math.max(4, most), 4, (value) => format.number(value)),
     });
     if (context) this.#bars(context);
-    const count = sample.times.length;
+    let count = 0;
+    for (const one of sample.counted) count += one;
     if (count === 0) {
       plot.tellEmpty();
       return;
     }
-    const average = count / Math.max(1, (times[1] - times[0]) / this.#width);
+    const { counts } = totals;
+    const everyType = view.get().types.length > 0;
+    if (store.partial && counts) count = counts.earthquakes + (everyType ? counts.others : 0);
+    const average = count / Math.max(1, (span[1] - span[0]) / this.#width);
     plot.tell(t("charts.rate.summary", {
       average: format.number(average, average < 10 ? 1 : 0), width: t(`charts.${kind}`), most,
       time: format.time(this.#begin(mostBar)),
-    }));
+    }), totals.missing > 0 ? t("charts.partial", { n: totals.missing }) : "");
   }
 
   /**
@@ -103,7 +116,8 @@ export class RateChart {
     this.#first = Math.floor((from + this.#offset) / width) * width - this.#offset;
     const last = Math.floor((to + this.#shift(to) - this.#first) / width);
     this.#counts = new Uint32Array(Math.min(1_000_000, last + 1));
-    for (const time of sample.times) {
+    for (const [i, time] of sample.times.entries()) {
+      if (sample.counted[i] === 0) continue;
       const bar = Math.floor((time + this.#shift(time) - this.#first) / width);
       if (bar >= 0 && bar < this.#counts.length) this.#counts[bar] += 1;
     }

@@ -1,5 +1,6 @@
 import { settings } from "../state/settings.js";
 import { locale } from "../text/locale.js";
+import { zoneOffset } from "../text/point.js";
 
 /** @typedef {{at: number, label: string}} Tick */
 
@@ -25,14 +26,6 @@ const steps = [
   [5 * 366 * day, { year: "numeric" }],
   [20 * 366 * day, { year: "numeric" }],
 ];
-
-/**
- * @param {number} time which counts, since a zone may have a summer time
- * @returns {number} what is added to the time so that its days begin at midnight of the zone that is shown
- */
-export function zoneOffset(time) {
-  return settings.get().utc ? 0 : -new Date(time).getTimezoneOffset() * 60_000;
-}
 
 /**
  * @param {number} from

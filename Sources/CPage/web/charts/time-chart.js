@@ -1,6 +1,9 @@
+import { store } from "../data/store.js";
+import { totals } from "../data/totals.js";
+import { countText } from "../list/bar.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
-import { properties } from "../map/scale.js";
+import { properties } from "../ui/sign.js";
 import { Plot, labelWidth } from "./plot.js";
 import { numberTicks, timeTicks } from "./ticks.js";
 
@@ -28,19 +31,26 @@ export class TimeChart {
       });
       return { x: this.#plot.x(quake.time), y: this.#plot.y(/** @type {number} */ (quake.magnitude)), text };
     };
+    this.#plot.onBrush();
     this.#plot.onChoose((x, y) => {
       const quake = this.#at(x, y);
       if (quake) view.set({ selected: quake.code });
     });
   }
 
-  /** @param {Sample} sample @param {[number, number]} times */
-  draw(sample, times) {
+  /**
+   * @param {Sample} sample
+   * @param {[number, number]} times
+   * @param {import("./statistics.js").Answer} answer
+   */
+  draw(sample, times, answer) {
     this.#sample = sample;
     const plot = this.#plot;
     if (!plot.measure()) return;
     const { quakes, known, least, magnitudes } = sample;
-    const strongest = known > 0 ? quakes[sample.strongest] : null;
+    const loaded = known > 0 ? quakes[sample.strongest] : null;
+    // Of a part, the strongest need not be the strongest of all.
+    const strongest = store.partial ? answer.strongest : loaded;
     /** @type {[number, number]} */
     const range = known > 0 ? [Math.floor(least), Math.ceil(magnitudes[sample.strongest] + 0.2)] : [0, 8];
     const context = plot.begin({
@@ -48,12 +58,15 @@ export class TimeChart {
       xTicks: timeTicks(times[0], times[1], plot.inner / labelWidth),
       yTicks: numberTicks(range[0], range[1], 5, (value) => format.number(value)),
     });
-    if (!strongest) plot.tellEmpty();
+    const { counts } = totals;
+    const missing = totals.missing > 0 ? t("charts.partial", { n: totals.missing }) : "";
+    if (!loaded || !counts) plot.tellEmpty();
+    else if (!strongest) plot.tell(countText(counts), missing);
     else {
       plot.tell(t("charts.time.summary", {
-        n: quakes.length, magnitude: format.magnitude(strongest),
+        count: countText(counts), magnitude: format.magnitude(strongest),
         place: strongest.place, time: format.date(strongest.time),
-      }));
+      }), missing);
     }
     if (context) this.#points(context);
   }

@@ -1,10 +1,7 @@
 import { ApiError } from "./api-error.js";
-import { duration, formatView } from "../state/view-address.js";
 import { reasonText } from "./reason.js";
-import { store } from "./store.js";
 
 /** @typedef {import("../types.js").Change} Change */
-/** @typedef {import("../types.js").View} View */
 
 const tokenKey = "quake-edit-token";
 const timeout = 60_000;
@@ -19,6 +16,9 @@ export const api = {
 
   /** @param {Parameters} [parameters] @returns {Promise<any>} */
   stats: (parameters) => get("stats", parameters),
+
+  /** @param {Parameters} parameters @returns {Promise<{columns: string[], rows: any[][]}>} */
+  table: (parameters) => get("table", parameters),
 
   /** @param {Parameters} [parameters] @returns {Promise<{changes: Change[], next: string|null}>} */
   history: (parameters) => get("history", parameters),
@@ -47,6 +47,12 @@ export const api = {
 
   /** @param {Parameters} filter @returns {Promise<any>} */
   validate: (filter) => request("POST", "validate", filter),
+
+  /**
+   * Rejects if the server does not take a token: asks for the effects of an edit of no event.
+   * @param {string} token
+   */
+  check: (token) => send("POST", "/v1/validate?code=-&dry-run=true", token),
 
   /** @param {string|number} edit the number of an edit @returns {Promise<any>} */
   undo: (edit) => request("POST", `edits/${encodeURIComponent(edit)}/restore`, {}),
@@ -77,22 +83,6 @@ export const api = {
     } catch {
       // A browser that stores nothing keeps the token until the page is left.
     }
-  },
-
-  /**
-   * @param {Readonly<View>} view
-   * @returns {Parameters} the filter of the view as parameters of the API, for stats
-   */
-  parameters(view) {
-    const { period, minMagnitude, maxMagnitude, minDepth, maxDepth, types, networks, box, text, asOf } = view;
-    const filter = { period, minMagnitude, maxMagnitude, minDepth, maxDepth, types, networks, box, asOf };
-    const parameters = Object.fromEntries(new URLSearchParams(formatView(filter)));
-    if (asOf !== null && period !== "all") {
-      // The server counts `last` from now; the view counts its period from the point that it shows.
-      delete parameters.last;
-      parameters.from = new Date(store.now() - duration(period)).toISOString();
-    }
-    return text ? { ...parameters, place: text } : parameters;
   },
 };
 
@@ -134,11 +124,15 @@ function byteText(text) {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
-/** @param {string} method @param {string} address @returns {Promise<Response>} */
-async function send(method, address) {
+/**
+ * @param {string} method
+ * @param {string} address
+ * @param {string|null} [token]
+ * @returns {Promise<Response>}
+ */
+async function send(method, address, token = api.token()) {
   /** @type {Record<string, string>} */
   const headers = {};
-  const token = api.token();
   if (method !== "GET" && token) headers.Authorization = `Bearer ${byteText(token)}`;
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(new ApiError(0, reasonText("timeout"), "")), timeout);

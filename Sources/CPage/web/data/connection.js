@@ -1,5 +1,5 @@
 import { view } from "../state/view.js";
-import { duration } from "../state/view-address.js";
+import { defaultView, duration } from "../state/view-address.js";
 import { Feed } from "./feed.js";
 import { firstRows } from "./first.js";
 import { lastLook } from "./last-look.js";
@@ -60,7 +60,9 @@ class Connection extends EventTarget {
     this.#begin().catch((error) => this.#set({ kind: "error", detail: String(error), retryAt: null }));
     view.addEventListener("change", (event) => {
       const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
-      if (changed.has("period")) this.send({ type: "need", period: duration(view.get().period) });
+      if (["period", "from", "to"].some((name) => changed.has(name))) {
+        this.send({ type: "need", period: periodOfView() });
+      }
       if (changed.has("asOf")) this.dispatchEvent(new CustomEvent("state"));
     });
     addEventListener("online", () => this.retry());
@@ -92,8 +94,7 @@ class Connection extends EventTarget {
 
   /** @param {boolean} seedFollows */
   #hello(seedFollows) {
-    const period = duration(view.get().period);
-    this.send({ type: "hello", period, seedFollows });
+    this.send({ type: "hello", period: periodOfView(), seedFollows });
   }
 
   async #begin() {
@@ -142,10 +143,10 @@ class Connection extends EventTarget {
         break;
       case "loaded":
         this.cursor ??= message.cursor;
-        this.#feed.after(() => this.#loaded(message.truncated));
+        this.#feed.after(() => this.#loaded(message.from, message.horizon));
         break;
       case "loading":
-        this.#feed.after(() => store.setLoaded(false, store.truncated));
+        this.#feed.after(() => store.setLoaded(false));
         break;
       case "state":
         this.#set({ ...message.state, detail: message.state.detail && reasonText(message.state.detail) });
@@ -155,15 +156,15 @@ class Connection extends EventTarget {
     }
   }
 
-  /** @param {boolean} truncated */
-  #loaded(truncated) {
+  /** @param {number|null} from @param {number|null} horizon */
+  #loaded(from, horizon) {
     const seen = this.#seen;
     this.#seen = null;
     if (seen) {
       const gone = [...store.liveCodes()].filter((code) => !seen.has(code));
       if (gone.length > 0) store.apply(new Map(gone.map((code) => [code, null])), false);
     }
-    store.setLoaded(true, truncated);
+    store.setLoaded(true, from, horizon);
   }
 
   /** @param {ReadonlyMap<string, import("../types.js").Quake|null>} batch @param {boolean} live */
@@ -178,6 +179,20 @@ class Connection extends EventTarget {
     this.#state = { ...this.#state, ...partial, since };
     this.dispatchEvent(new CustomEvent("state"));
   }
+}
+
+/** @returns {number} ms: the period of the set that all tabs share; a range of times is read by itself */
+function periodOfView() {
+  const { period, from, to } = view.get();
+  return duration(from === null && to === null ? period : defaultView.period);
+}
+
+/**
+ * @param {ConnectionState["kind"]} kind
+ * @returns {boolean} whether what is shown may be out of date
+ */
+export function isLost(kind) {
+  return kind === "offline" || kind === "error" || kind === "database";
 }
 
 /** The connection of this page. */

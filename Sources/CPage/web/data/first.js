@@ -23,7 +23,12 @@ const filters = {
     return degrees.length === 4 && Math.abs(west) <= 180 && Math.abs(east) <= 180
       && south >= -90 && north <= 90 && south <= north;
   },
+  within: (value) => /^\d+(\.\d+)?:-?\d{1,2}(\.\d+)?,-?\d{1,3}(\.\d+)?$/.test(value),
 };
+
+/** Other parameters of a question. An address without any has the usual period, as in `view-address.js`. */
+const others = ["search", "sort", "map-only"];
+const usualPeriod = "7d";
 
 /** @param {string} text */
 function isNumber(text) {
@@ -41,7 +46,8 @@ function isNumber(text) {
 /** @returns {Promise<FirstRows|null>} null if there are none; the worker then reports why */
 async function read() {
   const address = new URLSearchParams(location.search);
-  if (address.has("as-of") || address.has("as_of")) return null;
+  // The worker reads the events of then, and those of a range of times.
+  if (["as-of", "as_of", "from", "to"].some((name) => address.has(name))) return null;
   let query = `limit=${count}`;
   /** @type {Record<string, string>} */
   const used = {};
@@ -51,6 +57,8 @@ async function read() {
     used[name] = value;
     query += `&${name}=${encodeURIComponent(value)}`;
   }
+  const asks = Object.keys(used).length > 0 || others.some((name) => address.has(name));
+  if (!asks && address.get("last") !== "all") query += `&last=${usualPeriod}`;
   // Nothing is between limits that are crossed.
   if (+used["min-magnitude"] > +used["max-magnitude"] || +used["min-depth"] > +used["max-depth"]) return null;
   try {

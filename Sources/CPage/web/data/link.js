@@ -2,6 +2,8 @@
 /** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
 
 const address = new URL("./worker.js", import.meta.url);
+const limit = stored("quake-row-limit");
+if (limit !== null) address.searchParams.set("limit", limit);
 
 /** The connection of this tab to the worker that all tabs share. */
 export class Link {
@@ -37,14 +39,19 @@ function message(event) {
 
 /** @returns {SharedWorker|null} null in a browser that has none, or does not allow it */
 function sharedWorker() {
-  try {
-    // So the way of browsers without it can be tried in one that has it.
-    if (localStorage.getItem("quake-no-shared-worker") !== null) return null;
-  } catch {
-    // A browser that stores nothing may well have shared workers.
-  }
+  // So the way of browsers without it can be tried in one that has it.
+  if (stored("quake-no-shared-worker") !== null) return null;
   try {
     return new SharedWorker(address, { type: "module", name: "quake" });
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} key @returns {string|null} null also in a browser that stores nothing */
+function stored(key) {
+  try {
+    return localStorage.getItem(key);
   } catch {
     return null;
   }

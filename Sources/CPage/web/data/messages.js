@@ -18,6 +18,8 @@
  * @property {number|null} at when the newest change was committed, where this is known
  * @property {boolean} more another part follows
  * @property {boolean} end the history has nothing after this point
+ * @property {boolean} isLarge the list has only what the view selects, because all is too much for a page
+ * @property {boolean} isPart there is more than that
  */
 
 /**
@@ -41,6 +43,14 @@
  */
 
 /**
+ * Rows and changes of the events that the server selects for the view of one tab.
+ * @typedef {object} SelectionMessage
+ * @property {"selection"} type
+ * @property {number} id of the request
+ * @property {WorkerMessage} message
+ */
+
+/**
  * A request that failed.
  * @typedef {object} FailureMessage
  * @property {"failure"} type
@@ -54,7 +64,7 @@
  * The messages between a tab and the worker.
  *
  * @typedef {object} LinkState
- * @property {"connecting"|"live"|"catchingUp"|"offline"|"error"} kind
+ * @property {"connecting"|"live"|"catchingUp"|"offline"|"database"|"error"} kind
  * @property {string|null} detail what failed
  * @property {number|null} retryAt
  *
@@ -65,9 +75,11 @@
  *   | {type: "load"}
  *   | {type: "need", period: number}
  *   | {type: "wake"}
- *   | {type: "past", id: number, asOf: string, from: number|null}
+ *   | {type: "past", id: number, asOf: string, from: number|null, query: string}
  *   | {type: "advance", id: number, until: number|null, transaction: number|null}
  *   | {type: "present"}
+ *   | {type: "select", id: number, query: string}
+ *   | {type: "unselect"}
  *   | {type: "differences", id: number, from: string, to: string|null}
  *   | {type: "bye"}} TabMessage
  *
@@ -77,7 +89,10 @@
  *   | {type: "loading"}
  *   | {type: "gone", codes: string[]}
  *   | {type: "changes", rows: string, gone: string[], live: boolean, at: number, cursor: string|null}
- *   | {type: "loaded", truncated: boolean, from: number|null, cursor: string|null}
+ *   | {type: "loaded", horizon: number|null, from: number|null, cursor: string|null}
+ *   | SelectionMessage
+ *   | {type: "selected", id: number, truncated: boolean}
+ *   | {type: "unselected", id: number, status: number, title: string, detail: string}
  *   | {type: "state", state: LinkState}
  *   | PastMessage
  *   | DifferencesMessage

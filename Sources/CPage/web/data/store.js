@@ -1,6 +1,8 @@
 import { view } from "../state/view.js";
+import { duration } from "../state/view-address.js";
 import { timeOfPoint } from "../text/point.js";
 import { QuakeSet } from "./quake-set.js";
+import { Served } from "./served.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 
@@ -8,17 +10,18 @@ import { QuakeSet } from "./quake-set.js";
 const ageInterval = 5000;
 
 /** What selects events; "bounds" counts only with `mapOnly`. */
-const filters = [
-  "period", "minMagnitude", "maxMagnitude", "minDepth", "maxDepth", "types", "networks", "box", "mapOnly",
-  "text",
-];
+export const filters = Object.freeze([
+  "period", "from", "to", "minMagnitude", "maxMagnitude", "minDepth", "maxDepth", "types", "networks", "box",
+  "within", "mapOnly", "text",
+]);
 
 /**
  * The events that are loaded: those of now, or while the view looks back, those of then. The set of now is
- * kept current all the time, so that the way back to it takes no time and has no gap.
+ * kept current all the time, so that the way back to it takes no time and has no gap. Where it does not hold
+ * all events of the view, the selection of the server takes its place (`selecting.js`).
  *
  * Events: "change" (detail: StoreChange) and "shown" (other events pass the view, or in another order), each
- * at most once a frame; "loaded" (`complete` or `truncated` changed).
+ * at most once a frame; "loaded" (`complete` or `partial` changed); "news" (detail: Changes, just committed).
  */
 class Store extends EventTarget {
   /** @type {QuakeSet} */
@@ -32,7 +35,19 @@ class Store extends EventTarget {
   #pastComplete = false;
   #refilter = 0;
   #complete = false;
-  #truncated = false;
+  /**
+   * The set of now has all events from this time on; null for all.
+   * @type {number|null}
+   */
+  #from = null;
+  /**
+   * The time of its oldest event, if the database has older ones of the same period.
+   * @type {number|null}
+   */
+  #horizon = null;
+  /** What the server selected, where the set of now does not hold all events of the view. */
+  served = new Served((set) => this.#shownChanged(set));
+  #pastIsPart = false;
 
   constructor() {
     super();
@@ -53,14 +68,26 @@ class Store extends EventTarget {
     return this.#current.size;
   }
 
-  /** Whether all events of the period are loaded; false while older ones are still on their way. */
+  /** Whether all is loaded that will be; false while more is on its way. */
   get complete() {
-    return this.#past ? this.#pastComplete : this.#complete;
+    if (this.#past) return this.#pastComplete;
+    return !this.served.waits && (this.served.set !== null || this.#complete);
   }
 
-  /** Whether the database has more events than a page can hold: these are the newest. */
+  /** Whether the view selects more events than are loaded: those are the first of its order. */
+  get partial() {
+    if (this.#past) return this.#pastIsPart;
+    return this.served.set ? this.served.isPart : !this.#covers();
+  }
+
+  /** Whether the database has events that are older than the set of now can hold. */
   get truncated() {
-    return this.#truncated;
+    return this.#horizon !== null;
+  }
+
+  /** Whether the set of now has all events of the view. */
+  get covered() {
+    return this.#complete && this.#covers();
   }
 
   /** @param {string} code @returns {Quake|undefined} */
@@ -86,14 +113,46 @@ class Store extends EventTarget {
   /** @param {ReadonlyMap<string, Quake|null>} batch @param {boolean} live */
   apply(batch, live) {
     const changes = this.#live.apply(batch, live);
+    // An alert does not depend on what the view selects.
+    if (changes && live && !this.#past) this.dispatchEvent(new CustomEvent("news", { detail: changes }));
+    if (!changes || this.#current !== this.#live) return;
+    this.dispatchEvent(new CustomEvent("change", { detail: changes }));
+  }
+
+  /**
+   * @param {boolean} complete
+   * @param {number|null} from the oldest time that was asked for
+   * @param {number|null} horizon the time of the oldest event, if there are older ones
+   */
+  setLoaded(complete, from = this.#from, horizon = this.#horizon) {
+    this.#complete = complete;
+    this.#from = from;
+    this.#horizon = horizon;
+    this.dispatchEvent(new CustomEvent("loaded"));
+  }
+
+  /**
+   * The events that the server selected began, ended or are others.
+   * @param {boolean} isOther whether another list is shown
+   */
+  servedChanged(isOther) {
+    if (isOther && !this.#past) this.#reset();
+    this.dispatchEvent(new CustomEvent("loaded"));
+  }
+
+  /**
+   * Changes of the events that the server selected, or of others.
+   * @param {ReadonlyMap<string, Quake|null>} batch
+   * @param {boolean} live
+   */
+  applyServed(batch, live) {
+    const changes = this.served.apply(batch, live);
     if (changes && !this.#past) this.dispatchEvent(new CustomEvent("change", { detail: changes }));
   }
 
-  /** @param {boolean} complete @param {boolean} truncated */
-  setLoaded(complete, truncated) {
-    this.#complete = complete;
-    this.#truncated = truncated;
-    this.dispatchEvent(new CustomEvent("loaded"));
+  /** @returns {readonly Quake[]} those of now that all tabs share */
+  live() {
+    return this.#live.all();
   }
 
   /** @returns {IterableIterator<string>} the codes of the events of now */
@@ -105,9 +164,11 @@ class Store extends EventTarget {
    * Shows what differs at another point of the history; the first time, that is everything.
    * @param {ReadonlyMap<string, Quake|null>} batch
    * @param {number} time
+   * @param {boolean} isPart whether there were more events
    * @returns {Promise<void>}
    */
-  async applyPast(batch, time) {
+  async applyPast(batch, time, isPart) {
+    this.#pastIsPart = isPart;
     if (this.#past) {
       const begins = !this.#pastComplete;
       this.#pastComplete = true;
@@ -146,11 +207,19 @@ class Store extends EventTarget {
   }
 
   get #current() {
-    return this.#past ?? this.#live;
+    return this.#past ?? this.served.set ?? this.#live;
   }
 
+  /** @returns {QuakeSet[]} */
   #sets() {
-    return this.#past ? [this.#past, this.#live] : [this.#live];
+    return [this.#past, this.served.set, this.#live].flatMap((set) => set ?? []);
+  }
+
+  #covers() {
+    const { period, from, to } = view.get();
+    const oldest = Math.max(from ?? -Infinity, Date.now() - duration(period));
+    if (to !== null && from === null && this.#from !== null) return false;
+    return oldest >= Math.max(this.#from ?? -Infinity, this.#horizon ?? -Infinity);
   }
 
   #reset() {

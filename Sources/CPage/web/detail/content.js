@@ -2,12 +2,12 @@ import { quakeOfRow, rowOfRecord } from "../data/rows.js";
 import { store } from "../data/store.js";
 import { remove, restore, validate } from "../header/edits.js";
 import { canEdit } from "../header/token.js";
-import { badges } from "../list/badges.js";
+import { badges, isSimulated } from "../list/badges.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { button } from "../ui/button.js";
 import { h } from "../ui/dom.js";
-import { magnitudeColor, magnitudeSize } from "../ui/magnitude.js";
+import { colorOf, magnitudeSize } from "../ui/sign.js";
 import { fields, ids } from "./fields.js";
 import { links } from "./links.js";
 import { timeline } from "./timeline.js";
@@ -16,6 +16,16 @@ import { author } from "./words.js";
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../types.js").EventRecord} EventRecord */
+
+/**
+ * What the store knows, where the rest cannot be read.
+ * @param {string} code
+ * @param {Quake | undefined} quake
+ * @returns {HTMLElement}
+ */
+export function known(code, quake) {
+  return h("div", { class: "detail-content" }, quake ? head(quake) : h("h2", { text: code }));
+}
 
 /**
  * What the store knows, until the rest has come.
@@ -46,6 +56,7 @@ export function content(code, versions, record) {
   const { event, index, deletion } = record;
   const notice = absence(event, deletion);
   if (notice) box.append(notice);
+  if (isSimulated(event)) box.append(note(t("detail.simulated")));
   box.append(head(quakeOfRow(rowOfRecord(event))), actions(event, deletion), timeline(versions, index));
   box.append(fields(event), ids(event, versions));
   return box;
@@ -60,14 +71,14 @@ function head(quake) {
   const size = `${Math.round(magnitudeSize(quake.magnitude) * 1.4)}px`;
   sign.style.width = size;
   sign.style.height = size;
-  sign.style.backgroundColor = `var(--${magnitudeColor(quake.magnitude)})`;
+  sign.style.backgroundColor = colorOf(quake, view.get().color, store.now());
   return h(
     "header", { class: "detail-head" },
     h(
       "p", { class: "detail-magnitude" }, sign, h("b", { text: format.magnitude(quake) }),
       h("span", { class: "quiet", text: quake.magnitude === null ? "" : quake.magnitudeType ?? "" }),
     ),
-    h("h2", { text: quake.place || t("place.unknown") }),
+    h("h2", { dir: "auto", text: quake.place || t("place.unknown") }),
     h("p", {}, h("time", { datetime: new Date(quake.time).toISOString(), text: format.utcTime(quake.time) })),
     h("p", { class: "quiet" }, localTime(quake.time), format.relative(quake.time, store.now())),
     h("p", {}, format.position(quake.latitude, quake.longitude), " · ", format.exactDepth(quake.depth)),

@@ -1,5 +1,6 @@
 import { ApiError } from "../data/api-error.js";
 import { api } from "../data/api.js";
+import { quakeOfRow, rowOfRecord } from "../data/rows.js";
 import { store } from "../data/store.js";
 import { validated } from "../header/edits.js";
 import { tokenChanged } from "../header/token.js";
@@ -10,9 +11,9 @@ import { button } from "../ui/button.js";
 import { byId, fill, h } from "../ui/dom.js";
 import { fail, reason } from "../ui/failure.js";
 import { detailBar } from "./bar.js";
-import { content, preview } from "./content.js";
+import { content, known, preview } from "./content.js";
 import { record } from "./record.js";
-import { tellTrail } from "./trail.js";
+import { tellOpened, tellTrail } from "./trail.js";
 
 /** @typedef {import("../types.js").Change} Change */
 
@@ -60,10 +61,12 @@ export function start(element) {
       const scroll = body.scrollTop;
       draw();
       body.scrollTop = scroll;
+      const last = record(versions, view.get().asOf)?.event;
+      tellOpened(last ? quakeOfRow(rowOfRecord(last)) : null);
       tellTrail(versions);
     } catch (error) {
       if (shown !== code) return;
-      if (versions === null) fill(body, failure(code, error));
+      if (versions === null) fill(body, known(code, store.get(code)), failure(code, error));
       else fail(t("detail.failed"), error);
     }
   };
@@ -94,6 +97,7 @@ export function start(element) {
     for (const id of ["filters", "list"]) byId(id).inert = selected !== null;
     showTitle();
     if (selected === null) {
+      tellOpened(null);
       tellTrail([]);
       fill(body);
       const back = focusBefore instanceof HTMLElement && focusBefore.isConnected ? focusBefore : byId("rows");
@@ -120,6 +124,7 @@ export function start(element) {
   view.addEventListener("change", (event) => {
     update();
     if (/** @type {CustomEvent<{ changed: Set<string> }>} */ (event).detail.changed.has("asOf")) draw();
+    else if (/** @type {CustomEvent} */ (event).detail.changed.has("color")) draw();
   });
   for (const event of ["shown", "loaded"]) store.addEventListener(event, () => bar.update());
   store.addEventListener("change", (event) => {

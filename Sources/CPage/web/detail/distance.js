@@ -6,15 +6,22 @@ const degree = Math.PI / 180;
 /** @typedef {{ longitude: number, latitude: number }} Position */
 
 /**
+ * Computed as the server does, operation by operation, so that both find the same events within a circle.
  * @param {Position} a
  * @param {Position} b
  * @returns {number} kilometres along the great circle
  */
 export function distance(a, b) {
-  const north = Math.sin(((b.latitude - a.latitude) * degree) / 2);
-  const east = Math.sin(((b.longitude - a.longitude) * degree) / 2);
-  const share = north ** 2 + Math.cos(a.latitude * degree) * Math.cos(b.latitude * degree) * east ** 2;
+  const [latitude, toLatitude] = [whole(a.latitude), whole(b.latitude)];
+  const north = Math.sin(((toLatitude - latitude) * degree) / 2);
+  const east = Math.sin(((whole(b.longitude) - whole(a.longitude)) * degree) / 2);
+  const share = north * north + Math.cos(latitude * degree) * Math.cos(toLatitude * degree) * east * east;
   return 2 * radius * Math.asin(Math.min(1, Math.sqrt(share)));
+}
+
+/** @param {number} degrees @returns {number} without the digits that a sum with 1 cannot hold */
+function whole(degrees) {
+  return degrees + 1 - 1;
 }
 
 const directions = /** @type {const} */ (["n", "ne", "e", "se", "s", "sw", "w", "nw"]);

@@ -5,7 +5,7 @@ import { h } from "../ui/dom.js";
 import { distance } from "./distance.js";
 import { isBy } from "./record.js";
 import { sparkline } from "./sparkline.js";
-import { author, words } from "./words.js";
+import { author, columnName, isRevision, words } from "./words.js";
 
 /** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../types.js").EventRecord} EventRecord */
@@ -14,15 +14,37 @@ import { author, words } from "./words.js";
 const mostAtFirst = 30;
 
 /**
- * How the event came to be what it is: small charts, then each revision, newest first.
+ * How the event came to be what it is: small charts, then each revision, newest first. What changed nothing
+ * of the earthquake is folded, each run of such changes into one line.
  * @param {Change[]} versions oldest first
- * @param {number} current the revision that is shown
+ * @param {number} current the version that is shown
  * @returns {HTMLElement}
  */
 export function timeline(versions, current) {
-  const list = h("ol", { class: "revisions", reversed: true });
-  const items = versions.map((version, index) => revision(version, index, index === current)).reverse();
-  list.append(...items.slice(0, mostAtFirst));
+  /** @type {HTMLElement[]} */
+  const items = [];
+  /** @type {Change[]} */
+  const revisions = [];
+  /** @type {Change[]} */
+  let run = [];
+  let shown = 0;
+  const fold = (/** @type {number} */ end) => {
+    if (run.length > 0) items.push(folded(run, end - run.length <= current && current < end));
+    run = [];
+  };
+  for (const [index, version] of versions.entries()) {
+    if (!isRevision(version)) {
+      run.push(version);
+      continue;
+    }
+    fold(index);
+    revisions.push(version);
+    items.push(revision(version, revisions.length, index === current));
+    if (index <= current) shown = revisions.length - 1;
+  }
+  fold(versions.length);
+  items.reverse();
+  const list = h("ol", { class: "revisions", reversed: true }, ...items.slice(0, mostAtFirst));
   const rest = items.slice(mostAtFirst);
   const more = rest.length > 0 && button({
     text: t("revisions.more", { n: rest.length }), kind: "outlined", action: (event) => {
@@ -31,8 +53,27 @@ export function timeline(versions, current) {
     },
   });
   return h(
-    "section", { class: "part" }, h("h3", { text: t("revisions.title", { n: versions.length }) }),
-    charts(versions, current), list, more,
+    "section", { class: "part" }, h("h3", { text: t("revisions.title", { n: revisions.length }) }),
+    charts(revisions, shown), list, more,
+  );
+}
+
+/**
+ * @param {Change[]} run changes that say nothing new of the earthquake, oldest first
+ * @param {boolean} current whether the version that is shown is among them
+ */
+function folded(run, current) {
+  const columns = [...new Set(run.flatMap(({ changed }) => changed))].filter((column) => column !== "as_of");
+  const names = columns.map(columnName).join(", ") || t("revisions.nothing");
+  const times = run.map(({ transaction }) => Date.parse(transaction?.at ?? ""));
+  const write = (/** @type {number} */ ms) => (Number.isNaN(ms) ? "" : format.time(ms));
+  const [from, to] = [write(times[0]), write(times[times.length - 1])];
+  return h(
+    "li", {
+      class: `revision folded${current ? " current" : ""}`, "aria-current": current ? "true" : null,
+    },
+    h("p", { class: "quiet small", text: t("revisions.folded", { n: run.length, names }) }),
+    h("p", { class: "quiet small", text: from === to ? from : `${from} – ${to}` }),
   );
 }
 
@@ -73,10 +114,10 @@ function charts(versions, current) {
 
 /**
  * @param {Change} version
- * @param {number} index
+ * @param {number} number of the revision, from 1 on
  * @param {boolean} current
  */
-function revision(version, index, current) {
+function revision(version, number, current) {
   const at = Date.parse(version.transaction?.at ?? "");
   const later = !isBy(version, view.get().asOf);
   const time = button({
@@ -86,14 +127,16 @@ function revision(version, index, current) {
   time.title = t("revisions.travel");
   return h(
     "li", {
-      class: `revision${current ? " current" : ""}${later ? " later" : ""}`, value: index + 1,
+      class: `revision${current ? " current" : ""}${later ? " later" : ""}`, value: number,
       "aria-current": current ? "true" : null,
     },
     h("div", { class: "when" }, time, h(
       "span", { class: "quiet", text: Number.isNaN(at) ? "" : format.relative(at) },
     )),
-    h("ul", {}, ...words(version, index === 0).map((text) => h("li", { text }))),
-    h("p", { class: "quiet small author", text: t("revisions.by", { author: author(version) }) }),
+    h("ul", {}, ...words(version, number === 1).map((text) => h("li", { text }))),
+    h(
+      "p", { class: "quiet small author", dir: "auto", text: t("revisions.by", { author: author(version) }) },
+    ),
     later && h("p", { class: "small", text: t("revisions.later") }),
   );
 }

@@ -7,6 +7,14 @@ import { view } from "../state/view.js";
 const most = 200;
 
 /**
+ * Tells the map where the open event is, which the list need not have.
+ * @param {import("../types.js").Quake|null} quake
+ */
+export function tellOpened(quake) {
+  view.dispatchEvent(new CustomEvent("opened", { detail: quake }));
+}
+
+/**
  * Tells the map where the revisions of the open event had its epicentre.
  * @param {Change[]} versions oldest first; empty: no event is open
  */

@@ -8,6 +8,20 @@ import { direction, distance } from "./distance.js";
 /** Columns whose change says nothing by itself. */
 const silent = new Set(["updated", "as_of", "title", "first_stored", "code", "net", "net_code"]);
 
+/** Columns whose change is a revision of the earthquake. A change of others alone is bookkeeping. */
+const substance = new Set([
+  "magnitude", "magnitude_type", "depth", "longitude", "latitude", "place", "time", "status", "type", "alert",
+  "tsunami", "validated", "withdrawn_at", "superseded_by",
+]);
+
+/**
+ * @param {Change} version
+ * @returns {boolean} whether it changes what is said of the earthquake
+ */
+export function isRevision({ op, old, new: now, changed }) {
+  return op !== "update" || !old || !now || changed.some((column) => substance.has(column));
+}
+
 /** @param {EventRecord} event */
 const magnitude = ({ magnitude: value, magnitude_type: type }) =>
   (value === null ? t("unknown.short") : `${format.preciseMagnitude(value)} ${type ?? ""}`.trim());
@@ -109,5 +123,7 @@ export function columnName(column) {
  */
 export function author({ transaction }) {
   const name = transaction?.author || transaction?.application || t("author.unknown");
-  return transaction?.context ? `${name} · ${transaction.context}` : name;
+  const context = transaction?.context ?? "";
+  // The context of an edit over HTTP is its request; the revision says in words what it did.
+  return context === "" || /^[A-Z]+ \//.test(context) ? name : `${name} · ${context}`;
 }

@@ -1,3 +1,4 @@
+import { beginOfDay, dayOf } from "../text/point.js";
 import { format, has, t } from "../text/text.js";
 import { typeName } from "../list/badges.js";
 
@@ -17,6 +18,22 @@ function range(least, most) {
 }
 
 /**
+ * A range of times in words; whole days are written without the time of day.
+ * @param {number | null} from
+ * @param {number | null} to
+ * @returns {string}
+ */
+function times(from, to) {
+  const isDay = (/** @type {number | null} */ ms) => ms === null || beginOfDay(dayOf(ms)) === ms;
+  const write = isDay(from) && isDay(to) ? format.date : format.time;
+  if (to === null) return t("filters.is.from", { time: write(from ?? 0) });
+  // The end is not part of the range: of whole days, the last one is the day before.
+  const last = write === format.date ? write(to - 1) : write(to);
+  if (from === null) return t("filters.is.to", { time: last });
+  return write(from) === last ? last : t("filters.is.times", { from: write(from), to: last });
+}
+
+/**
  * The conditions of a view in words, each with what takes it away.
  * @param {Readonly<View>} view
  * @returns {ActiveFilter[]}
@@ -32,7 +49,9 @@ export function activeFilters(view) {
       clear: { minMagnitude: null, maxMagnitude: null },
     });
   }
-  if (view.period !== "all") {
+  if (view.from !== null || view.to !== null) {
+    list.push({ id: "period", text: times(view.from, view.to), clear: { from: null, to: null } });
+  } else if (view.period !== "all") {
     const key = `period.${view.period}`;
     const period = view.period.replace(/\d(?=[a-z])/, "$& ");
     list.push({
@@ -61,6 +80,13 @@ export function activeFilters(view) {
     );
     list.push({
       id: "box", text: t("filters.is.box", { west, south, east, north }), clear: { box: null },
+    });
+  }
+  if (view.within !== null) {
+    const [km, latitude, longitude] = view.within;
+    list.push({
+      id: "within", clear: { within: null },
+      text: t("filters.is.within", { km: format.number(km), position: format.place(latitude, longitude) }),
     });
   }
   if (view.mapOnly) list.push({ id: "mapOnly", text: t("filters.mapOnly"), clear: { mapOnly: false } });

@@ -41,7 +41,7 @@ export function start(element) {
     icon: "filter", text: t("filters.open"), kind: "outlined", action: () => {
       panel.element.hidden = !panel.element.hidden;
       toggle.setAttribute("aria-expanded", String(!panel.element.hidden));
-      if (!panel.element.hidden) panel.update();
+      if (!panel.element.hidden) panel.open();
     },
   });
   panel.element.addEventListener("keydown", (event) => {
@@ -54,11 +54,26 @@ export function start(element) {
   toggle.setAttribute("aria-expanded", "false");
   toggle.setAttribute("aria-controls", "filter-panel");
   toggle.setAttribute("aria-keyshortcuts", "f");
+  // The address may come from a person who expects it to select something.
+  const notice = h("div", { class: "notice", role: "status", hidden: true });
+  let told = "";
+  const tellIgnored = () => {
+    const names = view.ignored.join(", ");
+    if (names === told) return;
+    told = names;
+    notice.hidden = names === "";
+    fill(
+      notice, h("p", { text: t("filters.ignored", { n: view.ignored.length, names }) }),
+      button({ icon: "close", label: t("close"), action: () => {
+        notice.hidden = true;
+      } }),
+    );
+  };
   const chips = h("ul", { class: "chips", "aria-label": t("filters.set") });
   element.append(
     h("h2", { class: "visually-hidden", text: t("filters.name") }),
-    h("div", { class: "filter-bar" }, h("label", { class: "search" }, icon("search"), search), toggle), chips,
-    panel.element,
+    h("div", { class: "filter-bar" }, h("label", { class: "search" }, icon("search"), search), toggle),
+    notice, chips, panel.element,
   );
 
   const update = () => {
@@ -84,6 +99,7 @@ export function start(element) {
       })));
     }
     if (!panel.element.hidden) panel.update();
+    tellIgnored();
   };
   view.addEventListener("change", (event) => {
     const { changed } = /** @type {CustomEvent<{ changed: Set<string> }>} */ (event).detail;

@@ -1,7 +1,9 @@
+import { api } from "../data/api.js";
 import { store } from "../data/store.js";
 import { typeName } from "../list/badges.js";
 import { view } from "../state/view.js";
-import { format, t } from "../text/text.js";
+import { beginOfDay, dayOf } from "../text/point.js";
+import { t } from "../text/text.js";
 import { button } from "../ui/button.js";
 import { fill, h } from "../ui/dom.js";
 
@@ -14,7 +16,8 @@ const mostChoices = { types: 4, networks: 12 };
 
 /**
  * The panel with all filters.
- * @returns {{ element: HTMLElement, update: () => void }} `update` writes what the view has into the fields
+ * @returns {{ element: HTMLElement, update: () => void, open: () => void }} `update` writes what the view has
+ *   into the fields, `open` does so when the panel is opened
  */
 export function filterPanel() {
   const magnitude = range("magnitude", ["minMagnitude", "maxMagnitude"], { min: -2, max: 10, step: 0.1 });
@@ -23,9 +26,10 @@ export function filterPanel() {
     "div", { class: "segments", role: "radiogroup", "aria-labelledby": "filter-period" },
     ...periods.map((value) => h("label", { class: "segment" }, h("input", {
       type: "radio", name: "period", value, class: "visually-hidden",
-      onchange: () => view.set({ period: value }),
+      onchange: () => view.set({ period: value, from: null, to: null }),
     }), h("span", { text: t(`period.short.${value}`) }))),
   );
+  const days = dates();
   const types = choices("types", (quake) => quake.type, typeName);
   const networks = choices("networks", (quake) => quake.network, (network) => network);
   const mapOnly = h("input", { type: "checkbox" });
@@ -39,6 +43,7 @@ export function filterPanel() {
     field("magnitude", magnitude.element),
     field("depth", depth.element),
     field("period", period),
+    field("dates", days.element),
     field("types", types.element),
     field("networks", networks.element),
     field(
@@ -47,11 +52,18 @@ export function filterPanel() {
   );
   return {
     element,
+    open() {
+      this.update();
+      void Promise.all([types.ask(), networks.ask()]).then(() => this.update());
+    },
     update() {
       const now = view.get();
+      days.update(now);
       magnitude.update(now);
       depth.update(now);
-      for (const input of period.querySelectorAll("input")) input.checked = input.value === now.period;
+      for (const input of period.querySelectorAll("input")) {
+        input.checked = input.value === now.period && now.from === null && now.to === null;
+      }
       types.update(now);
       networks.update(now);
       mapOnly.checked = now.mapOnly;
@@ -61,7 +73,7 @@ export function filterPanel() {
 }
 
 /**
- * @param {"magnitude" | "depth" | "period" | "types" | "networks" | "area"} name
+ * @param {"magnitude" | "depth" | "period" | "dates" | "types" | "networks" | "area"} name
  * @param {HTMLElement} content
  */
 function field(name, content) {
@@ -110,8 +122,38 @@ function range(name, keys, limits) {
   };
 }
 
+/** Two fields for days: the first and the last one, in the zone that is shown. */
+function dates() {
+  const inputs = /** @type {const} */ (["from", "to"]).map((key) => {
+    const input = h("input", { class: "field", type: "date", "aria-label": t(`filters.dates.${key}`) });
+    input.addEventListener("change", () => {
+      const now = view.get();
+      const isTo = key === "to";
+      const time = input.value === "" ? null : beginOfDay(input.value, isTo ? 1 : 0);
+      let [from, to] = isTo ? [now.from, time] : [time, now.to];
+      // The last day cannot be before the first one: the other end follows.
+      if (from !== null && to !== null && from >= to) {
+        if (isTo) from = beginOfDay(input.value);
+        else to = beginOfDay(input.value, 1);
+      }
+      view.set({ period: "all", from, to });
+    });
+    return input;
+  });
+  return {
+    element: h(
+      "div", { class: "range dates" }, inputs[0], h("span", { "aria-hidden": "true", text: "–" }), inputs[1],
+    ),
+    /** @param {Readonly<View>} now */
+    update({ from, to }) {
+      if (document.activeElement !== inputs[0]) inputs[0].value = from === null ? "" : dayOf(from);
+      if (document.activeElement !== inputs[1]) inputs[1].value = to === null ? "" : dayOf(to - 1);
+    },
+  };
+}
+
 /**
- * Boxes for the values that the loaded events have, the most frequent first.
+ * Boxes for the values that the events have, the most frequent first.
  * @param {"types" | "networks"} key
  * @param {(quake: Quake) => string} value
  * @param {(value: string) => string} name
@@ -120,12 +162,26 @@ function choices(key, value, name) {
   const element = h("div", { class: `choices ${key}` });
   let shown = "";
   let whole = false;
+  /**
+   * Those of the database, where not all of it is loaded.
+   * @type {string[]}
+   */
+  let others = [];
   return {
     element,
+    async ask() {
+      if (!store.truncated && view.get().from === null && view.get().to === null) return;
+      try {
+        const { groups } = await api.stats({ by: key === "types" ? "type" : "network" });
+        others = groups.flatMap((/** @type {{ key: string | null }} */ { key: of }) => of ?? []);
+      } catch {
+        // Those of the loaded events are offered.
+      }
+    },
     /** @param {Readonly<View>} now */
     update(now) {
       /** @type {Map<string, number>} */
-      const counts = new Map(now[key].map((chosen) => [chosen, 0]));
+      const counts = new Map([...now[key], ...others].map((known) => [known, 0]));
       for (const quake of store.all()) {
         const of = value(quake);
         if (of) counts.set(of, (counts.get(of) ?? 0) + 1);
@@ -140,10 +196,10 @@ function choices(key, value, name) {
           this.update(view.get());
         },
       });
-      const names = most.map(([of, n]) => `${of}:${n}`).join();
+      const names = most.map(([of]) => of).join();
       if (names !== shown && (shown === "" || !element.contains(document.activeElement))) {
         shown = names;
-        fill(element, ...most.map(([of, n]) => choice(key, of, name(of), n)), more);
+        fill(element, ...most.map(([of]) => choice(key, of, name(of))), more);
       }
       for (const input of element.querySelectorAll("input")) input.checked = now[key].includes(input.value);
     },
@@ -154,15 +210,12 @@ function choices(key, value, name) {
  * @param {"types" | "networks"} key
  * @param {string} value
  * @param {string} name
- * @param {number} n
  */
-function choice(key, value, name, n) {
+function choice(key, value, name) {
   const input = h("input", { type: "checkbox", value });
   input.addEventListener("change", () => {
     const others = view.get()[key].filter((chosen) => chosen !== value);
     view.set({ [key]: input.checked ? [...others, value] : others });
   });
-  return h(
-    "label", { class: "check" }, input, name, h("span", { class: "quiet small", text: format.number(n) }),
-  );
+  return h("label", { class: "check" }, input, name);
 }

@@ -1,4 +1,5 @@
 import { store } from "../data/store.js";
+import { isSimulated } from "../list/badges.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
@@ -40,10 +41,10 @@ export function playSound() {
 /** Tells of strong new events by sound and notification, if the settings say so. */
 export function start() {
   let last = 0;
-  store.addEventListener("change", (event) => {
-    const { detail } = /** @type {CustomEvent<import("../types.js").StoreChange>} */ (event);
+  store.addEventListener("news", (event) => {
+    const { detail } = /** @type {CustomEvent<import("../types.js").Changes>} */ (event);
     const { notifyAbove, sound } = settings.get();
-    if (notifyAbove === null || detail.kind !== "changes" || !detail.live) return;
+    if (notifyAbove === null) return;
     if (Date.now() - last < pause) return;
     const [quake] = detail.inserted
       .filter(({ magnitude, time }) => (magnitude ?? -9) >= notifyAbove && Date.now() - time < newest)
@@ -58,9 +59,11 @@ export function start() {
 
 /** @param {import("../types.js").Quake} quake */
 function notify(quake) {
+  const simulated = isSimulated({ net: quake.network, code: quake.code }) && t("badge.simulated");
   try {
     const shown = new Notification(`M ${format.magnitude(quake)} ${quake.place || t("place.unknown")}`, {
-      body: `${format.time(quake.time)}, ${format.depth(quake.depth)}`, tag: quake.code,
+      body: [format.time(quake.time), format.depth(quake.depth), simulated].filter(Boolean).join(", "),
+      tag: quake.code,
     });
     shown.addEventListener("click", () => {
       window.focus();

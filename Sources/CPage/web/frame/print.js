@@ -1,4 +1,6 @@
 import { store } from "../data/store.js";
+import { countsOf, totals } from "../data/totals.js";
+import { countText } from "../list/bar.js";
 import { activeFilters } from "../filters/active.js";
 import { badges } from "../list/badges.js";
 import { view } from "../state/view.js";
@@ -49,7 +51,7 @@ function make() {
     h("td", { class: "number", text: format.magnitude(quake) }),
     h("td", { text: quake.magnitudeType ?? "" }),
     h("td", { text: format.time(quake.time) }),
-    h("td", { text: quake.place }),
+    h("td", { dir: "auto", text: quake.place }),
     h("td", { text: format.position(quake.latitude, quake.longitude) }),
     h("td", { class: "number", text: format.depth(quake.depth) }),
     h("td", { text: badges(quake).map(({ text }) => text).join(", ") }),
@@ -61,9 +63,9 @@ function make() {
       ? t("print.time", { time: format.time(Date.now()) })
       : t("print.past", { time: pointName(now.asOf), now: format.time(Date.now()) }) }),
     h("p", { text: t("print.filter", { filter }) }),
-    h("p", { text: shown.length > mostRows
-      ? t("print.some", { n: mostRows, all: format.number(shown.length) })
-      : t("list.count", { n: shown.length }) }),
+    h("p", { text: rows.length < shown.length || totals.missing > 0
+      ? t("print.some", { n: rows.length, all: format.number(shown.length + totals.missing) })
+      : countText(countsOf(shown)) }),
     h("table", {}, h("thead", {}, h("tr", {}, ...columns.map(heading))), h("tbody", {}, ...rows)),
   );
 }

@@ -1,11 +1,11 @@
 import { view } from "../state/view.js";
 import { t } from "../text/text.js";
-import { byId, phone } from "../ui/dom.js";
+import { byId, phone, rem } from "../ui/dom.js";
 
 /** A shorter movement is a tremble of the finger: the handle was pressed. In pixels. */
 const tremble = 6;
-/** The handle and the search field remain: the height of a low sheet in style/layout.css. In pixels. */
-const leastHeight = 76;
+/** The handle and the search field remain: the height of a low sheet in style/layout.css. In rem. */
+const leastHeight = 4.75;
 /** The parts of the window below which a dragged sheet becomes low, or middle. */
 const lowUpTo = 0.25;
 const middleUpTo = 0.68;
@@ -55,7 +55,7 @@ export function start(side) {
     if (Math.abs(event.clientY - from) > tremble) moved = true;
     if (!moved) return;
     side.classList.add("dragged");
-    side.style.height = `${Math.max(leastHeight, height + from - event.clientY)}px`;
+    side.style.height = `${Math.max(rem(leastHeight), height + from - event.clientY)}px`;
   });
   const drop = () => {
     side.classList.remove("dragged");

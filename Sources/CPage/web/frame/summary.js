@@ -1,4 +1,4 @@
-import { connection } from "../data/connection.js";
+import { connection, isLost } from "../data/connection.js";
 import { store } from "../data/store.js";
 import { format, t } from "../text/text.js";
 
@@ -58,11 +58,11 @@ export function start(element) {
   });
   connection.addEventListener("state", () => {
     const { kind } = connection.state;
-    const fails = kind === "offline" || kind === "error";
+    const fails = isLost(kind);
     // The page begins with "connecting"; only losing and regaining the connection is news.
     if (fails === lost || (!fails && kind !== "live")) return;
     lost = fails;
-    news = t(lost ? "summary.offline" : "summary.live");
+    news = t(kind === "database" ? "summary.database" : lost ? "summary.offline" : "summary.live");
     soon();
   });
 }

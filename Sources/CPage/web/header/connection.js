@@ -1,5 +1,4 @@
-import { connection } from "../data/connection.js";
-import { store } from "../data/store.js";
+import { connection, isLost } from "../data/connection.js";
 import { view } from "../state/view.js";
 import { isToken, timeOfPoint } from "../text/point.js";
 import { format, t } from "../text/text.js";
@@ -12,18 +11,17 @@ const step = 1_000;
 const leastWait = 2_000;
 
 /**
- * The state of the connection in words, when the last change came, and how many events there are.
+ * The state of the connection in words, and when the last change came.
  * @param {HTMLElement} element
  */
 export function startConnection(element) {
   const sign = h("i", { class: "sign", "aria-hidden": "true" });
   const words = h("span", { class: "words" });
   const updated = h("span", { class: "updated" });
-  const number = h("span", { class: "number" });
   const again = button({ text: t("retry"), kind: "outlined", action: () => connection.retry() });
   const live = button({ text: t("past.back"), kind: "primary", action: () => view.set({ asOf: null }) });
   live.id = "back-to-live";
-  element.append(sign, words, again, live, updated, number);
+  element.append(sign, words, again, live, updated);
 
   const update = () => {
     const { kind, since, detail, lastChange, retryAt } = connection.state;
@@ -33,19 +31,15 @@ export function startConnection(element) {
     const attempt = wait > leastWait ? ` ${t("connection.retry", { n: Math.ceil(wait / 1000) })}` : "";
     write(words, state(kind, since, asOf) + attempt);
     words.title = detail ?? "";
-    again.hidden = kind !== "error" && kind !== "offline";
+    again.hidden = !isLost(kind);
     live.hidden = asOf === null;
     updated.hidden = asOf !== null || lastChange === null;
     if (lastChange !== null) {
       write(updated, t("connection.updated", { time: format.relative(lastChange) }));
       updated.title = format.time(lastChange);
     }
-    // A number that grows while the list is loaded would be read as the whole.
-    number.hidden = store.size === 0 || !store.complete;
-    if (!number.hidden) write(number, t("list.count", { n: store.size }));
   };
   connection.addEventListener("state", update);
-  for (const event of ["shown", "loaded"]) store.addEventListener(event, update);
   view.addEventListener("change", update);
   setInterval(update, step);
   update();
@@ -63,7 +57,9 @@ function state(kind, since, asOf) {
     if (isToken(asOf)) return t("past.after", { number: asOf.split(".")[0] });
     return t("past.is", { time: Number.isNaN(time) ? asOf : format.time(time) });
   }
-  if (kind === "offline") return t("connection.offline", { time: format.clock(since) });
+  if (kind === "offline" || kind === "database") {
+    return t(`connection.${kind}.since`, { time: format.clock(since) });
+  }
   return t(`connection.${kind}`);
 }
 

@@ -34,7 +34,7 @@ export async function showDeleted() {
       const item = h(
         "li", {},
         h(
-          "div", {}, h("p", { text: `M ${format.magnitude({ magnitude })} ${place ?? code}` }),
+          "div", {}, h("p", { dir: "auto", text: `M ${format.magnitude({ magnitude })} ${place ?? code}` }),
           h("p", {
             class: "quiet small", text: t("restore.list.when", {
               time: format.relative(Date.parse(change.transaction?.at ?? "")),

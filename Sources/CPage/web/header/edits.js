@@ -1,4 +1,5 @@
 import { api } from "../data/api.js";
+import { queryOf } from "../data/query.js";
 import { store } from "../data/store.js";
 import { activeFilters } from "../filters/active.js";
 import { selection } from "../list/selection.js";
@@ -118,9 +119,7 @@ export async function restore(codes) {
 
 /** @returns {Record<string, any>} the filter of the view as conditions of an edit */
 function conditions() {
-  const now = view.get();
-  const box = now.mapOnly ? view.bounds() ?? now.box : now.box;
-  const parameters = api.parameters({ ...now, box, asOf: null });
+  const parameters = queryOf({ ...view.get(), asOf: null }, view.bounds(), Date.now());
   return Object.keys(parameters).length === 0 ? { "every-event": true } : parameters;
 }
 

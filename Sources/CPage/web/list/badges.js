@@ -4,6 +4,15 @@ import { format, has, t } from "../text/text.js";
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {{ text: string, kind: string }} Badge */
 
+/**
+ * Whether an event was invented by the simulator. Its networks and ids begin with "sim", as no others do.
+ * @param {{ net?: string | null, code: string, source?: string | null }} event
+ * @returns {boolean}
+ */
+export function isSimulated({ net, code, source }) {
+  return source === "simulated" || (/^sim/i.test(net ?? "") && /^sim/i.test(code));
+}
+
 /** A shape for each alert level, so that the colour is not all that tells them apart. */
 const alertSigns = /** @type {Record<string, string>} */ ({ green: "●", yellow: "◆", orange: "▲", red: "■" });
 
@@ -15,6 +24,9 @@ const alertSigns = /** @type {Record<string, string>} */ ({ green: "●", yellow
 export function badges(quake) {
   /** @type {Badge[]} */
   const list = [];
+  if (isSimulated({ net: quake.network, code: quake.code })) {
+    list.push({ text: t("badge.simulated"), kind: "simulated" });
+  }
   if (quake.tsunami) list.push({ text: `≈ ${t("badge.tsunami")}`, kind: "tsunami" });
   const alert = quake.alert?.toLowerCase();
   if (alert && alert !== "green" && Object.hasOwn(alertSigns, alert)) list.push(alertBadge(alert));

@@ -1,7 +1,8 @@
-import { connection } from "../data/connection.js";
+import { connection, isLost } from "../data/connection.js";
 import { store } from "../data/store.js";
+import { countsOf, totals } from "../data/totals.js";
 import { view } from "../state/view.js";
-import { format, t } from "../text/text.js";
+import { t } from "../text/text.js";
 import { h } from "../ui/dom.js";
 
 /** @typedef {import("../types.js").Sort} Sort */
@@ -13,7 +14,8 @@ const orders = /** @type {const} */ ([
 ]);
 
 /**
- * The line above the list: how many events it has, and their order.
+ * The lines above the list: how many events the view selects, how many of them are not loaded, and their
+ * order.
  * @param {HTMLElement} element
  */
 export function startBar(element) {
@@ -26,19 +28,23 @@ export function startBar(element) {
     const [sort, direction] = order.value.split(":");
     view.set({ sort: /** @type {Sort} */ (sort), descending: direction === "desc" });
   });
-  element.append(h("div", { class: "list-bar" }, count, order));
+  const missing = h("p", { class: "list-missing quiet small", hidden: true });
+  element.append(h("div", { class: "list-bar" }, count, order), missing);
 
   const update = () => {
+    const { counts } = totals;
     const shown = store.shown().length;
-    const all = store.size;
-    count.textContent = shown === all
-      ? t("list.count", { n: shown })
-      : t("list.count.of", { n: all, shown: format.number(shown) });
-    count.title = store.truncated ? t("list.truncated") : "";
-    if (store.truncated) count.textContent += ` (${t("list.newest")})`;
-    if (shown === 0 && ["offline", "error"].includes(connection.state.kind)) count.textContent = "";
-    else if (!store.complete) {
-      count.textContent = shown === 0 ? t("list.loading") : `${count.textContent} …`;
+    const words = counts === null ? "" : countText(counts);
+    if (store.complete) count.textContent = words || t("list.counting");
+    else if (shown > 0) count.textContent = `${countText(countsOf(store.shown()))} …`;
+    else count.textContent = isLost(connection.state.kind) ? "" : t("list.loading");
+    count.title = count.textContent;
+    const n = store.complete ? totals.missing : 0;
+    missing.hidden = n === 0;
+    if (n > 0) missing.textContent = t("list.missing", { n, shown });
+    else if (view.get().text !== "" && view.get().asOf === null && store.served.set !== null) {
+      missing.hidden = false;
+      missing.textContent = t("list.missing.search");
     }
   };
   const showOrder = () => {
@@ -50,8 +56,15 @@ export function startBar(element) {
     order.value = value;
   };
   for (const event of ["shown", "loaded"]) store.addEventListener(event, update);
+  totals.addEventListener("change", update);
   connection.addEventListener("state", update);
   view.addEventListener("change", showOrder);
   update();
   showOrder();
+}
+
+/** @param {import("../data/totals.js").Counts} counts @returns {string} */
+export function countText({ earthquakes, others }) {
+  const words = t("list.count", { n: earthquakes });
+  return others === 0 ? words : t("list.count.others", { words, n: others });
 }

@@ -52,7 +52,7 @@ export function start(element) {
   let counted = 0;
   const more = button({ icon: "up", text: "", kind: "primary more", action: () => toTop() });
   more.hidden = true;
-  body.append(more);
+  body.prepend(more);
   const toTop = () => {
     list.scrollTo(0);
     list.draw();
@@ -121,6 +121,7 @@ export function start(element) {
     const { changed } = /** @type {CustomEvent<{ changed: Set<string> }>} */ (event).detail;
     if (changed.has("sort") || changed.has("descending")) list.scrollTo(0);
     if (changed.has("selected")) showSelected();
+    if (changed.has("color")) for (const row of list.rows()) row.updateColor();
   });
   const showSelected = () => {
     const { selected } = view.get();
@@ -184,6 +185,12 @@ export function start(element) {
     all: () => selection.add(store.shown().map(({ code }) => code)),
   });
   element.addEventListener("focus", () => scroller.focus());
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    // The details cover the list.
+    view.set({ selected: null });
+    scroller.focus();
+  });
   byId("side").addEventListener("list-focus", () => scroller.focus());
 
   setInterval(() => {

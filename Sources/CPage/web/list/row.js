@@ -1,7 +1,8 @@
 import { store } from "../data/store.js";
+import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { h, setText } from "../ui/dom.js";
-import { magnitudeColor, magnitudeSize } from "../ui/magnitude.js";
+import { colorOf, magnitudeSize } from "../ui/sign.js";
 import { badges, sentence } from "./badges.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
@@ -20,10 +21,11 @@ export class Row {
   #size = -1;
   #top = -1;
   #state = "";
+  #color = "";
   #dot = h("i", { class: "dot" });
   #magnitude = h("span", { class: "magnitude" });
   #type = h("span", { class: "magnitude-type" });
-  #place = h("span", { class: "place" });
+  #place = h("span", { class: "place", dir: "auto" });
   #time = h("time", {});
   #notes = h("span", { class: "notes" });
   #tick = h("span", { class: "tick", "aria-hidden": "true" });
@@ -83,11 +85,11 @@ export class Row {
    * @param {Mark | undefined} mark
    */
   #fill(quake, mark) {
-    const color = magnitudeColor(quake.magnitude);
     const size = `${Math.round(magnitudeSize(quake.magnitude))}px`;
     this.#dot.style.width = size;
     this.#dot.style.height = size;
-    this.#dot.style.backgroundColor = `var(--${color})`;
+    this.#color = "";
+    this.updateColor();
     setText(this.#magnitude, format.magnitude(quake));
     this.#magnitude.classList.toggle("strong", (quake.magnitude ?? 0) >= 5);
     setText(this.#type, quake.magnitude === null ? "" : quake.magnitudeType ?? "");
@@ -116,8 +118,17 @@ export class Row {
     }
   }
 
+  /** Shows the colour of the event on the scale of the view: its age grows. */
+  updateColor() {
+    if (!this.quake) return;
+    const color = colorOf(this.quake, view.get().color, store.now());
+    if (color !== this.#color) this.#dot.style.backgroundColor = color;
+    this.#color = color;
+  }
+
   /** Writes the relative time, which grows. */
   updateTime() {
+    this.updateColor();
     if (this.quake && this.#time.textContent !== timeText(this.quake)) this.#writeTime(this.quake);
   }
 

@@ -1,4 +1,4 @@
-import { connection } from "../data/connection.js";
+import { connection, isLost } from "../data/connection.js";
 import { store } from "../data/store.js";
 import { activeFilters } from "../filters/active.js";
 import { view } from "../state/view.js";
@@ -24,11 +24,9 @@ export class ListState {
     const { kind, detail } = connection.state;
     let state = "";
     if (!hasRows) {
-      if (kind === "error" || kind === "offline") state = kind;
-      else if (kind === "connecting" || !store.complete) state = "loading";
-      // Of a period only its events are loaded.
-      else if (store.all().length === 0 && view.get().period === "all") state = "none";
-      else state = "filtered";
+      // What is in memory answers also without the server.
+      if (store.complete) state = activeFilters(view.get()).length === 0 ? "none" : "filtered";
+      else state = isLost(kind) ? kind : "loading";
     }
     const key = state + (state === "filtered" ? JSON.stringify(view.get()) : detail ?? "");
     if (key === this.#kind) return;
@@ -54,12 +52,13 @@ export class ListState {
     const { asOf } = view.get();
     const texts = {
       error: [t("list.error"), detail ?? t("list.error.text")],
+      database: [t("connection.database"), detail ?? t("list.error.text")],
       offline: [t("list.offline"), detail ? `${t("list.offline.text")} (${detail})` : t("list.offline.text")],
       none: asOf === null ? [t("list.none"), t("list.none.text")] : [t("list.none"), t("list.none.past")],
       filtered: [t("list.filtered"), t("list.filtered.text")],
     }[state] ?? ["", ""];
     const actions = h("div", { class: "state-actions" });
-    if (state === "error" || state === "offline") {
+    if (state === "error" || state === "offline" || state === "database") {
       actions.append(
         button({ icon: "refresh", text: t("retry"), kind: "outlined", action: () => connection.retry() }),
       );

@@ -1,4 +1,4 @@
-import { h } from "../ui/dom.js";
+import { h, rem } from "../ui/dom.js";
 import { Row } from "./row.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
@@ -11,8 +11,8 @@ const mostRows = 90;
 const fewRows = 8;
 /** A row of which only these pixels are seen counts as scrolled past. */
 const sliver = 8;
-/** The height of a row in style/tokens.css, for a browser that has not loaded it yet. */
-const usualHeight = 52;
+/** The height of a row in style/tokens.css in rem, for a browser that has not loaded it yet. */
+const usualHeight = 3.25;
 
 /** The part of the list that is seen: a few rows that are used again and again while the list is scrolled. */
 export class ListWindow {
@@ -21,7 +21,7 @@ export class ListWindow {
   /** @type {Row[]} */
   #rows = [];
   #space = h("div", { class: "space", role: "presentation" });
-  #rowHeight = usualHeight;
+  #rowHeight = rem(usualHeight);
   #frame = 0;
   // Asking the browser for these while rows change makes it lay out the page each time.
   #top = 0;
@@ -52,7 +52,7 @@ export class ListWindow {
     this.#height = scroller.clientHeight;
     new ResizeObserver(() => {
       const height = getComputedStyle(scroller).getPropertyValue("--row");
-      this.#rowHeight = Number.parseFloat(height) || usualHeight;
+      this.#rowHeight = rem(Number.parseFloat(height) || usualHeight);
       this.#height = scroller.clientHeight;
       this.schedule();
     }).observe(scroller);

@@ -1,6 +1,8 @@
+import { rowLimit } from "../data/rows.js";
 import { Engine } from "./engine.js";
 import { failureMessage, Past } from "./past.js";
 import { readDifferences } from "./differences.js";
+import { Selection } from "./selection.js";
 
 /** @typedef {import("../data/messages.js").TabMessage} TabMessage */
 /** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
@@ -76,6 +78,8 @@ export class Clients {
 class Client {
   /** @type {Past|null} */
   #past = null;
+  /** @type {Selection|null} */
+  #selection = null;
   #period = 0;
   #differences = new AbortController();
   /** @type {ReturnType<typeof setTimeout>|undefined} */
@@ -92,6 +96,14 @@ class Client {
     this.#differences.abort();
     this.#past?.stop();
     this.#past = null;
+    this.#unselect();
+  }
+
+  #unselect() {
+    if (!this.#selection) return;
+    this.#selection.stop();
+    this.clients.engine.selections.delete(this.#selection);
+    this.#selection = null;
   }
 
   /** @param {TabMessage} message */
@@ -125,7 +137,7 @@ class Client {
         break;
       case "past":
         this.#past ??= new Past(this.send);
-        this.#past.go(message.id, message.asOf, message.from);
+        this.#past.go(message.id, message.asOf, message.from, message.query);
         break;
       case "advance":
         this.#past?.advance(message.id, message.until, message.transaction);
@@ -133,6 +145,14 @@ class Client {
       case "present":
         this.#past?.stop();
         this.#past = null;
+        break;
+      case "select":
+        this.#selection ??= new Selection(this.send);
+        this.clients.engine.selections.add(this.#selection);
+        void this.#selection.go(message.id, message.query, rowLimit);
+        break;
+      case "unselect":
+        this.#unselect();
         break;
       case "differences":
         this.#differ(message);

@@ -11,9 +11,9 @@ import { Status } from "./status.js";
 /** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {(message: WorkerMessage) => void} Send */
+/** @typedef {import("./selection.js").Selection} Selection */
 
 const hour = 3_600_000;
-
 /** A change counts as live if it was committed this recently. */
 const fresh = 60_000;
 
@@ -32,10 +32,10 @@ export class Engine {
   #stop = new AbortController();
   /** Changes up to this transaction are in the set. */
   #floor = -1;
-  /** The oldest origin time of the set: null for all, undefined before the first load. */
-  #from = /** @type {number|null|undefined} */ (undefined);
+  /** @type {number|null|undefined} the oldest origin time of the set; undefined before the first load */
+  #from = undefined;
   #complete = false;
-  /** @type {number|null} */
+  /** @type {number|null} the time of the oldest event, if there are older ones */
   #horizon = null;
   #clockOffset = 0;
   #status = new Status((state) => {
@@ -44,6 +44,8 @@ export class Engine {
   });
   #health = new Health((problem, retryAt) => this.#status.database(problem, retryAt));
   #prune = setInterval(() => this.#removeOld(), hour);
+  /** @type {Set<Selection>} what single tabs see of the events that the set does not hold */
+  selections = new Set();
 
   /** @param {Send} broadcast */
   constructor(broadcast) {
@@ -78,11 +80,12 @@ export class Engine {
 
   /**
    * Continues where another worker ended.
-   * @param {RowSet} set @param {string} cursor @param {number|null} from
+   * @param {RowSet} set @param {string} cursor @param {number|null} from @param {number|null} horizon
    */
-  adopt(set, cursor, from) {
+  adopt(set, cursor, from, horizon) {
     this.#set = set;
     this.#from = from;
+    this.#horizon = horizon;
     this.#complete = true;
     this.#follow(cursor);
   }
@@ -94,7 +97,9 @@ export class Engine {
   need(period) {
     if (this.#covers(period)) return;
     this.#from = period === Infinity ? null : Date.now() - period - slack;
-    this.#reload();
+    // The newest events of a longer period are the same.
+    if (this.#horizon !== null && this.#complete) this.#broadcast(this.#loaded());
+    else this.#reload();
   }
 
   /**
@@ -113,6 +118,7 @@ export class Engine {
     this.#backOff.skip();
     this.#stream?.wake();
     this.#health.wake();
+    for (const selection of this.selections) selection.wake();
   }
 
   /**
@@ -129,7 +135,8 @@ export class Engine {
     this.#complete = false;
     this.#broadcast({ type: "loading" });
     while (!this.#stop.signal.aborted) {
-      const load = new Load(this.#set, this.#from ?? null);
+      const query = this.#from == null ? "" : `from=${new Date(this.#from).toISOString()}`;
+      const load = new Load(this.#set, query, rowLimit);
       this.#load = load;
       try {
         const gone = await load.run(
@@ -179,6 +186,7 @@ export class Engine {
         this.#floor = -1;
         this.#outbox.flush();
         this.#reload();
+        for (const selection of this.selections) selection.again(rowLimit);
       },
     });
   }
@@ -186,6 +194,9 @@ export class Engine {
   /** @param {Change} change */
   #take(change) {
     const transaction = transactionNumber(change.token);
+    const at = Date.parse(change.transaction?.at ?? "");
+    const live = Date.now() + this.#clockOffset - at < fresh;
+    for (const selection of this.selections) selection.take(change, live, at);
     if (transaction <= this.#floor) return;
     if (change.op === "truncate") {
       this.#load?.touchAll(transaction);
@@ -193,8 +204,6 @@ export class Engine {
       this.#set.clear();
       return this.#outbox.gone(codes);
     }
-    const at = Date.parse(change.transaction?.at ?? "");
-    const live = Date.now() + this.#clockOffset - at < fresh;
     for (const record of [change.old, change.new]) {
       if (record) this.#load?.touch(record.code, transaction);
     }
@@ -215,7 +224,7 @@ export class Engine {
   /** @returns {WorkerMessage} */
   #loaded() {
     const cursor = this.#stream?.cursor ?? null;
-    return { type: "loaded", truncated: this.#horizon !== null, from: this.#from ?? null, cursor };
+    return { type: "loaded", horizon: this.#horizon, from: this.#from ?? null, cursor };
   }
 
   #removeOld() {
@@ -229,8 +238,8 @@ export class Engine {
     this.#remove(this.#set.oldest(this.#set.size - rowLimit));
     const was = this.#horizon;
     this.#horizon = this.#set.time(this.#set.oldest(1)[0]);
-    // The tabs say that the list is not the whole any more.
-    if (was === null && this.#complete) this.#broadcast(this.#loaded());
+    // The tabs say that the list is not the whole any more, and ask the server for what is older.
+    if (was !== this.#horizon && this.#complete) this.#broadcast(this.#loaded());
   }
 
   /** @param {string[]} codes */

@@ -1,7 +1,7 @@
 import { ApiError } from "../data/api-error.js";
 
 /** Between two questions, in ms: while the server has its database, and while it has not. */
-const usual = 15_000;
+const usual = 5_000;
 const soon = 3_000;
 
 /** An answer takes less than this. */
@@ -37,15 +37,19 @@ export class Health {
 
   async #ask() {
     const request = new AbortController();
-    const timer = setTimeout(() => request.abort(), patience);
+    const timer = setTimeout(() => request.abort(new ApiError(0, "timeout", "")), patience);
     let delay = usual;
     try {
       const response = await fetch("/readyz", { cache: "no-store", signal: request.signal });
       if (this.#stop.signal.aborted) return;
       if (response.status === 503) delay = soon;
       this.tell(delay === soon ? await ApiError.of(response) : null, Date.now() + delay);
-    } catch {
-      // The stream finds out whether the server can be reached.
+    } catch (error) {
+      // The stream finds out whether the server can be reached. One that waits for its database says nothing.
+      if (request.signal.aborted && !this.#stop.signal.aborted) {
+        delay = soon;
+        this.tell(ApiError.from(error), Date.now() + delay);
+      }
     } finally {
       clearTimeout(timer);
     }

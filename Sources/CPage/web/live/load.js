@@ -1,4 +1,4 @@
-import { rowLimit, transactionNumber } from "../data/rows.js";
+import { transactionNumber } from "../data/rows.js";
 import { readTable } from "./table.js";
 
 /** @typedef {import("../data/rows.js").Row} Row */
@@ -25,18 +25,20 @@ export class Load {
   /** The number of T; infinite before it is known. */
   #floor = Infinity;
   /**
-   * The origin time of the oldest row, if there are more events than rows.
+   * The origin time of the last row, if there may be more events than rows.
    * @type {number|null}
    */
   horizon = null;
 
   /**
    * @param {RowSet} set
-   * @param {number|null} from oldest origin time, in ms; null for all
+   * @param {string} query of the table
+   * @param {number} limit of rows
    */
-  constructor(set, from) {
+  constructor(set, query, limit) {
     this.set = set;
-    this.from = from;
+    this.query = query;
+    this.limit = limit;
   }
 
   abort() {
@@ -53,8 +55,7 @@ export class Load {
    * @returns {Promise<string[]>} the codes of the set that the table does not have; they are removed
    */
   async run(begun, changed) {
-    let query = `limit=${rowLimit}`;
-    if (this.from !== null) query += `&from=${new Date(this.from).toISOString()}`;
+    const query = `limit=${this.limit}${this.query ? `&${this.query}` : ""}`;
     let count = 0;
     let oldest = 0;
     await readTable(query, this.#abort.signal, {
@@ -68,7 +69,7 @@ export class Load {
         changed(this.#take(rows));
       },
     });
-    if (count >= rowLimit) this.horizon = oldest;
+    if (count >= this.limit) this.horizon = oldest;
     const gone = [...this.set.codes()].filter((code) => !this.#seen.has(code) && !this.#isNewer(code));
     for (const code of gone) this.set.delete(code);
     return gone;

@@ -34,6 +34,10 @@ export class Past {
    * @type {number|null}
    */
   #oldest = null;
+  /** What the view selects, for a list with more events than a page can hold. */
+  #query = "";
+  #isLarge = false;
+  #isPart = false;
   /** The token after which they are read. */
   #from = "";
   /**
@@ -59,9 +63,11 @@ export class Past {
    * @param {number} id of the request
    * @param {string} asOf
    * @param {number|null} from oldest origin time
+   * @param {string} query what the view selects
    */
-  go(id, asOf, from) {
+  go(id, asOf, from, query) {
     this.#oldest = from;
+    this.#query = query;
     return this.#answer(id, (signal) => this.#readTable(id, asOf, signal));
   }
 
@@ -132,19 +138,14 @@ export class Past {
    * @param {AbortSignal} signal
    */
   async #readTable(id, asOf, signal) {
-    /** @type {import("../data/rows.js").Row[]} */
-    const rows = [];
-    let query = `limit=${rowLimit}&as-of=${encodeURIComponent(asOf)}`;
-    if (this.#oldest !== null) query += `&from=${new Date(this.#oldest).toISOString()}`;
-    let token = "";
-    await readTable(query, signal, {
-      head: (head) => {
-        token = head.token;
-      },
-      rows: (part) => {
-        rows.push(...part);
-      },
-    });
+    const point = `limit=${rowLimit}&as-of=${encodeURIComponent(asOf)}`;
+    const from = this.#oldest === null ? "" : `&from=${new Date(this.#oldest).toISOString()}`;
+    let { token, rows } = await read(point + (this.#isLarge ? `&${this.#query}` : from), signal);
+    if (!this.#isLarge && rows.length >= rowLimit) {
+      this.#isLarge = true;
+      ({ token, rows } = await read(`${point}&${this.#query}`, signal));
+    }
+    this.#isPart = rows.length >= rowLimit;
     /** @type {Map<string, string|null>} */
     const changed = new Map();
     const codes = new Set(rows.map(([code]) => code));
@@ -207,11 +208,32 @@ export class Past {
       if (text === null) gone.push(code);
       else texts.push(text);
     }
+    const which = { isLarge: this.#isLarge, isPart: this.#isPart };
     for (const rows of piecesOf(texts)) {
-      this.send({ type: "past", id, rows, gone: [], token, at, more: true, end });
+      this.send({ type: "past", id, rows, gone: [], token, at, more: true, end, ...which });
     }
-    this.send({ type: "past", id, rows: "[]", gone, token, at, more, end });
+    this.send({ type: "past", id, rows: "[]", gone, token, at, more, end, ...which });
   }
+}
+
+/**
+ * @param {string} query
+ * @param {AbortSignal} signal
+ * @returns {Promise<{token: string, rows: import("../data/rows.js").Row[]}>}
+ */
+async function read(query, signal) {
+  /** @type {import("../data/rows.js").Row[]} */
+  const rows = [];
+  let token = "";
+  await readTable(query, signal, {
+    head: (head) => {
+      token = head.token;
+    },
+    rows: (part) => {
+      rows.push(...part);
+    },
+  });
+  return { token, rows };
 }
 
 /**

@@ -24,6 +24,11 @@ export class Relay {
   #replica = new Replica();
   /** @type {Hello|null} */
   #hello = null;
+  /**
+   * The last request of the tab for events that the set does not hold.
+   * @type {TabMessage|null}
+   */
+  #select = null;
   /** @type {BroadcastChannel|null} */
   #channel = null;
   /** @type {Clients|null} */
@@ -51,6 +56,8 @@ export class Relay {
   receive(message) {
     if (message.type === "hello") this.#hello = { ...message, seedFollows: false };
     if (message.type === "need" && this.#hello) this.#hello.period = message.period;
+    if (message.type === "select") this.#select = message;
+    if (message.type === "unselect") this.#select = null;
     this.#toLeader(message);
   }
 
@@ -74,9 +81,11 @@ export class Relay {
 
   #lead() {
     this.#clients = new Clients((message) => this.#deliver("", message));
-    const { cursor, from, complete } = this.#replica;
+    const { cursor, from, horizon, complete } = this.#replica;
     this.#continues = complete && cursor !== null;
-    if (complete && cursor !== null) this.#clients.engine.adopt(this.#replica.take(), cursor, from);
+    if (complete && cursor !== null) {
+      this.#clients.engine.adopt(this.#replica.take(), cursor, from, horizon);
+    }
     this.#leader = this.#id;
     this.#announce();
     this.#greet(this.#continues);
@@ -93,6 +102,7 @@ export class Relay {
    */
   #greet(continues) {
     if (this.#hello) this.#toLeader({ ...this.#hello, continues: continues && this.#replica.complete });
+    if (this.#select) this.#toLeader(this.#select);
   }
 
   /** @param {TabMessage} message */

@@ -18,6 +18,12 @@ export class Replica {
    */
   from = null;
 
+  /**
+   * The origin time of the oldest event of the set, if there are older ones.
+   * @type {number|null}
+   */
+  horizon = null;
+
   /** Whether it has the whole set. */
   complete = false;
 
@@ -50,6 +56,7 @@ export class Replica {
         this.complete = true;
         this.cursor = message.cursor;
         this.from = message.from;
+        this.horizon = message.horizon;
     }
   }
 }

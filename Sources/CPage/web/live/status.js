@@ -44,7 +44,9 @@ export class Status {
 
   /** @param {ApiError|null} problem why the server has no database @param {number} retryAt */
   database(problem, retryAt) {
-    this.#set(this.#stream, this.#load, problem && failed(problem, retryAt));
+    const lost = problem && failed(problem, retryAt);
+    if (problem?.status === 503 && lost) lost.kind = "database";
+    this.#set(this.#stream, this.#load, lost);
   }
 
   /** @param {LinkState} stream @param {LinkState|null} load @param {LinkState|null} database */

@@ -1,13 +1,14 @@
 import { Pace } from "../data/pace.js";
 import { Grid } from "./grid.js";
 import { isLocated, worldX, worldY } from "./projection.js";
-import { classes, classOf, hiddenStep, radius, sizes, sizeStep } from "./scale.js";
+import { classes, classOf } from "../ui/sign.js";
+import { hiddenStep, radius, sizes, sizeStep } from "./scale.js";
 
 /** @typedef {import("../types.js").Changes} Changes */
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("./camera.js").Camera} Camera */
 /** @typedef {import("./projection.js").Located} Located */
-/** @typedef {import("./scale.js").Coloring} Coloring */
+/** @typedef {import("../ui/sign.js").Coloring} Coloring */
 
 /** After this many events it is time to look whether the page waits. */
 const part = 500;

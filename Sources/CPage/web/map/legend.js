@@ -1,10 +1,11 @@
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { h, phone } from "../ui/dom.js";
-import { limits, radius } from "./scale.js";
+import { limits } from "../ui/sign.js";
+import { radius } from "./scale.js";
 
 /** @typedef {import("./camera.js").Camera} Camera */
-/** @typedef {import("./scale.js").Coloring} Coloring */
+/** @typedef {import("../ui/sign.js").Coloring} Coloring */
 
 const space = "http://www.w3.org/2000/svg";
 const shownMagnitudes = [2, 3, 4, 5, 6, 7];
@@ -21,8 +22,10 @@ export function startLegend(parent, camera) {
     });
     return { coloring, input, label: h("label", {}, input, h("span", { text: t(`map.color.${coloring}`) })) };
   });
+  const title = h("summary");
   const show = () => {
     const { color } = view.get();
+    title.textContent = t("map.legend", { color: t(`map.color.${color}`) });
     for (const { coloring, input } of choices) input.checked = coloring === color;
     swatches.replaceChildren(...labels(color).map((text, place) => (
       h("li", {}, h("i", { class: `map-swatch map-${color}-${place}` }), h("span", { text }))
@@ -33,7 +36,7 @@ export function startLegend(parent, camera) {
     if (/** @type {CustomEvent} */ (event).detail.changed.has("color")) show();
   });
   const legend = h("details", { class: "map-legend", open: !phone.matches },
-    h("summary", { text: t("map.legend") }),
+    title,
     h("fieldset", { class: "map-colorings" },
       h("legend", { class: "visually-hidden", text: t("map.color") }), ...choices.map(({ label }) => label)),
     swatches, sizes(camera));

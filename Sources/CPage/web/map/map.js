@@ -39,19 +39,19 @@ export function start(element) {
   const camera = new Camera();
   const events = new Events();
   const screen = new Screen(element, camera, events, still);
-  startLegend(element, camera);
-  const tooltip = new Tooltip(element);
-  element.append(h("p", { id: "map-help", class: "visually-hidden", text: t("map.help") }));
+  startTrail(element, camera, screen, still);
   startControls(element, {
     in: () => camera.flyZoom(...middle(camera), 1, still()),
     out: () => camera.flyZoom(...middle(camera), -1, still()),
     home: () => camera.fly(camera.home(), still()),
   });
+  startLegend(element, camera);
+  const tooltip = new Tooltip(element);
+  element.append(h("p", { id: "map-help", class: "visually-hidden", text: t("map.help") }));
   place(element, camera);
   followCamera(camera);
   followStore(events, screen);
   followView(camera, screen);
-  startTrail(element, camera, screen, still);
   screen.followTheme();
 
   const hover = (/** @type {Located|null} */ quake, /** @type {number} */ x, /** @type {number} */ y) => {
@@ -166,25 +166,35 @@ function rounded({ longitude, latitude, zoom }) {
  */
 function followView(camera, screen) {
   screen.overlay.box = view.get().box;
+  screen.overlay.circle = view.get().within;
   let first = true;
+  /** @type {import("../types.js").Quake|null} */
+  let opened = null;
   const select = () => {
     const { selected } = view.get();
-    const found = selected === null ? undefined : store.get(selected);
+    const other = opened?.code === selected ? opened : null;
+    const found = selected === null ? null : store.get(selected) ?? other;
     const quake = found && isLocated(found) ? found : null;
-    const other = quake?.code !== screen.overlay.selected?.code;
+    const isOther = quake?.code !== screen.overlay.selected?.code;
     screen.overlay.selected = quake;
-    if (other) screen.overlay.trail = [];
-    if (other && quake) screen.reveal(quake, first && view.get().map === null);
+    if (isOther) screen.overlay.trail = [];
+    if (isOther && quake) screen.reveal(quake, first && view.get().map === null);
     if (quake || selected === null) first = false;
     screen.refresh();
   };
   select();
+  // An event that is open need not be in the list.
+  view.addEventListener("opened", (event) => {
+    opened = /** @type {CustomEvent<import("../types.js").Quake|null>} */ (event).detail;
+    select();
+  });
   store.addEventListener("change", select);
   view.addEventListener("change", (event) => {
     const { changed } = /** @type {CustomEvent} */ (event).detail;
     if (changed.has("selected")) select();
-    if (changed.has("box")) {
+    if (changed.has("box") || changed.has("within")) {
       screen.overlay.box = view.get().box;
+      screen.overlay.circle = view.get().within;
       screen.refresh();
     }
     const { map } = view.get();

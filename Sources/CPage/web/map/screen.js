@@ -3,12 +3,13 @@ import { view } from "../state/view.js";
 import { drawDegrees } from "../painter/graticule.js";
 import { format, t } from "../text/text.js";
 import { flashTime, mostFlashes } from "../marks/flashes.js";
-import { h } from "../ui/dom.js";
+import { h, rem } from "../ui/dom.js";
 import { toast } from "../ui/toasts.js";
 import { Layers } from "./layers.js";
 import { Overlay } from "../marks/overlay.js";
 import { worldX, worldY } from "./projection.js";
-import { classOf, colors, properties, radius } from "./scale.js";
+import { classOf, properties } from "../ui/sign.js";
+import { colors, radius } from "./scale.js";
 
 /** @typedef {import("./camera.js").Camera} Camera */
 /** @typedef {import("./events.js").Events} Events */
@@ -119,7 +120,7 @@ export class Screen {
         "--danger", "--map-label",
       ]);
       this.#palette = this.#colors(properties[view.get().color]);
-      const font = `11px ${this.#colors(["--font"])[0] || "sans-serif"}`;
+      const font = `${rem(0.6875)}px ${this.#colors(["--font"])[0] || "sans-serif"}`;
       this.overlay.colors = { ink, halo, accent, danger, label, font };
       this.#layers.setColors({ sea, land, coast, border, graticule }, this.#palette, edge);
     };

@@ -1,4 +1,5 @@
 import { store } from "../data/store.js";
+import { isSimulated } from "../list/badges.js";
 import { format, t } from "../text/text.js";
 import { h } from "../ui/dom.js";
 
@@ -7,10 +8,11 @@ import { h } from "../ui/dom.js";
 /** Tells about the event below the pointer. The list has the same for those who use no pointer. */
 export class Tooltip {
   #magnitude = h("strong");
-  #place = h("span");
+  #place = h("span", { dir: "auto" });
   #when = h("span", { class: "quiet" });
+  #simulated = h("span", { class: "badge simulated", text: t("badge.simulated") });
   #element = h("div", { class: "map-tooltip", hidden: true, "aria-hidden": "true" },
-    this.#magnitude, this.#place, this.#when);
+    this.#magnitude, this.#place, this.#when, this.#simulated);
   #parent;
 
   /** @param {HTMLElement} parent */
@@ -33,6 +35,7 @@ export class Tooltip {
     const depth = format.depth(quake.depth);
     const deep = quake.depth === null ? depth : t("map.tooltip.depth", { depth });
     this.#when.textContent = `${deep}, ${format.relative(quake.time, store.now())}`;
+    this.#simulated.hidden = !isSimulated({ net: quake.network, code: quake.code });
     const { offsetWidth: width, offsetHeight: height } = this.#element;
     const right = x + away + 10 + width > this.#parent.clientWidth;
     const left = right ? Math.max(4, x - away - 10 - width) : x + away + 10;

@@ -5,6 +5,10 @@ import { latitudeOf, longitudeOf, worldX, worldY } from "../map/projection.js";
 
 /** A smaller drag with the key for boxes was only a click. */
 const leastSide = 6;
+/** The mean radius of the earth, in km. */
+const earthRadius = 6371.0088;
+/** The number of lines that a circle is drawn with. */
+const circleSteps = 120;
 
 /**
  * The box of the filter, in each world that is in sight. West of it can lie east of its east: then it crosses
@@ -33,6 +37,52 @@ export function drawBox(context, camera, [west, south, east, north], colors) {
     context.strokeRect(x, y, ...size);
     context.setLineDash([]);
   }
+}
+
+/**
+ * The circle of the filter: its points on the ground, in each world that is in sight.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Camera} camera
+ * @param {import("../types.js").Circle} circle
+ * @param {{halo: string, accent: string}} colors
+ */
+export function drawCircle(context, camera, [km, latitude, longitude], colors) {
+  const degree = Math.PI / 180;
+  const angle = Math.min(Math.PI, km / earthRadius);
+  const sine = Math.sin(latitude * degree);
+  const cosine = Math.cos(latitude * degree);
+  const path = new Path2D();
+  let before = worldX(longitude);
+  for (let step = 0; step <= circleSteps; step += 1) {
+    const bearing = 2 * Math.PI * step / circleSteps;
+    const north = sine * Math.cos(angle) + cosine * Math.sin(angle) * Math.cos(bearing);
+    const east = Math.atan2(
+      Math.sin(bearing) * Math.sin(angle) * cosine, Math.cos(angle) - sine * north,
+    );
+    const x = worldX(longitude + east / degree);
+    // The next point is in the world that is nearest to the last one.
+    const world = Math.round(before - x);
+    before = x + world;
+    const y = worldY(Math.asin(Math.max(-1, Math.min(1, north))) / degree);
+    path.lineTo((before - camera.x) * camera.pixels, (y - camera.y) * camera.pixels);
+  }
+  const [first] = camera.toWorld(0, 0);
+  const [last] = camera.toWorld(camera.width, 0);
+  const middle = worldX(longitude);
+  context.save();
+  context.translate(camera.width / 2 + Math.floor(first - middle) * camera.pixels, camera.height / 2);
+  for (let world = Math.floor(first - middle); world <= Math.ceil(last - middle); world += 1) {
+    context.lineWidth = 4;
+    context.strokeStyle = colors.halo;
+    context.stroke(path);
+    context.lineWidth = 1.5;
+    context.strokeStyle = colors.accent;
+    context.setLineDash([6, 4]);
+    context.stroke(path);
+    context.setLineDash([]);
+    context.translate(camera.pixels, 0);
+  }
+  context.restore();
 }
 
 /**

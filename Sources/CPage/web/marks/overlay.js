@@ -1,4 +1,4 @@
-import { drawBox } from "./box.js";
+import { drawBox, drawCircle } from "./box.js";
 import { flashTime, flashes } from "./flashes.js";
 import { worldX, worldY } from "../map/projection.js";
 import { radius } from "../map/scale.js";
@@ -26,6 +26,8 @@ export class Overlay {
   flashes = [];
   /** @type {import("../types.js").Box|null} of the filter, or being drawn */
   box = null;
+  /** @type {import("../types.js").Circle|null} of the filter */
+  circle = null;
   /** Whether the keys move the map: they select what is nearest to the cross in the middle. */
   cross = false;
   /** @type {(quake: Quake) => string} */
@@ -41,8 +43,8 @@ export class Overlay {
   }
 
   get #isEmpty() {
-    return !this.selected && !this.hovered && !this.box && !this.cross && this.trail.length < 2
-      && this.flashes.length === 0;
+    return !this.selected && !this.hovered && !this.box && !this.circle && !this.cross
+      && this.trail.length < 2 && this.flashes.length === 0;
   }
 
   /**
@@ -60,6 +62,7 @@ export class Overlay {
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     context.clearRect(0, 0, camera.width, camera.height);
     if (this.box) drawBox(context, camera, this.box, this.colors);
+    if (this.circle) drawCircle(context, camera, this.circle, this.colors);
     this.flashes = this.flashes.filter((flash) => now - flash.start < flashTime);
     flashes(context, camera, this.flashes, now, still, this.colors, this.colorOf);
     if (this.trail.length > 1) drawTrail(context, camera, this.trail, this.colors);

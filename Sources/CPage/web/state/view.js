@@ -1,4 +1,4 @@
-import { defaultView, formatView, parseView } from "./view-address.js";
+import { defaultView, formatView, parseAddress } from "./view-address.js";
 
 /** @typedef {import("../types.js").View} View */
 /** @typedef {import("../types.js").Box} Box */
@@ -12,8 +12,8 @@ const addressDelay = 300;
  * map shows another part of the earth. Its event "trail" has the revisions of the event whose detail is open.
  */
 class ViewState extends EventTarget {
-  /** @type {View} */
-  #view = parseView(globalThis.location?.search ?? "");
+  #address = parseAddress(globalThis.location?.search ?? "");
+  #view = this.#address.view;
   /** @type {Box|null} */
   #bounds = null;
   /** @type {ReturnType<typeof setTimeout>|undefined} */
@@ -24,9 +24,15 @@ class ViewState extends EventTarget {
     globalThis.addEventListener?.("popstate", () => {
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      this.#replace(parseView(location.search));
+      this.#address = parseAddress(location.search);
+      this.#replace(this.#address.view);
     });
     globalThis.addEventListener?.("pagehide", () => this.#writeNow());
+  }
+
+  /** The parameters of the address that the page does not know, or whose values are not valid. */
+  get ignored() {
+    return this.#address.ignored;
   }
 
   /** @returns {Readonly<View>} */
@@ -50,11 +56,14 @@ class ViewState extends EventTarget {
     }
   }
 
-  /** Everything that selects events back to its default; map, order and colour stay. */
+  /** Selects all events; map, order and colour stay. */
   clearFilters() {
-    const { period, minMagnitude, maxMagnitude, minDepth, maxDepth, types, networks, box, mapOnly, text } =
-      defaultView;
-    this.set({ period, minMagnitude, maxMagnitude, minDepth, maxDepth, types, networks, box, mapOnly, text });
+    const { from, to, minMagnitude, maxMagnitude, minDepth, maxDepth } = defaultView;
+    const { types, networks, box, within, mapOnly, text } = defaultView;
+    this.set({
+      period: "all", from, to, minMagnitude, maxMagnitude, minDepth, maxDepth, types, networks, box, within,
+      mapOnly, text,
+    });
   }
 
   /** @returns {Box|null} the part of the earth that the map shows */

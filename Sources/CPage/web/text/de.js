@@ -28,7 +28,10 @@ const texts = {
   "connection.connecting": "Verbindung wird aufgebaut …",
   "connection.live": "Live",
   "connection.catchingUp": "Aufholen …",
-  "connection.offline": "Offline seit {time}: Die Liste ist vielleicht nicht aktuell",
+  "connection.offline.since": "Offline seit {time}: Die Liste ist vielleicht nicht aktuell",
+  "connection.database": "Der Server hat seine Datenbank verloren",
+  "connection.database.since":
+    "Der Server ist seit {time} ohne Datenbank: Die Liste ist vielleicht nicht aktuell",
   "connection.error": "Der Server antwortet nicht wie erwartet",
   "connection.past": "Wie es war",
   "connection.retry": "– nächster Versuch in {n} s",
@@ -74,7 +77,10 @@ const texts = {
     + " aktualisieren. Es bleibt in diesem Tab, bis Sie ihn schließen.",
   "token.field": "Token",
   "token.use": "Token verwenden",
-  "token.kept": "Das Token bleibt in diesem Tab. Der Server prüft es bei der ersten Änderung.",
+  "token.kept": "Der Server akzeptiert das Token. Es bleibt in diesem Tab.",
+  "token.refused":
+    "Der Server akzeptiert dieses Token nicht. Vergleichen Sie es mit dem, das Sie bekommen haben.",
+  "token.unchecked": "Das Token konnte nicht geprüft werden",
   "token.forgotten": "Das Token ist vergessen.",
   "edit.select": "Auswählen",
   "edit.select.label": "Auswählen, um zu bearbeiten",
@@ -203,6 +209,7 @@ const texts = {
   "summary.changed": { one: "1 Erdbeben geändert.", other: "{n} Erdbeben geändert." },
   "summary.deleted": { one: "1 Erdbeben entfernt.", other: "{n} Erdbeben entfernt." },
   "summary.offline": "Die Verbindung ist unterbrochen. Die Seite versucht es von selbst erneut.",
+  "summary.database": "Der Server hat seine Datenbank verloren. Die Seite versucht es von selbst erneut.",
   "summary.live": "Die Verbindung besteht wieder.",
   upgrade: "Der Server hat eine neuere Version dieser Seite.",
   "upgrade.reload": "Laden",
@@ -232,7 +239,7 @@ const texts = {
   "map.zoom.in": "Vergrößern",
   "map.zoom.out": "Verkleinern",
   "map.zoom.home": "Die ganze Erde zeigen",
-  "map.legend": "Legende",
+  "map.legend": "Farben: {color}",
   "map.color": "Farbe der Kreise",
   "map.color.age": "Alter",
   "map.color.depth": "Tiefe, km",
@@ -261,20 +268,27 @@ const texts = {
   "charts.empty": "Kein Erdbeben entspricht den Filtern.",
   "charts.loading": "Die Erdbeben werden geladen.",
   "charts.unknown": "Von keinem Erdbeben hier ist die Magnitude bekannt.",
-  "charts.time.summary": {
-    one: "{n} Erdbeben; das stärkste M {magnitude}, {place}, {time}.",
-    other: "{n} Erdbeben; das stärkste M {magnitude}, {place}, {time}.",
+  "charts.time.summary": "{count}; das stärkste M {magnitude}, {place}, {time}.",
+  "charts.partial": {
+    one: "{n} Ereignis ist nicht geladen und darum nicht gezeichnet.",
+    other: "{n} Ereignisse sind nicht geladen und darum nicht gezeichnet.",
   },
   "charts.rate.summary": "Im Mittel {average} {width}; die meisten, {most}, ab {time}.",
   "charts.frequency.summary": "Vollständig ab M {completeness}; b-Wert {b} ± {error} aus {events} Erdbeben.",
-  "charts.frequency.mixed":
-    "Kein b-Wert: er hängt von der kleinsten Magnitude ab. Wähle ein Netz oder größere Magnituden.",
-  "charts.frequency.few": "Zu wenige Erdbeben für die Vollständigkeitsmagnitude und den b-Wert.",
+  "charts.frequency.few-events":
+    "Es gibt keinen b-Wert: Er braucht mindestens 50 Erdbeben, hier sind es {n}. Wählen Sie mehr aus.",
+  "charts.frequency.one-class":
+    "Es gibt keinen b-Wert: Alle diese Erdbeben haben dieselbe Magnitude. Wählen Sie mehr aus.",
+  "charts.frequency.no-stable-cutoff":
+    "Es gibt keinen b-Wert, der ab einer Magnitude gilt. Wählen Sie ein einzelnes Netz.",
+  "charts.frequency.depends-on-cutoff":
+    "Es gibt nicht den einen b-Wert: Er hängt von der kleinsten Magnitude ab. Wählen Sie ein"
+    + " einzelnes Netz oder eine größere Magnitude.",
+  "charts.frequency.completeness": "Vollständig ab M {completeness}.",
   "charts.frequency.failed":
     "Der Server konnte den b-Wert nicht berechnen: {reason}. Bei der nächsten Änderung wird er "
     + "wieder gefragt.",
-  "charts.frequency.filters":
-    "Hier gilt die Suche nur für Orte, und ein Rechteck ersetzt den Kartenausschnitt.",
+  "charts.frequency.filters": "Hier gilt die Suche nur für Orte.",
   "charts.completeness": "vollständig ab M {value}",
   "charts.hover.event": "M {magnitude}, {place}, {time}",
   "charts.hover.rate": {
@@ -286,16 +300,11 @@ const texts = {
     other: "M {magnitude} oder mehr: {n} Erdbeben",
   },
   "embed.title": "Karte der Erdbeben",
-  "embed.count": {
-    one: "{n} Erdbeben, aktualisiert {time}",
-    other: "{n} Erdbeben, aktualisiert {time}",
-  },
+  "embed.count": "{count}, aktualisiert {time}",
   "embed.loading": "Die Erdbeben werden geladen …",
   "embed.offline": "Keine Verbindung zum Server seit {time}. Die Karte zeigt den damaligen Stand.",
-  "embed.past": {
-    one: "{n} Erdbeben nach dem Stand vom {time}",
-    other: "{n} Erdbeben nach dem Stand vom {time}",
-  },
+  "embed.past": "{count}, nach dem Stand vom {time}",
+  "embed.missing": ", davon {n} nicht gezeigt",
   "embed.selected": "M {magnitude}, {place}, {depth}, {time}",
   "embed.open": "Ganze Seite öffnen",
 
@@ -348,6 +357,14 @@ const texts = {
   "filters.set": "Aktive Filter",
   "filters.remove": "Filter entfernen: {filter}",
   "filters.clear": "Alle zeigen",
+  "filters.ignored": {
+    one:
+      "Die Adresse hat einen Teil, den diese Seite nicht kennt oder nicht lesen kann: {names}. Er"
+      + " wählt nichts aus.",
+    other:
+      "Die Adresse hat Teile, die diese Seite nicht kennt oder nicht lesen kann: {names}. Sie wählen"
+      + " nichts aus.",
+  },
   "filters.magnitude": "Magnitude",
   "filters.magnitude.least": "Magnitude mindestens",
   "filters.magnitude.most": "Magnitude höchstens",
@@ -358,6 +375,9 @@ const texts = {
   "filters.most": "bis",
   "filters.more": { one: "{n} weitere", other: "{n} weitere" },
   "filters.period": "Herdzeit",
+  "filters.dates": "Tage",
+  "filters.dates.from": "Erster Tag",
+  "filters.dates.to": "Letzter Tag",
   "filters.types": "Art",
   "filters.networks": "Netz",
   "filters.area": "Gebiet",
@@ -367,6 +387,10 @@ const texts = {
   "filters.is.depth": "Tiefe {range} km",
   "filters.is.network": "Netz {networks}",
   "filters.is.box": "Länge {west}° bis {east}°, Breite {south}° bis {north}°",
+  "filters.is.from": "Ab {time}",
+  "filters.is.to": "Bis {time}",
+  "filters.is.times": "{from} – {to}",
+  "filters.is.within": "Höchstens {km} km von {position}",
   "period.1h": "Letzte Stunde",
   "period.1d": "Letzter Tag",
   "period.7d": "Letzte 7 Tage",
@@ -382,7 +406,19 @@ const texts = {
   // List
   "list.name": "Liste der Erdbeben",
   "list.count": { one: "{n} Erdbeben", other: "{n} Erdbeben" },
-  "list.count.of": { one: "{shown} von {n} Erdbeben", other: "{shown} von {n} Erdbeben" },
+  "list.count.others": { one: "{words}, {n} anderes Ereignis", other: "{words}, {n} andere Ereignisse" },
+  "list.counting": "Die Erdbeben werden gezählt …",
+  "list.missing": {
+    one:
+      "{n} weiteres ist nicht geladen. Liste, Karte und Diagramme zeigen die ersten {shown} dieser"
+      + " Reihenfolge.",
+    other:
+      "{n} weitere sind nicht geladen. Liste, Karte und Diagramme zeigen die ersten {shown} dieser"
+      + " Reihenfolge.",
+  },
+  "list.missing.search":
+    "Nicht alle Ereignisse sind geladen: Von den anderen findet die Suche Orte mit denselben"
+    + " Buchstaben und keine Ids.",
   "list.more": { one: "{n} neues", other: "{n} neue" },
   "list.order": "Reihenfolge der Liste",
   "order.time:desc": "Neueste zuerst",
@@ -403,8 +439,6 @@ const texts = {
   "list.none.past": "Zu dieser Zeit enthielt die Datenbank keine Erdbeben.",
   "list.filtered": "Kein Erdbeben passt zu den Filtern",
   "list.filtered.text": "Entfernen Sie einen, um mehr zu sehen:",
-  "list.truncated": "Die Datenbank hat mehr Erdbeben; die Liste enthält die neuesten.",
-  "list.newest": "die neuesten",
   "mark.new": "neu",
   "mark.deleted": "gelöscht",
   "mark.moved": "verschoben",
@@ -415,6 +449,7 @@ const texts = {
   "badge.tsunami": "Tsunami",
   "badge.felt": "{n}× gespürt",
   "badge.reviewed": "geprüft",
+  "badge.simulated": "simuliert",
   "alert.green": "Alarmstufe Grün",
   "alert.yellow": "Alarmstufe Gelb",
   "alert.orange": "Alarmstufe Orange",
@@ -452,11 +487,19 @@ const texts = {
   "detail.deleted": "Dieses Erdbeben wurde gelöscht: {time}, von {author}. Unten steht, was bekannt war.",
   "detail.withdrawn": "Die Behörde führt dieses Erdbeben nicht mehr, festgestellt {time}.",
   "detail.superseded": "Dieses Erdbeben wird jetzt durch {code} beschrieben.",
+  "detail.simulated":
+    "Dieses Erdbeben ist simuliert: Ein Programm hat es für einen Test erfunden. Es hat nie"
+    + " stattgefunden.",
   "detail.goTo": "{code} zeigen",
   "detail.agency": "Seite von {name}",
   "detail.newTab": "(öffnet einen neuen Tab)",
   "revisions.title": { one: "{n} Revision", other: "{n} Revisionen" },
   "revisions.more": { one: "{n} ältere zeigen", other: "{n} ältere zeigen" },
+  "revisions.folded": {
+    one: "{n} Aktualisierung ohne Revision: {names}",
+    other: "{n} Aktualisierungen ohne Revision: {names}",
+  },
+  "revisions.nothing": "nichts, was diese Seite zeigt",
   "revisions.by": "von {author}",
   "revisions.later": "nach dem Zeitpunkt, den Sie betrachten",
   "revisions.travel": "Die Liste nach dieser Revision ansehen",

@@ -28,7 +28,10 @@ const texts = {
   "connection.connecting": "Conectando…",
   "connection.live": "En directo",
   "connection.catchingUp": "Poniéndose al día…",
-  "connection.offline": "Sin conexión desde {time}: la lista puede no estar al día",
+  "connection.offline.since": "Sin conexión desde las {time}: la lista puede estar desactualizada",
+  "connection.database": "El servidor ha perdido su base de datos",
+  "connection.database.since":
+    "El servidor está sin su base de datos desde las {time}: la lista puede estar desactualizada",
   "connection.error": "El servidor no responde como se esperaba",
   "connection.past": "Como era",
   "connection.retry": "– próximo intento en {n} s",
@@ -71,7 +74,9 @@ const texts = {
     + " en esta pestaña hasta que la cierre.",
   "token.field": "Token",
   "token.use": "Usar el token",
-  "token.kept": "El token se conserva en esta pestaña. El servidor lo comprobará con la primera edición.",
+  "token.kept": "El servidor acepta el token. Se guarda en esta pestaña.",
+  "token.refused": "El servidor no acepta este token. Compárelo con el que le dieron.",
+  "token.unchecked": "No se pudo comprobar el token",
   "token.forgotten": "El token se ha olvidado.",
   "edit.select": "Seleccionar",
   "edit.select.label": "Seleccionar terremotos para editarlos",
@@ -196,6 +201,7 @@ const texts = {
   "summary.changed": { one: "1 terremoto modificado.", other: "{n} terremotos modificados." },
   "summary.deleted": { one: "1 terremoto eliminado.", other: "{n} terremotos eliminados." },
   "summary.offline": "Se ha perdido la conexión. La página lo intentará de nuevo sola.",
+  "summary.database": "El servidor ha perdido su base de datos. La página lo intenta de nuevo por sí sola.",
   "summary.live": "La conexión se ha restablecido.",
   upgrade: "El servidor tiene una versión más reciente de esta página.",
   "upgrade.reload": "Cargarla",
@@ -225,7 +231,7 @@ const texts = {
   "map.zoom.in": "Acercar",
   "map.zoom.out": "Alejar",
   "map.zoom.home": "Mostrar toda la Tierra",
-  "map.legend": "Leyenda",
+  "map.legend": "Colores: {color}",
   "map.color": "Color de los círculos",
   "map.color.age": "Antigüedad",
   "map.color.depth": "Profundidad, km",
@@ -254,21 +260,28 @@ const texts = {
   "charts.empty": "Ningún terremoto cumple los filtros.",
   "charts.loading": "Se están cargando los terremotos.",
   "charts.unknown": "No se conoce la magnitud de ningún terremoto aquí.",
-  "charts.time.summary": {
-    one: "{n} terremoto; el más fuerte M {magnitude}, {place}, {time}.",
-    other: "{n} terremotos; el más fuerte M {magnitude}, {place}, {time}.",
+  "charts.time.summary": "{count}; el más fuerte M {magnitude}, {place}, {time}.",
+  "charts.partial": {
+    one: "{n} evento no está cargado y por eso no se dibuja.",
+    other: "{n} eventos no están cargados y por eso no se dibujan.",
   },
   "charts.rate.summary": "De media {average} {width}; el máximo, {most}, desde {time}.",
   "charts.frequency.summary":
     "Completo desde M {completeness}; valor b {b} ± {error} a partir de {events} terremotos.",
-  "charts.frequency.mixed":
-    "Sin valor b: depende de la menor magnitud. Elige una red o magnitudes mayores.",
-  "charts.frequency.few": "Hay muy pocos terremotos para la magnitud de completitud y el valor b.",
+  "charts.frequency.few-events":
+    "No hay valor b: necesita al menos 50 terremotos y aquí hay {n}. Seleccione más.",
+  "charts.frequency.one-class":
+    "No hay valor b: todos estos terremotos tienen la misma magnitud. Seleccione más.",
+  "charts.frequency.no-stable-cutoff":
+    "No hay un valor b que valga a partir de alguna magnitud. Seleccione una sola red.",
+  "charts.frequency.depends-on-cutoff":
+    "No hay un único valor b: depende de la magnitud mínima. Seleccione una sola red o una magnitud"
+    + " mayor.",
+  "charts.frequency.completeness": "Completo desde M {completeness}.",
   "charts.frequency.failed":
     "El servidor no pudo calcular el valor b: {reason}. Se le preguntará de nuevo con el próximo "
     + "cambio.",
-  "charts.frequency.filters":
-    "Aquí la búsqueda solo mira los lugares, y un recuadro sustituye a la parte del mapa.",
+  "charts.frequency.filters": "Aquí la búsqueda solo mira los lugares.",
   "charts.completeness": "completo desde M {value}",
   "charts.hover.event": "M {magnitude}, {place}, {time}",
   "charts.hover.rate": {
@@ -280,16 +293,11 @@ const texts = {
     other: "M {magnitude} o más: {n} terremotos",
   },
   "embed.title": "Mapa de terremotos",
-  "embed.count": {
-    one: "{n} terremoto, actualizado {time}",
-    other: "{n} terremotos, actualizado {time}",
-  },
+  "embed.count": "{count}, actualizado {time}",
   "embed.loading": "Cargando los terremotos…",
   "embed.offline": "Sin conexión con el servidor desde {time}. El mapa muestra lo que se sabía entonces.",
-  "embed.past": {
-    one: "{n} terremoto tal como se conocía el {time}",
-    other: "{n} terremotos tal como se conocían el {time}",
-  },
+  "embed.past": "{count}, como se conocían el {time}",
+  "embed.missing": ", {n} de ellos sin mostrar",
   "embed.selected": "M {magnitude}, {place}, {depth}, {time}",
   "embed.open": "Abrir la página completa",
 
@@ -342,6 +350,14 @@ const texts = {
   "filters.set": "Filtros activos",
   "filters.remove": "Quitar el filtro {filter}",
   "filters.clear": "Mostrar todos",
+  "filters.ignored": {
+    one:
+      "La dirección tiene una parte que esta página no conoce o no puede leer: {names}. No selecciona"
+      + " nada.",
+    other:
+      "La dirección tiene partes que esta página no conoce o no puede leer: {names}. No seleccionan"
+      + " nada.",
+  },
   "filters.magnitude": "Magnitud",
   "filters.magnitude.least": "Magnitud mínima",
   "filters.magnitude.most": "Magnitud máxima",
@@ -352,6 +368,9 @@ const texts = {
   "filters.most": "hasta",
   "filters.more": { one: "{n} más", other: "{n} más" },
   "filters.period": "Hora de origen",
+  "filters.dates": "Días",
+  "filters.dates.from": "Primer día",
+  "filters.dates.to": "Último día",
   "filters.types": "Tipo",
   "filters.networks": "Red",
   "filters.area": "Zona",
@@ -361,6 +380,10 @@ const texts = {
   "filters.is.depth": "Profundidad {range} km",
   "filters.is.network": "Red {networks}",
   "filters.is.box": "Longitud {west}° a {east}°, latitud {south}° a {north}°",
+  "filters.is.from": "Desde {time}",
+  "filters.is.to": "Hasta {time}",
+  "filters.is.times": "{from} – {to}",
+  "filters.is.within": "A {km} km como máximo de {position}",
   "period.1h": "Última hora",
   "period.1d": "Último día",
   "period.7d": "Últimos 7 días",
@@ -376,7 +399,22 @@ const texts = {
   // List
   "list.name": "Lista de terremotos",
   "list.count": { one: "{n} terremoto", other: "{n} terremotos" },
-  "list.count.of": { one: "{shown} de {n} terremoto", other: "{shown} de {n} terremotos" },
+  "list.count.others": {
+    one: "{words}, {n} evento de otro tipo",
+    other: "{words}, {n} eventos de otros tipos",
+  },
+  "list.counting": "Se cuentan los terremotos…",
+  "list.missing": {
+    one:
+      "Falta {n} por cargar. La lista, el mapa y los gráficos muestran los primeros {shown} en este"
+      + " orden.",
+    other:
+      "Faltan {n} por cargar. La lista, el mapa y los gráficos muestran los primeros {shown} en este"
+      + " orden.",
+  },
+  "list.missing.search":
+    "No todos los eventos están cargados: de los demás, la búsqueda encuentra lugares con las mismas"
+    + " letras y ningún identificador.",
   "list.more": { one: "{n} nuevo", other: "{n} nuevos" },
   "list.order": "Orden de la lista",
   "order.time:desc": "Más recientes primero",
@@ -398,8 +436,6 @@ const texts = {
   "list.none.past": "En ese momento la base de datos no tenía terremotos.",
   "list.filtered": "Ningún terremoto cumple los filtros",
   "list.filtered.text": "Quite uno de ellos para ver más:",
-  "list.truncated": "La base de datos tiene más terremotos; la lista contiene los más recientes.",
-  "list.newest": "los más recientes",
   "mark.new": "nuevo",
   "mark.deleted": "borrado",
   "mark.moved": "desplazado",
@@ -410,6 +446,7 @@ const texts = {
   "badge.tsunami": "tsunami",
   "badge.felt": "sentido por {n}",
   "badge.reviewed": "revisado",
+  "badge.simulated": "simulado",
   "alert.green": "alerta verde",
   "alert.yellow": "alerta amarilla",
   "alert.orange": "alerta naranja",
@@ -447,11 +484,17 @@ const texts = {
   "detail.deleted": "Este terremoto se borró: {time}, por {author}. Abajo figura lo que se sabía de él.",
   "detail.withdrawn": "Su agencia ya no incluye este terremoto, comprobado {time}.",
   "detail.superseded": "Este terremoto se describe ahora en {code}.",
+  "detail.simulated": "Este terremoto es simulado: un programa lo inventó para una prueba. Nunca ocurrió.",
   "detail.goTo": "Mostrar {code}",
   "detail.agency": "Página de {name}",
   "detail.newTab": "(abre una pestaña nueva)",
   "revisions.title": { one: "{n} revisión", other: "{n} revisiones" },
   "revisions.more": { one: "Mostrar {n} anterior", other: "Mostrar {n} anteriores" },
+  "revisions.folded": {
+    one: "{n} actualización sin revisión: {names}",
+    other: "{n} actualizaciones sin revisión: {names}",
+  },
+  "revisions.nothing": "nada que esta página muestre",
   "revisions.by": "por {author}",
   "revisions.later": "posterior al momento que está viendo",
   "revisions.travel": "Ver la lista tras esta revisión",

@@ -42,7 +42,12 @@ function decimal(value, least, most = least) {
     numbers.set(name, format);
   }
   // A value that is rounded to zero has no sign.
-  return format.format(value < 0 && Number(value.toFixed(most)) === 0 ? 0 : value);
+  return withMinus(format.format(value < 0 && Number(value.toFixed(most)) === 0 ? 0 : value));
+}
+
+/** @param {string} number @returns {string} with the sign for minus instead of a hyphen */
+export function withMinus(number) {
+  return number.replace("-", "\u2212");
 }
 
 /** @type {Intl.DateTimeFormatOptions} */
@@ -51,6 +56,17 @@ const day = { year: "numeric", month: "short", day: "numeric" };
 const timeOfDay = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 /** @type {Intl.DateTimeFormatOptions} */
 const exact = { ...day, ...timeOfDay, second: "2-digit", timeZoneName: "short" };
+
+/** @param {number} latitude @param {number} longitude @param {number} least digits after the point */
+function compass(latitude, longitude, least) {
+  const north = t(
+    latitude < 0 ? "position.south" : "position.north", { degrees: decimal(Math.abs(latitude), least, 3) },
+  );
+  const east = t(
+    longitude < 0 ? "position.west" : "position.east", { degrees: decimal(Math.abs(longitude), least, 3) },
+  );
+  return `${north}, ${east}`;
+}
 
 /** How values are written for people, in their language and time zone. */
 export const format = Object.freeze({
@@ -102,12 +118,9 @@ export const format = Object.freeze({
    */
   position(latitude, longitude) {
     if (latitude === null || longitude === null) return t("position.unknown");
-    const north = t(
-      latitude < 0 ? "position.south" : "position.north", { degrees: decimal(Math.abs(latitude), 3) },
-    );
-    const east = t(
-      longitude < 0 ? "position.west" : "position.east", { degrees: decimal(Math.abs(longitude), 3) },
-    );
-    return `${north}, ${east}`;
+    return compass(latitude, longitude, 3);
   },
+
+  /** @param {number} latitude @param {number} longitude @returns {string} with the digits that they have */
+  place: (latitude, longitude) => compass(latitude, longitude, 0),
 });

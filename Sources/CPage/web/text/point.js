@@ -1,3 +1,5 @@
+import { settings } from "../state/settings.js";
+
 /**
  * Whether a point of the history is given by a token, such as 1042.9f3ac2d1, and not by a time.
  * @param {string} asOf
@@ -45,4 +47,27 @@ export function momentOfWords(words, now) {
     sum += Number(part[1]) * units[part[2]];
   }
   return sum > 0 && sum < now ? new Date(now - sum).toISOString() : null;
+}
+
+/**
+ * @param {number} time which counts, since a zone may have a summer time
+ * @returns {number} what is added to the time so that its days begin at midnight of the zone that is shown
+ */
+export function zoneOffset(time) {
+  return settings.get().utc ? 0 : -new Date(time).getTimezoneOffset() * 60_000;
+}
+
+/** @param {number} ms @returns {string} its day in the zone that is shown, such as 2025-03-28 */
+export function dayOf(ms) {
+  return new Date(ms + zoneOffset(ms)).toISOString().slice(0, 10);
+}
+
+/**
+ * @param {string} day such as 2025-03-28
+ * @param {number} [after] this number of days later
+ * @returns {number|null} when it begins in the zone that is shown, in ms; null for what is no day
+ */
+export function beginOfDay(day, after = 0) {
+  const midnight = Date.parse(`${day}T00:00Z`) + after * dayLength;
+  return Number.isNaN(midnight) ? null : midnight - zoneOffset(midnight - zoneOffset(midnight));
 }

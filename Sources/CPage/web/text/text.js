@@ -1,3 +1,4 @@
+import { withMinus } from "./format.js";
 import { language, locale } from "./locale.js";
 
 /** @typedef {typeof import("./en.js").default} Texts */
@@ -26,7 +27,7 @@ export function t(key, values = {}) {
   return form.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = values[name];
     if (value === undefined) return whole;
-    return typeof value === "number" ? numbers.format(value) : isolated(value);
+    return typeof value === "number" ? withMinus(numbers.format(value)) : isolated(value);
   });
 }
 

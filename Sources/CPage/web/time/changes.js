@@ -2,12 +2,13 @@ import { ApiError } from "../data/api-error.js";
 import { connection } from "../data/connection.js";
 import { reasonText } from "../data/reason.js";
 import { quakeOfRow } from "../data/rows.js";
+import { store } from "../data/store.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { button } from "../ui/button.js";
 import { fill, h } from "../ui/dom.js";
 import { reason } from "../ui/failure.js";
-import { magnitudeColor } from "../ui/magnitude.js";
+import { colorOf } from "../ui/sign.js";
 import { whatChanged } from "./what-changed.js";
 
 /** @typedef {import("../data/messages.js").Difference} Difference */
@@ -19,6 +20,8 @@ export class ChangesPanel {
   element = h("section", { class: "time-changes", hidden: true, "aria-live": "off" });
   #id = 0;
   #when = "";
+  /** @type {DifferencesMessage|null} */
+  #message = null;
 
   /** @param {string} since a token or a time @param {string} when in words */
   open(since, when) {
@@ -32,6 +35,7 @@ export class ChangesPanel {
 
   close() {
     this.element.hidden = true;
+    this.#message = null;
     fill(this.element);
   }
 
@@ -42,8 +46,17 @@ export class ChangesPanel {
       const error = new ApiError(message.status, reasonText(message.title), message.detail);
       this.#fill(h("p", { role: "alert", text: t("time.changes.failed", { reason: reason(error) }) }));
     } else if (message.type === "differences") {
+      this.#message = message;
       this.#show(message);
     }
+  }
+
+  constructor() {
+    // One scale of colours at a time.
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
+      if (changed.has("color") && this.#message) this.#show(this.#message);
+    });
   }
 
   /** @param {DifferencesMessage} message */
@@ -91,11 +104,12 @@ function row(difference) {
   const after = difference.after === null ? null : quakeOfRow(JSON.parse(difference.after));
   const quake = /** @type {import("../types.js").Quake} */ (after ?? before);
   const what = before && after ? whatChanged(before, after) : format.time(quake.time);
+  const magnitude = h("b", { class: "time-magnitude", text: format.magnitude(quake) });
+  magnitude.style.borderColor = colorOf(quake, view.get().color, store.now());
   return h(
     "button",
     { type: "button", class: "time-change", onclick: () => view.set({ selected: quake.code }) },
-    h("b", { class: `time-magnitude ${magnitudeColor(quake.magnitude)}`, text: format.magnitude(quake) }),
-    h("span", { class: "time-place", text: quake.place || quake.code }),
+    magnitude, h("span", { class: "time-place", dir: "auto", text: quake.place || quake.code }),
     h("span", { class: "quiet small", text: what }),
   );
 }

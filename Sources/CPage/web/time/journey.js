@@ -2,8 +2,9 @@ import { ApiError } from "../data/api-error.js";
 import { connection } from "../data/connection.js";
 import { Feed } from "../data/feed.js";
 import { reasonText } from "../data/reason.js";
+import { orderOf, queryOf } from "../data/query.js";
 import { slack, transactionNumber } from "../data/rows.js";
-import { store } from "../data/store.js";
+import { filters, store } from "../data/store.js";
 import { view } from "../state/view.js";
 import { duration } from "../state/view-address.js";
 import { isToken, timeOfPoint } from "../text/point.js";
@@ -34,6 +35,7 @@ class Journey extends EventTarget {
   #asOf = /** @type {string|null} */ (null);
   #id = 0;
   #time = 0;
+  #isLarge = false;
   /** @type {((problem: ApiError|null) => void)|null} */
   #answered = null;
   /** @type {Map<string, Quake|null>} */
@@ -47,8 +49,11 @@ class Journey extends EventTarget {
     connection.onAnswer((message) => this.#receive(message));
     view.addEventListener("change", (event) => {
       const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
-      if (changed.has("period") && this.time !== null) this.#asOf = "";
-      if (changed.has("asOf") || changed.has("period")) this.#follow();
+      // Of a list with too many events, the server selects those of the view.
+      const others = this.#isLarge ? [...filters, "sort", "descending"] : ["period", "from", "to"];
+      const selects = others.some((name) => changed.has(name));
+      if (selects && this.time !== null) this.#asOf = "";
+      if (selects || changed.has("asOf")) this.#follow();
     });
     this.#follow();
   }
@@ -80,7 +85,7 @@ class Journey extends EventTarget {
 
   /** @returns {Promise<void>} */
   async #follow() {
-    const { asOf, period } = view.get();
+    const { asOf, period, from: earliest } = view.get();
     if (asOf === null) return this.#leave();
     if (this.busy || asOf === this.#asOf) return;
     this.#asOf = asOf;
@@ -92,12 +97,20 @@ class Journey extends EventTarget {
       }
       // The server refuses a text that is no point of the history, and says why.
       const whole = period === "all" || Number.isNaN(this.#time);
-      const from = whole ? null : this.#time - duration(period) - slack;
-      await this.#ask((id) => connection.send({ type: "past", id, asOf, from }));
+      const from = whole ? earliest : this.#time - duration(period) - slack;
+      const query = this.#query(Number.isNaN(this.#time) ? Date.now() : this.#time);
+      await this.#ask((id) => connection.send({ type: "past", id, asOf, from, query }));
     } catch (error) {
       this.#fail(ApiError.from(error));
     }
     this.#follow();
+  }
+
+  /** @param {number} time of the point @returns {string} what the view selects as of then, in its order */
+  #query(time) {
+    const now = view.get();
+    const { "as-of": _, ...query } = queryOf(now, view.bounds(), time);
+    return String(new URLSearchParams({ ...query, sort: orderOf(now) }));
   }
 
   #leave() {
@@ -155,7 +168,8 @@ class Journey extends EventTarget {
     this.atEnd = message.end;
     const time = message.at ?? this.#time;
     const answered = this.#answered;
-    await store.applyPast(batch, time);
+    this.#isLarge = message.isLarge;
+    await store.applyPast(batch, time, message.isPart);
     if (view.get().asOf === null) return;
     this.time = time;
     this.dispatchEvent(new CustomEvent("moved"));

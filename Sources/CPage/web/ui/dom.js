@@ -67,4 +67,9 @@ export function byId(id) {
 }
 
 /** Whether the page is shown as on a phone: the list is a sheet over the map. */
-export const phone = matchMedia("(max-width: 640px)");
+export const phone = matchMedia("(max-width: 40rem)");
+
+/** @returns {number} pixels of a size in rem, which grows with the text size that the person chose */
+export function rem(size = 1) {
+  return size * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16);
+}

@@ -83,14 +83,14 @@ def pictures(stage):
           frame();""")
         browser.screenshot(os.path.join(folder, name + ".png"))
 
-    take("desktop", DESKTOP, "light", "/")
-    take("dark", DESKTOP, "dark", "/?color=depth")
-    take("charts", DESKTOP, "dark", "/", "charts")
-    take("detail", DESKTOP, "light", f"/?selected={strong}")
+    take("desktop", DESKTOP, "light", "/?last=30d")
+    take("dark", DESKTOP, "dark", "/?last=30d&color=depth")
+    take("charts", DESKTOP, "dark", "/?last=30d", "charts")
+    take("detail", DESKTOP, "light", f"/?last=30d&selected={strong}")
     take("time-travel", DESKTOP, "dark", f"/?as-of={middle}&color=magnitude")
-    take("phone", PHONE, "light", "/")
-    take("phone-detail", PHONE, "dark", f"/?selected={strong}")
-    take("embed", {**DESKTOP, "width": 640, "height": 400}, "light", "/embed")
+    take("phone", PHONE, "light", "/?last=30d")
+    take("phone-detail", PHONE, "dark", f"/?last=30d&selected={strong}")
+    take("embed", {**DESKTOP, "width": 640, "height": 400}, "light", "/embed?last=30d")
     return f"in {folder}"
 
 

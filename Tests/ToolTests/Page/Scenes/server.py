@@ -63,6 +63,13 @@ class Database:
             [self.psql, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo, "-c", statements],
             check=True, capture_output=True, text=True).stdout.strip()
 
+    def elsewhere(self, *statements):
+        """Runs statements in another database of the same server."""
+        words = [word for statement in statements for word in ("-c", statement)]
+        subprocess.run(
+            [self.psql, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", f"{self.conninfo} dbname=postgres", *words],
+            check=True, capture_output=True, text=True)
+
     def column(self, query):
         text = self.run(query)
         return text.split("\n") if text else []

@@ -1,0 +1,151 @@
+import { view } from "../state/view.js";
+import { ApiError } from "./api-error.js";
+import { connection } from "./connection.js";
+import { Feed } from "./feed.js";
+import { filter } from "./filter.js";
+import { isEmpty, orderOf, partOf, queryOf } from "./query.js";
+import { reasonText } from "./reason.js";
+import { filters, store } from "./store.js";
+
+/** @typedef {import("../types.js").Quake} Quake */
+/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
+
+/** A view that goes on changing, such as the map that is dragged, is asked for when it rests. In ms. */
+const rest = 200;
+
+/**
+ * Asks the server for the events of the view where the loaded ones are not all of them: beyond the newest
+ * 100,000, or in a range of times that lies before them. Its event "failed" has an ApiError.
+ */
+class Selecting extends EventTarget {
+  #id = 0;
+  /** The view that was asked for; "" for none. */
+  #asked = "";
+  /** Whether the store shows the answer. */
+  #arrived = false;
+  /** @type {Map<string, Quake|null>} */
+  #batch = new Map();
+  #feed = new Feed((batch, live) => this.#take(batch, live));
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  #timer;
+
+  /** Begins to follow the view and the store; call it once. */
+  start() {
+    connection.onAnswer((message) => this.#receive(message));
+    store.addEventListener("loaded", () => this.#decide());
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
+      const names = [...filters, "sort", "descending", "asOf", ...(view.get().mapOnly ? ["bounds"] : [])];
+      if (names.some((name) => changed.has(name))) this.#decide();
+    });
+    this.#decide();
+  }
+
+  #decide() {
+    const wanted = this.#wanted();
+    if (wanted === this.#asked) {
+      clearTimeout(this.#timer);
+      if (this.#arrived && store.served.keep()) store.servedChanged(false);
+      return;
+    }
+    clearTimeout(this.#timer);
+    if (wanted === "") {
+      this.#asked = "";
+      this.#arrived = false;
+      this.#id += 1;
+      this.#feed.clear();
+      connection.send({ type: "unselect" });
+      this.#leave();
+      return;
+    }
+    this.#timer = setTimeout(() => this.#ask(), this.#asked === "" ? 0 : rest);
+    if (store.served.waits) return;
+    store.served.waits = true;
+    store.servedChanged(false);
+  }
+
+  /** @returns {string} the view that the server has to answer; "" for none */
+  #wanted() {
+    const now = view.get();
+    if (now.asOf !== null || isEmpty(now) || store.covered) return "";
+    const hasRange = now.from !== null || now.to !== null;
+    // A longer period is on its way, or the newest events are what the view asks for.
+    if (!hasRange && (!store.truncated || (isOrderOfTable() && !isFiltered()))) return "";
+    const { selected, since, map, color, asOf, ...selecting } = now;
+    return JSON.stringify([selecting, now.mapOnly ? view.bounds() : null]);
+  }
+
+  #ask() {
+    const wanted = this.#wanted();
+    if (wanted === "" || wanted === this.#asked) return;
+    const now = view.get();
+    this.#asked = wanted;
+    this.#id += 1;
+    this.#arrived = false;
+    this.#feed.clear();
+    this.#batch = new Map();
+    const query = new URLSearchParams(queryOf(now, view.bounds(), Date.now()));
+    if (now.text !== "") query.set("place", partOf(now.text));
+    query.set("sort", orderOf(now));
+    connection.send({ type: "select", id: this.#id, query: query.toString() });
+  }
+
+  /** @param {WorkerMessage} message */
+  #receive(message) {
+    if (!("id" in message) || message.id !== this.#id) return;
+    if (message.type === "selection") {
+      const inner = message.message;
+      if (inner.type === "rows") this.#feed.push({ rows: inner.rows, gone: [], live: false });
+      else if (inner.type === "gone") this.#feed.push({ rows: "[]", gone: inner.codes, live: false });
+      else if (inner.type === "changes") this.#feed.push(inner);
+    } else if (message.type === "selected") {
+      this.#feed.after(() => void this.#arrive(message.truncated));
+    } else if (message.type === "unselected") {
+      const problem = new ApiError(message.status, reasonText(message.title), message.detail);
+      this.dispatchEvent(new CustomEvent("failed", { detail: problem }));
+    }
+  }
+
+  /** @param {ReadonlyMap<string, Quake|null>} batch @param {boolean} live */
+  #take(batch, live) {
+    if (this.#arrived) store.applyServed(batch, live);
+    else for (const [code, quake] of batch) this.#batch.set(code, quake);
+  }
+
+  /** The loaded events are all that the view selects. */
+  #leave() {
+    const { set, waits } = store.served;
+    if (!set && !waits) return;
+    store.served.leave();
+    store.servedChanged(set !== null);
+  }
+
+  /** @param {boolean} truncated */
+  async #arrive(truncated) {
+    const batch = this.#batch;
+    this.#batch = new Map();
+    // The server finds places only, and with their accents: what the page finds among its own is added.
+    if (view.get().text !== "") {
+      for (const quake of store.live().filter(filter(view.get(), view.bounds(), Date.now()))) {
+        if (!batch.has(quake.code)) batch.set(quake.code, quake);
+      }
+    }
+    this.#arrived = true;
+    if (await store.served.show(batch, truncated)) store.servedChanged(true);
+  }
+}
+
+/** @returns {boolean} whether the view has the order in which a table without one arrives */
+function isOrderOfTable() {
+  const { sort, descending } = view.get();
+  return sort === "time" && descending;
+}
+
+/** @returns {boolean} */
+function isFiltered() {
+  const { period, from, to, ...now } = view.get();
+  return Object.keys(queryOf({ ...now, period: "all", from: null, to: null }, view.bounds(), 0)).length > 0;
+}
+
+/** The selection of this page. */
+export const selecting = new Selecting();
