@@ -26,7 +26,7 @@ SQL
   echo '\.'
   cat <<SQL
 insert into public.plain as p (code, source, $list)
-select code, 'usgs', $values from staging
+select code, 'simulated', $values from staging
 on conflict (code) do update set $updates where ($old) is distinct from ($new);
 commit;
 SQL

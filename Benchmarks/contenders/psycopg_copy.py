@@ -48,7 +48,7 @@ def main():
                 copy.write_row([feature["id"], *map(get, keys), *feature["geometry"]["coordinates"]])
         cursor.execute(f"""
             insert into public.plain as p (code, source, {', '.join(rest)})
-            select s.code, 'usgs', {', '.join(values)} from staging s
+            select s.code, 'simulated', {', '.join(values)} from staging s
             on conflict (code) do update set {', '.join(f'{n} = excluded.{n}' for n in rest)}
              where ({', '.join('p.' + n for n in rest)})
                    is distinct from ({', '.join('excluded.' + n for n in rest)})""")

@@ -108,7 +108,7 @@ struct GrownStore {
     case .code: code
     case .net: "'gr'"
     case .netCode: "lpad(i::text, 9, '0')"
-    case .source: "'usgs'"
+    case .source: "'simulated'"
     case .type: "'earthquake'"
     case .status: "case revision when 0 then 'automatic' else 'reviewed' end"
     case .magnitude: "\(magnitude)::float8"

@@ -447,7 +447,7 @@ struct EventQueryTests {
     }
     let expected = Dictionary(grouping: try all(), by: value)
     var groups: [EventGroup] = []
-    try EventQuery().groups(by: key, over: connection) { groups.append($0) }
+    try EventQuery().groups(by: key, everyType: true, over: connection) { groups.append($0) }
     #expect(groups.count == expected.count)
     #expect(groups.map(\.summary.count) == groups.map(\.summary.count).sorted(by: >))
     for group in groups {
@@ -473,7 +473,9 @@ struct EventQueryTests {
   func orderedGroups() throws {
     func keys(_ key: EventKey) throws -> [EventKey.Value?] {
       var keys: [EventKey.Value?] = []
-      try EventQuery().groups(by: key, of: .depth, over: connection) { keys.append($0.key) }
+      try EventQuery().groups(by: key, of: .depth, everyType: true, over: connection) {
+        keys.append($0.key)
+      }
       return keys
     }
     #expect(

@@ -138,7 +138,7 @@ import Testing
     ("quake-ingest run --feed simulatd", 64, "did you mean 'simulated'?"),
     ("quake-ingest import all_huor", 64, "did you mean 'all_hour'?"),
     ("quake-query list --type earthqauke", 0, "did you mean 'earthquake'?"),
-    ("quake-watch --no-follow --type Earthquake", 0, "did you mean 'earthquake'?"),
+    ("quake-watch --no-follow --type earthqake", 0, "did you mean 'earthquake'?"),
     ("quake-admin events delete --type earthqauke --yes", 0, "did you mean 'earthquake'?"),
     ("quake-query list --columns magntude", 64, "did you mean 'magnitude'?"),
     ("quake-query history --changed plcae", 64, "did you mean 'place'?"),
