@@ -481,7 +481,7 @@ struct EventQueryTests {
     #expect(
       try keys(.magnitude(classWidth: 1)) == [-1, 0, 1, 2, 4, 7].map { .number($0) } + [nil])
     #expect(
-      try keys(.magnitude(classWidth: 0.1)) == [-0.5, 0, 1.2, 2.5, 4.5, 7].map { .number($0) } + [
+      try keys(.magnitude(classWidth: 0.1)) == [-0.5, 0, 1.3, 2.5, 4.5, 7].map { .number($0) } + [
         nil
       ])
     let days = (0..<10).map {

@@ -48,7 +48,7 @@ export class FrequencyChart {
       xTicks: numberTicks(range[0], range[1], 10, (value) => format.number(value)),
       yTicks: logTicks(top, (value) => format.number(value)),
     });
-    if (known === 0 && answer.failure === null) plot.tellEmpty();
+    if (known === 0 && answer.statistics !== null) plot.tellEmpty();
     else this.#tell(answer);
     if (!context || known === 0) return;
     context.fillStyle = plot.color("--ink-2");
