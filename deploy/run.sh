@@ -22,7 +22,7 @@ if [[ $feed == simulated && -z ${DATABASE_URL:-} ]]; then
   fi
   export QUAKE_SERVER_HOME=$home-simulated
   "$bin/quake-admin" server start --quiet
-  # Also before a database that a file of settings names.
+  # Otherwise the tools would use the database that a configuration file may name.
   DATABASE_URL=$("$bin/quake-admin" server url)
   export DATABASE_URL
   echo "the simulated events are in a store of their own; to query it: export QUAKE_SERVER_HOME=$QUAKE_SERVER_HOME" >&2
