@@ -24,18 +24,18 @@ extension Connection {
     try finishPrefetch()
     let copy = try copyStatement(query, parameters)
     let stream = CopyStream(statement: query, columns: columns, rowLimit: rowLimit)
-    let hasBegun = try enterPath()
+    let hasBegun = try beginPinnedIfNeeded()
     do {
       try send(copy)
       var reader = CopyReader(self, stream)
       try body(&reader)
     } catch {
       stream.drop(over: self)
-      abandonPath(hasBegun)
+      rollBackPinned(hasBegun)
       throw error
     }
     stream.drop(over: self)
-    try leavePath(hasBegun)
+    try commitPinned(hasBegun)
   }
 
   /// Sends a COPY as `copyOut` does, and returns without waiting for its rows, so that the server works while
@@ -48,10 +48,10 @@ extension Connection {
     let copy = try copyStatement(query, parameters)
     let stream = CopyStream(statement: query, columns: columns, rowLimit: rowLimit)
     // The statement may need a transaction, which must not stay open while the caller works.
-    let needsPath = setsPath && isIdle
-    try inPath { () throws(PostgresError) in
+    let needsTransaction = pinsInTransactions && isIdle
+    try withPinnedSettings { () throws(PostgresError) in
       try send(copy)
-      if needsPath { try stream.receiveRest(over: self) }
+      if needsTransaction { try stream.receiveRest(over: self) }
     }
     prefetched = .copying(stream)
     prefetchCount += 1

@@ -26,7 +26,7 @@ extension Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> PrefetchTicket {
     dropPrefetched()
-    guard !setsPath || !isIdle else {
+    guard !pinsInTransactions || !isIdle else {
       // The statement would need a transaction, which would stay open while the caller works.
       do throws(PostgresError) {
         prefetched = .answered(

@@ -21,8 +21,8 @@ public final class Connection {
   public var watch: StatementWatch?
   /// The reason for which the running statement was cancelled, if it was.
   var cancellation: PostgresError?
-  /// Whether each transaction must set our settings, because the session may not have them.
-  var setsPath = false
+  /// Whether each transaction must set the pinned settings, because the session may not have them.
+  var pinsInTransactions = false
   /// The server process that runs the present statement, if it is known.
   var processID: Int32?
   private var prepared: [SQL: String] = [:]
@@ -71,12 +71,12 @@ public final class Connection {
     _ settings: ConnectionSettings, wake: Int32?
   ) throws(PostgresError) -> OpaquePointer {
     do throws(PostgresError) {
-      return try open(settings, settings.parameters(settingPath: true), wake: wake)
+      return try open(settings, settings.parameters(pinningSettings: true), wake: wake)
     } catch {
       // PgBouncer's message. It refuses parameters that it does not know, or, from version 1.20 on, does not
       // track.
       guard error.description.contains("unsupported startup parameter") else { throw error }
-      return try open(settings, settings.parameters(settingPath: false), wake: wake)
+      return try open(settings, settings.parameters(pinningSettings: false), wake: wake)
     }
   }
 
@@ -281,7 +281,7 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
-    return try inPath { () throws(PostgresError) in
+    return try withPinnedSettings { () throws(PostgresError) in
       try send(statement, parameters, format)
       return try lastResult(statement.text)
     }
@@ -312,7 +312,7 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
-    return try inPath { () throws(PostgresError) in
+    return try withPinnedSettings { () throws(PostgresError) in
       try sendPrepared(statement, parameters, format, limit: limit)
       return try lastResult(statement.text)
     }
@@ -344,7 +344,7 @@ public final class Connection {
   /// the whole script is one transaction.
   public func executeScript(_ script: SQL) throws(PostgresError) {
     try finishPrefetch()
-    _ = try inPath { () throws(PostgresError) in try runScript(script) }
+    _ = try withPinnedSettings { () throws(PostgresError) in try runScript(script) }
   }
 
   func runScript(_ script: SQL) throws(PostgresError) -> QueryResult {
@@ -362,14 +362,14 @@ public final class Connection {
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try finishPrefetch()
-    let hasBegun = try enterPath()
+    let hasBegun = try beginPinnedIfNeeded()
     do {
       try streamRows(statement, parameters, format, body)
     } catch {
-      abandonPath(hasBegun)
+      rollBackPinned(hasBegun)
       throw error
     }
-    try leavePath(hasBegun)
+    try commitPinned(hasBegun)
   }
 
   private func streamRows(
@@ -594,15 +594,15 @@ public final class Connection {
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
     try finishPrefetch()
-    let hasBegun = try enterPath()
+    let hasBegun = try beginPinnedIfNeeded()
     let count: Int
     do {
       count = try copyRows(statement, body)
     } catch {
-      abandonPath(hasBegun)
+      rollBackPinned(hasBegun)
       throw error
     }
-    try leavePath(hasBegun)
+    try commitPinned(hasBegun)
     return count
   }
 
@@ -713,12 +713,12 @@ public final class Connection {
       case (.repeatableRead, false): "begin isolation level repeatable read read write"
       case (.repeatableRead, true): "begin isolation level repeatable read read only"
       }
-    guard setsPath else {
+    guard pinsInTransactions else {
       try execute(begin)
       return
     }
     try finishPrefetch()
-    try beginInPath(begin)
+    try beginPinned(begin)
   }
 
   /// Commits the open transaction. It is ended even if this throws. If the connection was lost, it is not
@@ -754,7 +754,7 @@ public final class Connection {
   // MARK: - About the connection
 
   /// Whether the session is new. Behind a pooler, other clients may have used it before.
-  public var hasNewSession: Bool { !setsPath }
+  public var hasNewSession: Bool { !pinsInTransactions }
 
   /// A handle that cancels the running statement from another thread.
   public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }

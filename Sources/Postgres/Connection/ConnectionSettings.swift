@@ -50,9 +50,9 @@ public struct ConnectionSettings: Sendable {
 
   /// Keywords and values for libpq.
   ///
-  /// - Parameter setsPath: Whether the startup packet sets our settings, which a pooler may refuse.
-  func parameters(settingPath setsPath: Bool) -> [(keyword: String, value: String)] {
-    guard setsPath else { return ownParameters }
+  /// - Parameter pinsSettings: Whether the startup packet sets the pinned settings, which a pooler may refuse.
+  func parameters(pinningSettings pinsSettings: Bool) -> [(keyword: String, value: String)] {
+    guard pinsSettings else { return ownParameters }
     let ours = Self.pinned.map {
       "-c \($0.name)=\($0.value.split(separator: " ").joined(separator: "\\ "))"
     }

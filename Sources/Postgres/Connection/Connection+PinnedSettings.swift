@@ -1,15 +1,15 @@
 internal import CLibpq
 
 extension Connection {
-  /// Sets our settings for the transaction that has begun, and queries its server process, which may be
+  /// Sets the pinned settings for the transaction that has begun, and queries its server process, which may be
   /// another one each time behind a pooler.
-  private static let setPath = SQL(
+  private static let pinTransaction = SQL(
     trusted: "; select pg_catalog.pg_backend_pid(), \(assignments(isLocal: true))")
 
-  /// Sets our settings for the session.
-  private static let setSession = SQL(trusted: "select \(assignments(isLocal: false))")
+  /// Sets the pinned settings for the session.
+  private static let pinSession = SQL(trusted: "select \(assignments(isLocal: false))")
 
-  /// The server process, and the present values of our settings. It works under any search path.
+  /// The server process, and the present values of the pinned settings. It works under any search path.
   private static let session = SQL(
     trusted: "select pg_catalog.pg_backend_pid(), "
       + ConnectionSettings.pinned.map { "pg_catalog.current_setting('\($0.name)')" }
@@ -22,7 +22,7 @@ extension Connection {
     .joined(separator: ", ")
   }
 
-  /// Determines whether the session has our settings, and sets them if it may.
+  /// Determines whether the session has the pinned settings, and sets them if it may.
   ///
   /// A pooler gives each transaction some session of the server, whose settings may differ from those of the
   /// next. It is recognised by the process id: when a client connects, a pooler answers in the server's
@@ -38,49 +38,51 @@ extension Connection {
     let hasSettings = ConnectionSettings.pinned.indices.allSatisfy {
       session.text(0, $0 + 1) == ConnectionSettings.pinned[$0].value
     }
-    setsPath = !isOwn
+    pinsInTransactions = !isOwn
     keepsStatements = isOwn
     processID = isOwn ? serverProcessID : nil
-    if isOwn, !hasSettings { try execute(Self.setSession) }
+    if isOwn, !hasSettings { try execute(Self.pinSession) }
   }
 
-  func beginInPath(_ begin: SQL) throws(PostgresError) {
-    processID = try runScript(begin + Self.setPath).integer(0, 0).flatMap { Int32(exactly: $0) }
+  func beginPinned(_ begin: SQL) throws(PostgresError) {
+    processID = try runScript(begin + Self.pinTransaction).integer(0, 0).flatMap {
+      Int32(exactly: $0)
+    }
   }
 
-  /// Begins a transaction with our settings if the session does not have them.
+  /// Begins a transaction with the pinned settings if the session does not have them.
   ///
   /// - Returns: Whether it has begun one.
-  func enterPath() throws(PostgresError) -> Bool {
-    guard setsPath, isIdle else { return false }
-    try beginInPath("begin isolation level read committed")
+  func beginPinnedIfNeeded() throws(PostgresError) -> Bool {
+    guard pinsInTransactions, isIdle else { return false }
+    try beginPinned("begin isolation level read committed")
     return true
   }
 
-  /// Ends the transaction that `enterPath` has begun, if it has.
-  func leavePath(_ hasBegun: Bool) throws(PostgresError) {
+  /// Ends the transaction that `beginPinnedIfNeeded` has begun, if it has.
+  func commitPinned(_ hasBegun: Bool) throws(PostgresError) {
     if hasBegun { _ = try runScript("commit") }
   }
 
-  /// Rolls back the transaction that `enterPath` has begun, if it has.
-  func abandonPath(_ hasBegun: Bool) {
+  /// Rolls back the transaction that `beginPinnedIfNeeded` has begun, if it has.
+  func rollBackPinned(_ hasBegun: Bool) {
     // If this fails the connection is gone, and with it the transaction.
     if hasBegun { _ = try? runScript("rollback") }
   }
 
-  /// Runs `body` under our settings: directly, or in a transaction of its own.
-  func inPath<Value: ~Copyable>(
+  /// Runs `body` under the pinned settings: directly, or in a transaction of its own.
+  func withPinnedSettings<Value: ~Copyable>(
     _ body: () throws(PostgresError) -> Value
   ) throws(PostgresError) -> Value {
-    guard setsPath, try enterPath() else { return try body() }
+    guard pinsInTransactions, try beginPinnedIfNeeded() else { return try body() }
     let value: Value
     do throws(PostgresError) {
       value = try body()
     } catch {
-      abandonPath(true)
+      rollBackPinned(true)
       throw error
     }
-    try leavePath(true)
+    try commitPinned(true)
     return value
   }
 }
