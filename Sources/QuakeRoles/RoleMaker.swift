@@ -51,7 +51,7 @@ public struct RoleMaker {
       try connection.executeScript(RoleDirectory.begin)
       let check = try RoleCheck(names, over: connection)
       return Outcome(
-        steps: try steps(for: check), left: check.findings.filter(Self.isLeft),
+        steps: try steps(for: check), left: check.findings.filter { !$0.isCorrectable },
         sharedWith: sharedWith(check))
     }
   }
@@ -93,11 +93,9 @@ public struct RoleMaker {
     }
   }
 
-  private static func isLeft(_ finding: RoleFinding) -> Bool { !finding.isCorrectable }
-
   private func steps(for check: RoleCheck) throws -> [Step] {
     let caller = check.directory.caller
-    let findings = check.findings.filter { !Self.isLeft($0) }
+    let findings = check.findings.filter(\.isCorrectable)
     var steps: [Step] = []
     func run(_ statements: [String]) {
       steps += statements.map { Step(text: $0, shown: $0, summary: nil) }
@@ -146,7 +144,7 @@ public struct RoleMaker {
   private func authorise(_ check: RoleCheck) throws {
     let caller = check.directory.caller
     guard !caller.isSuperuser else { return }
-    let findings = check.findings.filter { !Self.isLeft($0) }
+    let findings = check.findings.filter(\.isCorrectable)
     var lacks: [String] = []
     let needsRoles =
       findings.contains { $0.authority == .roles } || !options.passwords.isEmpty
