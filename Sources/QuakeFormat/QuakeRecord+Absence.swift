@@ -4,8 +4,8 @@ extension QuakeRecord {
   /// Whether the row describes no earthquake now: its event is withdrawn or superseded.
   var isPast: Bool { has(.withdrawnAt) || has(.supersededBy) }
 
-  /// Whether its address is one of the web. A viewer would run, or open on its own machine, what other schemes
-  /// name.
+  /// Whether its URL begins with http or https. A viewer would run what a URL of another scheme names, or open it
+  /// on its own machine.
   var hasWebAddress: Bool {
     withUTF8(.url) { (url: UnsafeRawBufferPointer?) in
       guard let url else { return false }
@@ -21,7 +21,7 @@ extension QuakeRecord {
 
 /// The words that mark an event that is no earthquake of its own now.
 enum PastEvent {
-  /// The event type: QuakeML's word for an event that does not exist. An import rejects such events.
+  /// The event type: QuakeML's word for an event that does not exist. An import withdraws such events.
   static let type: StaticString = "not existing"
   /// The status: USGS's word.
   static let status: StaticString = "deleted"

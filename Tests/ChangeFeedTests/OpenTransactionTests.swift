@@ -43,7 +43,7 @@ import Testing
     try feed.stop()
 
     // What waited for the open transaction has waited for ever, and has not come here. How long the rest took is
-    // judged where no other test runs; generously, because other people's builds may run on the same machine.
+    // judged where no other test runs; generously, because other programs may load the machine.
     let (imports, others) = (Self.median(alone.imports), Self.median(beside.imports))
     let (delay, otherDelay) = (Self.median(alone.notifications), Self.median(beside.notifications))
     if Tools.isSoak {

@@ -64,9 +64,9 @@ public final class FeedClient {
 
   /// Requests a feed, and returns when the headers have arrived, before the body.
   ///
-  /// Returns for the statuses 200 and 204, and for 304 if there are validators. Every other status throws `.httpStatus` with `status` and
-  /// `retryAfter`. A failed connection, a timeout or a bad certificate throws an error of kind
-  /// `.unavailable`.
+  /// Returns for the statuses 200 and 204, and for 304 if there are validators. Every other status throws
+  /// `.httpStatus` with `status` and `retryAfter`. A failed connection, a timeout or a bad certificate throws
+  /// an error of kind `.unavailable`.
   ///
   /// - Parameter validators: The validators of the stored version, so that the server can answer 304.
   public func open(
@@ -78,7 +78,7 @@ public final class FeedClient {
     do throws(FeedError) {
       return try Self.response(transfer)
     } catch {
-      // The words may say that nothing matches a query.
+      // With these statuses some services say, in the body, that nothing matches a query.
       guard error.status == 400 || error.status == 404 else { throw error }
       throw error.quoting(transfer.readErrorText())
     }

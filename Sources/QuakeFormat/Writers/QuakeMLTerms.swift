@@ -2,8 +2,8 @@ internal import QuakeModel
 
 /// QuakeML's words for the store's values.
 enum QuakeMLTerms {
-  /// The event type for the column `type`: QuakeML's word for it, or "other event". An event that is stored is
-  /// never one that does not exist.
+  /// The event type for the column `type`: QuakeML's word for it, or "other event". The writer marks withdrawn and
+  /// superseded events with "not existing" itself: an import would withdraw any other event of that type.
   static func eventType(_ type: UnsafeRawBufferPointer) -> StaticString {
     guard let word = EventTypes.word(for: type),
       !word.withUTF8Buffer({ equals("not existing", UnsafeRawBufferPointer($0)) })

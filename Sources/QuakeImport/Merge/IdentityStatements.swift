@@ -155,12 +155,11 @@ struct IdentityStatements {
             join link l on l.id = w.id
            where not w.is_circle
         ), carrier as materialized (
-          -- The events that until now described an earthquake that another one describes from now on, if
-          -- either has marks.
+          -- The events that another event replaces from now on, if either has marks of a person.
           select s.code as target, q.validated,
                  case when \(Self.isWithdrawnByHand("q")) then q.withdrawn_at end as withdrawn_at,
                  case when not \(AssociationStatements.isOwn("q")) then q.superseded_by end as superseded_by,
-                 -- The marks of an event that returns are those that it had before.
+                 -- An event that returns has marks that are out of date.
                  t.superseded_by is not null and t.superseded_by = q.code as returns
             from resolved s
             join quake.quake q on q.code = s.id
@@ -216,8 +215,8 @@ struct IdentityStatements {
     """
   }
 
-  /// Whether the new event of the staged row `s`, where `o` is null, has ids of events that a person has
-  /// withdrawn or superseded: one row.
+  /// A query of one row: the `withdrawn_at` and `superseded_by` that persons have set on the events whose ids the
+  /// staged row `s` has. They are null if `o`, the stored event of its code, is there.
   static func hidden(_ source: String) -> String {
     """
     select max(p.withdrawn_at) as withdrawn_at, max(p.superseded_by) as superseded_by
@@ -238,9 +237,9 @@ struct IdentityStatements {
     """
   }
 
-  /// Gives the events $1 the marks that persons have made on the events that they replace: `validated` $2,
-  /// `withdrawn_at` $3 and `superseded_by` $4. Where $5, the event has its place back, and the marks of the
-  /// time before do not count.
+  /// Gives the events $1 the marks that persons have set on the events that they replace: `validated` $2,
+  /// `withdrawn_at` $3 and `superseded_by` $4. Where $5 is true, the event returns: it is the preferred one
+  /// again, and its own marks are out of date.
   static let mark = SQL(
     trusted: """
       with mark as (

@@ -102,10 +102,10 @@ struct ImportStatements {
   /// - Parameter inferred: Those that are set in new events only.
   /// - Parameter isLate: Whether a newer snapshot of some feed has been applied already. An event that it
   ///   held is not overwritten then, not even if it confirmed the stored contents and so wrote nothing.
-  /// - Parameter hidesNew: Whether new events that replace events which persons have withdrawn or superseded
-  ///   are so from the beginning. `IdentityStatements.mark` marks them in any case, but a watcher would first
-  ///   report an event that a person has withdrawn.
-  /// - Parameter restores: Whether events are no longer withdrawn, where their contents change: those of $2.
+  /// - Parameter hidesNew: Whether a new event is inserted with `withdrawn_at` and `superseded_by` if a person has
+  ///   set them on an event that it replaces. `IdentityStatements.mark` sets them in any case, but only after a
+  ///   version without them, which a watcher would report.
+  /// - Parameter restores: Whether the events of $2, which are withdrawn, are restored if their contents change.
   init(
     columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, isLate: Bool,
     hidesNew: Bool = false, restores: Bool = false
@@ -198,7 +198,7 @@ struct ImportStatements {
     firstConflict = SQL(trusted: "select min(s.code), count(*) \(conflicting)")
   }
 
-  /// Notes in the statement that merges that a record is of another source than its event, and is false.
+  /// An expression that is false, and sets `quake.foreign`: a record is of another source than its event.
   private static let noteForeign = "set_config('quake.foreign', 'on', true) is null"
 
   /// The source of a row that has values of these columns. An event without a source is a local one.

@@ -26,7 +26,7 @@ enum AbsenceStatements {
           left join quake.quake q on q.code = a.code
          where a.since <= $1::timestamptz
            -- A rejected record ends an absence, but does not restore a withdrawn event. Nor does a snapshot
-           -- that is older than the agency's word that the event was deleted.
+           -- that is older than the one in which the agency deleted the event.
            and (a.withdrawn_at is null
                 or s.reject_reason is null
                    and (not \(AgencyDeletions.isDeletion("q")) or a.withdrawn_at <= $1::timestamptz))

@@ -8,7 +8,7 @@ public enum CatalogueCode {
   public static let simulated: StaticString = "simulated"
 
   /// Whether the code is one that the simulator makes: `sim`, a network of two letters, and a digit, as in
-  /// `simus6000abav`. No network has a name that begins so.
+  /// `simus6000abav`. No real network has a name that begins with `sim`.
   public static func isSimulated(_ code: UnsafeRawBufferPointer) -> Bool {
     guard code.count > 5, code.prefix(3).elementsEqual("sim".utf8) else { return false }
     return (0x61...0x7A).contains(code[3]) && (0x61...0x7A).contains(code[4])

@@ -51,8 +51,8 @@ public struct BValue: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - b: What the b-value would be.
-    ///   - magnitude: The cutoff from which it differs most.
-    ///   - other: The b-value from there on.
+    ///   - from: The cutoff whose b-value differs most from it.
+    ///   - other: The b-value from that cutoff on.
     ///   - steady: The least cutoff from which the b-value does not depend on the cutoff; nil: there is none.
     case dependsOnCutoff(b: Double, from: Double, other: Double, steady: Double?)
   }

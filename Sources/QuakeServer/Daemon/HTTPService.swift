@@ -88,7 +88,7 @@ final class HTTPService: Sendable {
       }
       return (request, match, nil)
     } catch {
-      // Of an address that cannot be decoded; they decide the form of the error.
+      // The address could not be decoded. Its segments decide the form of the error.
       if request.segments.isEmpty {
         request.segments = PathPattern.segments(of: String(request.encodedPath))
       }

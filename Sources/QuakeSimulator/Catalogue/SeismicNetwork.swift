@@ -1,5 +1,5 @@
-/// A network that contributes events. The ids of its events begin with its name, and its name with `sim`: no
-/// network is called so, and no real event can have such an id.
+/// A network that contributes events. The ids of its events begin with its name, and its name begins with `sim`, as
+/// that of no real network does: no real event can have such an id.
 enum SeismicNetwork: String, CaseIterable, Sendable {
   case us = "simus"
   case ak = "simak"

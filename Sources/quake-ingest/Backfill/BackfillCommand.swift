@@ -195,7 +195,7 @@ struct BackfillCommand {
       let probe = ServiceProbe(
         fetcher: FeedFetcher(settings),
         attempts: fetch.manners.attempts, diagnostics: diagnostics)
-      // Anywhere, so that it has an event to show.
+      // Without the region, so that the service has an event to show.
       let query = EventService.Query(
         from: span.start, to: span.end, minimumMagnitude: fetch.parameters.minimumMagnitude)
       guard let centre = try probe.centre(of: fetch.service, query) else { return fetch }

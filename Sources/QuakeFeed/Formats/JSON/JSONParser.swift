@@ -8,8 +8,8 @@ final class JSONParser {
   }
 
   private let parser: OpaquePointer
-  /// The last document, if it had to be mended.
-  private var mended: JSONDocumentCopy?
+  /// Keeps the last document without NaN, to which the elements of the result refer.
+  private var copy: JSONDocumentCopy?
 
   init() {
     // One level more than the splitter permits, for the document itself.
@@ -33,7 +33,7 @@ final class JSONParser {
     if error != 0, let document = Self.withNullForNaN(bytes) {
       let copy = JSONDocumentCopy(document)
       error = csj_parse(parser, copy.bytes.baseAddress, copy.bytes.count, &root)
-      mended = copy
+      self.copy = copy
     }
     guard error == 0 else {
       throw SyntaxError(

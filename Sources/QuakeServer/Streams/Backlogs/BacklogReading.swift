@@ -51,7 +51,8 @@ struct BacklogReading {
       key, over: connection, limit: limit, longest: longest, shouldStop: shouldStop)
     switch key.start {
     case .snapshot:
-      // Also without a lost cursor: a client whose first snapshot was cut off forgets that part of it.
+      // A reset also begins the snapshot of a client that has no cursor: if its first snapshot was cut off, it must
+      // forget that part.
       return try reading.snapshot { reading, token in
         try reading.write(reading.block.begin(token))
       }
