@@ -766,7 +766,7 @@ begin
     from judged j cross join steady s;
 end
 $$;
-COMMENT ON FUNCTION quake.gutenberg_richter(magnitudes double precision[], completeness double precision, method text, bin double precision) IS 'magnitude of completeness and b-value of the Gutenberg-Richter relation. The magnitude of completeness is given, or found by "maximum-curvature", the class with the most events plus 0.2 (Wiemer and Wyss, 2000; Woessner and Wiemer, 2005), or by "b-stability" (Cao and Gao, 2002). b is by maximum likelihood for classes (Aki, 1965; Tinti and Mulargia, 1987), its standard error by Shi and Bolt (1982). Both are null, and refusal says why: "few-events", fewer than 50; "one-class"; "no-stable-cutoff"; "depends-on-cutoff", because b, in refused_b, differs from other_b, that from other_magnitude on; it does not any more from steady_from on. Magnitudes below -10 and above 12 do not count. No row if there is no magnitude';
+COMMENT ON FUNCTION quake.gutenberg_richter(magnitudes double precision[], completeness double precision, method text, bin double precision) IS 'magnitude of completeness and b-value of the Gutenberg-Richter relation. The magnitude of completeness is given, or found by "maximum-curvature", the class with the most events plus 0.2 (Wiemer and Wyss, 2000; Woessner and Wiemer, 2005), or by "b-stability" (Cao and Gao, 2002). b is by maximum likelihood for classes (Aki, 1965; Tinti and Mulargia, 1987), its standard error by Shi and Bolt (1982). Both are null, and refusal says why: "few-events", fewer than 50; "one-class"; "no-stable-cutoff"; "depends-on-cutoff", because b (refused_b) differs from the b-value from other_magnitude on (other_b); from steady_from on, b no longer depends on the cutoff. Magnitudes below -10 and above 12 do not count. No row if there is no magnitude';
 CREATE FUNCTION quake.history_covers(p_number bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1783,8 +1783,8 @@ COMMENT ON COLUMN quake.quake_version.code IS 'the event''s id in its feed, netw
 COMMENT ON COLUMN quake.quake_version.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.quake_version.net_code IS 'the network''s own code for the event; not unique';
 COMMENT ON COLUMN quake.quake_version.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
-COMMENT ON COLUMN quake.quake_version.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.quake_version.type IS 'kind of event, in the words of QuakeML 1.2: earthquake, quarry blast, ice quake, explosion, ...; where QuakeML has no word, the source''s own. not existing: its agency says that there was no event';
+COMMENT ON COLUMN quake.quake_version.status IS 'automatic, reviewed, ... as the feed spells it; deleted or rejected: its agency has deleted the event';
 COMMENT ON COLUMN quake.quake_version.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
 COMMENT ON COLUMN quake.quake_version.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
 COMMENT ON COLUMN quake.quake_version.place IS 'description of the place, for people';
@@ -1811,7 +1811,7 @@ COMMENT ON COLUMN quake.quake_version.sources IS 'networks that contributed, in 
 COMMENT ON COLUMN quake.quake_version.types IS 'product types available, in the same form';
 COMMENT ON COLUMN quake.quake_version.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
 COMMENT ON COLUMN quake.quake_version.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
-COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
+COMMENT ON COLUMN quake.quake_version.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not, or because its agency has deleted it (status, type); null: it is not withdrawn';
 COMMENT ON COLUMN quake.quake_version.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 COMMENT ON COLUMN quake.quake_version.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one; null: recorded before the store knew it';
 CREATE VIEW quake.change AS
@@ -1875,8 +1875,8 @@ COMMENT ON COLUMN quake.change.code IS 'the event (quake.code); null for a trunc
 COMMENT ON COLUMN quake.change.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.change.net_code IS 'the network''s own code for the event; not unique';
 COMMENT ON COLUMN quake.change.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
-COMMENT ON COLUMN quake.change.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.change.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.change.type IS 'kind of event, in the words of QuakeML 1.2: earthquake, quarry blast, ice quake, explosion, ...; where QuakeML has no word, the source''s own. not existing: its agency says that there was no event';
+COMMENT ON COLUMN quake.change.status IS 'automatic, reviewed, ... as the feed spells it; deleted or rejected: its agency has deleted the event';
 COMMENT ON COLUMN quake.change.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
 COMMENT ON COLUMN quake.change.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
 COMMENT ON COLUMN quake.change.place IS 'description of the place, for people';
@@ -1903,7 +1903,7 @@ COMMENT ON COLUMN quake.change.sources IS 'networks that contributed, in the sam
 COMMENT ON COLUMN quake.change.types IS 'product types available, in the same form';
 COMMENT ON COLUMN quake.change.as_of IS 'when the snapshot that the contents of the row come from was generated. An older snapshot does not overwrite them; null: not known, or no snapshot wrote them';
 COMMENT ON COLUMN quake.change.validated IS 'state of our own, which no feed overwrites: a person has checked the event';
-COMMENT ON COLUMN quake.change.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not; null: it is not withdrawn';
+COMMENT ON COLUMN quake.change.withdrawn_at IS 'state of our own: when the event was withdrawn, because feeds that should hold it do not, or because its agency has deleted it (status, type); null: it is not withdrawn';
 COMMENT ON COLUMN quake.change.superseded_by IS 'state of our own: code of the row that describes this earthquake now; null: this row does';
 COMMENT ON COLUMN quake.change.first_stored IS 'when the event was first stored; no update changes it, and a restored event has its old one';
 COMMENT ON COLUMN quake.change.author IS 'who made the change, as set by the writer: set local quake.author = ...; cut after 200 characters';
@@ -2349,8 +2349,8 @@ COMMENT ON COLUMN quake.live.code IS 'the event''s id in its feed, network and n
 COMMENT ON COLUMN quake.live.net IS 'id of the network that is the preferred source (us, ci, ak, ...)';
 COMMENT ON COLUMN quake.live.net_code IS 'the network''s own code for the event; not unique';
 COMMENT ON COLUMN quake.live.source IS 'the catalogue that the row comes from (usgs, emsc, geonet); local if no feed wrote it';
-COMMENT ON COLUMN quake.live.type IS 'kind of event: earthquake, quarry blast, ice quake, explosion, ...';
-COMMENT ON COLUMN quake.live.status IS 'automatic, reviewed or deleted, as the feed spells it';
+COMMENT ON COLUMN quake.live.type IS 'kind of event, in the words of QuakeML 1.2: earthquake, quarry blast, ice quake, explosion, ...; where QuakeML has no word, the source''s own. not existing: its agency says that there was no event';
+COMMENT ON COLUMN quake.live.status IS 'automatic, reviewed, ... as the feed spells it; deleted or rejected: its agency has deleted the event';
 COMMENT ON COLUMN quake.live.magnitude IS 'preferred magnitude; zero and negative ones are ordinary; null: not determined';
 COMMENT ON COLUMN quake.live.magnitude_type IS 'magnitude type (ml, md, mb, mww, ...), as the feed spells it';
 COMMENT ON COLUMN quake.live.place IS 'description of the place, for people';
