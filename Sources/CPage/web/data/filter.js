@@ -7,7 +7,7 @@ import { duration } from "../state/view-address.js";
 /** @typedef {import("../types.js").Circle} Circle */
 
 /** @param {string} text @returns {string} in small letters and without accents: "pahala" finds Pāhala */
-export function folded(text) {
+function folded(text) {
   const small = text.toLowerCase();
   return /[^ -~]/.test(small) ? small.normalize("NFD").replace(/\p{M}+/gu, "") : small;
 }

@@ -1,5 +1,5 @@
 /** The mean radius of the earth, in km. */
-const radius = 6371.0088;
+export const earthRadius = 6371.0088;
 /** In radians. */
 const degree = Math.PI / 180;
 
@@ -16,7 +16,7 @@ export function distance(a, b) {
   const north = Math.sin(((toLatitude - latitude) * degree) / 2);
   const east = Math.sin(((whole(b.longitude) - whole(a.longitude)) * degree) / 2);
   const share = north * north + Math.cos(latitude * degree) * Math.cos(toLatitude * degree) * east * east;
-  return 2 * radius * Math.asin(Math.min(1, Math.sqrt(share)));
+  return 2 * earthRadius * Math.asin(Math.min(1, Math.sqrt(share)));
 }
 
 /** @param {number} degrees @returns {number} without the digits that a sum with 1 cannot hold */

@@ -1,3 +1,4 @@
+import { earthRadius } from "../detail/distance.js";
 import { latitudeOf, longitudeOf, worldX, worldY } from "../map/projection.js";
 
 /** @typedef {import("../types.js").Box} Box */
@@ -5,8 +6,6 @@ import { latitudeOf, longitudeOf, worldX, worldY } from "../map/projection.js";
 
 /** A smaller drag with the key for boxes was only a click. */
 const leastSide = 6;
-/** The mean radius of the earth, in km. */
-const earthRadius = 6371.0088;
 /** The number of lines that a circle is drawn with. */
 const circleSteps = 120;
 
