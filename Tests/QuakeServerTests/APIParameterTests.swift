@@ -1,4 +1,5 @@
 import Foundation
+import QuakeModel
 import Testing
 
 @testable import QuakeServer

@@ -1,9 +1,9 @@
-/// Text as a part of a URL's query.
-enum PercentEncoding {
+/// Text as a part of a URL: a name in its path, or a name or value in its query.
+package enum PercentEncoding {
   private static let digits = Array("0123456789ABCDEF".utf8)
 
   /// The text with every byte escaped that has a meaning in URLs or in header fields.
-  static func text(_ text: String) -> String {
+  package static func text(_ text: String) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {
       switch byte {

@@ -87,19 +87,10 @@ final class WithdrawalCheck {
     return true
   }
 
-  /// A code as a part of a path.
-  private static func encoded(_ code: String) -> String {
-    code.utf8.map { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: String(UnicodeScalar(byte))
-      default: (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-      }
-    }.joined()
-  }
-
   /// USGS's pages are in a folder beside its summaries. CSV files do not have their URLs.
   private func detail(of code: String) -> FeedURL? {
     guard let url, let place = url.text.firstRange(of: "/summary/") else { return nil }
-    return url.leading(to: url.text[..<place.lowerBound] + "/detail/\(Self.encoded(code)).geojson")
+    let name = PercentEncoding.text(code)
+    return url.leading(to: url.text[..<place.lowerBound] + "/detail/\(name).geojson")
   }
 }
