@@ -34,7 +34,7 @@ private func features(_ bytes: [UInt8]) throws -> [JSONValue] {
       let document = try JSONValue(reply.body)
       let elements = try features(reply.body)
       #expect(document["metadata"]?["count"]?.number == Double(elements.count))
-      #expect(document["metadata"]?["title"]?.text == SimulatedService.title(of: feed))
+      #expect(document["metadata"]?["title"]?.text == "Simulated \(feed.subject)")
       #expect(document["metadata"]?["url"]?.text == server.url(of: feed))
       #expect(document["metadata"]?["generated"]?.number == Double(noon.milliseconds))
       #expect((document["bbox"] == nil) == (elements.count < 2))

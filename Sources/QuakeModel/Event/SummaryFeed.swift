@@ -78,7 +78,10 @@ public struct SummaryFeed: Sendable, Hashable {
   public var name: String { "\(threshold.rawValue)_\(window.rawValue)" }
 
   /// As in the metadata: `USGS All Earthquakes, Past Hour`.
-  public var title: String {
+  public var title: String { "USGS \(subject)" }
+
+  /// The title without the source: `All Earthquakes, Past Hour`.
+  package var subject: String {
     let what =
       switch threshold {
       case .significant: "Significant"
@@ -92,6 +95,6 @@ public struct SummaryFeed: Sendable, Hashable {
       case .week: "Week"
       case .month: "Month"
       }
-    return "USGS \(what) Earthquakes, Past \(window)"
+    return "\(what) Earthquakes, Past \(window)"
   }
 }

@@ -75,8 +75,7 @@ struct FeedService {
     let now = Timestamp.now()
     let url = request.baseURL + request.path
     let query = query(name.feed, format, now: now)
-    // The name without USGS's own, which precedes it.
-    var title = String(name.feed.title.trimmingPrefix("USGS "))
+    var title = name.feed.subject
     if format.export.hasTitle {
       title = try SourceTitle.text(title, of: query, over: context.connection)
     }

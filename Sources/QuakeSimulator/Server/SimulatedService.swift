@@ -118,19 +118,13 @@ final class SimulatedService: Sendable {
     return deliver(cached, format, request, now: now)
   }
 
-  /// USGS's title of the feed, without USGS.
-  static func title(of feed: SummaryFeed) -> String {
-    let title = feed.title.hasPrefix("USGS ") ? feed.title.dropFirst(5) : feed.title[...]
-    return "Simulated \(title)"
-  }
-
   private func metadata(
     _ feed: SummaryFeed, _ format: SimulatedFormat, _ generated: Int64
   ) -> FeedDocument.Metadata {
     FeedDocument.Metadata(
       generated: generated,
       url: "\(baseURL)/earthquakes/feed/v1.0/summary/\(feed.name).\(format.rawValue)",
-      title: Self.title(of: feed))
+      title: "Simulated \(feed.subject)")
   }
 
   /// A document stays cached while it is fresh, as in a CDN, or while the catalogue has not changed.
