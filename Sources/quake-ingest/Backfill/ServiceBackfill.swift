@@ -27,14 +27,6 @@ final class ServiceBackfill {
     let count: Int64
   }
 
-  /// The service's answer to a query.
-  private enum Answer {
-    /// Events, perhaps none.
-    case events(OpenFeed)
-    /// It refuses the query, so that others have to follow.
-    case refused
-  }
-
   private let service: EventService
   private let backfill: Backfill
   private let windows: BackfillWindows
@@ -220,7 +212,7 @@ final class ServiceBackfill {
   private func fetch(_ window: BackfillWindow) throws {
     let begun = MonotonicClock.now()
     let reference = FeedReference(queryURL(window))
-    guard case .events(let feed) = try open(reference, window) else { return }
+    guard let feed = try open(reference, window) else { return }
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = "backfill"
     options.context = "backfill \(backfill.id)"
@@ -246,16 +238,17 @@ final class ServiceBackfill {
     try tell(window, report, isWhole: isWhole, elapsed: MonotonicClock.now() - begun)
   }
 
-  /// The answer to a query.
-  private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> Answer {
+  /// The answer to a query, perhaps without events; nil if the service refuses it, so that other queries have to
+  /// follow.
+  private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> OpenFeed? {
     var mayAskAgain = true
     while true {
       do {
         let outcome = try OpenFeed.open(
           reference, over: .stream(fetcher), strict: settings.isStrict, centre: service.centre)
-        guard case .opened(let feed) = outcome else { return .refused }
+        guard case .opened(let feed) = outcome else { return nil }
         answers = true
-        return .events(feed)
+        return feed
       } catch let error as FeedError {
         // A body without a byte may also be an accident, which a count would show.
         if error.code == .emptyBody, window.count == nil, mayAskAgain {
@@ -266,11 +259,11 @@ final class ServiceBackfill {
         if try isNoData(error, window) {
           answers = true
           diagnostics.verbose("\(window.name): no data")
-          return .events(OpenFeed(source: FeedImportSource(nil), response: nil))
+          return OpenFeed(source: FeedImportSource(nil), response: nil)
         }
         guard error.isRefusal else { throw error }
         try refused(window, error)
-        return .refused
+        return nil
       }
     }
   }

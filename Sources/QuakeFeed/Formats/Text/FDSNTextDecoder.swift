@@ -103,11 +103,15 @@ struct FDSNTextDecoder {
 
   /// Whether the data centre of the row that `rows` has read last is known.
   func knowsCentre(of rows: FDSNRowReader) -> Bool {
+    DataCentre.choose(named: centre, publicID: publicID(in: rows), service: service) != nil
+  }
+
+  /// The identifier in the row that `rows` has read last, if it is a publicID.
+  private func publicID(in rows: FDSNRowReader) -> PublicID? {
     guard let place = fields.firstIndex(where: { $0?.column == .code }),
       place < rows.fields.count
-    else { return false }
-    let id = PublicID(withScheme: rows.input.bytes(rows.fields[place]))
-    return DataCentre.choose(named: centre, publicID: id, service: service) != nil
+    else { return nil }
+    return PublicID(withScheme: rows.input.bytes(rows.fields[place]))
   }
 
   /// Reads the rows as those of an export of ours.
@@ -129,15 +133,11 @@ struct FDSNTextDecoder {
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
     guard !isExport else { return try decodeExport(rows, into: &record) }
-    publicID = nil
-    var centre = self.centre ?? service
-    if let place = fields.firstIndex(where: { $0?.column == .code }) {
-      publicID = PublicID(withScheme: rows.input.bytes(rows.fields[place]))
-      if publicID != nil {
-        centre = DataCentre.choose(named: self.centre, publicID: publicID, service: service)
-      }
+    publicID = publicID(in: rows)
+    guard let centre = DataCentre.choose(named: self.centre, publicID: publicID, service: service)
+    else {
+      throw Rejection("The data centre of the event is not known.")
     }
-    guard let centre else { throw Rejection("The data centre of the event is not known.") }
     record.set(.source, centre.name)
     for (range, target) in zip(rows.fields, fields) {
       guard let target else { continue }
