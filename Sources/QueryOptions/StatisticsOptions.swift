@@ -95,7 +95,7 @@ public struct StatisticsOptions: Sendable {
       return "all events of this magnitude and above are of one magnitude: select more events"
     case .noStableCutoff:
       return """
-        b is stable from no magnitude on: \(select) a magnitude with \(completeness)
+        there is no magnitude from which b is stable: \(select) a magnitude with \(completeness)
         """
     case .dependsOnCutoff(let b, let from, let other, let steady):
       return """

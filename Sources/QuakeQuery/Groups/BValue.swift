@@ -6,7 +6,7 @@ public struct BValue: Sendable, Hashable {
     case fewEvents
     /// All events are in one class.
     case oneClass
-    /// From no magnitude on, the b-value is stable.
+    /// There is no magnitude from which the b-value is stable.
     case noStableCutoff
     /// Another cutoff has another b-value, beyond the errors of both.
     ///

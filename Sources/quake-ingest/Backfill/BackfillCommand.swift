@@ -137,7 +137,7 @@ struct BackfillCommand {
       let from = Timestamp(microseconds: now.microseconds - last.wholeMicroseconds)
       guard let span = BackfillWindow(from: from, to: now) else {
         throw arguments.invalidValue(
-          arguments.string("last") ?? "", for: "last", expected: "a duration within our era")
+          arguments.string("last") ?? "", for: "last", expected: "a shorter duration")
       }
       return span
     }

@@ -227,7 +227,7 @@ struct RunCommand {
     if references.contains(where: { $0 == nil }) {
       guard !isReal else {
         throw UsageError(
-          "the simulated feed would mix its events with those of other feeds; to have that, say --mix-simulated",
+          "the simulated feed would mix its events with those of other feeds; --mix-simulated permits that",
           command: "quake-ingest run")
       }
       return try SimulatedEvents.refuse(besideOthersOver: connection)
