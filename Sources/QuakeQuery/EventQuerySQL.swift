@@ -43,18 +43,18 @@ struct EventQuerySQL {
     }
   }
 
-  /// The events, and those that were deleted and stay so, as they were before; they count as withdrawn since.
+  /// The events, and those that were deleted and stay so, by whatever statement, as they were before; they count as
+  /// withdrawn since.
   private static let withDeleted = """
     (select \(QuakeColumn.list(of: "q")) from quake.quake q
       union all
      select \(QuakeColumn.allCases.map {
-       $0 == .withdrawnAt ? "coalesce(v.withdrawn_at, t.deleted_at)" : "v.\($0.name)"
+       $0 == .withdrawnAt ? "coalesce(v.withdrawn_at, t.at)" : "v.\($0.name)"
      }.joined(separator: ", "))
-       from quake.tombstone t
-      cross join lateral (
-        select \(QuakeColumn.list(of: "d")), d.op from quake.quake_version d
-         where d.code = t.code order by d.id desc limit 1) v
-      where v.op = 'delete')
+       from quake.change_transaction t
+       join quake.quake_version v on v.transaction_id = t.transaction_id
+      where t.deleted > 0 and v.op = 'delete'
+        and not exists (select from quake.quake_version l where l.code = v.code and l.id > v.id))
     """
 
   var text: String { "from \(source) q where \(HistoryConditions.all(conditions))" }

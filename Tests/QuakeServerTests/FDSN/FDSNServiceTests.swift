@@ -121,6 +121,18 @@ struct FDSNServiceTests {
       "update quake.quake set withdrawn_at = now() where code = 'ci3'")
     #expect(try scene.ids("updatedafter=2024-03-02") == ["emsc:4", "us2"])
     #expect(try scene.ids("updatedafter=2024-03-02&includedeleted=only") == ["ci3"])
+    // Deleted without a tombstone.
+    try connection.run("delete from quake.quake where code = 'us2'")
+    #expect(try scene.ids("updatedafter=2024-03-02") == ["emsc:4"])
+    #expect(try scene.ids("updatedafter=2024-03-02&includedeleted=only") == ["ci3", "us2"])
+    #expect(try scene.ids("eventid=us2&includedeleted=true") == ["us2"])
+    try connection.run(
+      """
+      insert into quake.quake (code, source, net, time, longitude, latitude)
+      select v.code, v.source, v.net, v.time, v.longitude, v.latitude
+        from quake.quake_version v where v.code = 'us2' and v.op = 'delete'
+      """)
+    #expect(try scene.ids("updatedafter=2024-03-02&includedeleted=only") == ["ci3"])
     // The history of the changes before was purged: the last change of each event remains.
     try connection.run(
       "select quake.raise_history_floor(quake.latest_token(), interval '0')",
