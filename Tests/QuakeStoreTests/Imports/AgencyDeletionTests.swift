@@ -157,12 +157,31 @@ import Testing
     #expect(try shown() == ["us1"])
   }
 
-  @Test func anEventThatAnotherOneSupersedesIsNotWithdrawnAsWell() throws {
+  @Test(arguments: Way.allCases)
+  private func anEventThatAnotherOneSupersedesIsNotWithdrawnAsWell(way: Way) throws {
     try apply(live("ak1", ids: ",ak1,"), hour: 1)
-    let report = try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 2)
+    try connection.execute("update quake.quake set validated = true")
+    let report = try apply(
+      deleted("ak1"), live("us1", ids: ",us1,ak1,"), live("us2"), hour: 2, way: way)
     #expect(report.superseded == 1 && report.withdrawn == 0)
-    #expect(try rows() == ["ak1|5|earthquake|reviewed|f", "us1|5|earthquake|reviewed|f"])
-    #expect(try shown() == ["us1"])
+    #expect(
+      try rows() == [
+        "ak1|5|earthquake|reviewed|f", "us1|5|earthquake|reviewed|f", "us2|5|earthquake|reviewed|f",
+      ])
+    #expect(try shown() == ["us1", "us2"])
+    #expect(
+      try connection.table("select code from quake.quake where validated order by code")
+        == ["ak1", "us1"])
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["ak1|us1"])
+  }
+
+  @Test(arguments: Way.allCases)
+  private func anEmptyStoreKnowsADeletedEventByItsSuccessor(way: Way) throws {
+    let report = try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 1, way: way)
+    #expect(report.inserted == 1 && report.unchanged == 1)
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["ak1|us1"])
+    #expect(
+      try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 2, way: way).token == nil)
   }
 
   @Test func aWithdrawalByHandStays() throws {
