@@ -15,13 +15,16 @@ package enum SimulatedEvents {
 
   /// Throws an `ImportRefusal` if the store has events of other sources. Rows that no feed wrote do not count.
   package static func refuse(besideOthersOver connection: Connection) throws {
-    if let other = try otherSource(over: connection) { throw refusal(beside: other) }
+    if let other = try otherSource(over: connection) {
+      throw refusal(beside: other, done: "Nothing was imported. ")
+    }
   }
 
-  static func refusal(beside other: String) -> ImportRefusal {
+  /// - Parameter done: What was imported, as a sentence.
+  static func refusal(beside other: String, done: String = "") -> ImportRefusal {
     ImportRefusal(
       "cannot import simulated events beside real ones",
-      detail: "Nothing was imported. The others are of the source \"\(other)\".",
+      detail: "\(done)The others are of the source \"\(other)\".",
       hint:
         "Import them into a database of their own; --mix-simulated stores them beside the others."
     )

@@ -46,6 +46,7 @@ struct UnmixedSource<Base: ImportSource>: ImportSource {
       other = Self.realSource(of: record)
     }
     guard hasSimulated, let other else { return item }
+    // An import that commits more than once may have stored the records before.
     throw SimulatedEvents.refusal(beside: other)
   }
 

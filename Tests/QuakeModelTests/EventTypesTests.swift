@@ -35,6 +35,17 @@ import Testing
     #expect(EventTypes.spellings(of: type).contains(type))
   }
 
+  @Test func theSpellingsHaveThoseWithCapitals() {
+    for stored in [
+      "Quarry Blast", "Quarry blast", "Quarry_Blast", "QUARRY_BLAST", "QUARRY BLAST",
+      "quarry_blast",
+      "Quarry",
+    ] {
+      #expect(EventTypes.spellings(of: "quarry blast").contains(stored), "\(stored)")
+    }
+    #expect(EventTypes.spellings(of: "earthquake").contains("Earthquake"))
+  }
+
   @Test func aFilterTakesEverySpellingOfAType() {
     var filter = QuakeFilter()
     func accepts(_ type: String?) -> Bool {

@@ -8,6 +8,8 @@ struct IDClaimTracker {
 
   /// Hashes of the codes.
   private var codes: Set<UInt64> = []
+  /// Those whose last record says that the event was deleted, so that another event may have the id.
+  private var deleted: Set<UInt64> = []
   private var claimed: [IDClaim] = []
   /// Whether the ids of all records are in memory.
   private var isComplete = true
@@ -24,8 +26,13 @@ struct IDClaimTracker {
   /// Whether it holds the ids of a feed of the greatest length.
   var isFull: Bool { codes.count >= ImportPlan.longestFeed || claimed.count >= Self.most }
 
-  /// Claims of ids that no record has as its code.
-  var claims: [IDClaim] { claimed.filter { !codes.contains($0.id.idKey) } }
+  /// Claims of ids that no record has as its code, except those of events that were deleted.
+  var claims: [IDClaim] {
+    claimed.filter {
+      let key = $0.id.idKey
+      return !codes.contains(key) || deleted.contains(key)
+    }
+  }
 
   /// Adds the ids of a record.
   mutating func add(_ record: QuakeRecord) {
@@ -49,7 +56,15 @@ struct IDClaimTracker {
 
   /// Adds the ids of a batch, and removes its claims from the batch.
   mutating func add(_ batch: RecordBatch) {
-    let again = Set(batch.codeKeys.filter { !codes.insert($0).inserted })
+    var again: Set<UInt64> = []
+    for (key, isDeletion) in batch.codeKeys {
+      if !codes.insert(key).inserted { again.insert(key) }
+      if isDeletion {
+        deleted.insert(key)
+      } else if !deleted.isEmpty {
+        deleted.remove(key)
+      }
+    }
     repeated += Int64(again.count)
     // The last record of a code wins, also with its claims.
     if !again.isEmpty { claimed.removeAll { again.contains($0.code.idKey) } }

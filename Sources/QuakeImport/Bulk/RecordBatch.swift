@@ -193,10 +193,10 @@ final class RecordBatch {
     return pending
   }
 
-  /// Hashes of the codes.
-  var codeKeys: [UInt64] {
+  /// Hashes of the codes, each with whether its record says that the event was deleted.
+  var codeKeys: [(key: UInt64, isDeletion: Bool)] {
     codes.withUnsafeBytes { all in
-      rows.map { UnsafeRawBufferPointer(rebasing: all[$0.code]).idKey }
+      rows.map { (UnsafeRawBufferPointer(rebasing: all[$0.code]).idKey, $0.isDeletion) }
     }
   }
 
@@ -208,8 +208,8 @@ final class RecordBatch {
     rows[places].map { String(decoding: codes[$0.code], as: UTF8.self) }
   }
 
-  /// Claims of ids that no record of the batch has as its code.
-  var claims: [IDClaim] { otherIDs.map(\.claim).filter { !contains($0.id) } }
+  /// Claims of ids that no record of the batch has as its code. An event that was deleted has no id to itself.
+  var claims: [IDClaim] { otherIDs.map(\.claim).filter { !hasEvent($0.id) } }
 
   /// Returns the same and removes them: the caller resolves them.
   func takeClaims() -> [IDClaim] {
@@ -217,9 +217,11 @@ final class RecordBatch {
     return claims
   }
 
-  private func contains(_ id: String) -> Bool {
+  private func hasEvent(_ id: String) -> Bool {
     var id = id
-    return id.withUTF8 { place(of: UnsafeRawBufferPointer($0)) } != nil
+    return id.withUTF8 { bytes in
+      place(of: UnsafeRawBufferPointer(bytes)).map { !rows[$0].isDeletion } ?? false
+    }
   }
 
   /// The place of the record with this code.

@@ -133,12 +133,14 @@ struct ImportStatements {
     // locks each unchanged row, which writes it (96 MB of WAL for 200,000 rows; with the join none).
     // The condition on the conflict: for a session that writes between the join and the insert.
     //
-    // A record of another source than its event is not written; a setting notes that there was one.
+    // A record of another source than its event is not written, nor one whose code is another id of an event
+    // of another source; a setting notes that there was one.
     let isWritten: String
     let onConflict: String
     let overwrites = policy.overwrites
     isWritten = """
-      case when o.code is null then true
+      case when o.code is null
+           then case when exists (\(Self.otherOwner(of: "s", source("s")))) then \(Self.noteForeign) else true end
            when not (\(differs)) then false
            when \(isForeign) then \(Self.noteForeign)
            else \(overwrites ? fresh : "false") end
@@ -177,14 +179,22 @@ struct ImportStatements {
     rejectForeign = SQL(
       trusted: """
         with found as materialized (
-          select s.record, s.code, o.source as stored, \(source("s")) as source
+          select s.record, s.code, o.code as event, o.source as stored, \(source("s")) as source
             from pg_temp.quake_staging s join quake.quake o on o.code = s.code
            where s.reject_reason is null and \(differs) and \(isForeign)
+           union all
+          select s.record, s.code, y.code, y.source, \(source("s"))
+            from pg_temp.quake_staging s
+           cross join lateral (\(Self.otherOwner(of: "s", source("s")))) y
+           where s.reject_reason is null
+             and not exists (select from quake.quake o where o.code = s.code)
         )
         update pg_temp.quake_staging s
            set reject_place = 'record ' || s.record,
-               reject_reason = format('The event "%s" belongs to the source "%s", and the record is of the source "%s".',
-                                      f.code, f.stored, f.source),
+               reject_reason = format('%s belongs to the source "%s", and the record is of the source "%s".',
+                                      case when f.code = f.event then format('The event "%s"', f.code)
+                                           else format('The event "%s", which is also "%s",', f.event, f.code) end,
+                                      f.stored, f.source),
                reject_raw = left(s::text, 65536), code = null
           from found f where f.record = s.record
         returning s.reject_place, s.reject_reason, s.reject_raw, f.code
@@ -200,6 +210,15 @@ struct ImportStatements {
 
   /// An expression that is false, and sets `quake.foreign`: a record is of another source than its event.
   private static let noteForeign = "set_config('quake.foreign', 'on', true) is null"
+
+  /// The event of another source that has the code of the staged row `row` among its ids.
+  private static func otherOwner(of row: String, _ source: String) -> String {
+    """
+    select y.code, y.source
+                from quake.quake_alias a join quake.quake y on y.code = coalesce(a.named_by, a.code)
+               where a.id = \(row).code and y.source is distinct from \(source)
+    """
+  }
 
   /// The source of a row that has values of these columns. An event without a source is a local one.
   static func source(_ columns: [QuakeColumn]) -> (_ row: String) -> String {

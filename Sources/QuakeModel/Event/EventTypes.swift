@@ -63,8 +63,8 @@ public enum EventTypes {
     return type.withUTF8 { word(for: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Every spelling that means the same type, the one of QuakeML included. Rows and versions that were stored
-  /// before types had one spelling, or that somebody wrote by hand, may have any of them.
+  /// Every spelling that means the same type, the one of QuakeML included, also with capitals. Rows and versions
+  /// that were stored before types had one spelling, or that somebody wrote by hand, may have any of them.
   package static func spellings(of type: String) -> Set<String> {
     var plainSpellings: Set<String> = [plain(type)]
     if let word = word(for: type) {
@@ -74,8 +74,16 @@ public enum EventTypes {
       }
     }
     return plainSpellings.reduce(into: [type]) { spellings, spelling in
-      spellings.insert(spelling)
-      spellings.insert(String(spelling.map { $0 == " " ? "_" : $0 }))
+      let words = spelling.split(separator: " ")
+      let capitalised = words.map { String($0.prefix(1)).uppercased() + String($0.dropFirst()) }
+      let sentence = capitalised.prefix(1) + words.dropFirst().map { String($0) }
+      for separator in [" ", "_"] {
+        let small = words.joined(separator: separator)
+        spellings.formUnion([
+          small, sentence.joined(separator: separator), capitalised.joined(separator: separator),
+          small.uppercased(),
+        ])
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import QuakeSchema
 import StoreTestSupport
 import TestSupport
 import Testing
@@ -157,12 +158,31 @@ import Testing
     #expect(try shown() == ["us1"])
   }
 
-  @Test func anEventThatAnotherOneSupersedesIsNotWithdrawnAsWell() throws {
+  @Test(arguments: Way.allCases)
+  private func anEventThatAnotherOneSupersedesIsNotWithdrawnAsWell(way: Way) throws {
     try apply(live("ak1", ids: ",ak1,"), hour: 1)
-    let report = try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 2)
+    try connection.execute("update quake.quake set validated = true")
+    let report = try apply(
+      deleted("ak1"), live("us1", ids: ",us1,ak1,"), live("us2"), hour: 2, way: way)
     #expect(report.superseded == 1 && report.withdrawn == 0)
-    #expect(try rows() == ["ak1|5|earthquake|reviewed|f", "us1|5|earthquake|reviewed|f"])
-    #expect(try shown() == ["us1"])
+    #expect(
+      try rows() == [
+        "ak1|5|earthquake|reviewed|f", "us1|5|earthquake|reviewed|f", "us2|5|earthquake|reviewed|f",
+      ])
+    #expect(try shown() == ["us1", "us2"])
+    #expect(
+      try connection.table("select code from quake.quake where validated order by code")
+        == ["ak1", "us1"])
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["ak1|us1"])
+  }
+
+  @Test(arguments: Way.allCases)
+  private func anEmptyStoreKnowsADeletedEventByItsSuccessor(way: Way) throws {
+    let report = try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 1, way: way)
+    #expect(report.inserted == 1 && report.unchanged == 1)
+    #expect(try connection.table("select id, code from quake.quake_alias") == ["ak1|us1"])
+    #expect(
+      try apply(deleted("ak1"), live("us1", ids: ",us1,ak1,"), hour: 2, way: way).token == nil)
   }
 
   @Test func aWithdrawalByHandStays() throws {
@@ -190,5 +210,45 @@ import Testing
       try rows() == [
         "us1|5|earthquake|reviewed|f", "us2|5|earthquake|reviewed|f", "us3|5|earthquake|deleted|t",
       ])
+  }
+
+  @Test func theMigrationWithdrawsDeletedEventsThatAreStored() throws {
+    let database = try TestDatabase.empty()
+    let connection = try database.connect()
+    let all = try Folder.migrations().map { try Migration(file: $0.name, contents: $0.bytes) }
+    func migrate(_ migrations: some Sequence<Migration>) throws {
+      _ = try Migrator(
+        connection: connection, migrations: Array(migrations), program: "tests"
+      ).migrate()
+    }
+    try migrate(all.prefix { $0.version < 13 })
+    try connection.run(
+      """
+      insert into quake.quake (code, source, type, status, time, magnitude, as_of)
+      select code, 'usgs', type, status, '2023-11-14T22:13:20Z', 5, '2024-01-01T01:00:00Z'
+        from (values ('us1', 'earthquake', 'reviewed'), ('us2', null, null), ('us3', null, 'Deleted'),
+                     ('us4', 'Not_Existing', 'reviewed'), ('us5', 'earthquake', 'rejected')) e (code, type, status)
+      """)
+    try migrate(all)
+    #expect(
+      try connection.table("select code from quake.current_quake order by code") == ["us1", "us2"])
+    #expect(
+      try connection.table(
+        "select code, type from quake.quake where withdrawn_at is not null order by code") == [
+          "us3|", "us4|not existing", "us5|earthquake",
+        ])
+    #expect(
+      try connection.table(
+        "select op, withdrawn_at is not null from quake.change where code = 'us3' order by version")
+        == [
+          "insert|f", "update|t",
+        ])
+    var source = FakeSource([live("us3")], generated: "2024-01-01T02:00:00Z")
+    let options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    let back = try Importer(connection: connection, options: options).run(from: &source)
+    #expect(back.restored == 1 && back.updated == 1)
+    #expect(
+      try connection.table("select code from quake.current_quake order by code")
+        == ["us1", "us2", "us3"])
   }
 }

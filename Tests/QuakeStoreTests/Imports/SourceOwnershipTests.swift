@@ -129,4 +129,31 @@ struct SourceOwnershipTests {
         == ["t"])
     #expect(try connection.table("select snapshots from quake.absence") == ["3"])
   }
+
+  @Test("and takes none of their other ids, under which the event may return")
+  func otherIDs() throws {
+    _ = try load([QuakeRecord("us2", ids: ",us2,ci2,")])
+    let ways: [(hour: Int?, commitEvery: Int?, isReopenable: Bool)] = [
+      (3, nil, false), (nil, nil, false), (4, nil, true), (5, 1, false),
+    ]
+    for way in ways {
+      let report = try load(
+        [
+          QuakeRecord("mynet:1", source: "mynet"),
+          QuakeRecord("ci2", magnitude: 3.4, source: "mynet"),
+        ], hour: way.hour, commitEvery: way.commitEvery, isReopenable: way.isReopenable)
+      #expect(report.seen == 2 && report.rejected == 1 && report.superseded == 0, "\(way)")
+      #expect(
+        report.firstReject?.reason
+          == "The event \"us2\", which is also \"ci2\", belongs to the source \"usgs\", and the record is of the source \"mynet\"."
+      )
+      #expect(
+        try connection.table("select code from quake.quake where code like '%2'") == ["us2"],
+        "\(way)")
+      #expect(try connection.table("select id, code from quake.quake_alias") == ["ci2|us2"])
+    }
+    let renamed = try load([QuakeRecord("ci2", ids: ",us2,ci2,")], hour: 6)
+    #expect(renamed.inserted == 1 && renamed.superseded == 1 && renamed.rejected == 0)
+    #expect(try connection.historyFaults() == [])
+  }
 }
