@@ -78,7 +78,7 @@ struct SessionSettingsTests {
 
   @Test("every switch and choice of a session: one token for a transaction")
   func everySetting() throws {
-    // So that the settings of this session's own queries stay.
+    // So that the settings of the own queries of the test stay.
     let asking = try database.connect()
     let all = try settings() + Self.others.map { (name: $0.0, value: $0.1) }
     #expect(all.contains { $0.name == "standard_conforming_strings" && $0.value == "off" })

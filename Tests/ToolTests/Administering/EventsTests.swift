@@ -271,7 +271,7 @@ import Testing
     let before = try database.value(
       "select md5(string_agg(q::text, '' order by code)) from quake.quake q")
     let arguments = ["events", "expire", "--older-than", "1s", "--yes", "--json"] + database.option
-    // While this session has an event locked, the edit cannot end.
+    // While the test has an event locked, the edit cannot end.
     let other = try database.connect()
     try other.begin()
     try other.execute("select from quake.quake where code = 'e1' for update")
