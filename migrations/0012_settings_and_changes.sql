@@ -215,3 +215,40 @@ comment on column quake.change.process_id is 'process id of the server process t
 comment on column quake.change.client_address is 'address of the client; null over a Unix socket';
 comment on column quake.change.at is 'when it got its token, just before its commit';
 comment on column quake.change.import_id is 'the import that made the change (import.id); null: none did';
+
+-- Two workers could get one feed: to one that had begun before the other connected, the holder looked like a session
+-- that is no worker, and it took another lock.
+create or replace function quake.feed_lock__take(p_feeds text[]) returns table(feed text, foreign_pid integer, foreign_role name)
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+    as $$
+declare
+  key integer;
+begin
+  for feed in
+    select s.name from quake.feed_status s where s.name = any (p_feeds) and not s.held
+     order by array_position(p_feeds, s.name)
+  loop
+    foreign_pid := null;
+    foreign_role := null;
+    select f.lock_key into key from quake.feed f where f.name = feed for update skip locked;
+    continue when not found;
+    if not pg_try_advisory_lock(1903518059, key) then
+      -- PostgreSQL keeps its list of sessions until the end of the transaction: the holder may have connected since.
+      perform pg_stat_clear_snapshot();
+      continue when (select s.held from quake.feed_status s where s.name = feed);
+      -- The holder is not a worker. A prepared transaction has no process.
+      select a.pid, a.usename into foreign_pid, foreign_role
+        from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+       where l.locktype = 'advisory' and l.granted and l.classid = 1903518059 and l.objsubid = 2
+         and l.objid::bigint = key::bigint & 4294967295
+         and l.database = (select d.oid from pg_database d where d.datname = current_database())
+       limit 1;
+      foreign_pid := coalesce(foreign_pid, 0);
+      update quake.feed f set lock_key = default where f.name = feed returning f.lock_key into key;
+      continue when not pg_try_advisory_lock(1903518059, key);
+    end if;
+    return next;
+  end loop;
+end
+$$;

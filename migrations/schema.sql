@@ -520,6 +520,8 @@ begin
     select f.lock_key into key from quake.feed f where f.name = feed for update skip locked;
     continue when not found;
     if not pg_try_advisory_lock(1903518059, key) then
+      -- PostgreSQL keeps its list of sessions until the end of the transaction: the holder may have connected since.
+      perform pg_stat_clear_snapshot();
       continue when (select s.held from quake.feed_status s where s.name = feed);
       -- The holder is not a worker. A prepared transaction has no process.
       select a.pid, a.usename into foreign_pid, foreign_role

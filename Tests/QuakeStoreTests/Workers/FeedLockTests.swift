@@ -146,6 +146,17 @@ struct FeedLockTests {
     }
   }
 
+  /// PostgreSQL keeps its list of sessions until the end of a transaction.
+  @Test("is not taken from a worker that connected after the transaction began")
+  func laterHolder() throws {
+    try first.run("begin")
+    _ = try first.ask("select count(*) from pg_stat_activity")
+    let later = try database.connect()
+    #expect(try FeedLock.take(["day"], over: later).map(\.feed) == ["day"])
+    #expect(try take(["day"], over: first) == [])
+    try first.run("rollback")
+  }
+
   @Test("is seen to have stopped when its server process has waited for it for long")
   func stalled() throws {
     #expect(try take(["day"], over: first) == ["day"])
