@@ -58,6 +58,7 @@ public struct AssociatedEarthquake: Sendable {
     )
     return SQL(
       trusted: """
+        with decision as materialized (\(AssociationStatements.decisions))
         select a.preferred, q.code, q.source, q.time, q.magnitude, q.magnitude_type, q.place,
                extract(epoch from q.time - p.time)::double precision,
                2 * 6371.0088::double precision * asin(least(1::double precision, sqrt(
@@ -65,7 +66,7 @@ public struct AssociatedEarthquake: Sendable {
                  + cos(radians(\(pLatitude))) * cos(radians(\(qLatitude)))
                    * sin(radians(\(qLongitude) - \(pLongitude)) / 2) ^ 2))),
                q.magnitude - p.magnitude,
-               exists (select from quake.association_pin n
+               exists (select from decision n
                         where n.together and (n.code = q.code or n.other = q.code))
           from quake.association a
           join quake.quake q on q.code = a.code

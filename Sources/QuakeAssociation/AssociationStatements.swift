@@ -19,6 +19,25 @@ package enum AssociationStatements {
     "\(row).withdrawn_at is null and \(row).longitude is not null and \(isOwn(row))"
   }
 
+  /// What persons have decided about pairs of events, with the codes that these events have now: a decision
+  /// follows an event when its preferred id changes. Of two decisions about one pair, the later one counts.
+  static let decisions = """
+    select distinct on (o.code, o.other) o.code collate "default" as code, o.other collate "default" as other, p.together
+      from quake.association_pin p
+      left join quake.quake_alias a on a.id = p.code and \(isAlias("a"))
+      left join quake.quake_alias b on b.id = p.other and \(isAlias("b"))
+     cross join lateral (
+       select least(coalesce(a.code, p.code) collate "C", coalesce(b.code, p.other) collate "C"),
+              greatest(coalesce(a.code, p.code) collate "C", coalesce(b.code, p.other) collate "C")) o (code, other)
+     where o.code <> o.other
+     order by o.code, o.other, p.decided_at desc
+    """
+
+  /// Whether the row of `quake.quake_alias` names no event of its own.
+  static func isAlias(_ row: String) -> String {
+    "not exists (select from quake.quake e where e.code = \(row).id and \(isOwn("e")))"
+  }
+
   /// A number in units of about 1e-16: a product of smaller ones would underflow, which is an error.
   static func whole(_ number: String) -> String {
     "((\(number) + 1::double precision) - 1::double precision)"
@@ -48,16 +67,17 @@ package enum AssociationStatements {
 
   /// Notes all events that can have become, or ceased to be, part of an association. Each pair of candidates
   /// has an event that is not of the source with the most events.
-  static let noteAll: SQL = """
-    insert into quake.association_pending (code)
-    select q.code from quake.quake q
-     where q.source is distinct from (
-       select s.source from quake.quake s group by s.source order by count(*) desc, s.source limit 1)
-     union
-    select a.code from quake.association a
-     union
-    select p.code from quake.association_pin p
-    """
+  static let noteAll = SQL(
+    trusted: """
+      insert into quake.association_pending (code)
+      select q.code from quake.quake q
+       where q.source is distinct from (
+         select s.source from quake.quake s group by s.source order by count(*) desc, s.source limit 1)
+       union
+      select a.code from quake.association a
+       union
+      select d.code from (\(decisions)) d
+      """)
 
   /// The links of the events $1 with others: the association they are in now, the manual decisions, and
   /// the candidates: events of other sources within the windows $2 (seconds), $3 (kilometres) and $4
@@ -79,9 +99,9 @@ package enum AssociationStatements {
         from quake.association a join quake.association o on o.preferred = a.preferred
        where a.code = any ($1::text[]) and o.code <> a.code
        union all
-      select case when p.together then 'joined' else 'separated' end, p.code, p.other, null
-        from quake.association_pin p
-       where p.code = any ($1::text[]) or p.other = any ($1::text[])
+      select case when d.together then 'joined' else 'separated' end, d.code, d.other, null
+        from (\(decisions)) d
+       where d.code = any ($1::text[]) or d.other = any ($1::text[])
        union all
       select 'near', e.code, o.code,
              (d.seconds / $2::double precision) ^ 2 + (d.kilometres / $3::double precision) ^ 2

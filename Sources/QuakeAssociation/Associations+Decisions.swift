@@ -24,14 +24,9 @@ extension Associations {
       try connection.transaction {
         try begin()
         let (code, second) = (try self.code(of: id), try self.code(of: other))
-        let removed = try connection.execute(
-          """
-          delete from quake.association_pin
-           where code = least($1::text collate "C", $2::text collate "C")
-             and other = greatest($1::text collate "C", $2::text collate "C")
-          """, [.text(code), .text(second)])
+        let wasDecided = try clear(code, second)
         _ = try compareIfEnabled([code, second])
-        return removed.affectedRows > 0
+        return wasDecided
       }
     }
   }
@@ -115,25 +110,45 @@ extension Associations {
   }
 
   private func pin(_ code: String, _ other: String, together: Bool) throws {
+    try clear(code, other)
     try connection.execute(
       """
       insert into quake.association_pin (code, other, together, author)
       values (least($1::text collate "C", $2::text collate "C"), greatest($1::text collate "C", $2::text collate "C"), $3, $4)
-      on conflict (code, other) do update
-         set together = excluded.together, author = excluded.author, decided_at = now()
       """,
       [.text(code), .text(other), .text(together ? "true" : "false"), .text(author)])
   }
 
-  /// The code of an event, by any of its ids. A superseded event is found under its own code.
+  /// Clears the decisions about two events under all their ids. Returns whether there was one.
+  @discardableResult
+  private func clear(_ code: String, _ other: String) throws -> Bool {
+    let cleared = try connection.execute(
+      SQL(
+        trusted: """
+          with id (code, id) as (
+            select * from unnest(array[$1::text, $2::text], array[$1::text, $2::text]) o (code, id)
+             union
+            select a.code, a.id from quake.quake_alias a
+             where a.code in ($1, $2) and \(AssociationStatements.isAlias("a"))
+          )
+          delete from quake.association_pin p using id a, id b
+           where a.code <> b.code and p.code = a.id and p.other = b.id
+          """), [.text(code), .text(other)])
+    return cleared.affectedRows > 0
+  }
+
+  /// The code of an event, by any of its ids. An event that was superseded for another reason than a change of
+  /// its preferred id is found under its own code.
   private func code(of id: String) throws -> String {
     let found = try connection.execute(
-      """
-      select q.code from quake.quake q
-       where q.code = $1
-          or q.code = (select a.code from quake.quake_alias a where a.id = $1)
-       order by q.code <> $1 limit 1
-      """, [.text(id)])
+      SQL(
+        trusted: """
+          select q.code from quake.quake q
+           where q.code = $1
+              or q.code = (select a.code from quake.quake_alias a
+                            where a.id = $1 and \(AssociationStatements.isAlias("a")))
+           order by q.code = $1 limit 1
+          """), [.text(id)])
     guard found.rowCount > 0, let code = found.text(0, 0) else {
       throw StoreError(.badData, "there is no event \"\(id)\"")
     }
@@ -143,15 +158,15 @@ extension Associations {
   /// Whether a decision that is linked with $1 or $2 cannot be followed.
   private static let broken = SQL(
     trusted: """
-      with recursive linked (code) as (
+      with recursive decision as materialized (\(AssociationStatements.decisions)), linked (code) as (
         select * from unnest(array[$1::text, $2::text]) e (code)
          union
-        select case when p.code = l.code then p.other else p.code end
-          from linked l join quake.association_pin p on p.together and (p.code = l.code or p.other = l.code)
+        select case when d.code = l.code then d.other else d.code end
+          from linked l join decision d on d.together and (d.code = l.code or d.other = l.code)
       )
       select exists (
         select from linked l
-          join quake.association_pin n on n.together and n.code = l.code
+          join decision n on n.together and n.code = l.code
           join quake.quake p on p.code = n.code
           join quake.quake q on q.code = n.other
           left join quake.association a on a.code = n.code

@@ -147,6 +147,46 @@ struct AssociationTests {
     #expect(throws: StoreError.self) { try world.associations.join("us1", "us1") }
   }
 
+  @Test("obey persons when a preferred id changes, and when it changes back")
+  func decisionsFollow() throws {
+    func apply(_ code: String, hour: Int) throws {
+      var record = QuakeRecord(code, magnitude: 4, ids: hour == 1 ? ",us1," : ",us1,us2,")
+      record.set(.longitude, 20.0)
+      record.set(.latitude, 10.0)
+      var source = FakeSource([record], generated: "2026-01-02T0\(hour):00:00Z")
+      _ = try Importer(
+        connection: world.connection,
+        options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+      ).run(from: &source)
+      try world.associations.update()
+    }
+    func decisions() throws -> [String] {
+      try world.connection.table(
+        "select code, other, together from quake.association_pin order by code")
+    }
+    // At the time of the records.
+    try load(Self.emsc("emsc1", -67_225_598))
+    try apply("us1", hour: 1)
+    #expect(try world.earthquakes() == ["us1 emsc1"])
+    try world.associations.split("us1", "emsc1")
+    #expect(try world.earthquakes() == [])
+    try apply("us2", hour: 2)
+    #expect(try world.shown() == ["emsc1", "us2"])
+    try world.associations.noteAll()
+    try world.associations.update()
+    #expect(try world.earthquakes() == [])
+    // A decision replaces the one about the same event under another id.
+    try world.associations.join("us1", "emsc1")
+    #expect(try decisions() == ["emsc1|us2|t"])
+    #expect(try world.earthquakes() == ["us2 emsc1"])
+    try apply("us1", hour: 3)
+    #expect(try world.earthquakes() == ["us1 emsc1"])
+    #expect(try world.associations.earthquake(of: "us2")?.others.map(\.isByHand) == [true])
+    #expect(try world.associations.forget("us2", "emsc1"))
+    #expect(try decisions() == [])
+    #expect(try world.faults() == [])
+  }
+
   @Test("prefer a source by region and order")
   func preferences() throws {
     try load(
