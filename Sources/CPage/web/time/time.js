@@ -113,12 +113,15 @@ export async function start(element) {
     else slider.set(dragged || time, text);
   }
 
-  /** Plays from the point that is shown; from the oldest one, if this is now. */
+  /** Plays from the point that is shown or on its way; from the oldest one, if this is now. */
   function play() {
     if (!range) return;
-    if (view.get().asOf !== null && journey.time !== null) return player.play();
+    const isPast = view.get().asOf !== null;
+    if (isPast && journey.time !== null) return player.play();
     const { first } = range;
-    view.set({ asOf: player.unit === "time" ? new Date(first.time).toISOString() : String(first.number) });
+    if (!isPast) {
+      view.set({ asOf: player.unit === "time" ? new Date(first.time).toISOString() : String(first.number) });
+    }
     // A point that could not be shown must not begin to play when the person goes to another one.
     const arrival = new AbortController();
     const { signal } = arrival;

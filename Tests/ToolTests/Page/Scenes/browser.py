@@ -110,13 +110,16 @@ class Browser:
             && button.checkVisibility())""", name, within)
 
     def press(self, name, within="body"):
-        """Clicks the button of this name as soon as there is one."""
-        button = self.until(f"a button “{name}”", lambda: self.named(name, within))
+        """Clicks the button of this name as soon as there is one that is enabled."""
+        def enabled():
+            button = self.named(name, within)
+            return button if button and button.is_enabled() else None
+        button = self.until(f"an enabled button “{name}”", enabled)
         self.driver.execute_script("arguments[0].click()", button)
 
     def press_id(self, selector):
-        """Clicks an element as soon as there is one."""
-        element = self.until(selector, lambda: self.find(selector + ":not([hidden])"))[0]
+        """Clicks an element as soon as there is one that is enabled."""
+        element = self.until(selector, lambda: self.find(selector + ":not([hidden]):not([disabled])"))[0]
         self.driver.execute_script("arguments[0].click()", element)
 
     def row(self, code):
