@@ -56,7 +56,7 @@ import Testing
     let feed = try FeedProcess(server.conninfo, ["--from-start"])
     try connection.run("insert into quake.quake (code, time) values ('first', now())")
     try feed.waitForLines(1)
-    feed.process.signal(SIGSTOP)
+    try feed.process.stop()
     try Self.write(connection, Self.transactions)
     let held = Double(try connection.ask("select pg_notification_queue_usage()") ?? "") ?? 1
     #expect(held > 0.000_08 && held < 0.01, "\(held)")

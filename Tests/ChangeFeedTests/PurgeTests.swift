@@ -80,7 +80,7 @@ import Testing
     for watcher in [reference, lagging] { try watcher.process.waitForLines(1) }
     for feed in [nameless, nameless65] {
       try feed.waitForLines(1)
-      feed.process.signal(SIGSTOP)
+      try feed.process.stop()
     }
 
     let load = Load(

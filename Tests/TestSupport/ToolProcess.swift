@@ -153,6 +153,16 @@ public final class ToolProcess {
     if ending == nil { kill(pid, number) }
   }
 
+  /// Stops it until it gets a SIGCONT. When this returns, none of its threads runs any more.
+  public func stop() throws {
+    signal(SIGSTOP)
+    try eventually("process \(pid) is stopped") {
+      var found = siginfo_t()
+      return waitid(P_PID, id_t(pid), &found, WSTOPPED | WNOHANG | WNOWAIT) == 0
+        && found.si_signo == SIGCHLD
+    }
+  }
+
   /// Closes the reading end of its standard output.
   public func closeOutput() {
     close(outputDescriptor)

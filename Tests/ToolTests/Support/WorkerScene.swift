@@ -36,6 +36,29 @@ final class WorkerScene {
     workers[name] = nil
   }
 
+  /// Stops a worker, but not within a COPY, during which another one gives it twenty times as long.
+  func pause(_ name: String) throws {
+    let worker = try worker(name)
+    try eventually("\(name) is stopped outside of a COPY") {
+      try worker.stop()
+      var states = ""
+      try eventually("the sessions of \(name) wait for it") {
+        states =
+          try database.column(
+            """
+            select string_agg(state, ' ') from pg_stat_activity
+             where application_name = '\(name)' and datname = current_database()
+            having bool_and(state like 'idle%' or wait_event = 'ClientRead')
+            """
+          ).first ?? ""
+        return !states.isEmpty
+      }
+      guard states.contains("active") else { return true }
+      worker.signal(SIGCONT)
+      return false
+    }
+  }
+
   /// Stops all workers, which must end with status 0.
   func stop() throws {
     for worker in workers.values { worker.signal(SIGTERM) }

@@ -110,7 +110,7 @@ import Testing
     let watch = try watch(["--after", try tokens()[0], "--on-expired", "snapshot"])
     let lines = try watch.lines(4).map { try JSONLine($0).string("op") }
     #expect(lines == ["reset", "snapshot", "snapshot", "snapshot"])
-    watch.signal(SIGSTOP)
+    try watch.stop()
     try insert("d", "e")
     try purge(["--before", try #require(try tokens().last)])
     watch.signal(SIGCONT)

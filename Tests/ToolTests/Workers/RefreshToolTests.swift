@@ -155,7 +155,7 @@ import Testing
     let worker = try start(server.url, interval: "2s")
     let before = try database.value("select polled_at from quake.feed")
     // It sees all of them at once.
-    worker.signal(SIGSTOP)
+    try worker.stop()
     let ids = try (0..<5).map { _ in
       try database.psql("select quake.request_refresh('all_day');").output
         .trimmingCharacters(in: .whitespacesAndNewlines)

@@ -147,7 +147,7 @@ import Testing
     for (paused, standby) in [(first, second), (second, first)] {
       try scene.worker(standby).waitForError("standing by for ")
       try waitForProgress(scene)
-      try scene.worker(paused).signal(SIGSTOP)
+      try scene.pause(paused)
       let holders = try scene.waitForHolders(of: names, otherThan: paused)
       #expect(Set(holders.values) == [standby])
       try scene.worker(standby).waitForError("ended the connection of the worker that polled all_")
@@ -188,7 +188,7 @@ import Testing
         "\(proxy.conninfo(database: database.name)) application_name=first",
       ] + feed)
     try copies.wait()
-    first.signal(SIGSTOP)
+    try first.stop()
     try eventually("it is stopped within the copy") {
       try database.value(
         """
