@@ -96,6 +96,42 @@ struct PageTests {
     try check(scene, try Self.load.get())
   }
 
+  /// More real events than the page loads.
+  private static func realDatabase() throws -> TestDatabase {
+    let database = try TestDatabase()
+    let names = FileManager.default.enumerator(atPath: Feeds.realFolder)
+    let files = (names?.compactMap { $0 as? String } ?? []).filter {
+      ["csv", "geojson", "json", "xml"].contains(($0 as NSString).pathExtension)
+    }
+    // Some of them are no feeds, on purpose.
+    for file in files.sorted() {
+      _ = try Tools.run(
+        "quake-ingest", ["import"] + database.option + ["\(Feeds.realFolder)/\(file)"])
+    }
+    // The real files have 139,000 events: two of their months occur again, ten years earlier.
+    try database.psql(
+      """
+      insert into quake.quake (code, net, source, type, status, magnitude, magnitude_type, place, time, longitude,
+        latitude, depth)
+      select 'again' || code, net, 'again', type, status, magnitude, magnitude_type, place, time - interval '10 years',
+        longitude, latitude, depth
+        from quake.current_quake
+       where time between '2025-06-01' and '2025-08-01' or time between '2020-03-01' and '2020-04-01';
+      analyze quake.quake;
+      """)
+    let count = try database.value("select count(*) from quake.current_quake")
+    try #require(Int(count).map { $0 >= 150_000 } == true, "\(count) events are too few")
+    return database
+  }
+
+  @Test(
+    .enabled(
+      if: Tools.isSoak && Feeds.hasReal, "make soak has it, if there are real feeds"))
+  func thePageAnswersForRealMonths() throws {
+    let scene = "the_page_answers_for_real_months"
+    try check(scene, try BrowserScenes.play(["real"], on: Self.realDatabase()))
+  }
+
   /// `make screenshots`.
   @Test(
     .enabled(

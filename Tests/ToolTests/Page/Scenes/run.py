@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs scenes in one browser: run.py TOOLS PSQL CONNINFO PART [SCENE...]
 
-PART is live, odd, answers, access, load or pictures, or several with commas between them. Prints a line for each scene: "ok NAME
+PART is live, odd, answers, access, load, real or pictures, or several with commas between them. Prints a line for each scene: "ok NAME
 SECONDS TEXT" or "failed NAME SECONDS TEXT".
 """
 
