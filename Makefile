@@ -38,7 +38,7 @@ run: build ## run a worker on FEED, a server and a watcher, with a private Postg
 # many tests at once as there are processors, and most tests wait for other programs: several processes
 # beside each other use the processors better. Together the groups hold each test once: `rest` is
 # whatever no other group names, and `tools-5` whatever is left of ToolTests.
-UNIT-MODULES := ChildProcesses|CommandLine|QuakeClient|QuakeFeed|QuakeFormat|QuakeModel|QuakeSimulator|SafeText
+UNIT-MODULES := Basics|CommandLine|QuakeFeed|QuakeModel
 # Of modules whose other tests need a database.
 UNIT-SUITES := QuakeStoreTests\.(AssociationMatcher|BackfillWindow|ImportPlan|PollThrottle)|$\
 	QuakeServerTests\.(APIParameter|AnswerCache|ByteRange|ChangeStreamParameter|ChangeWindow|DocumentWriter|FairQueue|$\
@@ -167,7 +167,7 @@ ADDRESS := --scratch-path .build/address --sanitize=address -Xswiftc -use-ld=lld
 soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
 	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
-	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^ChildProcessesTests\..*/missing\('
+	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^BasicsTests\..*/missing\('
 	# One test after the other, because these load the machine for minutes; with the tools as they are shipped.
 	$(BUILD-TESTS)
 	QUAKE_SOAK=1 $(MAKE) --no-print-directory test-groups JOBS=1 TESTED="$(BIN)" RUN-OPTIONS=--no-parallel

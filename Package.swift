@@ -52,8 +52,6 @@ let package = Package(
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    // Without pkg-config: the package manager warns about a flag in Debian's simdjson.pc, which is not needed.
-    .systemLibrary(name: "CSimdjsonLibrary", providers: [.apt(["libsimdjson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
@@ -63,18 +61,15 @@ let package = Package(
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .systemLibrary(
       name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    // A small C interface in front of simdjson, which is C++.
+    // A small C interface in front of simdjson, which is C++. Without pkg-config: the package manager warns about a
+    // flag in Debian's simdjson.pc, which is not needed.
     .target(
-      name: "CSimdjson", dependencies: ["CSimdjsonLibrary"],
+      name: "CSimdjson",
       cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")],  // errors are codes, not exceptions
-      linkerSettings: [.linkedLibrary("simdjson")]),  // no Swift imports the library's own module
+      linkerSettings: [.linkedLibrary("simdjson")]),
+    // What Swift's Glibc module lacks.
+    .target(name: "CLinux"),
 
-    // Two functions of glibc that its Swift module excludes.
-    .target(name: "CIdleMemory"),
-    // A system call that older versions of glibc do not declare.
-    .target(name: "CProcess"),
-    // epoll, which glibc's Swift module does not export.
-    .target(name: "CEpoll"),
     // The files of the live page. CPage.c embeds them; "make page-assets" lists them anew.
     .target(name: "CPage", exclude: ["jsconfig.json", "web"]),
 
@@ -84,54 +79,37 @@ let package = Package(
     // libcurl, loaded at run time by programs that seldom need it.
     .target(name: "CDynamicCurl"),
 
-    // The lowest modules, which several others use.
-    .target(name: "SystemClock", swiftSettings: strict),
-    .target(name: "ExplainedErrors", swiftSettings: strict),
-    .target(name: "SystemThreads", dependencies: ["ExplainedErrors"], swiftSettings: strict),
-    .target(name: "SystemDescriptors", swiftSettings: strict),
+    // What every module stands on: clocks, threads, descriptors, other programs, errors, and text that is safe to print.
+    .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
+    .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: tests),
     // gzip and Zstandard out.
     .target(name: "Compression", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
 
-    // Text that is safe to print: JSON strings, and the list of hidden characters.
-    .target(name: "SafeText", swiftSettings: strict),
-    .testTarget(
-      name: "SafeTextTests", dependencies: ["SafeText"], swiftSettings: tests),
-
     .target(
-      name: "Postgres", dependencies: ["CLibpq", "ExplainedErrors", "SystemClock"],
+      name: "Postgres", dependencies: ["CLibpq", "Basics"],
       swiftSettings: strict),
     .target(
-      name: "QuakeModel", dependencies: ["ExplainedErrors", "SafeText", "SystemClock"],
+      name: "QuakeModel", dependencies: ["Basics"],
       swiftSettings: strict,
       linkerSettings: [.linkedLibrary("m")]),  // the standard library's floating point calls it
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "ExplainedErrors", "SystemClock", "SystemDescriptors",
-        "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
+        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
     .target(name: "QuakeFormat", dependencies: ["QuakeModel"], swiftSettings: strict),
-    .testTarget(
-      name: "QuakeFormatTests",
-      dependencies: ["QuakeFormat", "QuakeFeed", "QuakeModel"],
-      swiftSettings: tests),
-    .target(
-      name: "ChildProcesses", dependencies: ["CProcess", "SystemClock"],
-      swiftSettings: unoptimisedInTests),
-    .testTarget(
-      name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: tests),
     // The private server of a user who names no database.
     .target(
-      name: "EmbeddedPostgres", dependencies: ["ChildProcesses", "ExplainedErrors", "SystemClock"],
+      name: "EmbeddedPostgres", dependencies: ["Basics"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeSchema",
-      dependencies: ["Postgres", "CMigrations", "QuakeModel", "SystemClock"],
+      dependencies: ["Postgres", "CMigrations", "QuakeModel", "Basics"],
       swiftSettings: unoptimisedInTests),
     .target(
-      name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "SystemClock"],
+      name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
     // Which events of different sources are the same earthquake.
     .target(
@@ -140,158 +118,102 @@ let package = Package(
     // Queries of the events: lists, groups and statistics; and batch edits.
     .target(
       name: "QuakeQuery",
-      dependencies: [
-        "QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "ExplainedErrors",
-        "SystemClock",
-      ],
+      dependencies: ["QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "Basics"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
-      dependencies: [
-        "QuakeAssociation", "Postgres", "QuakeModel", "ExplainedErrors", "SystemClock",
-      ],
+      dependencies: ["QuakeAssociation", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
     .target(
-      name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "SystemClock"],
+      name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: unoptimisedInTests),
     // The modules of the store under one name, for other programs.
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "ExplainedErrors", "FeedImport", "Postgres", "QuakeAssociation",
-        "QuakeFeed", "QuakeHistory", "QuakeImport", "QuakeLive", "QuakeModel", "QuakeQuery",
-        "QuakeSchema", "QuakeWorker",
+        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeAssociation", "QuakeFeed",
+        "QuakeHistory", "QuakeLive", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: unoptimisedInTests),
-    // The roles of a database and their privileges.
-    .target(
-      name: "QuakeRoles", dependencies: ["Postgres", "ExplainedErrors"],
-      swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeModel", "ExplainedErrors", "SafeText", "SystemClock", "CDynamicCurl"],
+      dependencies: ["QuakeModel", "Basics", "CDynamicCurl"],
       swiftSettings: unoptimisedInTests),
-    .testTarget(
-      name: "QuakeClientTests", dependencies: ["QuakeClient", "QuakeModel", "TestSupport"],
-      swiftSettings: tests),
     // Changes and live lists for programs with Swift concurrency, which the tools do not use.
     .target(
       name: "QuakeLive",
       dependencies: [
-        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "SystemClock",
-        "SystemThreads",
+        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "Basics",
       ],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
       name: "QuakeServer",
       dependencies: [
-        "QueryOptions", "QuakeOptions", "QuakeStatus", "QuakeFormat", "QuakeQuery", "QuakeWorker",
-        "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Compression",
-        "ExplainedErrors", "HTTPFields", "SystemClock", "SystemDescriptors", "SystemThreads",
-        "CEpoll", "CLibcrypto", "CMicrohttpd", "CPage", "CWslay",
+        "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory", "QuakeSchema",
+        "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux", "CLibcrypto",
+        "CMicrohttpd", "CPage", "CWslay",
       ],
       swiftSettings: unoptimisedInTests),
     .testTarget(
       name: "QuakeServerTests",
       dependencies: [
-        "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "SystemClock", "CommandLine",
-        "StoreTestSupport", "TestSupport",
+        "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "Basics", "CommandLine",
+        "TestSupport",
       ],
       swiftSettings: tests),
-    // Values of HTTP's header fields.
-    .target(name: "HTTPFields", dependencies: ["QuakeModel"], swiftSettings: strict),
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
       name: "QuakeSimulator",
-      dependencies: [
-        "HTTPFields", "QuakeModel", "Compression", "ExplainedErrors", "SystemDescriptors",
-        "CMicrohttpd",
-      ],
+      dependencies: ["Compression", "QuakeModel", "Basics", "CMicrohttpd"],
       swiftSettings: unoptimisedInTests,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
-    .testTarget(
-      name: "QuakeSimulatorTests",
-      dependencies: ["QuakeSimulator", "QuakeModel", "CZlib"],
-      swiftSettings: tests),
     .target(
-      name: "CommandLine", dependencies: ["SafeText", "SystemClock"],
-      swiftSettings: unoptimisedInTests),
-    // Options and settings in configuration files.
-    .target(
-      name: "Configuration", dependencies: ["CommandLine", "CInih"],
+      name: "CommandLine", dependencies: ["Basics", "CInih"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CommandLine", "Configuration", "EmbeddedPostgres", "QuakeRoles", "QuakeSchema",
-        "QuakeWorker", "QuakeModel", "Postgres", "ExplainedErrors", "SystemClock",
+        "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeQuery",
+        "QuakeWorker", "QuakeModel", "Postgres", "Basics",
       ],
       swiftSettings: unoptimisedInTests),
-
-    // The options that select events and changes: on command lines, and as parameters of URLs.
-    .target(
-      name: "QuakeOptions",
-      dependencies: ["CommandLine", "QuakeHistory", "QuakeModel", "SystemClock"],
-      swiftSettings: unoptimisedInTests),
-    // The same for queries of the events. A module of its own, because quake-watch has no such queries.
-    .target(
-      name: "QueryOptions",
-      dependencies: ["CommandLine", "QuakeOptions", "QuakeQuery", "QuakeModel"],
-      swiftSettings: unoptimisedInTests),
-
-    // The health of a store, as the tools report it.
-    .target(
-      name: "QuakeStatus",
-      dependencies: [
-        "CommandLine", "QuakeTool", "QuakeWorker", "QuakeHistory", "QuakeSchema", "QuakeModel",
-        "Postgres", "SystemClock",
-      ], swiftSettings: unoptimisedInTests),
-
-    // Makes feeds sources of imports; QuakeFeed and the store do not import each other.
-    .target(
-      name: "FeedImport", dependencies: ["QuakeFeed", "QuakeImport", "QuakeModel", "Postgres"],
-      swiftSettings: strict),
 
     .executableTarget(
       name: "quake-ingest",
       dependencies: [
-        "CIdleMemory", "QuakeTool", "QuakeOptions", "FeedImport", "QuakeFeed", "QuakeSimulator",
-        "QuakeWorker", "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel",
-        "Postgres", "Configuration", "CommandLine", "ExplainedErrors", "SystemClock",
+        "CLinux", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSimulator", "QuakeWorker",
+        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine",
+        "Basics",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "ChildProcesses", "CIdleMemory", "Postgres", "QuakeClient", "QuakeOptions", "QuakeTool",
-        "QuakeWorker", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres", "QuakeModel",
-        "CommandLine", "SystemClock",
+        "Basics", "CLinux", "Postgres", "QuakeClient", "QuakeTool", "QuakeWorker", "QuakeHistory",
+        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "CommandLine",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
       dependencies: [
-        "ChildProcesses", "QuakeOptions", "QueryOptions", "QuakeTool", "QuakeFormat", "QuakeQuery",
-        "QuakeHistory", "QuakeSchema", "QuakeModel", "Compression",
-        "Postgres", "CommandLine",
+        "Basics", "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeHistory", "QuakeSchema",
+        "QuakeModel", "Compression", "Postgres", "CommandLine",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "ChildProcesses", "QuakeOptions", "QuakeStatus", "QuakeTool", "FeedImport", "QuakeFeed",
-        "QuakeRoles", "QuakeAssociation",
-        "QuakeWorker",
-        "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema", "EmbeddedPostgres",
-        "QuakeModel", "Postgres", "Configuration", "CommandLine", "SystemClock",
+        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema", "QuakeAssociation",
+        "QuakeWorker", "QuakeQuery", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "Postgres",
+        "CommandLine",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
     .executableTarget(
       name: "quake-serve",
       dependencies: [
-        "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "Configuration",
-        "CommandLine", "ExplainedErrors", "SystemClock",
+        "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "CommandLine",
+        "Basics",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
@@ -299,9 +221,8 @@ let package = Package(
     .executableTarget(
       name: "quake-bench",
       dependencies: [
-        "CIdleMemory", "ChildProcesses", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeSchema",
-        "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine", "ExplainedErrors",
-        "SystemClock",
+        "CLinux", "Basics", "QuakeTool", "QuakeFeed", "QuakeSimulator", "QuakeSchema",
+        "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine",
       ],
       path: "Benchmarks",
       exclude: [
@@ -312,7 +233,7 @@ let package = Package(
 
     // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
     .executableTarget(
-      name: "stream-load", dependencies: ["CEpoll", "Postgres", "SystemClock"],
+      name: "stream-load", dependencies: ["CLinux", "Postgres", "Basics"],
       path: "Benchmarks/StreamLoad", swiftSettings: unoptimisedInTests),
 
     .executableTarget(
@@ -320,26 +241,21 @@ let package = Package(
       swiftSettings: tests),
     .target(
       name: "TestSupport",
-      dependencies: ["ChildProcesses", "EmbeddedPostgres", "Postgres"],
+      dependencies: ["Basics", "EmbeddedPostgres", "Postgres", "QuakeSchema"],
       path: "Tests/TestSupport",
       swiftSettings: tests),
-    // Databases with the schema.
-    .target(
-      name: "StoreTestSupport", dependencies: ["TestSupport", "QuakeSchema", "Postgres"],
-      path: "Tests/StoreTestSupport", swiftSettings: tests),
     .testTarget(
-      name: "QuakeModelTests", dependencies: ["QuakeModel", "TestSupport"],
+      name: "QuakeModelTests", dependencies: ["QuakeModel", "QuakeClient", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "PostgresTests",
-      dependencies: ["EmbeddedPostgres", "Postgres", "SystemClock", "TestSupport"],
+      dependencies: ["EmbeddedPostgres", "Postgres", "Basics", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
-        "ChildProcesses", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory",
-        "QuakeImport", "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "SystemClock",
-        "StoreTestSupport", "TestSupport",
+        "Basics", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
+        "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "TestSupport",
       ],
       swiftSettings: tests),
     .executableTarget(
@@ -349,48 +265,43 @@ let package = Package(
       name: "QuakeLiveTests",
       dependencies: [
         "QuakeStore", "QuakeLive", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
-        "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "ChildProcesses",
-        "SystemClock", "StoreTestSupport", "TestSupport", "live-probe",
+        "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
+        "TestSupport", "live-probe",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "EmbeddedPostgresTests",
-      dependencies: ["ChildProcesses", "EmbeddedPostgres", "TestSupport"],
+      dependencies: ["Basics", "EmbeddedPostgres", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "StoreTestSupport", "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel",
-        "EmbeddedPostgres", "Postgres", "SystemClock",
+        "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres",
+        "Postgres", "Basics",
       ],
       exclude: [
         "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
         "Readers/read_stream.py",
       ],
       swiftSettings: largestTests),
-    .testTarget(
-      name: "QuakeRolesTests",
-      dependencies: [
-        "QuakeRoles", "QuakeAssociation", "QuakeSchema", "QuakeHistory", "QuakeWorker",
-        "QuakeModel", "Postgres", "SystemClock", "StoreTestSupport", "TestSupport",
-      ], swiftSettings: tests),
     // The guarantees of the change feed under load and faults.
     .testTarget(
       name: "ChangeFeedTests",
       dependencies: [
-        "ChildProcesses", "StoreTestSupport", "TestSupport", "QuakeModel", "QuakeSchema",
-        "EmbeddedPostgres", "Postgres", "SystemClock", "CZlib",
+        "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
+        "CZlib",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
-      dependencies: ["QuakeFeed", "QuakeModel", "ExplainedErrors", "CZlib"],
+      dependencies: [
+        "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "CZlib",
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "ChildProcesses", "Configuration", "CommandLine", "QuakeModel", "QuakeOptions",
-        "SystemClock", "TestSupport", "signal-probe",
+        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "signal-probe",
       ],
       swiftSettings: tests),
   ],

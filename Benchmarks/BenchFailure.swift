@@ -1,4 +1,4 @@
-import ExplainedErrors
+import Basics
 
 /// A fault that invalidates a measurement.
 struct BenchFailure: ExplainedError {

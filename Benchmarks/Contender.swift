@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Postgres
 
 /// A program that loads a file of events. Each has a file in `contenders` and a line in

@@ -1,4 +1,4 @@
-import CEpoll
+import CLinux
 import Glibc
 
 /// One client of the stream: a socket, and what it has received.

@@ -1,7 +1,7 @@
-import CEpoll
+import Basics
+import CLinux
 import Glibc
 import Postgres
-import SystemClock
 
 /// Many clients of one server's stream of changes, in one loop.
 final class StreamLoad {

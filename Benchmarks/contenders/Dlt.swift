@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Postgres
 
 /// dlt, a Python library for loading data, which creates its own tables.

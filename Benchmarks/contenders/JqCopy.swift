@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Postgres
 
 /// A shell pipeline: jq writes CSV, psql copies it into a temporary table and merges that.

@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Postgres
 
 /// GDAL's converter, which creates its own table. It cannot merge, so it loads everything again.

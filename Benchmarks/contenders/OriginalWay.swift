@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Postgres
 
 /// One of the three methods that Quake's predecessor, a sample project, compares, rebuilt on

@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import CommandLine
 
 /// A peer that is a Python script beside these sources.

@@ -1,9 +1,9 @@
+import Basics
 import CommandLine
 import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeTool
-import SystemClock
 
 /// The PostgreSQL that everything is measured on, with the embedded server's settings.
 final class BenchServer {

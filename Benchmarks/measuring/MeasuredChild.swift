@@ -1,9 +1,8 @@
-import CIdleMemory
-import ChildProcesses
+import Basics
+import CLinux
 import CommandLine
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timeval
-import SystemClock
 
 /// Runs a program to its end and measures its cost.
 struct MeasuredChild {

@@ -1,7 +1,6 @@
-import ChildProcesses
+import Basics
 import CommandLine
 import Glibc
-import SystemClock
 
 /// Running `quake-watch` processes, each with a pipe for its output.
 final class WatchedOutputs {

@@ -1,7 +1,7 @@
+import Basics
 import CommandLine
 import Glibc
 import Postgres
-import SystemClock
 
 /// A writer that changes one event twenty times a second, and prints when it began each commit and
 /// when the server had answered: nanoseconds of the clock that all processes share.

@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 
 /// Decodes the large file and discards the result.
 struct DecodeWorkload: Workload {

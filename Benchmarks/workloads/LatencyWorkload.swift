@@ -1,8 +1,7 @@
-import ChildProcesses
+import Basics
 import CommandLine
 import Glibc
 import Postgres
-import SystemClock
 
 /// Commits twenty changes a second, and measures how long watchers take to print them.
 struct LatencyWorkload: Workload {

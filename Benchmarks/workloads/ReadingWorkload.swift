@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Postgres
 import QuakeModel
 

@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import CommandLine
 import Glibc
 import Postgres

@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// Why the embedded server could not be found, started, stopped or reached.
 public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {

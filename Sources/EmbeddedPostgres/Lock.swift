@@ -1,5 +1,5 @@
+internal import Basics
 import Glibc
-internal import SystemClock
 
 extension EmbeddedServer {
   /// The lock that guards the initialisation, start and stop of the server. The system releases it when the

@@ -1,6 +1,5 @@
-import ChildProcesses
+import Basics
 import Glibc
-internal import SystemClock
 
 extension EmbeddedServer {
   /// Starts the server unless another program does so first.

@@ -1,5 +1,5 @@
+internal import Basics
 import Glibc
-internal import SystemClock
 
 extension EmbeddedServer {
   /// Signals the postmaster and waits until it has ended; false if there was none.

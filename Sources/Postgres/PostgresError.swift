@@ -1,5 +1,5 @@
+public import Basics
 internal import CLibpq
-public import ExplainedErrors
 internal import Glibc
 
 /// A failure between this program and PostgreSQL, with the parts of the server's message.

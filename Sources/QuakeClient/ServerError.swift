@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// A server of `quake-serve` could not be followed.
 public struct ServerError: ExplainedError, Sendable {

@@ -1,5 +1,5 @@
+public import Basics
 public import QuakeModel
-public import SystemClock
 
 /// Follows the history that a server of `quake-serve` has: hands over the changes after a cursor in commit
 /// order, some at a time, and waits for new ones. It is to a server what `HistoryFollower` is to a database.

@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// Why a feed could not be opened, fetched or read as a whole.
 ///

@@ -1,6 +1,6 @@
+internal import Basics
 public import Postgres
 public import QuakeModel
-internal import SystemClock
 
 /// Purges old history: below the retention floor only the newest version of each event stays.
 public struct Retention {

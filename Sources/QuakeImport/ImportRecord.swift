@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// The row of an import in `quake.import`.
 struct ImportRecord {

@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 public import QuakeModel
 
 /// An import that was refused because of the contents of its source. Nothing of it was stored.

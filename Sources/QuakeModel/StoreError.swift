@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// An error of the store, other than those that PostgreSQL reports (`PostgresError`).
 public struct StoreError: ExplainedError, Sendable {

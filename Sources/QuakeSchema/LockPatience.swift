@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// Limits the waits of statements that need strong locks, such as DDL. Other sessions queue behind such a
 /// wait, so each attempt waits only a few seconds, and attempts are repeated up to a total time.

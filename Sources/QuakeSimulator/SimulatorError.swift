@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// An error of the simulator, in the style of PostgreSQL's messages.
 public struct SimulatorError: ExplainedError, Sendable, Equatable {

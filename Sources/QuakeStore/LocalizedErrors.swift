@@ -1,5 +1,5 @@
+public import Basics
 public import EmbeddedPostgres
-public import ExplainedErrors
 public import Postgres
 public import QuakeFeed
 public import QuakeImport

@@ -1,6 +1,6 @@
+@_exported public import Basics
 // The store under one name, for other programs: `import QuakeStore` brings in what follows.
 @_exported public import EmbeddedPostgres
-@_exported public import ExplainedErrors
 @_exported public import Postgres
 @_exported public import QuakeAssociation
 @_exported public import QuakeFeed

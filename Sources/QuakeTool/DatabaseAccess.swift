@@ -1,8 +1,8 @@
+internal import Basics
 public import CommandLine
 public import EmbeddedPostgres
 public import Postgres
 public import QuakeSchema
-internal import SystemClock
 
 /// Finds a tool's database: `--database`, else `DATABASE_URL`, else libpq's `PG*` variables, else the key `database`
 /// of the user's or the system's configuration file, else the embedded server, which is started if it does not run.

@@ -1,7 +1,7 @@
+internal import Basics
 public import CommandLine
-internal import ExplainedErrors
 internal import Postgres
-internal import QuakeRoles
+internal import QuakeSchema
 
 /// An error as it is reported to the user, with its exit status.
 public struct Failure {

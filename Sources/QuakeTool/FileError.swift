@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// A file that a tool cannot read or write.
 public struct FileError: ExplainedError {

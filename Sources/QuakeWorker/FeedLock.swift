@@ -1,5 +1,5 @@
+internal import Basics
 public import Postgres
-internal import SystemClock
 
 /// The advisory locks of feeds. The session that imports a feed also holds its lock, so that a lost
 /// connection ends both. If a session whose role may not poll feeds holds a feed's lock, the feed gets

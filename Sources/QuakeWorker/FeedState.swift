@@ -1,7 +1,7 @@
+internal import Basics
 public import Postgres
 internal import QuakeHistory
 public import QuakeModel
-internal import SystemClock
 
 /// The state of a feed between two polls: a row of `quake.feed`.
 public struct FeedState: Sendable {

@@ -1,5 +1,5 @@
+internal import Basics
 public import Postgres
-internal import SystemClock
 
 /// A session that waits for a lock, and the sessions that block it.
 public struct LockWait: Sendable, Equatable {

@@ -1,6 +1,6 @@
+internal import Basics
 public import Postgres
 public import QuakeModel
-internal import SystemClock
 
 /// The outcome of a requested poll.
 public enum RefreshOutcome: String, Sendable {

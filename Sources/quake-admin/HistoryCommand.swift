@@ -1,7 +1,6 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeSchema
 import QuakeTool
 

@@ -1,5 +1,4 @@
 import CommandLine
-import FeedImport
 import Postgres
 import QuakeFeed
 import QuakeImport

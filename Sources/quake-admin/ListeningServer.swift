@@ -2,7 +2,6 @@ import CommandLine
 import EmbeddedPostgres
 import Postgres
 import QuakeModel
-import QuakeRoles
 import QuakeSchema
 import QuakeTool
 

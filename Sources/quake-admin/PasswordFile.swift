@@ -1,6 +1,6 @@
 import CommandLine
 import Glibc
-import QuakeRoles
+import QuakeSchema
 
 /// Reads the passwords of roles from the first lines of files, so that none is on a command line.
 enum PasswordFile {

@@ -1,7 +1,6 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeRoles
 import QuakeSchema
 import QuakeTool
 

@@ -1,4 +1,4 @@
-import CIdleMemory
+import CLinux
 import CommandLine
 import Postgres
 import QuakeFeed

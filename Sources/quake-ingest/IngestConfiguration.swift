@@ -1,5 +1,4 @@
 import CommandLine
-import Configuration
 import QuakeFeed
 
 /// The configuration file of `quake-ingest`, in which addresses of feeds may contain secrets.

@@ -1,7 +1,6 @@
 import CommandLine
 import Glibc
 import QuakeModel
-import QuakeOptions
 import QuakeSimulator
 import QuakeTool
 

@@ -1,7 +1,6 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeTool
 
 /// `quake-query diff`: prints the net changes between two points of the history.

@@ -1,7 +1,6 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
 import QuakeTool
 

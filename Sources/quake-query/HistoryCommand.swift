@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeTool
 
 /// `quake-query history`: prints or counts changes, or lists their codes or transactions.

@@ -1,10 +1,8 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
 import QuakeTool
-import QueryOptions
 
 /// `quake-query list`: prints the events, now or as of an earlier point.
 enum ListCommand {

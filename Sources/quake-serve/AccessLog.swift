@@ -1,8 +1,7 @@
+import Basics
 import CommandLine
-import ExplainedErrors
 import QuakeServer
 import QuakeTool
-import SystemClock
 
 /// The log of the requests: a line for each. Text from clients is made safe to print.
 struct AccessLog: Sendable {

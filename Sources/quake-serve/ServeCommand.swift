@@ -1,11 +1,10 @@
+import Basics
 import CommandLine
-import Configuration
 import EmbeddedPostgres
 import Postgres
 import QuakeSchema
 import QuakeServer
 import QuakeTool
-import SystemClock
 
 /// `quake-serve`: reads its options, and runs the server until it is stopped.
 struct ServeCommand {

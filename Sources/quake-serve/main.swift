@@ -1,4 +1,4 @@
-import Configuration
+import CommandLine
 import QuakeTool
 
 Tool.run(

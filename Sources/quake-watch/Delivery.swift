@@ -1,6 +1,6 @@
+import Basics
 import QuakeHistory
 import QuakeModel
-import SystemClock
 
 /// Hands the followed history over: it decides where to begin and when to end, filters the changes, and
 /// stores the cursor.

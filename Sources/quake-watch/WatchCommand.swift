@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeTool
 
 /// `quake-watch`: its options and their meaning.

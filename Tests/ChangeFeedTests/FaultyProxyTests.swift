@@ -1,6 +1,5 @@
 import EmbeddedPostgres
 import Postgres
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Foundation
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

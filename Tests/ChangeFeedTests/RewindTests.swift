@@ -1,8 +1,7 @@
-import ChildProcesses
+import Basics
 import EmbeddedPostgres
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import Basics
 import EmbeddedPostgres
 import Postgres
-import SystemClock
 import TestSupport
 import Testing
 

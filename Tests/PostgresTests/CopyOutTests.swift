@@ -1,4 +1,4 @@
-import SystemClock
+import Basics
 import TestSupport
 import Testing
 

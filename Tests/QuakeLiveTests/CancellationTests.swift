@@ -1,7 +1,6 @@
 import Postgres
 import QuakeLive
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -4,9 +4,9 @@ import QuakeModel
 import TestSupport
 import Testing
 
+@testable import Basics
 @testable import QuakeHistory
 @testable import QuakeLive
-@testable import SystemClock
 
 @Suite("A live list")
 struct LiveQuakesTests {

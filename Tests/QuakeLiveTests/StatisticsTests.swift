@@ -2,7 +2,6 @@ import Postgres
 import QuakeLive
 import QuakeModel
 import QuakeQuery
-import StoreTestSupport
 import TestSupport
 import Testing
 

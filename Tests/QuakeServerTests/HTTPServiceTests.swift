@@ -1,9 +1,8 @@
+import Basics
 import Glibc
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import Synchronization
-import SystemClock
 import TestSupport
 import Testing
 

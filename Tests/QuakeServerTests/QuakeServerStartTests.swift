@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import QuakeAssociation
 import QuakeModel
 import QuakeQuery
 import QuakeSchema
-import StoreTestSupport
 import TestSupport
 import Testing
 

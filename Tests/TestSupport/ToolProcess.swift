@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 public import Foundation
 
 /// A program that runs beside the test: its output is read line by line, every wait has a deadline, and

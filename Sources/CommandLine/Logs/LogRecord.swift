@@ -1,4 +1,4 @@
-internal import SafeText
+internal import Basics
 
 /// One message as a JSON object, for `--log-format json`.
 struct LogRecord {

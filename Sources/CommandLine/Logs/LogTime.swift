@@ -1,6 +1,6 @@
+import Basics
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timespec
-import SystemClock
 
 /// Formats a moment for log lines.
 struct LogTime {

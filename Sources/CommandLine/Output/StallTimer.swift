@@ -1,4 +1,4 @@
-import SystemClock
+import Basics
 
 /// Calls back once when the total time blocked exceeds the limit, because a blocked program neglects its
 /// other work.

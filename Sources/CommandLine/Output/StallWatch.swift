@@ -1,6 +1,6 @@
+import Basics
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of stat
-import SystemClock
 
 /// Writes to a descriptor and notices a reader that does not keep up. It waits in poll(2), where it can
 /// measure the time, and passes write(2) only as many bytes as do not block.

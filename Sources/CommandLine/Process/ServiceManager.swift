@@ -1,6 +1,6 @@
+internal import Basics
 internal import Glibc
 internal import SwiftOverlayShims  // where this compiler finds the members of timeval
-internal import SystemClock
 
 /// Reports the state of the program to systemd, by the protocol of sd_notify(3).
 ///

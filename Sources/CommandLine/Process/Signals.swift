@@ -1,6 +1,6 @@
+import Basics
 import Glibc
 import Synchronization
-import SystemClock
 
 /// Turns signals into flags that a loop can check, and wakes poll(2).
 ///

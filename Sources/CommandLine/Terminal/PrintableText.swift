@@ -1,4 +1,4 @@
-internal import SafeText
+internal import Basics
 
 /// Cleans text from untrusted sources for a terminal, a log or an environment variable.
 ///

@@ -1,5 +1,5 @@
+import Basics
 import Glibc
-import SystemClock
 
 /// One line on standard error that shows the progress of a long operation.
 ///

@@ -1,5 +1,5 @@
+internal import Basics
 internal import CLibpq
-internal import SystemClock
 
 /// Detects a server whose answer never ends. libpq collects the parts of a result, and the notices,
 /// notifications and settings among them, in memory without a limit.

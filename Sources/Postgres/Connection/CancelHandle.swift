@@ -1,6 +1,6 @@
+internal import Basics
 internal import CLibpq
 internal import Glibc
-internal import SystemClock
 
 /// Requests the server, from any thread, to cancel the running statement of a connection.
 ///

@@ -1,5 +1,5 @@
+internal import Basics
 internal import CLibpq
-internal import SystemClock
 
 extension Connection {
   /// The limits of one wait for the server: its deadline, and when the watch examines it next.

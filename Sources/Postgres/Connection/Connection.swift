@@ -1,6 +1,6 @@
+public import Basics
 internal import CLibpq
 internal import Glibc
-public import SystemClock
 
 /// One connection to a PostgreSQL server, used by one thread.
 ///

@@ -1,6 +1,6 @@
+internal import Basics
 internal import CLibpq
 internal import Glibc
-internal import SystemClock
 
 /// A `COPY ... TO STDOUT (FORMAT binary)` that was sent: where it stands, and the row that was read last.
 ///

@@ -1,4 +1,4 @@
-internal import SafeText
+internal import Basics
 
 /// Reads JSON in the order of the text, without a tree: its caller names the members that it wants.
 struct JSONReader {

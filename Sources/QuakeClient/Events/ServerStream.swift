@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// A stream of changes that the server sends over one connection.
 final class ServerStream {

@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// Interprets an answer that is not a stream.
 enum ServerAnswer {

@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// How long a server may send nothing.
 ///

@@ -1,6 +1,6 @@
+internal import Basics
 internal import CDynamicCurl
 internal import Glibc
-internal import SystemClock
 
 /// One GET request and its answer, which libcurl receives while a caller waits for it.
 ///

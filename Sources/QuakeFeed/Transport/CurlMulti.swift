@@ -1,6 +1,6 @@
+import Basics
 import CLibcurl
 import Glibc
-import SystemClock
 
 /// libcurl's event loop and its pool of connections, which all transfers of a client share.
 final class CurlMulti {

@@ -1,5 +1,5 @@
+internal import Basics
 internal import Postgres
-internal import SystemClock
 
 /// Waits for the notification that each commit sends on channel `quake_changes`.
 ///

@@ -1,6 +1,6 @@
+public import Basics
 public import Postgres
 public import QuakeModel
-public import SystemClock
 
 /// Follows the history: hands over the changes after a cursor in commit order, a page at a time, and waits
 /// for new ones.

@@ -1,6 +1,6 @@
+internal import Basics
 public import Postgres
 public import QuakeModel
-internal import SystemClock
 
 /// Reads the history after a token, in commit order, a page at a time.
 ///

@@ -1,6 +1,6 @@
+internal import Basics
 package import Postgres
 package import QuakeModel
-internal import SystemClock
 
 /// A `QuakeFilter` as conditions of a statement.
 ///

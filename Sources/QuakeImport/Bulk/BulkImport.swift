@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// Imports a source, or the part of it that follows its first records, batch by batch, over one connection
 /// or several, while the next batch is being decoded.

@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// Writes batches of records over one connection, in the transaction that is open there.
 ///

@@ -1,6 +1,6 @@
+internal import Basics
 public import Postgres
 public import QuakeModel
-internal import SystemClock
 
 /// The quarantine: bad snapshots with their bodies, until a person applies or discards them.
 public struct Quarantine {

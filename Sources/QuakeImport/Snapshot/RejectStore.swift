@@ -1,6 +1,6 @@
+internal import Basics
 public import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// The rejects of imports: `quake.import_reject`.
 public struct RejectStore {

@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// Stages the records of a source, judges them together, and merges them, in the transaction that is open.
 struct SnapshotImport {

@@ -1,8 +1,8 @@
+internal import Basics
 internal import Postgres
 internal import QuakeHistory
 internal import QuakeModel
 internal import QuakeSchema
-internal import SystemClock
 
 /// Follows the history on a thread of its own, and connects again when the connection is lost: then it
 /// resumes at its cursor.

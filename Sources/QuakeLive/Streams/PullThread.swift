@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import Synchronization
-internal import SystemThreads
 
 /// A thread that runs a `PullSource` for a consumer: it makes blocking calls while the consumer's task is
 /// suspended.

@@ -1,6 +1,6 @@
+internal import Basics
 internal import Glibc
 internal import Postgres
-internal import SystemClock
 
 /// Ends a wait in `poll(2)` from another thread: readable while it is raised.
 final class WakeDescriptor: Sendable {

@@ -1,4 +1,4 @@
-internal import SafeText
+internal import Basics
 
 extension JSONWriter {
   /// Events with more bytes of text are written member by member, so that the buffer can be drained in

@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// Decides what may be delivered within a limit, and counts the rest.
 ///

@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// A selection of changes. Every condition that is set must hold.
 ///

@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// An instant: microseconds since 1970-01-01T00:00:00Z, PostgreSQL's own resolution.
 public struct Timestamp: Hashable, Comparable, Sendable {

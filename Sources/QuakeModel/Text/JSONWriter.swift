@@ -1,5 +1,5 @@
+internal import Basics
 internal import Glibc
-internal import SafeText
 
 /// Writes JSON to a byte buffer in the order of the calls, and inserts commas.
 public struct JSONWriter: Sendable {

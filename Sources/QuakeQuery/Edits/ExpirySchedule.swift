@@ -1,5 +1,5 @@
+internal import Basics
 public import Postgres
-internal import SystemClock
 
 /// When workers expire old events, in `quake.expiry`: one worker at a time.
 public struct ExpirySchedule {

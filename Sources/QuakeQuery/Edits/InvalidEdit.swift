@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// An edit that cannot be made, such as one with a value that its column cannot hold.
 public struct InvalidEdit: ExplainedError, Sendable {

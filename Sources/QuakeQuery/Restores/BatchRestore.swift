@@ -1,8 +1,8 @@
+internal import Basics
 public import Postgres
 internal import QuakeAssociation
 internal import QuakeHistory
 internal import QuakeModel
-internal import SystemClock
 
 /// Undoes transactions or edits, or restores deleted events: many short transactions, like `BatchEdit`.
 ///

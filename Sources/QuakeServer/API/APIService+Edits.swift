@@ -2,9 +2,8 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
-import QueryOptions
+import QuakeTool
 
 extension APIService {
   static let dryRun = Option.flag(

@@ -3,7 +3,7 @@ import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeQuery
-import QueryOptions
+import QuakeTool
 
 extension APIService {
   static let id = Operation.Parameter(

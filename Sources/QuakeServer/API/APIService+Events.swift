@@ -3,9 +3,8 @@ import Postgres
 import QuakeFormat
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
-import QueryOptions
+import QuakeTool
 
 extension APIService {
   /// The most events of a page.

@@ -2,7 +2,7 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
+import QuakeTool
 
 extension APIService {
   /// The most changes of a page.

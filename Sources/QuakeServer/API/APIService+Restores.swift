@@ -2,8 +2,8 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
+import QuakeTool
 
 extension APIService {
   private static let force = Option.flag("force", help: "overwrite later changes")

@@ -1,9 +1,8 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
-import QueryOptions
+import QuakeTool
 
 extension APIService {
   private static let statisticsOptions: [Option] =

@@ -1,7 +1,7 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeStatus
+import QuakeTool
 import QuakeWorker
 
 extension APIService {

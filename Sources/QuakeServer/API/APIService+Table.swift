@@ -2,9 +2,8 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
-import QueryOptions
+import QuakeTool
 
 /// `/v1/table`: the events in the shortest form, with the cursor at which the stream of changes goes on.
 extension APIService {

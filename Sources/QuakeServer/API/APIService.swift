@@ -1,5 +1,5 @@
 import QuakeModel
-import QuakeStatus
+import QuakeTool
 
 /// The API under `/v1`: the queries and edits of the tools as documents.
 struct APIService: Sendable {

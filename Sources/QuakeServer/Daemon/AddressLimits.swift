@@ -1,5 +1,5 @@
+import Basics
 import Synchronization
-import SystemClock
 
 /// Limits on what one address may do: connections, and requests per second.
 ///

@@ -1,6 +1,6 @@
+import Basics
 import Glibc
 import Synchronization
-import SystemClock
 
 /// A connection of a client.
 final class ConnectionRecord: Sendable {

@@ -1,6 +1,6 @@
+import Basics
 import QuakeModel
 import Synchronization
-import SystemClock
 
 /// A request from its first line to the end of its answer.
 ///

@@ -1,8 +1,8 @@
-import HTTPFields
+import Basics
+import Compression
 import Postgres
 import QuakeModel
 import Synchronization
-import SystemClock
 
 /// Answers requests: finds the route, checks what all routes have in common, and runs the handler.
 ///

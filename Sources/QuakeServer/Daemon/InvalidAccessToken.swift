@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// A token is not of the form `NAME:HASH`. The message does not show it.
 public struct InvalidAccessToken: ExplainedError {

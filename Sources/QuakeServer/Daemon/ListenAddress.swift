@@ -1,4 +1,4 @@
-internal import SystemDescriptors
+internal import Basics
 
 /// An address to listen on: `127.0.0.1:8080`, `[::1]:8080`, or `localhost:0` for any free port.
 public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {

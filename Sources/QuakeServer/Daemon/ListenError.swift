@@ -1,6 +1,5 @@
-public import ExplainedErrors
+public import Basics
 internal import Glibc
-internal import SystemDescriptors
 
 /// The server cannot listen on its address.
 public struct ListenError: ExplainedError {

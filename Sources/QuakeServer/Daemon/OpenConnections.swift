@@ -1,5 +1,5 @@
+import Basics
 import Synchronization
-import SystemClock
 
 /// The connections that are open.
 final class OpenConnections: Sendable {

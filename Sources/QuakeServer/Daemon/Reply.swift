@@ -1,4 +1,4 @@
-import HTTPFields
+import Compression
 
 /// A response as it is sent, after conditions, ranges and codings are applied.
 struct Reply {

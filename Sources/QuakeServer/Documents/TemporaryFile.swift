@@ -1,5 +1,5 @@
+import Basics
 import Glibc
-import SystemDescriptors
 
 /// An unnamed file of the server, which its last user closes.
 final class TemporaryFile: Sendable {

@@ -1,5 +1,5 @@
+import Basics
 import Synchronization
-import SystemClock
 
 /// A histogram of durations in Prometheus's form: how many were at most each bound.
 final class Histogram: Sendable {

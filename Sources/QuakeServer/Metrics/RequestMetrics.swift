@@ -1,5 +1,5 @@
+import Basics
 import Synchronization
-import SystemClock
 
 /// Counts requests by route and status, and the time that their answers took.
 final class RequestMetrics: Sendable {

@@ -1,6 +1,6 @@
+import Basics
 import QuakeModel
 import Synchronization
-import SystemClock
 
 /// Answers that are kept until the store changes.
 final class AnswerCache: Sendable {

@@ -1,5 +1,5 @@
+import Basics
 import CommandLine
-import ExplainedErrors
 import Postgres
 import QuakeModel
 

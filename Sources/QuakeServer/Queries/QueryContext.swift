@@ -1,6 +1,6 @@
+import Basics
 import Postgres
 import QuakeModel
-import SystemClock
 
 /// The context of a handler that queries the database.
 struct QueryContext {

@@ -1,10 +1,9 @@
+import Basics
 import Glibc
 import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
-import SystemClock
-import SystemThreads
 
 /// Threads that answer requests, each with a connection of its own.
 ///

@@ -1,12 +1,11 @@
-import CEpoll
+import Basics
+import CLinux
 import Glibc
 import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
 import Synchronization
-import SystemClock
-import SystemThreads
 
 /// The one reader of the history: follows it over one connection on a thread of its own, encodes it, and hands
 /// the pages to the streams.

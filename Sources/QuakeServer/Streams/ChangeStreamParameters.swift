@@ -1,6 +1,6 @@
 import CommandLine
 import QuakeModel
-import QuakeOptions
+import QuakeTool
 
 /// The parameters of a request for the stream of changes.
 enum ChangeStreamParameters {

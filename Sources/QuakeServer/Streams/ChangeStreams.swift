@@ -1,9 +1,8 @@
+import Basics
 import Glibc
 import Postgres
 import QuakeModel
 import Synchronization
-import SystemClock
-import SystemThreads
 
 /// The streams of changes: the reader of the history, the thread that serves the clients, and the readers of
 /// backlogs.

@@ -1,4 +1,4 @@
-import SystemClock
+import Basics
 
 /// The limits and times of the streams.
 struct StreamSettings: Sendable {

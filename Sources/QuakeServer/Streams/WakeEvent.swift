@@ -1,4 +1,4 @@
-import CEpoll
+import CLinux
 import Glibc
 
 /// Wakes threads that wait in `poll(2)` or `epoll(7)`.

@@ -1,6 +1,6 @@
 import CMicrohttpd
+import Compression
 import Glibc
-import HTTPFields
 
 /// The objects that the callbacks of libmicrohttpd need; the server keeps them until the daemon has stopped.
 final class SimulatorContext: Sendable {

@@ -1,7 +1,7 @@
+import Basics
 import CMicrohttpd
 public import QuakeModel
 import Synchronization
-import SystemDescriptors
 
 /// An HTTP server on 127.0.0.1 that serves a simulated catalogue at USGS's paths.
 ///

@@ -1,4 +1,4 @@
-import HTTPFields
+import Compression
 import QuakeModel
 import Synchronization
 

@@ -1,5 +1,5 @@
+import Basics
 import Glibc
-import SystemDescriptors
 
 extension SimulatorError {
   /// The simulator cannot listen on a port.

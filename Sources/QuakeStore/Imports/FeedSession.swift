@@ -1,4 +1,3 @@
-internal import FeedImport
 internal import Postgres
 internal import QuakeFeed
 internal import QuakeImport

@@ -1,4 +1,3 @@
-internal import FeedImport
 internal import Postgres
 public import QuakeFeed
 public import QuakeImport

@@ -1,4 +1,4 @@
-public import ExplainedErrors
+public import Basics
 
 /// No database is named, and the embedded server has not been created by a command that may.
 public struct NoDatabase: ExplainedError {

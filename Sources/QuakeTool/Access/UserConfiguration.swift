@@ -1,5 +1,4 @@
 internal import CommandLine
-internal import Configuration
 internal import Glibc
 internal import Synchronization
 

@@ -1,10 +1,10 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeAssociation
 import QuakeModel
 import QuakeSchema
 import QuakeTool
-import SystemClock
 
 /// `quake-admin associations prefer` and `settings`.
 enum AssociationOptions {

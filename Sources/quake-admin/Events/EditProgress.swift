@@ -1,5 +1,5 @@
+import Basics
 import CommandLine
-import SystemClock
 
 /// The progress of a batch edit on standard error: a bar on a terminal, else a line every ten seconds.
 final class EditProgress {

@@ -1,7 +1,5 @@
 import CommandLine
-import Configuration
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
 import QuakeTool
 

@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeHistory
 import QuakeModel
-import QuakeStatus
 import QuakeTool
 import QuakeWorker
 

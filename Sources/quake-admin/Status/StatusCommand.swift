@@ -3,7 +3,6 @@ import EmbeddedPostgres
 import Postgres
 import QuakeFeed
 import QuakeModel
-import QuakeStatus
 import QuakeTool
 import QuakeWorker
 

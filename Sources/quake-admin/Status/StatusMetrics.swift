@@ -1,9 +1,9 @@
+import Basics
 import CommandLine
 import QuakeHistory
 import QuakeModel
-import QuakeStatus
+import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// The status as metrics for Prometheus: seconds, bytes and ratios, moments in seconds since
 /// 1970-01-01T00:00:00Z.

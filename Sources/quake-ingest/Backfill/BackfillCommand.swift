@@ -1,12 +1,11 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeModel
-import QuakeOptions
 import QuakeSchema
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// `quake-ingest backfill`: imports past events from an event service or from files.
 struct BackfillCommand {

@@ -1,4 +1,4 @@
-import ExplainedErrors
+import Basics
 import QuakeFeed
 
 /// Why a backfill failed.

@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import QuakeModel
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// The output of a backfill: its progress, the counts of each part, and the totals at the end.
 final class BackfillOutput {

@@ -1,12 +1,11 @@
+import Basics
 import CommandLine
-import FeedImport
 import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// Imports the files of a folder, each once, in one transaction that also marks the file as stored.
 struct FolderBackfill {

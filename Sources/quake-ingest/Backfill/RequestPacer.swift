@@ -1,5 +1,5 @@
+import Basics
 import CommandLine
-import SystemClock
 
 /// Throttles the requests to an event service.
 struct RequestPacer {

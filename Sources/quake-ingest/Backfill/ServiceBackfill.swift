@@ -1,12 +1,10 @@
+import Basics
 import CommandLine
-import ExplainedErrors
-import FeedImport
 import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
 import QuakeWorker
-import SystemClock
 
 /// Fetches past events from an event service, window by window, each in one transaction that also marks the
 /// window as done.

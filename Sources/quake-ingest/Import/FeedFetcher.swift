@@ -1,7 +1,7 @@
+import Basics
 import CommandLine
 import QuakeFeed
 import QuakeTool
-import SystemClock
 
 /// Fetches feeds over HTTP. A request to stop ends the wait for an answer at once. A body that has begun to
 /// arrive is work in progress, and may be finished if that does not take long.

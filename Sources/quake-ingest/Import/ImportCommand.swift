@@ -1,5 +1,5 @@
+import Basics
 import CommandLine
-import FeedImport
 import Glibc
 import Postgres
 import QuakeFeed
@@ -7,7 +7,6 @@ import QuakeImport
 import QuakeModel
 import QuakeSchema
 import QuakeTool
-import SystemClock
 
 /// `quake-ingest import`: files, URLs and standard input, once.
 struct ImportCommand {

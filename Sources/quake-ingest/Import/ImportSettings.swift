@@ -1,10 +1,9 @@
+import Basics
 import CommandLine
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeOptions
 import QuakeTool
-import SystemClock
 
 /// The options that `run`, `import` and `backfill` have in common.
 struct ImportSettings {

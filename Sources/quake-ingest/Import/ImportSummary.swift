@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import QuakeImport
 import QuakeModel
 import QuakeTool
-import SystemClock
 
 /// The results of an import, for people and for programs.
 struct ImportSummary {

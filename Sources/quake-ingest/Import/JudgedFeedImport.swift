@@ -1,11 +1,10 @@
+import Basics
 import CommandLine
-import FeedImport
 import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
 import QuakeTool
-import SystemClock
 
 /// Imports the present snapshot of a feed and judges it. A bad one goes into quarantine, with its body.
 struct JudgedFeedImport {

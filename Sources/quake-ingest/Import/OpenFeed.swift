@@ -1,5 +1,4 @@
 import CommandLine
-import FeedImport
 import QuakeFeed
 import QuakeImport
 import QuakeModel

@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeQuery
 import QuakeTool
-import SystemClock
 
 /// Expires the events that are older than `--expire`, while the worker is idle. Of the workers of a database
 /// one does so at a time.

@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeTool
-import SystemClock
 
 /// Purges the history that is older than `--keep-history`, while the worker is idle.
 struct HistoryPurger {

@@ -1,7 +1,7 @@
+import Basics
 import CommandLine
 import QuakeFeed
 import QuakeWorker
-import SystemClock
 
 /// A feed that a worker polls, or for which it is the standby.
 struct PolledFeed {

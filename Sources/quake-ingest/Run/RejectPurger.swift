@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeImport
 import QuakeTool
-import SystemClock
 
 /// Deletes the rejects of old imports, while the worker is idle.
 struct RejectPurger {

@@ -1,5 +1,4 @@
 import CommandLine
-import Configuration
 import Postgres
 import QuakeFeed
 import QuakeImport

@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// The standby part of a worker. It takes over feeds whose worker has ended. It also ends the connection of a
 /// worker that has stopped working, which would otherwise hold its feeds for ever.

@@ -1,10 +1,10 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeModel
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// Polls the feeds that it holds, each when it is due or when a refresh is requested, and is the standby for
 /// the others. Failures of a feed or of the database never end it.

@@ -3,10 +3,8 @@ import Postgres
 import QuakeFormat
 import QuakeHistory
 import QuakeModel
-import QuakeOptions
 import QuakeQuery
 import QuakeTool
-import QueryOptions
 
 /// `quake-query export`: writes the events in a format that other programs read.
 struct ExportCommand {

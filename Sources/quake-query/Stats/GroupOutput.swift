@@ -3,7 +3,6 @@ import Postgres
 import QuakeModel
 import QuakeQuery
 import QuakeTool
-import QueryOptions
 
 /// Writes groups of events, as a table or as JSON.
 struct GroupOutput {

@@ -2,7 +2,6 @@ import CommandLine
 import QuakeModel
 import QuakeQuery
 import QuakeTool
-import QueryOptions
 
 /// Writes figures about all events.
 struct StatisticsOutput {

@@ -1,9 +1,7 @@
 import CommandLine
 import Postgres
-import QuakeOptions
 import QuakeQuery
 import QuakeTool
-import QueryOptions
 
 /// `quake-query stats`: counts events and summarises their values, all together or by group.
 enum StatsCommand {

@@ -1,7 +1,6 @@
-import ChildProcesses
+import Basics
 import CommandLine
 import Glibc
-import SystemClock
 
 /// Waits for commands.
 final class CommandWait {

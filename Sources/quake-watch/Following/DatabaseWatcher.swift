@@ -1,4 +1,5 @@
-import CIdleMemory
+import Basics
+import CLinux
 import CommandLine
 import EmbeddedPostgres
 import Postgres
@@ -6,7 +7,6 @@ import QuakeHistory
 import QuakeModel
 import QuakeSchema
 import QuakeTool
-import SystemClock
 
 /// Follows the history of a database until the watch is complete: connects, again after each loss, and reports
 /// what happens. `HistoryFollower` reads and waits, `Delivery` hands over.

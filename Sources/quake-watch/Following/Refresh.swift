@@ -1,8 +1,8 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeTool
 import QuakeWorker
-import SystemClock
 
 /// Asks the workers to poll their feeds, and reports the results while the watch continues.
 final class Refresh {

@@ -1,7 +1,6 @@
 import CommandLine
 import QuakeClient
 import QuakeModel
-import QuakeOptions
 import QuakeTool
 
 /// The options for following a server instead of a database.

@@ -1,10 +1,10 @@
-import CIdleMemory
+import Basics
+import CLinux
 import CommandLine
 import Postgres
 import QuakeClient
 import QuakeModel
 import QuakeTool
-import SystemClock
 
 /// Follows the history of a server until the watch is complete: asks again after each lost connection, and
 /// reports what happens. `ServerFollower` reads and waits, `Delivery` hands over.

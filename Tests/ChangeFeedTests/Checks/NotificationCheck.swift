@@ -1,5 +1,5 @@
+import Basics
 import Postgres
-import SystemClock
 import TestSupport
 
 /// The notification is sent when the change can be read, and its payload is right.

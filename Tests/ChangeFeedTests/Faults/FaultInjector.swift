@@ -1,6 +1,6 @@
+import Basics
 import Glibc
 import Postgres
-import SystemClock
 import TestSupport
 
 /// Does faults to a server, its writers and its watchers, each when the writers have come so far.

@@ -1,7 +1,7 @@
+import Basics
 import Glibc
 import Postgres
 import Synchronization
-import SystemClock
 import TestSupport
 
 /// One of the writers: transactions of random sizes with savepoints and rollbacks, on events of its own

@@ -2,7 +2,7 @@ import CommandLine
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import CommandLine
 
 /// Files of `key = value` lines.
 @Suite struct ConfigurationFileTests {

@@ -1,6 +1,6 @@
+import Basics
 import Glibc
 import Synchronization
-import SystemClock
 import TestSupport
 
 @testable import CommandLine

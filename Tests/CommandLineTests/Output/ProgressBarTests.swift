@@ -1,5 +1,5 @@
+import Basics
 import Glibc
-import SystemClock
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import QuakeModel
-import QuakeOptions
+import QuakeTool
 import Testing
 
 @Suite struct TimeTextTests {

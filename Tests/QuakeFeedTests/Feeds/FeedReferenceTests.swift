@@ -1,4 +1,4 @@
-import ExplainedErrors
+import Basics
 import Testing
 
 @testable import QuakeFeed

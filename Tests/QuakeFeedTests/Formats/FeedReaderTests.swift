@@ -1,4 +1,4 @@
-import ExplainedErrors
+import Basics
 import Glibc
 import Testing
 

@@ -1,7 +1,6 @@
 import Postgres
 import QuakeLive
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 
 /// A database of a test's own, as a program with the library sees it.

@@ -1,4 +1,4 @@
-import ChildProcesses
+import Basics
 import Glibc
 
 /// The program that measures itself: memory belongs to a whole process, and the tests share one.

@@ -1,7 +1,6 @@
 import Postgres
 import QuakeHistory
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
+import Basics
 import Postgres
 import QuakeModel
-import StoreTestSupport
-import SystemClock
 import TestSupport
 import Testing
 

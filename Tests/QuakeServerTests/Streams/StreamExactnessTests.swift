@@ -1,7 +1,7 @@
+import Basics
 import Glibc
 import Postgres
 import QuakeModel
-import SystemClock
 import TestSupport
 import Testing
 

@@ -1,8 +1,7 @@
+import Basics
 import Glibc
 import Postgres
 import QuakeModel
-import StoreTestSupport
-import SystemClock
 import TestSupport
 import Testing
 

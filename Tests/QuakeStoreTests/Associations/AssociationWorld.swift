@@ -3,7 +3,6 @@ import Postgres
 import QuakeAssociation
 import QuakeModel
 import QuakeSchema
-import StoreTestSupport
 import TestSupport
 
 /// A store with events of several sources.

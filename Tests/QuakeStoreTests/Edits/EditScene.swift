@@ -3,7 +3,6 @@ import QuakeHistory
 import QuakeImport
 import QuakeModel
 import QuakeQuery
-import StoreTestSupport
 import TestSupport
 
 /// A store with events of a feed, and edits of them.

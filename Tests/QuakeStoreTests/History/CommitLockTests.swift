@@ -1,10 +1,9 @@
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 
-@testable import SystemClock
+@testable import Basics
 
 @Suite("The lock of the commit order")
 struct CommitLockTests {

@@ -1,5 +1,4 @@
 import Postgres
-import StoreTestSupport
 import TestSupport
 import Testing
 

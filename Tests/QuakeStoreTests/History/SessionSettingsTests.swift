@@ -1,7 +1,6 @@
 import Postgres
 import QuakeImport
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

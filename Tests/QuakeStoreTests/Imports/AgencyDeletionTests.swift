@@ -1,7 +1,6 @@
 import Postgres
 import QuakeModel
 import QuakeSchema
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,12 +1,11 @@
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 
+@testable import Basics
 @testable import QuakeHistory
 @testable import QuakeImport
-@testable import SystemClock
 
 @Suite("An import")
 struct ImporterTests {

@@ -1,7 +1,6 @@
 import Postgres
 import QuakeModel
 import QuakeQuery
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,8 @@
-import ChildProcesses
+import Basics
 import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,11 +1,10 @@
 import Glibc
 import Postgres
-import StoreTestSupport
 import TestSupport
 import Testing
 
+@testable import Basics
 @testable import QuakeWorker
-@testable import SystemClock
 
 @Suite("Who polls a feed")
 struct FeedLockTests {

@@ -1,11 +1,10 @@
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 
+@testable import Basics
 @testable import QuakeWorker
-@testable import SystemClock
 
 @Suite("A request to poll a feed")
 struct RefreshTests {

@@ -9,35 +9,20 @@ import Testing
   /// a layer.
   private static let layers: [(name: String, modules: [String])] = [
     ("tools", ["quake-ingest", "quake-watch", "quake-query", "quake-admin", "quake-serve"]),
-    (
-      "for tools and programs",
-      [
-        "QuakeServer", "QuakeStore", "FeedImport", "QuakeStatus", "QuakeTool", "QueryOptions",
-        "QuakeOptions", "QuakeLive",
-      ]
-    ),
+    ("for tools and programs", ["QuakeServer", "QuakeStore", "QuakeTool", "QuakeLive"]),
     (
       "the store",
       [
         "QuakeWorker", "QuakeQuery", "QuakeImport", "QuakeAssociation", "QuakeHistory",
-        "QuakeSchema", "QuakeRoles",
+        "QuakeSchema",
       ]
     ),
     (
       "beside the store",
-      [
-        "QuakeFeed", "QuakeFormat", "QuakeClient", "QuakeSimulator", "EmbeddedPostgres",
-        "Configuration", "HTTPFields",
-      ]
+      ["QuakeFeed", "QuakeFormat", "QuakeClient", "QuakeSimulator", "EmbeddedPostgres"]
     ),
-    ("ground", ["QuakeModel", "Postgres", "CommandLine", "ChildProcesses"]),
-    (
-      "lowest",
-      [
-        "Compression", "SafeText", "SystemClock", "SystemThreads", "SystemDescriptors",
-        "ExplainedErrors",
-      ]
-    ),
+    ("ground", ["QuakeModel", "Postgres", "CommandLine"]),
+    ("lowest", ["Compression", "Basics"]),
   ]
 
   private static let order = layers.flatMap(\.modules)

@@ -1,4 +1,3 @@
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import EmbeddedPostgres
 import Foundation
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import Glibc
-import StoreTestSupport
 import TestSupport
 import Testing
 

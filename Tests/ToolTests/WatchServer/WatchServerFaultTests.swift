@@ -1,8 +1,7 @@
+import Basics
 import Foundation
 import QuakeClient
 import QuakeModel
-import StoreTestSupport
-import SystemClock
 import TestSupport
 import Testing
 

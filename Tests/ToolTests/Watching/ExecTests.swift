@@ -1,5 +1,4 @@
 import Foundation
-import StoreTestSupport
 import TestSupport
 import Testing
 

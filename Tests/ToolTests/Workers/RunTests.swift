@@ -2,7 +2,6 @@ import Foundation
 import Postgres
 import QuakeModel
 import QuakeSimulator
-import StoreTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import EmbeddedPostgres
 import Foundation
 import Postgres
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import Foundation
 import Postgres
 import QuakeModel
 import QuakeSimulator
-import StoreTestSupport
 import TestSupport
 import Testing
 

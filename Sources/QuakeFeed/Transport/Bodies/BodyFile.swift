@@ -1,4 +1,4 @@
-internal import SystemDescriptors
+internal import Basics
 
 /// The unnamed file in which the body of a feed is stored while it is read.
 public enum BodyFile {

@@ -1,8 +1,8 @@
+internal import Basics
 public import Postgres
 internal import QuakeAssociation
 internal import QuakeHistory
 internal import QuakeModel
-internal import SystemClock
 
 /// Runs a batch edit: many short transactions, so that no lock lasts.
 ///

@@ -1,4 +1,4 @@
-internal import SystemClock
+internal import Basics
 
 /// How many events a transaction of an edit changes: as many as take a tenth of a second, so that a session
 /// that waits for one of its row locks does not notice.

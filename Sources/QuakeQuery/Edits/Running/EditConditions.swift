@@ -1,7 +1,7 @@
+internal import Basics
 internal import Postgres
 internal import QuakeHistory
 internal import QuakeModel
-internal import SystemClock
 
 /// The events of an edit as conditions of a statement, alias `q`.
 struct EditConditions {

@@ -1,6 +1,6 @@
+internal import Basics
 internal import Postgres
 internal import QuakeModel
-internal import SystemClock
 
 /// The events that an edit or a restore has still to do, in chunks. Those that other sessions have locked come
 /// again after the others.

@@ -1,4 +1,4 @@
-import ExplainedErrors
+import Basics
 
 /// The HTTP server cannot start.
 struct HTTPServerError: ExplainedError {

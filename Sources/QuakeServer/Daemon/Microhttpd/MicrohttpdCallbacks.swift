@@ -1,7 +1,7 @@
+import Basics
 import CMicrohttpd
 import Glibc
 import Synchronization
-import SystemClock
 
 // The functions that libmicrohttpd calls. They are free functions, because C can call nothing else.
 

@@ -1,7 +1,7 @@
+import Basics
 import CMicrohttpd
 import Glibc
 import Synchronization
-import SystemClock
 
 /// The HTTP server: libmicrohttpd reads and writes the connections on threads of its own, and calls
 /// `HTTPService` for the answers.

@@ -1,11 +1,9 @@
-import ExplainedErrors
+import Basics
 import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
 import Synchronization
-import SystemClock
-import SystemThreads
 
 /// Threads that read backlogs, each with a connection while it has work.
 ///

@@ -1,7 +1,7 @@
+import Basics
 import Postgres
 import QuakeHistory
 import QuakeModel
-import SystemClock
 
 /// Reads a backlog from the database into a file.
 struct BacklogReading {

@@ -1,7 +1,7 @@
-import CEpoll
+import Basics
+import CLinux
 import Glibc
 import QuakeModel
-import SystemClock
 
 /// Adding and ending clients.
 extension StreamLoop {

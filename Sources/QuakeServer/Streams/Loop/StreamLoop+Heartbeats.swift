@@ -1,5 +1,5 @@
+import Basics
 import QuakeModel
-import SystemClock
 
 /// Heartbeats, which show idle clients that the stream is alive.
 extension StreamLoop {

@@ -1,7 +1,7 @@
-import CEpoll
+import Basics
+import CLinux
 import Glibc
 import QuakeModel
-import SystemClock
 
 /// The one thread that writes to the clients of all streams.
 ///

@@ -1,5 +1,5 @@
 import CommandLine
-import QuakeOptions
+import QuakeTool
 
 /// Live changes in EMSC's message form over a WebSocket: `/standing_order/websocket`.
 struct LiveFeedService {

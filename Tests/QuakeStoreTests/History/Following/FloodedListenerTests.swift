@@ -1,5 +1,5 @@
+import Basics
 import Postgres
-import SystemClock
 import TestSupport
 import Testing
 

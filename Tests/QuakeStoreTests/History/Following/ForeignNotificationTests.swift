@@ -1,6 +1,5 @@
+import Basics
 import Postgres
-import StoreTestSupport
-import SystemClock
 import TestSupport
 import Testing
 

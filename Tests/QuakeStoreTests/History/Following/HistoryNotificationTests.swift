@@ -1,12 +1,11 @@
 import Foundation
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 
+@testable import Basics
 @testable import QuakeHistory
-@testable import SystemClock
 
 @Suite("The notification of a commit")
 struct HistoryNotificationTests {

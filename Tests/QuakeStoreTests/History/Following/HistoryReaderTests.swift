@@ -1,6 +1,5 @@
 import Postgres
 import QuakeModel
-import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,0 +1,113 @@
+internal import Glibc
+
+/// A socket that listens on a TCP port. The caller closes it.
+public struct ListeningSocket: Sendable {
+  /// Its descriptor, which is non-blocking and close-on-exec.
+  public let descriptor: Int32
+  /// The port, also if any free one was asked for.
+  public let port: Int
+
+  /// Listens at the first address that the name of a host has.
+  ///
+  /// - Parameters:
+  ///   - host: A name or a numeric address; empty: all addresses.
+  ///   - port: 0 to 65535; 0: any free port.
+  ///   - backlog: How many connections may wait to be accepted.
+  /// - Throws: A failure with the code `EINVAL` if the name has no address.
+  public init(host: String, port: Int, backlog: Int32) throws(SystemFailure) {
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_PASSIVE
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(host.isEmpty ? nil : host, "\(port)", &hints, &list)
+    guard code == 0, let first = list else {
+      throw SystemFailure(EINVAL, reason: String(cString: gai_strerror(code)))
+    }
+    defer { freeaddrinfo(list) }
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(first.pointee.ai_family, kind, 0)
+    guard descriptor >= 0 else { throw SystemFailure(errno) }
+    var one: Int32 = 1
+    // A restart must not wait for the old connections' ends.
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0,
+      listen(descriptor, backlog) == 0
+    else {
+      let failure = SystemFailure(errno)
+      close(descriptor)
+      throw failure
+    }
+    self.descriptor = descriptor
+    self.port = Self.port(of: descriptor) ?? port
+  }
+
+  private static func port(of descriptor: Int32) -> Int? {
+    var bound = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let isKnown = withUnsafeMutableBytes(of: &bound) { bytes in
+      bytes.baseAddress.map {
+        getsockname(descriptor, $0.assumingMemoryBound(to: sockaddr.self), &length) == 0
+      } ?? false
+    }
+    // The port is at the same place in the addresses of both versions.
+    return isKnown ? withUnsafeBytes(of: &bound) { Int($0[2]) << 8 | Int($0[3]) } : nil
+  }
+}
+
+/// A temporary file without a name. The system deletes it when its last descriptor is closed, also if the
+/// process is killed.
+public enum UnnamedFile {
+  /// Creates an empty file in `folder` for reading and writing. The caller closes it.
+  ///
+  /// - Parameter name: The beginning of the name that the file has for a moment on some file systems.
+  /// - Returns: Its descriptor, which is close-on-exec.
+  public static func create(in folder: String, named name: String) throws(SystemFailure) -> Int32 {
+    // The file never has a name, and O_EXCL prevents giving it one.
+    let file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 { return file }
+    // Not every file system supports that. The fallback creates a file with a name that other users cannot
+    // guess.
+    let path = "\(folder)/\(name)-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+    let named = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard named >= 0 else { throw SystemFailure(errno) }
+    unlink(path)
+    return named
+  }
+
+  /// `O_TMPFILE`, which is a macro of two others in C.
+  private static let O_TMPFILE = Int32(0o20_000_000) | O_DIRECTORY
+
+  /// Writes all of `bytes` at the file's position.
+  public static func write(
+    _ bytes: UnsafeRawBufferPointer, to file: Int32
+  ) throws(SystemFailure) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(file, rest.baseAddress, rest.count)
+      if count > 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      } else if errno != EINTR {
+        throw SystemFailure(errno)
+      }
+    }
+  }
+}
+
+/// A call of the system has failed. The module that needed it says what it could not do, in an error of its own.
+public struct SystemFailure: Error {
+  /// The error number.
+  public let code: Int32
+  /// The system's description of it.
+  public let reason: String
+
+  init(_ code: Int32) {
+    self.init(code, reason: String(cString: strerror(code)))
+  }
+
+  init(_ code: Int32, reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+}

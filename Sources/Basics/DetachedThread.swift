@@ -1,0 +1,55 @@
+internal import Glibc
+
+/// Starts threads for blocking calls, which must not run on Swift's pool: that has only as many threads as the
+/// machine has cores.
+public enum DetachedThread {
+  /// The object behind the one pointer that a C function gets.
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+    }
+  }
+
+  /// Enough for libpq with TLS and name resolution. The usual 8 MiB for each of hundreds of streams would
+  /// waste address space.
+  private static let stackSize = 1 << 20
+
+  /// Runs `body` on a new thread, which blocks all signals: they are for the program's own threads.
+  public static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    pthread_attr_setstacksize(&attributes, stackSize)
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var thread = pthread_t()
+    let work = Unmanaged.passRetained(Work(body))
+    let status = pthread_create(
+      &thread, &attributes,
+      { argument in
+        guard let argument else { return nil }
+        Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    guard status == 0 else {
+      work.release()
+      throw ThreadError(message: "could not start a thread: \(String(cString: strerror(status)))")
+    }
+  }
+}
+
+/// The system refuses another thread.
+public struct ThreadError: ExplainedError {
+  /// What failed.
+  public let message: String
+  /// What to do.
+  public let hint: String? = "The limit on processes of the user or of the service may be too low."
+  /// It may work later.
+  public let category = ErrorCategory.tryLater
+}

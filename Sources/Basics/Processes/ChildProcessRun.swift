@@ -1,0 +1,108 @@
+import Glibc
+import SwiftOverlayShims  // where this compiler finds the members of timespec
+
+extension ChildProcess {
+  /// Runs the program to its end, writes its input and collects its outputs.
+  ///
+  /// A grandchild that keeps the outputs open does not prolong the call.
+  public func run() throws(LaunchError) -> Outcome {
+    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    defer { close(nothing) }
+    var toChild = Pipe.closed
+    if input != nil { toChild = try pipe() }
+    defer { toChild.closeAll() }
+    var output = try pipe()
+    defer { output.closeAll() }
+    var errors = try pipe()
+    defer { errors.closeAll() }
+
+    let pid = try spawn(
+      Descriptors(
+        input: input == nil ? nothing : toChild.reading, output: output.writing,
+        errors: errors.writing))
+    toChild.closeReading()
+    output.closeWriting()
+    errors.closeWriting()
+    for descriptor in [toChild.writing, output.reading, errors.reading] where descriptor >= 0 {
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    var result = Outcome(ending: .timedOut, output: [], errors: [])
+    var remaining = (input ?? [])[...]
+    if remaining.isEmpty { toChild.closeWriting() }
+    var stop = Stop(timeout: timeout)
+    while true {
+      var waiting = [
+        pollfd(fd: toChild.writing, events: Int16(POLLOUT), revents: 0),
+        pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: errors.reading, events: Int16(POLLIN), revents: 0),
+      ]
+      // The end of the child is no event for poll(2) if a grandchild keeps the outputs open, or if the child
+      // has closed them. So this loop also checks for it every 10 ms.
+      poll(&waiting, nfds_t(waiting.count), 10)
+      if waiting[0].revents != 0, !feed(&remaining, to: toChild.writing) { toChild.closeWriting() }
+      if waiting[1].revents != 0, !collect(output.reading, into: &result.output) {
+        output.closeReading()
+      }
+      if waiting[2].revents != 0, !collect(errors.reading, into: &result.errors) {
+        errors.closeReading()
+      }
+
+      var status: Int32 = 0
+      let waited = waitpid(pid, &status, WNOHANG)
+      if waited == pid || (waited < 0 && errno != EINTR) {
+        // The pipes may still hold output from before its end.
+        if output.reading >= 0 { _ = collect(output.reading, into: &result.output) }
+        if errors.reading >= 0 { _ = collect(errors.reading, into: &result.errors) }
+        result.ending = stop.hasBegun ? .timedOut : Self.ending(status)
+        return result
+      }
+      stop.advance(pid)
+    }
+  }
+
+  /// Writes as much as fits into the pipe; false when all is written or the reader has gone.
+  private func feed(_ bytes: inout ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { BrokenPipe.write(descriptor, $0) }
+      if count < 0 { return errno == EAGAIN || errno == EINTR }
+      bytes = bytes.dropFirst(count)
+    }
+    return false
+  }
+
+  /// Reads the available bytes and keeps the last `outputLimit`; false at the end of the file.
+  private func collect(_ descriptor: Int32, into bytes: inout [UInt8]) -> Bool {
+    withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
+      while true {
+        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        if count < 0 { return errno == EAGAIN || errno == EINTR }
+        if count == 0 { return false }
+        bytes.append(contentsOf: buffer.prefix(count))
+        if bytes.count > outputLimit { bytes.removeFirst(bytes.count - outputLimit) }
+      }
+    }
+  }
+
+  private func pipe() throws(LaunchError) -> Pipe {
+    guard let pipe = Pipe() else { throw LaunchError(executable: executable, code: errno) }
+    return pipe
+  }
+
+  /// Ends a child after its timeout: SIGTERM first, SIGKILL two seconds later.
+  private struct Stop {
+    private var deadline: Duration?
+    private(set) var hasBegun = false
+
+    init(timeout: Duration?) {
+      deadline = timeout.map { MonotonicClock.now() + $0 }
+    }
+
+    mutating func advance(_ pid: pid_t) {
+      guard let deadline, MonotonicClock.now() >= deadline else { return }
+      kill(pid, hasBegun ? SIGKILL : SIGTERM)
+      hasBegun = true
+      self.deadline = MonotonicClock.now() + .seconds(2)
+    }
+  }
+}

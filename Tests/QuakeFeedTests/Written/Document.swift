@@ -1,0 +1,57 @@
+import QuakeFeed
+import QuakeFormat
+import QuakeModel
+
+/// A document as a writer writes it, and what a feed reader makes of one.
+enum Document {
+  static let head = DocumentHead(
+    generated: Timestamp(microseconds: 1_700_000_000_000_000), count: nil, api: "1.0")
+
+  /// The document of these events.
+  static func bytes(_ format: ExportFormat, _ events: [QuakeRecord]) -> [UInt8] {
+    var writer = format.makeWriter()
+    var bytes: [UInt8] = []
+    writer.begin(head)
+    for event in events {
+      writer.event(event, revision: 3)
+      writer.drain { bytes.append(contentsOf: $0) }
+    }
+    writer.end()
+    writer.drain { bytes.append(contentsOf: $0) }
+    return bytes
+  }
+
+  static func text(_ format: ExportFormat, _ events: [QuakeRecord]) -> String {
+    String(decoding: bytes(format, events), as: UTF8.self)
+  }
+
+  /// What a feed reader reads.
+  struct Contents {
+    var columns: [QuakeColumn] = []
+    var inferred: Set<QuakeColumn> = []
+    var format: FeedFormat?
+    var generated: Timestamp?
+    var records: [QuakeRecord] = []
+    var rejects: [FeedReject] = []
+  }
+
+  static func read(
+    _ bytes: [UInt8], pieceSize: Int = .max, centre: DataCentre? = nil
+  ) throws -> Contents {
+    var options = FeedReader.Options()
+    options.centre = centre
+    let reader = try FeedReader(
+      source: BytesSource(bytes, pieceSize: { pieceSize }), name: "test", options: options)
+    var contents = Contents(
+      columns: reader.columns, inferred: reader.inferredColumns, format: reader.format)
+    var record = QuakeRecord()
+    while let item = try reader.next(into: &record) {
+      switch item {
+      case .record: contents.records.append(record)
+      case .reject(let reject): contents.rejects.append(reject)
+      }
+    }
+    contents.generated = reader.metadata.generated
+    return contents
+  }
+}
