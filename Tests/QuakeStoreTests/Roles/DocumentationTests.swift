@@ -14,7 +14,7 @@ import Testing
     let table =
       part == "privileges" ? PrivilegeMatrix.markdown : PrivilegeMatrix.settingsMarkdown
     let begin =
-      "<!-- \(part): made from Sources/QuakeRoles; QUAKE_WRITE_DOCS=1 writes it anew -->\n"
+      "<!-- \(part): made from Sources/QuakeSchema/Roles; QUAKE_WRITE_DOCS=1 writes it anew -->\n"
     let end = "<!-- end of \(part) -->"
     let text = try String(contentsOfFile: Self.path, encoding: .utf8)
     let start = try #require(text.range(of: begin))
