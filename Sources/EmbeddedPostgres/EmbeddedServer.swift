@@ -1,3 +1,4 @@
+public import Basics
 import Glibc
 
 /// A private PostgreSQL server for users who have not named a database. It is found, initialised, started and
@@ -112,5 +113,124 @@ public struct EmbeddedServer: Sendable {
       text.append(character)
     }
     return text + "'"
+  }
+}
+
+/// Why the embedded server could not be found, started, stopped or reached.
+public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
+  /// The class of a failure, which a tool maps to an exit status.
+  public enum Kind: Sendable {
+    /// The server is not available (exit status 69).
+    case unavailable
+    /// The server has not been created, and the caller did not want to create it (69).
+    case absent
+    /// Another program holds the lock, or the server is busy (75).
+    case tryLater
+    /// A folder belongs to another account (77).
+    case notAllowed
+    /// A setting, a version or the installation is wrong (78).
+    case configuration
+  }
+
+  /// The class of the failure.
+  public var kind: Kind
+  /// One line, lower case, no full stop.
+  public var message: String
+  /// More about the cause, in sentences or as lines of a program's output.
+  public var detail: String?
+  /// What to do next, in sentences.
+  public var hint: String?
+
+  /// An error of `kind`; `detail` and `hint` may be left out.
+  public init(_ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil) {
+    self.kind = kind
+    self.message = message
+    // The output of a program may be empty.
+    self.detail = detail?.isEmpty == true ? nil : detail
+    self.hint = hint
+  }
+
+  /// What a caller can do about it.
+  public var category: ErrorCategory {
+    switch kind {
+    case .unavailable, .absent: .unavailable
+    case .tryLater: .tryLater
+    case .notAllowed: .notAllowed
+    case .configuration: .schema
+    }
+  }
+}
+
+extension EmbeddedServer {
+  /// The folders and settings of the embedded server. The library does not read the environment; a tool sets
+  /// the options, usually with `fromEnvironment(_:)`.
+  public struct Options: Sendable {
+    /// The folder that holds everything of the server (data, socket, log, lock); an absolute path. It is
+    /// created when needed, and only the server's account may enter it.
+    public var home: String
+    /// The account that the server runs as if the caller is root; `nil` means `postgres`. For other callers
+    /// the server runs as the caller.
+    public var account: String?
+    /// The folder of PostgreSQL's programs; `nil` to search for it.
+    public var binDirectory: String?
+    /// The folders to search for `pg_config`, for `psql` and, last, for the server's programs: the caller's
+    /// PATH.
+    public var searchPath: [String]
+    /// The folder in which the system's packages have a folder `<version>/bin` for each version of
+    /// PostgreSQL.
+    public var packageRoot = "/usr/lib/postgresql"
+    /// Settings that override the server's configuration files at each start, such as `["fsync": "off"]` in a
+    /// test.
+    public var settings: [String: String] = [:]
+    /// The longest time for a start, not counting crash recovery.
+    public var startTimeout: Duration = .seconds(60)
+
+    /// Options for a server in the folder `home`, whose programs are searched last in `searchPath`.
+    public init(
+      home: String, searchPath: [String] = ["/usr/local/bin", "/usr/bin", "/bin"]
+    ) {
+      self.home = home
+      self.searchPath = searchPath
+    }
+
+    /// The options of a tool, from its environment: `QUAKE_PG_BIN`, `QUAKE_SERVER_USER`,
+    /// `QUAKE_SERVER_HOME`, `XDG_DATA_HOME`, `HOME`, `PATH`.
+    ///
+    /// Root's server is in `/var/lib/quake`, regardless of `HOME` and `XDG_DATA_HOME`: `sudo` may have kept
+    /// these from a user whose folders the server's account cannot enter.
+    public static func fromEnvironment(
+      _ value: (String) -> String?
+    ) throws(EmbeddedServerError) -> Options {
+      func given(_ name: String) -> String? {
+        guard let text = value(name), !text.isEmpty else { return nil }
+        return text
+      }
+      let home: String
+      if let chosen = given("QUAKE_SERVER_HOME") {
+        home = chosen
+      } else if geteuid() == 0 {
+        home = "/var/lib/quake"
+      } else if let data = given("XDG_DATA_HOME"), data.hasPrefix("/") {
+        // The XDG specification says that relative paths are ignored.
+        home = data + "/quake"
+      } else if let user = given("HOME") {
+        home = user + "/.local/share/quake"
+      } else {
+        throw EmbeddedServerError(
+          .configuration, "cannot determine the folder of the embedded server",
+          detail: "Neither HOME nor XDG_DATA_HOME is set.",
+          hint: "Set HOME, or name a database with --database.")
+      }
+      var options = Options(home: home)
+      if let path = given("PATH") {
+        // A relative entry would depend on the tool's working directory.
+        options.searchPath = path.split(separator: ":").map(String.init).filter {
+          $0.hasPrefix("/")
+        }
+      }
+      options.account = given("QUAKE_SERVER_USER")
+      options.binDirectory = given("QUAKE_PG_BIN")
+      return options
+    }
   }
 }

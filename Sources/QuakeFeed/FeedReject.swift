@@ -55,3 +55,23 @@ public struct FeedReject: Sendable, Equatable {
     }
   }
 }
+
+/// The result of reading the next event of a feed.
+public enum FeedItem: Sendable, Equatable {
+  /// The record has been filled.
+  case record
+  /// The event is invalid, and the record is empty. Later events are not affected.
+  case reject(FeedReject)
+}
+
+/// The reason for which an event is rejected, as a sentence. The reader adds the position.
+struct Rejection: Error {
+  let reason: String
+  /// The column with the invalid value, if the reason is about one.
+  let column: QuakeColumn?
+
+  init(_ reason: String, of column: QuakeColumn? = nil) {
+    self.reason = reason
+    self.column = column
+  }
+}

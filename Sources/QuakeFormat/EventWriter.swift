@@ -34,3 +34,60 @@ extension EventWriter {
     self.event(event, revision: revision)
   }
 }
+
+/// The metadata of a document.
+public struct DocumentHead: Sendable {
+  /// The moment whose events the document shows.
+  public var generated: Timestamp
+  /// The document's headline.
+  public var title: String
+  /// The address of the document, or a name for it.
+  public var url: String
+  /// How many events follow; nil: not known. GeoJSON states it.
+  public var count: Int?
+  /// The limit of the query that the document answers; nil: it had none. GeoJSON states it.
+  public var limit: Int?
+  /// The place of the first event among those of the query, from 1. GeoJSON states it beside a limit.
+  public var offset = 1
+  /// The version of the program.
+  public var api: String
+
+  /// A head of the given parts.
+  public init(
+    generated: Timestamp, title: String = "Earthquakes", url: String = "quake:export",
+    count: Int? = nil, api: String
+  ) {
+    self.generated = generated
+    self.title = title
+    self.url = url
+    self.count = count
+    self.api = api
+  }
+}
+
+extension QuakeRecord {
+  /// Whether the row describes no earthquake now: its event is withdrawn or superseded.
+  var isPast: Bool { has(.withdrawnAt) || has(.supersededBy) }
+
+  /// Whether its URL begins with http or https. A viewer would run what a URL of another scheme names, or open it
+  /// on its own machine.
+  var hasWebAddress: Bool {
+    withUTF8(.url) { (url: UnsafeRawBufferPointer?) in
+      guard let url else { return false }
+      return ["http://", "https://"].contains { (scheme: String) in
+        url.count > scheme.utf8.count
+          && zip(url, scheme.utf8).allSatisfy { byte, letter in
+            byte == letter || (0x41...0x5A).contains(byte) && byte | 0x20 == letter
+          }
+      }
+    }
+  }
+}
+
+/// The words that mark an event that is no earthquake of its own now.
+enum PastEvent {
+  /// The event type: QuakeML's word for an event that does not exist. An import withdraws such events.
+  static let type: StaticString = "not existing"
+  /// The status: USGS's word.
+  static let status: StaticString = "deleted"
+}

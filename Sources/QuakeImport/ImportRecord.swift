@@ -96,3 +96,10 @@ struct ImportRecord {
     ).integer(0, 0)
   }
 }
+
+extension QueryResult {
+  /// A `timestamptz` in the binary format; nil for null.
+  func timestamp(_ row: Int, _ column: Int) -> Timestamp? {
+    binaryTimestamp(row, column).map { Timestamp(microseconds: $0) }
+  }
+}

@@ -161,3 +161,77 @@ public struct EventQuery: Sendable {
     return EventPage(events: events, next: next)
   }
 }
+
+extension EventQuery {
+  /// The first point of the axis on which the query asks for the past, if that point is later than the one
+  /// that the query asks for: nothing had happened by then.
+  ///
+  /// - Returns: The first point; nil in it if nothing has happened yet at all. Nil if the query asks for the
+  ///   present, or something had happened.
+  public func beginningAfterPast(over connection: Connection) throws -> Timestamp?? {
+    if let asOf {
+      guard try asOf.resolve(over: connection) == .beginning else { return nil }
+      return .some(try HistoryBound.firstCommit(over: connection))
+    }
+    guard let asOfFeed else { return nil }
+    let first = try connection.execute(
+      "select min(generated) from quake.import where quarantined_at is null", format: .binary
+    ).binaryTimestamp(0, 0).map { Timestamp(microseconds: $0) }
+    if let first, first <= asOfFeed { return nil }
+    // Events that came from no snapshot count from other times.
+    do throws(PostgresError) {
+      let any = try connection.execute(
+        "select exists (select from quake.as_of_feed($1))", [.text("\(asOfFeed)")])
+      return any.bool(0, 0) == true ? nil : .some(first)
+    } catch {
+      throw StoreError(token: error) ?? error
+    }
+  }
+}
+
+/// A part of a list of events.
+public struct EventPage: Sendable {
+  /// The events, in the order of the query.
+  public let events: [QuakeRecord]
+  /// The query's `after` for the next page; nil: this page ends the list.
+  public let next: EventCursor?
+}
+
+/// Reads the rows of a statement that returns events. All statements of this module that do are read here.
+struct EventRows {
+  /// The columns that the statement returns first, in the order of the table.
+  let columns: [QuakeColumn]
+
+  init(columns: some Sequence<QuakeColumn>) {
+    let wanted = Set(columns)
+    self.columns = QuakeColumn.allCases.filter(wanted.contains)
+  }
+
+  /// The columns for the statement's select list; the event's code if there are none, since a row needs one.
+  func list(of alias: String) -> String {
+    columns.isEmpty
+      ? "\(alias).code" : columns.map { "\(alias).\($0.name)" }.joined(separator: ", ")
+  }
+
+  /// Runs a statement and passes each event to `body`.
+  func read(
+    _ statement: SQL, _ parameters: [Parameter], over connection: Connection,
+    _ body: (QuakeRecord) throws -> Void
+  ) throws {
+    try connection.copyEvents(statement, parameters, columns: columns, body)
+  }
+
+  /// Runs a statement that returns another column after those of the event.
+  func read(
+    _ statement: SQL, _ parameters: [Parameter], over connection: Connection,
+    _ body: (QuakeRecord, BinaryValue) throws -> Void
+  ) throws {
+    try connection.stream(statement, parameters) { rows in
+      for row in 0..<rows.rowCount {
+        try body(
+          try rows.record(row, firstColumn: 0, columns: columns),
+          rows.binary(row, max(columns.count, 1)))
+      }
+    }
+  }
+}

@@ -1,4 +1,5 @@
 internal import Glibc
+public import Postgres
 
 /// The HTTP server over one database: documents, streams of changes, and the services of this field.
 ///
@@ -98,5 +99,163 @@ public final class QuakeServer: Sendable {
   public func stop() {
     parts.pool.close()
     http.stop()
+  }
+}
+
+extension QuakeServer {
+  /// How the server runs.
+  public struct Settings: Sendable {
+    /// Where to listen.
+    public var listen: ListenAddress
+    /// The database.
+    public var database: ConnectionSettings
+    /// The version that documents state.
+    public var version: String
+    /// The most connections to the database for queries; 1 to 100.
+    public var queryConnections = 4
+    /// The most time that a query may take.
+    public var queryTimeout = Duration.seconds(30)
+    /// The most clients at once.
+    public var mostConnections = 20_000
+    /// The most connections of one address; 0: no limit.
+    public var connectionsPerAddress = 200
+    /// The requests per second of one address in the long run; 0: no limit.
+    public var requestRate = 100.0
+    /// Whether these two limits are for loopback addresses as well.
+    public var limitsLoopback = false
+    /// How long a client may take to send a request; at least a second.
+    public var requestTimeout = Duration.seconds(60)
+    /// Whether pages of other sites may read.
+    public var allowsOrigins = true
+    /// The proxies whose `X-Forwarded-*` fields are believed: numeric addresses.
+    public var trustedProxies: [String] = []
+    /// The address that clients use, without a slash at its end; nil: the one that they send.
+    public var publicURL: String?
+    /// How the streams of changes run.
+    var streams = StreamSettings()
+    /// After how long without a change a stream gets a heartbeat.
+    public var heartbeat: Duration {
+      get { streams.heartbeat }
+      set { streams.heartbeat = newValue }
+    }
+    /// The tokens of the people who may edit.
+    public var tokens = AccessTokens()
+    /// The operator's settings for the page.
+    public var page = PageSettings()
+    /// The folder of the embedded server, which the status names; nil if the database is not embedded.
+    public var embedded: String?
+
+    /// Settings with the usual limits.
+    public init(listen: ListenAddress, database: ConnectionSettings, version: String) {
+      self.listen = listen
+      self.database = database
+      self.version = version
+    }
+  }
+}
+
+extension QuakeServer {
+  /// A request that has been answered, for the access log.
+  public struct AccessRecord: Sendable {
+    /// The method, empty if it is not a known one.
+    public let method: String
+    /// The path and the query as they were sent: not safe to print.
+    public let target: String
+    /// The client's address.
+    public let client: String
+    /// The HTTP status; 0: the client left before.
+    public let status: Int
+    /// The bytes of the body; nil: a stream.
+    public let size: Int?
+    /// From the first line of the request to the end of its answer.
+    public let duration: Duration
+    /// The client's program, as it names itself: not safe to print.
+    public let userAgent: String?
+
+    init(_ request: RequestObserver.Completed) {
+      method = request.method
+      target = request.target
+      client = request.client
+      status = request.status
+      size = request.size
+      duration = request.duration
+      userAgent = request.userAgent
+    }
+  }
+}
+
+extension RouteTable {
+  /// The routes of all services.
+  convenience init(_ settings: QuakeServer.Settings, _ parts: ServerParts) throws {
+    let drain = parts.drain
+    let page = try PageService(
+      settings.page, takesEdits: !settings.tokens.isEmpty, version: settings.version)
+    let api = APIService(
+      version: settings.version, embedded: settings.embedded, isStopping: { drain.hasBegun })
+    let health = HealthService(
+      writeMetrics: { parts.write(to: &$0) }, unreadiness: { parts.unreadiness })
+    let routes =
+      page.routes + api.routes + ChangeStreamService(parts.streams).routes
+      + LiveFeedService(parts.streams).routes + FDSNService().routes + FeedService().routes
+      + health.routes
+    let openAPI = OpenAPIService(routes, version: settings.version)
+    self.init(routes + openAPI.routes + page.assetRoutes)
+  }
+}
+
+/// The parts of a server that its services share.
+struct ServerParts: Sendable {
+  let pool: QueryPool
+  let streams: ChangeStreams
+  let connections = OpenConnections()
+  let drain = Drain()
+  let metrics = RequestMetrics()
+  let newestToken: NewestToken
+
+  /// Makes the parts, and starts nothing.
+  init(
+    _ settings: QuakeServer.Settings, onNotice: @escaping @Sendable (_ sentence: String) -> Void
+  ) throws {
+    pool = QueryPool(
+      QueryPool.Settings(
+        connection: settings.database, threads: settings.queryConnections,
+        statementTimeout: settings.queryTimeout))
+    let newestToken = NewestToken()
+    streams = try ChangeStreams(
+      settings.database, settings.streams, report: onNotice,
+      advanced: { newestToken.update($0) })
+    self.newestToken = newestToken
+  }
+
+  /// Starts the threads that use the database.
+  func start() throws {
+    try pool.start()
+    try streams.start()
+  }
+
+  /// Ends the threads that use the database, before there are clients.
+  func stop() {
+    pool.close()
+    streams.stop(within: .zero)
+  }
+
+  /// Why the server is not ready; nil if it is.
+  var unreadiness: String? {
+    drain.hasBegun ? "The server is about to end." : streams.unreadiness
+  }
+
+  /// Adds the figures of all parts to the metrics.
+  func write(to text: inout PrometheusText) {
+    metrics.write(to: &text)
+    text.single(
+      "quake_ready", .gauge, "Whether the server reaches the database and follows it.",
+      unreadiness == nil ? 1 : 0)
+    text.single(
+      "quake_http_connections", .gauge, "Open connections of clients.",
+      Double(connections.count))
+    text.single(
+      "quake_query_queue", .gauge, "Requests that wait for a connection to the database.",
+      Double(pool.waiting))
+    streams.write(to: &text)
   }
 }

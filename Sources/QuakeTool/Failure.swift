@@ -1,4 +1,4 @@
-internal import Basics
+public import Basics
 public import CommandLine
 internal import Postgres
 internal import QuakeSchema
@@ -92,5 +92,21 @@ extension ExitStatus {
       case .interrupted: .ok
       case .failed: .failed
       }
+  }
+}
+
+/// A file that a tool cannot read or write.
+public struct FileError: ExplainedError {
+  /// What failed, on which file, and why.
+  public let message: String
+  /// More about it.
+  public let detail: String?
+  /// The exit status is 1.
+  public var category: ErrorCategory { .failed }
+
+  /// An error with what failed, on which file, and why.
+  public init(_ message: String, detail: String? = nil) {
+    self.message = message
+    self.detail = detail
   }
 }

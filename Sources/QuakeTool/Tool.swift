@@ -59,3 +59,50 @@ public enum Tool {
     }
   }
 }
+
+/// The version of all of Quake's programs, which are built together.
+public let productVersion = "0.1.0"
+
+/// The project's page for problems.
+let problemsAddress = "https://github.com/quake-project/quake/issues"
+
+/// When it was released, for the manual pages.
+let productDate = "2026-11-21"
+
+/// The folder of temporary files.
+public enum TemporaryFolder {
+  /// The folder that `TMPDIR` names; `/tmp` if it names none.
+  public static var path: String {
+    guard let named = Environment.value("TMPDIR"), !named.isEmpty else { return "/tmp" }
+    return named
+  }
+
+  /// The variable's entry in the help of the tools that use it.
+  public static let variable = Command.Variable(
+    "TMPDIR", "folder of temporary files; by default /tmp")
+}
+
+/// The documents that a tool prints for packagers and `make install`: its manual page and its completion
+/// scripts, generated from the same table as its help.
+enum GeneratedDocuments {
+  static let options: [Option] = [
+    .flag("man", help: "print the manual page (as the only argument)")
+      .onCommandLineOnly(),
+    .value(
+      "completions", "SHELL", completion: .words(Shell.allCases.map(\.rawValue)),
+      help: "print completions for bash, zsh or fish (as the only argument)"
+    ).onCommandLineOnly(),
+  ]
+
+  /// The document that the arguments request, or nil if there are other arguments: after a subcommand, the
+  /// same words may mean something else.
+  static func requested(_ arguments: [String], of command: Command) -> String? {
+    if arguments == ["--man"] {
+      return command.manPage(date: productDate, manual: "Quake \(productVersion)")
+    }
+    guard arguments.count == 2, arguments[0] == "--completions",
+      let shell = Shell(rawValue: arguments[1])
+    else { return nil }
+    return command.completions(for: shell)
+  }
+}

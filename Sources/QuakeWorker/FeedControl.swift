@@ -1,5 +1,5 @@
 public import Postgres
-internal import QuakeModel
+public import QuakeModel
 
 /// An operator's actions on feeds: pause, resume, reset and forget.
 public enum FeedControl {
@@ -119,5 +119,27 @@ public enum FeedControl {
   private static func wakeWorkers(over connection: Connection) throws(PostgresError) {
     try connection.execute(
       "select pg_notify('quake_refresh', '') where pg_notification_queue_usage() < 0.25")
+  }
+}
+
+/// Who has paused a feed, and when.
+public struct FeedPause: Sendable, Equatable {
+  /// The database role that paused it.
+  public let role: String
+  /// When.
+  public let since: Timestamp
+
+  /// A pause by `role`.
+  public init(by role: String, since: Timestamp) {
+    self.role = role
+    self.since = since
+  }
+
+  /// A pause as the database has it; nil if the feed is not paused.
+  ///
+  /// - Parameter since: Microseconds since 1970-01-01T00:00:00Z.
+  init?(by role: String?, since: Int64?) {
+    guard let role, let since else { return nil }
+    self.init(by: role, since: Timestamp(microseconds: since))
   }
 }

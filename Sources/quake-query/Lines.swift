@@ -1,4 +1,6 @@
+import Basics
 import CommandLine
+import Glibc
 import QuakeModel
 import QuakeTool
 
@@ -57,4 +59,68 @@ final class Lines {
 
   /// Flushes the buffer.
   func flush() throws { try output.flush() }
+}
+
+/// The program that shows long output on a terminal a screen at a time: `PAGER`, by default `less -FRX`.
+struct Pager {
+  /// Where the output goes.
+  let output: StandardOutput
+  private let process: pid_t?
+
+  /// Calls `body` with the output for lines for people: a pager if standard output is a terminal, else
+  /// standard output. Returns when the pager has ended.
+  static func run<Value>(_ body: (StandardOutput) throws -> Value) throws -> Value {
+    let pager = start() ?? Pager(output: StandardOutput(), process: nil)
+    defer { pager.end() }
+    let value = try body(pager.output)
+    try pager.output.flush()
+    return value
+  }
+
+  private static func start() -> Pager? {
+    guard Terminal.isTerminal(1), Terminal.isTerminal(0) || Terminal.isTerminal(2),
+      Environment.value("TERM") != "dumb", let command
+    else { return nil }
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    defer { close(ends[0]) }
+    _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+    let program = ChildProcess("/bin/sh", ["-c", command])
+    guard
+      let process = try? program.spawn(
+        ChildProcess.Descriptors(input: ends[0], output: 1, errors: 2))
+    else {
+      close(ends[1])
+      return nil
+    }
+    // The terminal sends an interrupt to both. The pager decides what it means; when it ends, writing to it
+    // fails, and so ends this program.
+    signal(SIGINT, SIG_IGN)
+    Signals.ignoreClosedPipes()
+    return Pager(output: StandardOutput(descriptor: ends[1]), process: process)
+  }
+
+  /// The command of the pager; nil: none.
+  private static var command: String? {
+    if let pager = Environment.value("PAGER") {
+      return pager.isEmpty || pager == "cat" ? nil : pager
+    }
+    let folders = (Environment.value("PATH") ?? "/usr/bin:/bin").split(separator: ":")
+    return folders.contains { access("\($0)/less", X_OK) == 0 } ? "less -FRX" : nil
+  }
+
+  private func end() {
+    guard let process else { return }
+    close(output.descriptor)
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    signal(SIGINT, SIG_DFL)
+  }
+}
+
+extension Colour {
+  /// Colour on, if standard output is a terminal that can show it, also through a pager.
+  static var ofStandardOutput: Colour {
+    Colour(for: 1, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
+  }
 }

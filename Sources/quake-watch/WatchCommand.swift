@@ -205,3 +205,23 @@ struct WatchCommand {
     return .database(DurableCursor(name: name), database)
   }
 }
+
+/// Tells a person once that the watch has begun, because it may print nothing for long.
+struct WatchAnnouncement {
+  private var isMade = false
+
+  /// To be called when everything up to a cursor has been handed over.
+  mutating func tell(_ cursor: HistoryCursor?, _ diagnostics: Diagnostics) {
+    guard !isMade, let cursor else { return }
+    isMade = true
+    diagnostics.note("watching after \(cursor.token); Ctrl-C ends")
+  }
+}
+
+/// Follows a source of changes until the watch is complete.
+protocol Watcher: AnyObject {
+  /// Watches until it is stopped, or the watch is complete.
+  func run() throws
+  /// To be called when the output has not moved for a while: the server must not wait for this process.
+  func pauseWhileOutputStalls()
+}

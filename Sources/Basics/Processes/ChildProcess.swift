@@ -1,3 +1,4 @@
+package import Glibc
 @preconcurrency public import Glibc  // for `environ`, a C global
 
 /// A program to run without a shell: an executable, its arguments, its environment and its input.
@@ -191,5 +192,109 @@ extension ChildProcess {
   static func ending(_ status: Int32) -> Ending {
     let signal = status & 0x7f
     return signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
+  }
+}
+
+/// Functions of `posix_spawn` that glibc has since versions 2.29 and 2.34. Swift does not import them,
+/// because its module excludes the GNU extensions, so they are looked up by name.
+package enum SpawnActions {
+  /// `POSIX_SPAWN_SETSID`: the child begins a session of its own.
+  package static let newSession: Int32 = 0x80
+
+  private typealias CloseFrom =
+    @convention(c) (
+      UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32
+    ) -> Int32
+  private typealias ChangeDirectory =
+    @convention(c) (
+      UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
+    ) -> Int32
+
+  /// The child closes every descriptor from `first` on, also one that another thread opens
+  /// meanwhile without close-on-exec. Returns an error number or 0.
+  package static func closeFrom(
+    _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32
+  ) -> Int32 {
+    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return ENOSYS }
+    return unsafeBitCast(symbol, to: CloseFrom.self)(actions, first)
+  }
+
+  /// The child changes to `folder` before it runs the program. Returns an error number or 0.
+  package static func changeDirectory(
+    _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ folder: String
+  ) -> Int32 {
+    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addchdir_np") else { return ENOSYS }
+    return unsafeBitCast(symbol, to: ChangeDirectory.self)(actions, folder)
+  }
+}
+
+/// The two ends of a pipe; -1 is a closed end.
+struct Pipe {
+  private(set) var reading: Int32 = -1
+  private(set) var writing: Int32 = -1
+
+  static let closed = Pipe(reading: -1, writing: -1)
+
+  private init(reading: Int32, writing: Int32) {
+    self.reading = reading
+    self.writing = writing
+  }
+
+  /// Both ends close-on-exec, and above the standard descriptors: in a program started with one
+  /// of those closed, the pipe would take its place and then be overwritten in the child.
+  /// (`pipe2` cannot be called from Swift; the moment between is harmless for our own children,
+  /// which close everything.)
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    guard Glibc.pipe(&ends) == 0 else { return nil }
+    reading = fcntl(ends[0], F_DUPFD_CLOEXEC, 3)
+    writing = fcntl(ends[1], F_DUPFD_CLOEXEC, 3)
+    let code = errno
+    close(ends[0])
+    close(ends[1])
+    if reading < 0 || writing < 0 {
+      closeAll()
+      errno = code
+      return nil
+    }
+  }
+
+  mutating func closeReading() {
+    if reading >= 0 { close(reading) }
+    reading = -1
+  }
+
+  mutating func closeWriting() {
+    if writing >= 0 { close(writing) }
+    writing = -1
+  }
+
+  mutating func closeAll() {
+    closeReading()
+    closeWriting()
+  }
+}
+
+/// Writes to a pipe whose reader may have gone, without the SIGPIPE that would end the program.
+enum BrokenPipe {
+  /// Like `write`, but a closed pipe only causes the error EPIPE. SIGPIPE is sent to the writing thread, so
+  /// it is enough to block it there, and to consume it if this call has caused it.
+  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    var signal = sigset_t()
+    var before = sigset_t()
+    var pending = sigset_t()
+    sigemptyset(&signal)
+    sigaddset(&signal, SIGPIPE)
+    sigpending(&pending)
+    pthread_sigmask(SIG_BLOCK, &signal, &before)
+    let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    let code = errno
+    if count < 0, code == EPIPE, sigismember(&pending, SIGPIPE) == 0 {
+      var now = timespec()
+      _ = sigtimedwait(&signal, nil, &now)
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    errno = code
+    return count
   }
 }

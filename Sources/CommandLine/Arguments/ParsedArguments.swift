@@ -160,3 +160,226 @@ public struct ParsedArguments: Sendable {
     return option
   }
 }
+
+extension ParsedArguments {
+  /// The option's value as a whole number, or nil when the option is not given.
+  public func integer(_ name: String) throws(UsageError) -> Int? {
+    try number(name, range: nil, kind: "a whole number") { Int($0) }
+  }
+
+  /// The option's value as a whole number within `range`.
+  public func integer(_ name: String, in range: some ValueRange<Int>) throws(UsageError) -> Int? {
+    try number(name, range: range.text { "\($0)" }, kind: "a whole number") { text in
+      Int(text).flatMap { range.contains($0) ? $0 : nil }
+    }
+  }
+
+  /// The option's value as a finite number, or nil when the option is not given.
+  public func double(_ name: String) throws(UsageError) -> Double? {
+    try number(name, range: nil, kind: "a number") { Self.finite($0) }
+  }
+
+  /// The option's value as a finite number within `range`.
+  public func double(
+    _ name: String, in range: some ValueRange<Double>
+  ) throws(UsageError) -> Double? {
+    try number(name, range: range.text(Self.plain), kind: "a number") { text in
+      Self.finite(text).flatMap { range.contains($0) ? $0 : nil }
+    }
+  }
+
+  /// The option's value as exactly `count` numbers separated by commas, as in `--bbox W,S,E,N`.
+  public func doubles(_ name: String, count: Int) throws(UsageError) -> [Double]? {
+    try number(name, range: nil, kind: "\(count) numbers separated by commas") { text in
+      let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
+        Self.finite(String($0))
+      }
+      let finite = numbers.compactMap { $0 }
+      return numbers.count == count && finite.count == count ? finite : nil
+    }
+  }
+
+  /// The option's value as a duration, or nil when the option is not given.
+  public func duration(_ name: String) throws(UsageError) -> Duration? {
+    try number(name, range: nil, kind: Self.durationKind) { Duration(text: $0) }
+  }
+
+  /// The option's value as a duration within `range`.
+  public func duration(
+    _ name: String, in range: some ValueRange<Duration>
+  ) throws(UsageError) -> Duration? {
+    try number(name, range: range.text(\.text), kind: Self.durationKind) { text in
+      Duration(text: text).flatMap { range.contains($0) ? $0 : nil }
+    }
+  }
+
+  /// The option's value as one of `words`, or nil when the option is not given.
+  public func choice(_ name: String, of words: [String]) throws(UsageError) -> String? {
+    guard let value = string(name) else { return nil }
+    return try checked(value, name, among: words)
+  }
+
+  /// The words of an option such as `--op insert,delete`, separated by commas, of all its occurrences.
+  public func list(_ name: String) throws(UsageError) -> [String] {
+    var words: [String] = []
+    for value in strings(name) {
+      for word in value.split(separator: ",", omittingEmptySubsequences: false) {
+        guard !word.isEmpty else {
+          throw invalidValue(
+            value, for: name, expected: "words separated by commas, none of it empty")
+        }
+        words.append(String(word))
+      }
+    }
+    return words
+  }
+
+  /// The words of an option such as `--op insert,delete`, each of which must be one of `words`.
+  public func list(_ name: String, of words: [String]) throws(UsageError) -> [String] {
+    let values = try list(name)
+    for value in values { _ = try checked(value, name, among: words) }
+    return values
+  }
+
+  private func checked(
+    _ value: String, _ name: String, among words: [String]
+  ) throws(UsageError) -> String {
+    guard words.contains(value) else {
+      throw invalidValue(
+        value, for: name, expected: Self.alternatives(words),
+        suggestion: Suggestion.nearest(to: value, among: words))
+    }
+    return value
+  }
+
+  private func number<Value>(
+    _ name: String, range: String?, kind: String, convert: (String) -> Value?
+  ) throws(UsageError) -> Value? {
+    guard let text = string(name) else { return nil }
+    if let value = convert(text) { return value }
+    throw invalidValue(
+      text, for: name, expected: range.map { "\(kind), \($0)" } ?? kind)
+  }
+
+  private static let durationKind = "a duration such as 500ms, 60s, 5m, 1h or 2d"
+
+  /// `a`, `a or b`, `a, b or c`.
+  static func alternatives(_ words: [String]) -> String {
+    guard words.count > 1, let last = words.last else { return words.first ?? "nothing" }
+    return words.dropLast().joined(separator: ", ") + " or " + last
+  }
+
+  private static func finite(_ text: String) -> Double? {
+    // Double's initialiser also accepts "nan", "inf" and hexadecimal, which are not valid here.
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }),
+      let value = Double(text), value.isFinite
+    else { return nil }
+    return value
+  }
+
+  private static func plain(_ value: Double) -> String {
+    let text = "\(value)"
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+}
+
+extension ParsedArguments {
+  /// Reads the parameters of a URL as the options of the same names, so that both obey the same rules. A name
+  /// may have underscores instead of dashes: `min_magnitude`. The value of a flag is `true` or `false`; the
+  /// name alone stands for `true`.
+  ///
+  /// - Parameters:
+  ///   - title: The resource, for messages.
+  ///   - options: The options that it has.
+  ///   - parameters: Names and values, decoded, in their order.
+  /// - Throws: `UsageError` if a parameter is not known, is given twice, or is a flag with another value.
+  public init(
+    url title: String, options: [Option], parameters: some Sequence<(name: String, value: String)>
+  ) throws(UsageError) {
+    self.init(
+      path: [title], positionals: [], options: options, declaredPositionals: [], occurrences: [:],
+      notation: .url)
+    for parameter in parameters {
+      let name = String(parameter.name.map { $0 == "_" ? "-" : $0 })
+      guard let option = options.first(where: { $0.name == name }) else {
+        throw usageError(
+          "unknown parameter '\(parameter.name)'",
+          suggestion: Suggestion.option(name, among: options.map(\.name)))
+      }
+      let earlier = occurrences[name] ?? []
+      guard earlier.isEmpty || option.isRepeatable else {
+        throw usageError("parameter \(name) is given more than once")
+      }
+      var occurrence = Occurrence(value: parameter.value, isOn: true)
+      if option.placeholder == nil {
+        guard let isOn = Self.flag(parameter.value) else {
+          throw invalidValue(parameter.value, for: name, expected: "true or false")
+        }
+        // A flag that is off counts as one that is not given.
+        guard isOn else { continue }
+        occurrence.value = nil
+      }
+      occurrences[name] = earlier + [occurrence]
+    }
+  }
+
+  private static func flag(_ text: String) -> Bool? {
+    switch text {
+    case "", "true", "1": true
+    case "false", "0": false
+    default: nil
+    }
+  }
+}
+
+/// A value that an option accepts, but that is most likely a mistyped usual one.
+struct DoubtfulValue: Equatable {
+  let message: String
+  let suggestion: String
+}
+
+extension ParsedArguments {
+  /// The values that are none of the usual words of their option, but near one of them.
+  var doubtfulValues: [DoubtfulValue] {
+    options.flatMap { option -> [DoubtfulValue] in
+      guard case .usually(let words, let anySpelling) = option.completion else { return [] }
+      return strings(option.name).flatMap { value in
+        option.isList ? value.split(separator: ",").map(String.init) : [value]
+      }.compactMap { value in
+        let word = anySpelling ? value.lowercased() : value
+        let isUsual =
+          anySpelling
+          ? words.contains { Self.letters(of: $0) == Self.letters(of: word) } : words.contains(word)
+        guard !isUsual, let near = Suggestion.nearest(to: word, among: words) else { return nil }
+        return DoubtfulValue(
+          message:
+            "'\(PrintableText.line(value, atMost: 100))' is none of the usual values of \(noun) \(spelled(option.name))",
+          suggestion: near)
+      }
+    }
+  }
+
+  private static func letters(of word: String) -> String { word.filter { !" _-".contains($0) } }
+}
+
+/// A value that may have a duration after its last `@`, such as `all_day@5m`.
+public struct TimedValue: Sendable, Equatable {
+  /// The part before the duration.
+  public let value: String
+  /// The duration, or nil if there is none.
+  public let duration: Duration?
+
+  /// Splits `text`. If the part after the last `@` is not a duration, as in
+  /// `https://user:password@example.org/feed`, it belongs to the value.
+  public init(_ text: String) {
+    if let at = text.lastIndex(of: "@"), at != text.startIndex,
+      let duration = Duration(text: String(text[text.index(after: at)...]))
+    {
+      value = String(text[..<at])
+      self.duration = duration
+    } else {
+      value = text
+      duration = nil
+    }
+  }
+}

@@ -1,3 +1,5 @@
+internal import Glibc
+
 extension Command {
   /// Reads a command line, without the program's own name.
   ///
@@ -301,4 +303,72 @@ private struct Parser {
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}
+
+/// An error in a command line, in a configuration file or in the parameters of a URL.
+public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The message, with the name of the option or argument and the accepted values.
+  public let message: String
+  /// The option or command that the user may have meant, ready to be typed.
+  public let suggestion: String?
+  /// The command whose help explains the usage, such as `quake-ingest run`.
+  public let command: String
+  /// Whether each value is valid by itself, and only their combination is not.
+  public var isContradiction = false
+
+  /// An error in the use of `command`.
+  public init(_ message: String, suggestion: String? = nil, command: String) {
+    self.message = message
+    self.suggestion = suggestion
+    self.command = command
+  }
+
+  /// The hints to print below the message.
+  public var hints: [String] {
+    var hints: [String] = []
+    if let suggestion { hints.append("did you mean '\(suggestion)'?") }
+    hints.append("see '\(command) --help'")
+    return hints
+  }
+
+  /// The message and its hints in one line.
+  public var description: String { ([message] + hints).joined(separator: "; ") }
+}
+
+extension UsageError {
+  /// Whether two errors read the same.
+  public static func == (left: UsageError, right: UsageError) -> Bool {
+    (left.message, left.suggestion, left.command) == (
+      right.message, right.suggestion, right.command
+    )
+  }
+}
+
+/// The arguments with which the process was started.
+public enum ProcessArguments {
+  /// All of them except the program's name.
+  ///
+  /// A program that imports this module cannot write `CommandLine.arguments`: the module hides the
+  /// standard library's type of the same name.
+  public static var current: [String] { Array(Swift.CommandLine.arguments.dropFirst()) }
+
+  /// Overwrites an option's value in the process list, where other users of the machine could read it.
+  public static func hide(_ value: String) {
+    let argv = Swift.CommandLine.unsafeArgv
+    for index in 1..<max(1, Int(Swift.CommandLine.argc)) {
+      guard let argument = argv[index] else { continue }
+      let text = String(cString: argument)
+      guard text == value || text.hasSuffix("=" + value) || text == "-d" + value else { continue }
+      let count = value.utf8.count
+      memset(argument + (text.utf8.count - count), 0x78, count)
+    }
+  }
+}
+
+/// The process's environment variables.
+public enum Environment {
+  /// The variable's value, which may be empty, or nil if the variable is not set.
+  public static func value(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+  }
 }

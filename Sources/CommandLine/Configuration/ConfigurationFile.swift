@@ -83,3 +83,138 @@ public enum ConfigurationFile {
       command: command)
   }
 }
+
+/// One pass of inih over a file's bytes. The library does not report line numbers, so this type passes it one
+/// line at a time and counts.
+final class ConfigurationReading {
+  private let bytes: [UInt8]
+  private let file: String
+  private var position = 0
+  private var lineNumber = 0
+  private(set) var settings: [Setting] = []
+  /// A fault that inih does not detect, with its line.
+  private(set) var fault: (line: Int, message: String)?
+
+  init(_ bytes: [UInt8], file: String) {
+    self.bytes = bytes
+    self.file = file
+  }
+
+  /// Copies the next line into the library's buffer, like fgets; false at the end.
+  func line(into buffer: UnsafeMutablePointer<CChar>, capacity: Int) -> Bool {
+    guard fault == nil, position < bytes.count else { return false }
+    lineNumber += 1
+    let end = bytes[position...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+    let line = bytes[position..<end]
+    position = end
+    // The library would take the remainder of a longer line for another line, and ignore everything after a
+    // NUL.
+    guard line.count < capacity else {
+      fault = (lineNumber, "expected a line of at most \(capacity - 2) bytes")
+      return false
+    }
+    guard !line.contains(0), String(validating: line, as: UTF8.self) != nil else {
+      fault = (lineNumber, "expected text in UTF-8")
+      return false
+    }
+    for (offset, byte) in line.enumerated() { buffer[offset] = CChar(bitPattern: byte) }
+    buffer[line.count] = 0
+    return true
+  }
+
+  /// Stores an entry that the library has found in the present line.
+  func take(
+    section: UnsafePointer<CChar>, name: UnsafePointer<CChar>, value: UnsafePointer<CChar>
+  ) {
+    guard section.pointee == 0 else {
+      let section = String(cString: section)
+      if fault == nil {
+        fault = (lineNumber, "expected key = value without sections, but this is in [\(section)]")
+      }
+      return
+    }
+    settings.append(
+      Setting(String(cString: name), String(cString: value), file: file, line: lineNumber))
+  }
+}
+
+/// The configuration file of a command: `--config`, else `QUAKE_CONFIG`.
+public enum CommandConfiguration {
+  /// The option that names the file.
+  public static let option = Option.value(
+    "config", "FILE", completion: .files,
+    help: """
+      read options that the command line does not give from this file: lines of key = value, where a \
+      key is an option's name without dashes; by default $QUAKE_CONFIG
+      """
+  ).onCommandLineOnly()
+
+  /// The environment variable that names the file.
+  public static let environment: [Command.Variable] = [
+    .init("QUAKE_CONFIG", "the configuration file, if --config is not given")
+  ]
+
+  /// Adds the options of the configuration file, if there is one, to a command line.
+  ///
+  /// Warns if the file contains a password and other users can read it.
+  ///
+  /// - Parameter findSecret: Looks for a further secret: the warning's words for it, such as "a token of a
+  ///   feed", its line, and how to keep it elsewhere.
+  public static func complete(
+    _ arguments: ParsedArguments, _ diagnostics: inout Diagnostics,
+    findSecret: ([Setting]) -> (what: String, line: Int, hint: String)? = { _ in nil }
+  ) throws -> ParsedArguments {
+    guard arguments.takes(option.name) else { return arguments }
+    guard let path = arguments.string(option.name) ?? Environment.value("QUAKE_CONFIG"),
+      !path.isEmpty
+    else { return arguments }
+    let settings = try ConfigurationFile.read(path, for: arguments.title)
+    // Errors in the file are reported in the log format that the file sets.
+    let asksForJSON = settings.contains {
+      $0.key == Option.logFormat.name && $0.value == Diagnostics.Format.json.rawValue
+    }
+    if asksForJSON, !arguments.isGiven(Option.logFormat.name) { diagnostics.format = .json }
+    let completed = try arguments.completed(by: settings)
+    guard SecretFile.isReadableByOthers(path) else { return completed }
+    if settings.contains(where: { $0.key == "database" && SecretFile.holdsPassword($0.value) }) {
+      diagnostics.warning(
+        "the configuration file \"\(path)\" contains a password, and other users can read it",
+        hint: "Run \"chmod 600\" on it, or put the password into a libpq password file.")
+    }
+    if let secret = findSecret(settings) {
+      diagnostics.warning(
+        """
+        the configuration file \"\(path)\" contains \(secret.what) (line \(secret.line)), and other users \
+        can read it
+        """,
+        hint: "Run \"chmod 600\" on it, or \(secret.hint)")
+    }
+    return completed
+  }
+}
+
+/// Whether a configuration file keeps its secrets.
+public enum SecretFile {
+  /// Whether a database's URL, or its keyword=value pairs, contain a password.
+  public static func holdsPassword(_ conninfo: String) -> Bool {
+    // As a keyword, or as a parameter of a URL.
+    var rest = conninfo[...]
+    while let word = rest.firstRange(of: "password") {
+      rest = rest[word.upperBound...]
+      if rest.first(where: { !$0.isWhitespace }) == "=" { return true }
+    }
+    // As libpq has it, a name and a password of a URL end before its first slash.
+    guard let scheme = conninfo.firstRange(of: "://") else { return false }
+    let authority = conninfo[scheme.upperBound...].prefix { $0 != "/" }
+    guard let at = authority.lastIndex(of: "@") else { return false }
+    return authority[..<at].contains(":")
+  }
+
+  /// Whether other users can read a file, by the rule that libpq applies to key files: a group may read a file
+  /// of root.
+  public static func isReadableByOthers(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return status.st_mode & (status.st_uid == 0 ? 0o007 : 0o077) != 0
+  }
+}

@@ -1,4 +1,6 @@
+internal import Basics
 import Glibc
+import SwiftOverlayShims  // where this compiler finds the members of timespec
 
 /// Messages for the person at the terminal or for the log, on standard error.
 ///
@@ -193,5 +195,124 @@ public struct Diagnostics: Sendable {
   /// Indents further lines, so that they cannot be mistaken for messages.
   private static func indented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\n    ")
+  }
+}
+
+/// One message as a JSON object, for `--log-format json`.
+struct LogRecord {
+  /// The severity.
+  enum Level: String {
+    case debug, info, warning, error
+  }
+
+  let time: LogTime
+  let level: Level
+  let tool: String
+  let message: String
+  let detail: String?
+  let hints: [String]
+  let fields: LogFields
+
+  /// The object on one line, with a line feed. The members that each message has come first; empty ones are
+  /// null.
+  var json: String {
+    var text = "{\"time\":\"\(time.iso8601)\",\"level\":\"\(level.rawValue)\""
+    text += ",\"tool\":" + Self.quoted(tool) + ",\"message\":" + Self.quoted(message)
+    text += ",\"detail\":" + (detail.map(Self.quoted) ?? "null")
+    text += ",\"hint\":" + (hints.isEmpty ? "null" : Self.quoted(hints.joined(separator: "\n")))
+    for (name, value) in fields.members {
+      text += "," + Self.quoted(name) + ":" + Self.encoded(value)
+    }
+    return text + "}\n"
+  }
+
+  private static func encoded(_ value: LogFields.FieldValue) -> String {
+    switch value {
+    case .text(let text): quoted(text)
+    case .integer(let number): "\(number)"
+    case .number(let number): number.isFinite ? "\(number)" : "null"
+    case .flag(let flag): flag ? "true" : "false"
+    }
+  }
+
+  /// A JSON string, cut to the length limit of messages.
+  private static func quoted(_ text: String) -> String {
+    EscapedText.quoted(PrintableText.cut(text, atMost: PrintableText.messageLimit))
+  }
+}
+
+/// The machine-readable fields of a message, for programs that read the log. The text format omits them.
+///
+/// ```
+/// diagnostics.note("all_hour: 7 seen", fields: ["feed": "all_hour", "seen": .integer(7)])
+/// ```
+///
+/// A field whose value is nil is left out. Fields are stored in log files, so they must not contain secrets.
+public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
+  /// A field's value.
+  public enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
+    /// Words.
+    case text(String)
+    /// A whole number.
+    case integer(Int64)
+    /// A number; NaN and the infinities, which JSON cannot hold, become null.
+    case number(Double)
+    /// True or false.
+    case flag(Bool)
+
+    /// Words.
+    public init(stringLiteral value: String) { self = .text(value) }
+  }
+
+  /// The names of the members that each message has.
+  static let reserved = ["time", "level", "tool", "message", "detail", "hint"]
+
+  private(set) var members: [(name: String, value: FieldValue)] = []
+
+  /// Fields in this order. A name must occur once, and must not be reserved.
+  public init(dictionaryLiteral elements: (String, FieldValue?)...) {
+    for (name, value) in elements {
+      precondition(
+        !Self.reserved.contains(name) && !members.contains { $0.name == name },
+        "field \(name) is there already")
+      if let value { members.append((name, value)) }
+    }
+  }
+}
+
+/// Formats a moment for log lines.
+struct LogTime {
+  let seconds: Int
+  let milliseconds: Int
+
+  static func now() -> LogTime {
+    let milliseconds = WallClock.microseconds / 1000
+    return LogTime(seconds: Int(milliseconds / 1000), milliseconds: Int(milliseconds % 1000))
+  }
+
+  /// `2026-03-01T12:30:05.123Z`.
+  var iso8601: String {
+    var clock = seconds
+    var parts = tm()
+    gmtime_r(&clock, &parts)
+    return "\(Self.pad(parts.tm_year + 1900, 4))-\(Self.pad(parts.tm_mon + 1))"
+      + "-\(Self.pad(parts.tm_mday))T\(Self.clock(parts)).\(Self.pad(Int32(milliseconds), 3))Z"
+  }
+
+  /// `12:30:05`, in the local time zone.
+  var timeOfDay: String {
+    var clock = seconds
+    var parts = tm()
+    localtime_r(&clock, &parts)
+    return Self.clock(parts)
+  }
+
+  private static func clock(_ parts: tm) -> String {
+    "\(pad(parts.tm_hour)):\(pad(parts.tm_min)):\(pad(parts.tm_sec))"
+  }
+
+  private static func pad(_ number: Int32, _ width: Int = 2) -> String {
+    let digits = "\(number)"
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }

@@ -77,3 +77,66 @@ public enum PrintableText {
     return String(clean)
   }
 }
+
+/// The number of terminal columns that text takes, approximated for tables and lines.
+package enum DisplayWidth {
+  /// The width of a text. Combining marks count as 0 columns, East Asian wide characters and emoji as 2.
+  package static func of(_ text: String) -> Int {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    return text.unicodeScalars.reduce(0) { $0 + of($1) }
+  }
+
+  /// The text, or its beginning and an ellipsis that take `width` columns together.
+  package static func cut(_ text: String, to width: Int) -> String {
+    guard of(text) > width else { return text }
+    guard width > 0 else { return "" }
+    var cut = ""
+    var used = 1  // the ellipsis
+    for character in text {
+      let size = of(String(character))
+      guard used + size <= width else { break }
+      used += size
+      cut.append(character)
+    }
+    return cut + "…"
+  }
+
+  /// The text, or as many of its first words as take `width` columns together with an ellipsis. A text whose
+  /// first word is too long is cut in that word.
+  package static func cutAtWord(_ text: String, to width: Int) -> String {
+    let cut = cut(text, to: width)
+    guard cut != text else { return text }
+    let kept = cut.dropLast()
+    // The cut may be at the end of a word by itself.
+    guard text.dropFirst(kept.count).first != " ", let space = kept.lastIndex(of: " ") else {
+      return cut
+    }
+    var words = kept[..<space]
+    while let last = words.last, last == " " || last == "," { words.removeLast() }
+    return words.isEmpty ? cut : words + "…"
+  }
+
+  /// The text and as many spaces as make it `width` columns wide.
+  package static func padded(_ text: String, to width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - of(text)))
+  }
+
+  private static func of(_ scalar: Unicode.Scalar) -> Int {
+    switch scalar.value {
+    case 0x300...0x36F, 0x200B...0x200F, 0x20D0...0x20FF, 0xFE00...0xFE0F, 0xE0100...0xE01EF: 0
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+      0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+      2
+    case 0x300...: isCombining(scalar) ? 0 : 1
+    default: 1
+    }
+  }
+
+  /// Whether the scalar adds to the character before it, as the marks of many scripts do.
+  private static func isCombining(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: true
+    default: false
+    }
+  }
+}

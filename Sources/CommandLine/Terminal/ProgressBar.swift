@@ -1,5 +1,6 @@
 import Basics
 import Glibc
+import Synchronization
 
 /// One line on standard error that shows the progress of a long operation.
 ///
@@ -135,5 +136,17 @@ public final class ProgressBar {
     case .bytes: Readable.bytes(number)
     case .items(let name): Readable.count(number) + (named ? " \(name)" : "")
     }
+  }
+}
+
+/// The terminal line that a progress bar occupies. Messages erase it first and redraw it afterwards.
+enum ProgressLine {
+  private static let shown = Atomic<Bool>(false)
+
+  static let erase = "\r\u{1B}[K"
+
+  static var isShown: Bool {
+    get { shown.load(ordering: .relaxed) }
+    set { shown.store(newValue, ordering: .relaxed) }
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Queries the terminal of a file descriptor.
 public enum Terminal {
@@ -10,5 +11,123 @@ public enum Terminal {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return Int(size.ws_col)
+  }
+}
+
+/// A style of text on a terminal.
+public enum TextStyle: Sendable, Equatable, CaseIterable {
+  /// Green.
+  case green
+  /// Yellow.
+  case yellow
+  /// Orange, from the 256 colours: the basic ones have none.
+  case orange
+  /// Red.
+  case red
+  /// Magenta.
+  case magenta
+  /// Bold.
+  case bold
+  /// Dim.
+  case dim
+
+  /// The parameter of the ANSI sequence that starts the style.
+  var parameter: String {
+    switch self {
+    case .green: "32"
+    case .yellow: "33"
+    case .orange: "38;5;208"
+    case .red: "31"
+    case .magenta: "35"
+    case .bold: "1"
+    case .dim: "2"
+    }
+  }
+}
+
+/// Applies styles to text, or returns it unchanged if colour is off.
+public struct Colour: Sendable, Equatable {
+  /// Whether styles are applied.
+  public let isEnabled: Bool
+
+  /// Colour on or off.
+  public init(isEnabled: Bool) { self.isEnabled = isEnabled }
+
+  /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty, unless the person has
+  /// decided otherwise (``ColourChoice``).
+  ///
+  /// `noColor` is the value of the environment variable `NO_COLOR`, `term` that of `TERM`.
+  public init(for descriptor: Int32, noColor: String?, term: String? = nil) {
+    isEnabled =
+      switch ColourChoice.current {
+      case .always: true
+      case .never: false
+      case .automatic:
+        Terminal.isTerminal(descriptor) && (noColor ?? "").isEmpty && term != "dumb"
+      }
+  }
+
+  /// The text in the given styles.
+  public func apply(_ styles: TextStyle..., to text: String) -> String {
+    apply(styles, to: text)
+  }
+
+  func apply(_ styles: [TextStyle], to text: String) -> String {
+    guard isEnabled, !styles.isEmpty, !text.isEmpty else { return text }
+    return "\u{1B}[\(styles.map(\.parameter).joined(separator: ";"))m\(text)\u{1B}[0m"
+  }
+}
+
+/// Whether a person wants colour: by ``Option/colour``, else by the environment.
+public enum ColourChoice: Int, Sendable {
+  /// On a terminal that can show it.
+  case automatic
+  /// Everywhere, also in a pipe.
+  case always
+  /// Nowhere.
+  case never
+
+  private static let value = Atomic<Int>(automatic.rawValue)
+
+  /// The choice for this process: `Program` sets it before anything is printed.
+  static var current: ColourChoice {
+    get { ColourChoice(rawValue: value.load(ordering: .relaxed)) ?? .automatic }
+    set { value.store(newValue.rawValue, ordering: .relaxed) }
+  }
+
+  /// The choice of the environment, by the values of `NO_COLOR` and `CLICOLOR_FORCE`; the first has precedence.
+  init(noColor: String?, force: String?) {
+    if let noColor, !noColor.isEmpty {
+      self = .never
+    } else if let force, !force.isEmpty, force != "0" {
+      self = .always
+    } else {
+      self = .automatic
+    }
+  }
+}
+
+extension ColourChoice {
+  /// Sets the choice of a configuration file, unless an option or the environment has decided.
+  public static func prefer(_ choice: ColourChoice) {
+    if current == .automatic { current = choice }
+  }
+}
+
+/// Asks the person at the terminal for confirmation.
+public enum Confirmation {
+  /// Whether standard input and standard error, which shows the question, are terminals.
+  public static var isPossible: Bool { Terminal.isTerminal(0) && Terminal.isTerminal(2) }
+
+  /// Asks a question; every answer except "y" and "yes" is no.
+  public static func ask(_ question: String) -> Bool {
+    guard Descriptor.writeAll(PrintableText.clean(question) + " [y/N] ", to: 2) == nil else {
+      return false
+    }
+    var line = [UInt8](repeating: 0, count: 256)
+    let count = read(0, &line, line.count)
+    guard count > 0 else { return false }
+    let answer = line[..<count].filter { $0 > 0x20 }.map { $0 | 0x20 }
+    return answer == Array("y".utf8) || answer == Array("yes".utf8)
   }
 }

@@ -175,3 +175,81 @@ final class Transfer {
     }
   }
 }
+
+/// libcurl, which is loaded for the first request.
+enum CurlLibrary {
+  /// Why it cannot be used; nil if it can. The initialisation of a Swift global is thread-safe.
+  private static let problem: String? = quake_curl_load().map { String(cString: $0) }
+
+  /// Makes sure that libcurl is there.
+  static func load() throws(ServerError) {
+    guard let problem else { return }
+    throw ServerError(
+      .noLibrary, "cannot follow a server, because libcurl could not be loaded",
+      detail: "The system's loader says: \(problem).",
+      hint: "Install libcurl: package libcurl4 on Debian and Ubuntu, libcurl on Fedora.")
+  }
+}
+
+/// How long a server may send nothing.
+///
+/// A server does not tell clients the interval of its heartbeats: the limit follows the observed intervals.
+final class SilenceLimit {
+  private static let shortest = Duration.seconds(60)
+  private static let longest = Duration.seconds(600)
+
+  /// The limit at the moment.
+  private(set) var duration = shortest
+
+  /// Doubles the limit after it has passed: the server may be running but busy.
+  func extend() {
+    duration = min(duration * 2, Self.longest)
+  }
+
+  /// Takes note of a heartbeat that came after this much silence.
+  func learn(_ interval: Duration) {
+    duration = min(max(Self.shortest, interval * 3), Self.longest)
+  }
+}
+
+/// The status and the header fields of an answer that matter here.
+struct ResponseHead {
+  private(set) var status = 0
+  private(set) var contentType = ""
+  private(set) var location = ""
+  /// How long the server asks to wait.
+  private(set) var retryAfter: Duration?
+  /// Whether the body comes next.
+  private(set) var isComplete = false
+
+  /// The longest time to wait for which a server can ask.
+  private static let longestPause: Int64 = 300
+
+  /// Takes in a line of the head. A status line begins a new head, after one of a proxy or of status 100.
+  mutating func take(_ bytes: UnsafeRawBufferPointer) {
+    var line = bytes[...]
+    while let last = line.last, last == 0x0D || last == 0x0A || last == 0x20 { line.removeLast() }
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      self = ResponseHead()
+      status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+      return
+    }
+    if text.isEmpty {
+      isComplete = status >= 200
+      return
+    }
+    guard let colon = text.firstIndex(of: ":") else { return }
+    let value = String(text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
+    switch text[..<colon].lowercased() {
+    case "content-type": contentType = value.prefix { $0 != ";" && $0 != " " }.lowercased()
+    case "location": location = value
+    case "retry-after":
+      // It may also be a date; then the usual pause applies.
+      if let seconds = Int64(value), seconds >= 0 {
+        retryAfter = .seconds(min(seconds, Self.longestPause))
+      }
+    default: break
+    }
+  }
+}

@@ -1,3 +1,6 @@
+import CZlib
+import CZstd
+
 /// Another source's bytes, decompressed if they begin like gzip or Zstandard data. The name of a file and the headers of a
 /// response do not matter.
 public final class DecompressingSource: ByteSource {
@@ -46,5 +49,175 @@ public final class DecompressingSource: ByteSource {
     }
     if let failure { throw failure }
     return count == 0 ? nil : byte
+  }
+}
+
+/// Decompresses another source's gzip data, one member or several in a row.
+///
+/// Damaged data throws `.corruptGzip`, and data that ends too early `.truncatedGzip`. gzip contains a
+/// checksum and a length, so data that was read to its end is as it was written.
+public final class GunzipSource: ByteSource {
+  /// The two bytes every gzip member begins with.
+  static let magic: [UInt8] = [0x1F, 0x8B]
+  private static let inputCapacity = 32 * 1024
+
+  private let source: any ByteSource
+  private let name: String
+  // zlib keeps the stream's address, and the address of a property is not fixed.
+  private let stream: UnsafeMutablePointer<z_stream>
+  private let input: UnsafeMutableRawBufferPointer
+  /// Whether a member has begun but not ended.
+  private var inMember = false
+  private var membersRead = 0
+  private var isFinished = false
+
+  /// Decompresses `source`; `name` is what errors call the data, such as `feed "all_day"`.
+  public init(_ source: any ByteSource, name: String) {
+    self.source = source
+    self.name = name
+    stream = .allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    input = .allocate(byteCount: Self.inputCapacity, alignment: 16)
+    // It fails only without memory, which is also fatal for every Swift allocation.
+    let code = quake_inflate_init_gzip(stream)
+    precondition(code == Z_OK, "zlib has no memory for a stream")
+  }
+
+  deinit {
+    inflateEnd(stream)
+    stream.deallocate()
+    input.deallocate()
+  }
+
+  /// Reads decompressed bytes; 0 after the last member's end.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    guard !isFinished else { return 0 }
+    let space = min(buffer.count, Int(UInt32.max))
+    stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    stream.pointee.avail_out = UInt32(space)
+    while true {
+      if stream.pointee.avail_in == 0, !(try refill()) {
+        isFinished = true
+        if inMember || membersRead == 0 { throw truncated }
+        return 0
+      }
+      if !inMember { try beginMember() }
+      let code = inflate(stream, Z_NO_FLUSH)
+      switch code {
+      case Z_STREAM_END:
+        inMember = false
+        membersRead += 1
+      case Z_OK, Z_BUF_ERROR: break
+      default:
+        isFinished = true
+        throw FeedError(
+          .corruptGzip, "the gzip data of \(name) are damaged",
+          detail: stream.pointee.msg.map { "zlib says: \(String(cString: $0))." },
+          hint: "Fetch them again.")
+      }
+      let count = space - Int(stream.pointee.avail_out)
+      if count > 0 { return count }
+    }
+  }
+
+  private var truncated: FeedError {
+    FeedError(
+      .truncatedGzip, "the gzip data of \(name) are truncated",
+      detail: "They end after \(stream.pointee.total_in) bytes of an unfinished member.",
+      hint: "Fetch them again.")
+  }
+
+  private func refill() throws(FeedError) -> Bool {
+    let count = try source.read(into: input)
+    stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    stream.pointee.avail_in = UInt32(count)
+    return count > 0
+  }
+
+  /// Begins the first or another member at the next byte of input. Other data after a member is an error:
+  /// ignoring it would hide a damaged download.
+  private func beginMember() throws(FeedError) {
+    if membersRead > 0 {
+      guard stream.pointee.next_in.pointee == Self.magic[0] else {
+        isFinished = true
+        throw FeedError(
+          .corruptGzip, "the gzip data of \(name) are damaged",
+          detail: "Something else follows member \(membersRead).")
+      }
+      inflateReset(stream)
+    }
+    inMember = true
+  }
+}
+
+/// Decompresses another source's Zstandard data, one frame or several in a row.
+///
+/// Damaged data throws `.corruptZstd`, and data that ends too early `.truncatedZstd`. A frame that needs more
+/// than 8 MB of memory, the most that every decoder has to have, is refused.
+public final class ZstdSource: ByteSource {
+  /// The four bytes every frame begins with.
+  static let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
+  private static let inputCapacity = 64 * 1024
+  /// The binary logarithm of the largest window.
+  private static let largestWindow: Int32 = 23
+
+  private let source: any ByteSource
+  private let name: String
+  private let context: OpaquePointer
+  private let memory: UnsafeMutableRawBufferPointer
+  private var input = ZSTD_inBuffer()
+  /// Whether a frame has begun but not ended.
+  private var inFrame = true
+  private var isFinished = false
+
+  /// Decompresses `source`; `name` is what errors call the data, such as `feed "all_day"`.
+  public init(_ source: any ByteSource, name: String) {
+    // It fails only without memory, which is also fatal for every Swift allocation.
+    guard let context = ZSTD_createDCtx() else {
+      preconditionFailure("zstd has no memory for a stream")
+    }
+    self.source = source
+    self.name = name
+    self.context = context
+    memory = .allocate(byteCount: Self.inputCapacity, alignment: 16)
+    _ = ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Self.largestWindow)
+  }
+
+  deinit {
+    ZSTD_freeDCtx(context)
+    memory.deallocate()
+  }
+
+  /// Reads decompressed bytes; 0 after the last frame's end.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    while !isFinished {
+      var output = ZSTD_outBuffer(dst: buffer.baseAddress, size: buffer.count, pos: 0)
+      // Output may be left although there is no more input.
+      let before = input.pos
+      let hint = ZSTD_decompressStream(context, &output, &input)
+      guard ZSTD_isError(hint) == 0 else { throw damaged(hint) }
+      if input.pos > before || output.pos > 0 { inFrame = hint != 0 }
+      if output.pos > 0 { return output.pos }
+      guard input.pos == input.size else { continue }
+      let count = try source.read(into: memory)
+      input = ZSTD_inBuffer(src: memory.baseAddress, size: count, pos: 0)
+      guard count == 0 else { continue }
+      isFinished = true
+      if inFrame {
+        throw FeedError(
+          .truncatedZstd, "the Zstandard data of \(name) are truncated",
+          detail: "They end in the middle of a frame.", hint: "Fetch them again.")
+      }
+    }
+    return 0
+  }
+
+  private func damaged(_ code: Int) -> FeedError {
+    isFinished = true
+    let reason = ZSTD_getErrorName(code).map { String(cString: $0) } ?? "unknown error"
+    return FeedError(
+      .corruptZstd, "the Zstandard data of \(name) cannot be decompressed",
+      detail: "zstd says: \(reason).",
+      hint: "Fetch them again; a window of more than 8 MB is refused (zstd --long, --ultra).")
   }
 }

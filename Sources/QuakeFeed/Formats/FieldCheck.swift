@@ -1,5 +1,5 @@
 import Glibc
-import QuakeModel
+package import QuakeModel
 
 /// Checks the limits of a column's values, which are the same for every format, and sets the value in the
 /// record.
@@ -124,5 +124,70 @@ enum FieldCheck {
   /// A number without the `.0` that Swift appends to whole numbers.
   private static func text(_ value: Double) -> String {
     Int(exactly: value).map(String.init) ?? "\(value)"
+  }
+}
+
+/// Applies the rules for the records of feeds to a record that a program has made.
+package enum RecordCheck {
+  /// Gives the record's values the form that those of feeds have. Returns why the record cannot be imported, as
+  /// a sentence; nil: it can.
+  package static func normalise(_ record: inout QuakeRecord) -> (text: String, isOfTime: Bool)? {
+    var checked = QuakeRecord()
+    do throws(Rejection) {
+      for column in QuakeColumn.allCases where record.has(column) {
+        switch column.kind {
+        case .float8:
+          if let value = record.double(column) {
+            try FieldCheck.set(value, column, in: &checked)
+          }
+        case .int4, .int2:
+          if let value = record.integer(column) {
+            try FieldCheck.set(integer: value, column, in: &checked)
+          }
+        case .text:
+          try record.withUTF8(column) { (text: UnsafeRawBufferPointer?) throws(Rejection) in
+            if let text { try FieldCheck.set(utf8: text, column, in: &checked) }
+          }
+        case .timestamp: if let time = record.timestamp(column) { checked.set(column, time) }
+        case .bool: if let value = record.bool(column) { checked.set(column, value) }
+        }
+      }
+      try FieldCheck.checkComplete(checked, strict: false)
+      record = checked
+      return nil
+    } catch {
+      return (error.reason, error.column == .time || error.column == .updated)
+    }
+  }
+}
+
+extension QuakeRecord {
+  /// Sets `source` to the catalogue that the code tells.
+  mutating func setInferredSource(scratch: inout [UInt8]) {
+    scratch.removeAll(keepingCapacity: true)
+    withUTF8(.code) { code in
+      let none = UnsafeRawBufferPointer(start: nil, count: 0)
+      CatalogueCode.withSource(of: code ?? none) { scratch.append(contentsOf: $0) }
+    }
+    scratch.withUnsafeBytes { set(.source, utf8: $0) }
+  }
+
+  /// Sets `net_code` to the part after the network in USGS's id, for formats without a field for it. If the
+  /// id does not begin with the network, because an older id may remain when `net` changes, `net_code` stays
+  /// null.
+  mutating func setNetCode(scratch: inout [UInt8]) {
+    scratch.removeAll(keepingCapacity: true)
+    let netCount = withUTF8(.net) { $0?.count ?? 0 }
+    guard netCount > 0 else { return }
+    withUTF8(.code) { code in
+      guard let code, code.count > netCount else { return }
+      if let length = CatalogueCode.nameLength(in: code) {
+        return scratch.append(contentsOf: code[(length + 1)...])
+      }
+      let startsWithNet = withUTF8(.net) { net in net.map { code.starts(with: $0) } ?? false }
+      if startsWithNet { scratch.append(contentsOf: code[netCount...]) }
+    }
+    guard !scratch.isEmpty else { return }
+    scratch.withUnsafeBytes { set(.netCode, utf8: $0) }
   }
 }

@@ -1,4 +1,4 @@
-internal import QuakeModel
+package import QuakeModel
 
 /// GeoJSON in the form of USGS's feeds: `metadata`, a feature for each event with all of USGS's properties, and
 /// `bbox`.
@@ -224,5 +224,55 @@ struct GeoJSONWriter: EventWriter {
     } else {
       json.double(Double(microseconds) / 1000)
     }
+  }
+}
+
+extension JSONWriter {
+  /// Writes a point of GeoJSON (RFC 7946).
+  ///
+  /// - Parameters:
+  ///   - longitude: In degrees.
+  ///   - latitude: In degrees.
+  ///   - third: The third coordinate in kilometres: a depth, or a height in formats that have heights. Nil: the
+  ///     point has two coordinates, because a position cannot contain null.
+  package mutating func point(_ longitude: Double, _ latitude: Double, _ third: Double?) {
+    beginObject()
+    key("type")
+    string("Point")
+    key("coordinates")
+    beginArray()
+    double(longitude)
+    double(latitude)
+    if let third { double(third) }
+    endArray()
+    endObject()
+  }
+}
+
+extension JSONWriter {
+  /// Writes a string that is known at compile time.
+  mutating func string(utf8 text: StaticString) {
+    text.withUTF8Buffer { string(utf8: UnsafeRawBufferPointer($0)) }
+  }
+}
+
+/// One event a line, with a member for each column, as `quake-query list --json` prints it.
+struct NDJSONWriter: EventWriter {
+  private var json = JSONWriter()
+
+  var count: Int { json.count }
+
+  mutating func begin(_ head: DocumentHead) {}
+
+  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+    json.quake(event)
+    json.newline()
+  }
+
+  mutating func end() {}
+
+  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try json.withBytes(body)
+    json.removeAll()
   }
 }

@@ -63,3 +63,270 @@ public struct HistoryQuery: Sendable {
     }
   }
 }
+
+/// How far the answer to a query has been read.
+struct HistoryQueryCursor: Equatable {
+  /// The number after which the history must not be purged; nil: it may begin anywhere.
+  var needed: Int64?
+  /// The transaction of the change handed over last; before the first change, the one to begin with.
+  var transaction: Int64
+  /// The number of the version handed over last.
+  var version: Int64
+  /// Its position; nil if nothing of the transaction has been handed over.
+  var position: Int64?
+  /// By code, the number of the version handed over last.
+  var versions: [String: Int64] = [:]
+  /// The number of the version of the truncate handed over last.
+  var truncate: Int64?
+
+  /// Moves on to a version of a transaction.
+  ///
+  /// - Parameters:
+  ///   - position: The change's.
+  ///   - count: How many changes the transaction has.
+  mutating func move(
+    to version: Int64, at position: Int64, of transaction: Int64, count: Int64,
+    _ order: HistoryQuery.Order
+  ) {
+    self.transaction = transaction
+    self.version = version
+    self.position = position
+    guard order == .ascending else { return }
+    // The history before it may be purged now, and so may a transaction that has been handed over whole.
+    needed = transaction - 1
+    if position + 1 == count {
+      needed = transaction
+      self.transaction = transaction + 1
+      self.version = 0
+      self.position = nil
+    }
+  }
+}
+
+extension HistoryQueryCursor {
+  /// The cursor of an answer whose last change so far has this position.
+  ///
+  /// - Parameter codes: The codes, if the answer is read by codes.
+  /// - Throws: `StoreError` of kind `token` if the position is not in this history, or no longer; of kind
+  ///   `badData` if it is outside the range or has no change.
+  init(
+    after last: ChangePosition, _ range: HistoryRange, _ order: HistoryQuery.Order,
+    codes: [String]?, over connection: Connection
+  ) throws {
+    try HistoryReader.verify(last.token, over: connection)
+    let number = last.token.number
+    let isInRange = number > range.after ?? 0 && number <= range.upTo
+    let row = try connection.execute(
+      """
+      select v.id
+        from quake.change_transaction t
+        join quake.quake_version v on v.transaction_id = t.transaction_id
+       where t.token = $1 order by v.id offset $2 limit 1
+      """, [.integer(number), .integer(last.position)])
+    guard isInRange, let version = row.integer(0, 0) else {
+      throw StoreError(
+        .badData, "there is no change \(last) in this part of the history",
+        hint: "Use the cursor that came with the page before, and the same conditions.")
+    }
+    let isAscending = order == .ascending
+    self.init(
+      needed: isAscending ? number - 1 : range.after, transaction: number, version: version,
+      position: last.position)
+    guard let codes else { return }
+    let statement: SQL =
+      isAscending
+      ? """
+      select v.code, v.op = 'truncate', max(v.id)
+        from quake.change_transaction t
+        join quake.quake_version v on v.transaction_id = t.transaction_id
+       where t.token = $1 and v.id <= $2 and (v.code = any ($3::text[]) or v.op = 'truncate')
+       group by 1, 2
+      """
+      : """
+      select v.code, v.op = 'truncate', min(v.id)
+        from quake.change_transaction t
+        join quake.quake_version v on v.transaction_id = t.transaction_id
+       where t.token = $1 and v.id >= $2 and (v.code = any ($3::text[]) or v.op = 'truncate')
+       group by 1, 2
+      """
+    let rows = try connection.execute(
+      statement, [.integer(number), .integer(version), .array(codes)])
+    for row in 0..<rows.rowCount {
+      if rows.bool(row, 1) == true {
+        truncate = rows.integer(row, 2)
+      } else if let code = rows.text(row, 0) {
+        versions[code] = rows.integer(row, 2)
+      }
+    }
+  }
+}
+
+/// The position of a change in the history: its transaction, and its number there.
+///
+/// Its text is `1042.9f3ac2d1:17`.
+public struct ChangePosition: Hashable, Sendable {
+  /// The transaction.
+  public let token: ChangeToken
+  /// The change's number in the transaction, from 0.
+  public let position: Int64
+
+  /// The position of a change.
+  public init(of change: Change) {
+    token = change.transaction.token
+    position = change.position
+  }
+
+  /// Reads the text of a position; nil for anything else.
+  public init?(_ text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let token = ChangeToken(String(parts[0])), token != .beginning,
+      let position = Int64(parts[1]), position >= 0, "\(position)" == parts[1]
+    else { return nil }
+    self.token = token
+    self.position = position
+  }
+}
+
+extension ChangePosition: CustomStringConvertible {
+  /// The form that `init(_:)` reads.
+  public var description: String { "\(token):\(position)" }
+}
+
+/// The part of the history that a query selects, by the numbers of its transactions.
+struct HistoryRange {
+  /// The number after which it begins; nil: it begins with the oldest change.
+  let after: Int64?
+  /// The number of its last transaction.
+  let upTo: Int64
+
+  /// Resolves the bounds of a query.
+  ///
+  /// - Throws: `StoreError` of kind `token` if they are not in this history, or no longer.
+  init(_ query: HistoryQuery, over connection: Connection) throws {
+    if let token = query.transaction {
+      try HistoryReader.verify(token, over: connection)
+      // Nothing is before the beginning.
+      after = max(0, token.number - 1)
+      upTo = token.number
+    } else {
+      after = try query.after?.resolve(over: connection).number
+      upTo =
+        try query.upTo?.resolve(over: connection).number
+        ?? HistoryReader.latestToken(over: connection).number
+    }
+  }
+
+  /// The conditions for a transaction, alias `t`. The same statement, and so the same snapshot, tells whether
+  /// a purge has reached the beginning.
+  ///
+  /// - Parameters:
+  ///   - after: The parameter with the number after which to begin, or null.
+  ///   - upTo: That with the number of the last transaction.
+  static func conditions(after: String, upTo: String) -> [String] {
+    [
+      "(select \(after)::bigint is null or quake.history_covers(\(after)))",
+      // Below the floor there are only the newest versions of events, which are not changes any more.
+      "t.token > (select greatest(f.token, \(after)) from quake.history_floor f)",
+      "t.token <= \(upTo)::bigint",
+    ]
+  }
+}
+
+/// One end of a requested range of the history.
+public enum HistoryBound: Sendable {
+  /// After the transaction of a token.
+  case token(ChangeToken)
+  /// After the transaction of this number in commit order.
+  case number(Int64)
+  /// After the last transaction committed by that time, by the server's clock.
+  case time(Timestamp)
+  /// Before the oldest change that is still held.
+  case oldest
+
+  /// The token of the transaction.
+  ///
+  /// - Throws: `StoreError` of kind `token` if it is not in this history, or no longer.
+  public func resolve(over connection: Connection) throws -> ChangeToken {
+    switch self {
+    case .token(let token):
+      try HistoryReader.verify(token, over: connection)
+      return token
+    case .number(let number): return try Self.token(number, over: connection)
+    case .time(let time):
+      let text = try connection.execute("select quake.token_at($1)", [.text("\(time)")]).text(0, 0)
+      let token = try Self.token(text)
+      do {
+        try HistoryReader.verify(token, over: connection)
+      } catch let error as StoreError where error.kind == .token(.expired) {
+        // The error names the time, because a caller who gave a time does not know its token.
+        throw StoreError(
+          error.kind, "the history at \(time) was purged", detail: error.detail, hint: error.hint)
+      }
+      return token
+    case .oldest:
+      return try Self.token(try connection.execute("select quake.oldest_token()").text(0, 0))
+    }
+  }
+
+  /// When the first transaction was committed, by the server's clock; nil if there was none yet.
+  public static func firstCommit(over connection: Connection) throws(PostgresError) -> Timestamp? {
+    try connection.execute(
+      "select at from quake.change_transaction order by token limit 1", format: .binary
+    ).firstTimestamp
+  }
+
+  private static func token(
+    _ number: Int64, over connection: Connection
+  ) throws -> ChangeToken {
+    let row: QueryResult
+    do throws(PostgresError) {
+      row = try connection.execute(
+        """
+        select (select t.token || '.' || t.nonce from quake.change_transaction t
+                 where t.token = $1 and quake.history_covers($1)), quake.latest_token()
+        """, [.integer(number)])
+    } catch {
+      throw StoreError(token: error) ?? error
+    }
+    if let text = row.text(0, 0) { return try token(text) }
+    if number == 0 {
+      try HistoryReader.verify(.beginning, over: connection)
+      return .beginning
+    }
+    let newest = try token(row.text(0, 1))
+    throw StoreError(
+      .token(number > newest.number ? .future : .diverged), "there is no transaction \(number)",
+      detail: "The newest token here is \(newest).",
+      hint: "Numbers have gaps where a transaction failed at its commit.")
+  }
+
+  private static func token(_ text: String?) throws -> ChangeToken {
+    guard let token = text.flatMap({ ChangeToken($0) }) else {
+      throw StoreError(
+        .inconsistent, "the store's history has a token that is not of a token's form")
+    }
+    return token
+  }
+}
+
+extension QueryResult {
+  /// The moment that is the only value; nil if it is null, or there is no row.
+  var firstTimestamp: Timestamp? {
+    rowCount == 0 ? nil : binaryTimestamp(0, 0).map { Timestamp(microseconds: $0) }
+  }
+}
+
+extension StoreError {
+  /// The database's error about a token (SQLSTATE QK001 to QK004); nil for any other error.
+  public init?(token error: PostgresError) {
+    let problem: TokenProblem
+    switch error.sqlState {
+    case StoreState.malformedToken: problem = .malformed
+    case StoreState.expiredToken: problem = .expired
+    case StoreState.divergedToken: problem = .diverged
+    case StoreState.futureToken: problem = .future
+    default: return nil
+    }
+    self.init(.token(problem), error.message, detail: error.detail, hint: error.hint)
+  }
+}

@@ -1,4 +1,7 @@
+internal import Postgres
+internal import QuakeHistory
 public import QuakeModel
+internal import QuakeSchema
 
 /// The committed changes after a cursor, in commit order, each exactly once, without an end: after the last
 /// one the sequence waits for the next to be committed.
@@ -80,5 +83,87 @@ public struct QuakeChanges: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> PullIterator<ChangeBatch> {
       PullIterator(makeSource)
     }
+  }
+}
+
+/// The changes of one page of the history: up to some hundreds, in commit order.
+///
+/// A batch may end within a transaction; the next one then begins within it.
+public struct ChangeBatch: Sendable {
+  /// The changes that passed the filter, one at least.
+  public let changes: [Change]
+  /// The cursor after this batch, and after changes that the filter dropped. To resume after the batch,
+  /// pass it to `QuakeDatabase.changes(after:filter:)`.
+  public let cursor: HistoryCursor
+}
+
+/// Reads the changes that pass a filter, a page at a time, on demand.
+struct ChangePageSource: PullSource {
+  private let follower: ReconnectingFollower
+  private let filter: QuakeFilter
+
+  init(_ follower: ReconnectingFollower, filter: QuakeFilter) {
+    self.follower = follower
+    self.filter = filter
+  }
+
+  mutating func next() throws -> ChangeBatch? {
+    while true {
+      var changes: [Change] = []
+      _ = try follower.readPage(waiting: true) { change in
+        if filter.accepts(change) { changes.append(change) }
+      }
+      if !changes.isEmpty, let cursor = follower.cursor {
+        return ChangeBatch(changes: changes, cursor: cursor)
+      }
+    }
+  }
+
+  mutating func pause() {
+    follower.pause()
+  }
+}
+
+/// Reads the answer to a query of the history, a page at a time, on demand.
+struct HistorySource: PullSource {
+  private let connection: Connection
+  private var reader: HistoryQueryReader
+  private var isAtEnd = false
+
+  init(_ request: HistoryQuery, of settings: ConnectionSettings, wake: Int32) throws {
+    connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    try Migrator.checkSchema(of: connection)
+    _ = try SessionKind.of(connection) { () throws(PostgresError) in
+      try Connection(settings, wake: wake)
+    }
+    reader = try HistoryQueryReader(request, over: connection)
+  }
+
+  mutating func next() throws -> ChangeBatch? {
+    var changes: [Change] = []
+    while changes.isEmpty, !isAtEnd {
+      isAtEnd = try reader.readPage { changes.append($0) }
+    }
+    return changes.last.map { ChangeBatch(changes: changes, cursor: $0.cursor) }
+  }
+
+  /// Receives the prefetched page, whose statement would keep its snapshot. If the connection is lost, the
+  /// next page fails.
+  mutating func pause() {
+    _ = try? connection.finishPrefetch()
+  }
+}
+
+extension Change: Identifiable {
+  /// The cursor just after the change, which no other change has.
+  public var id: HistoryCursor { cursor }
+
+  /// The cursor just after this change. A program that stores it together with its own result of the
+  /// change can resume from there.
+  public var cursor: HistoryCursor {
+    let done = position + 1
+    return HistoryCursor(
+      token: transaction.token, changes: done == transaction.changeCount ? 0 : done)
   }
 }

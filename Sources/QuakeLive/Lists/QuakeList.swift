@@ -1,4 +1,4 @@
-internal import QuakeModel
+public import QuakeModel
 
 /// Events in an order, and the index of each of them.
 struct QuakeList {
@@ -176,5 +176,65 @@ struct QuakeList {
       }
       quakes[slots[number] + number] = quake
     }
+  }
+}
+
+/// The order of a list of events. Equal events are ordered by their codes, byte by byte, so that the order of
+/// every list is unambiguous.
+public enum QuakeOrder: Sendable, CaseIterable {
+  /// By origin time, newest first.
+  case timeDescending
+  /// By origin time, oldest first.
+  case timeAscending
+  /// By magnitude, largest first; events without one come last.
+  case magnitudeDescending
+  /// By magnitude, smallest first; events without one come last.
+  case magnitudeAscending
+
+  /// An event's sort key: the smaller comes first.
+  func key(of quake: QuakeRecord) -> Int64 {
+    switch self {
+    case .timeDescending: quake.timestamp(.time).map { ~$0.microseconds } ?? .max
+    case .timeAscending: quake.timestamp(.time)?.microseconds ?? .max
+    case .magnitudeDescending: quake.double(.magnitude).map { ~Self.ordered($0) } ?? .max
+    case .magnitudeAscending: quake.double(.magnitude).map { Self.ordered($0) } ?? .max
+    }
+  }
+
+  /// An integer that sorts as PostgreSQL sorts doubles: the zeros are equal, NaN is the
+  /// largest.
+  private static func ordered(_ value: Double) -> Int64 {
+    let bits = Int64(bitPattern: (value.isNaN ? .nan : value == 0 ? 0 : value).bitPattern)
+    // The bits of negative doubles grow with their distance from 0.
+    return bits >= 0 ? bits : bits ^ .max
+  }
+}
+
+/// The events as of a token, after which changes to them can be followed without a gap or a repeat.
+public struct QuakeSnapshot: Sendable {
+  /// The newest transaction that the events show.
+  public let token: ChangeToken
+  /// The events, newest origin time first.
+  public let quakes: [QuakeRecord]
+}
+
+extension RandomAccessCollection where Index == Int {
+  /// The first index whose element does not satisfy the predicate; `endIndex` if all do. The elements that
+  /// satisfy it must come first.
+  func partition(_ comesBefore: (Element) -> Bool) -> Int {
+    var low = startIndex
+    var high = endIndex
+    while low < high {
+      let middle = low + (high - low) / 2
+      if comesBefore(self[middle]) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+extension [Int] {
+  /// How many of these ascending numbers are less than `limit`.
+  func count(below limit: Int) -> Int {
+    partition { $0 < limit }
   }
 }

@@ -1,6 +1,7 @@
 internal import Postgres
 public import QuakeModel
 public import QuakeQuery
+internal import QuakeSchema
 
 /// Queries of the events. Each call has a connection of its own; cancelling its task cancels the statement.
 extension QuakeDatabase {
@@ -89,4 +90,61 @@ extension QuakeDatabase {
       WindowSource(ReconnectingFollower(settings, wake: wake, start: .now), query: query)
     }
   }
+}
+
+/// The events of a query, a page at a time.
+///
+/// ```swift
+/// var query = EventQuery()
+/// query.order = [.greatestFirst]
+/// for try await page in database.pages(query) {
+///   for event in page.events { ... }
+/// }
+/// ```
+///
+/// Each iterator has a connection of its own and holds one page. Cancellation works as for `QuakeChanges`.
+public struct EventPages: AsyncSequence, Sendable {
+  /// The element of the sequence.
+  public typealias Element = EventPage
+
+  private let makeSource: PullThread<EventPage>.MakeSource
+
+  init(_ makeSource: @escaping PullThread<EventPage>.MakeSource) {
+    self.makeSource = makeSource
+  }
+
+  /// Begins with the first page, with the first `next()`.
+  public func makeAsyncIterator() -> PullIterator<EventPage> { PullIterator(makeSource) }
+}
+
+/// Reads the pages of a query, one for each demand.
+struct EventPageSource: PullSource {
+  private let connection: Connection
+  private let size: Int64
+  private var query: EventQuery
+  private var remaining: Int64?
+  private var isAtEnd = false
+
+  init(
+    _ query: EventQuery, size: Int64, of settings: ConnectionSettings, wake: Int32
+  ) throws {
+    connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    try Migrator.checkSchema(of: connection)
+    self.query = query
+    self.size = size
+    remaining = query.limit
+  }
+
+  mutating func next() throws -> EventPage? {
+    guard !isAtEnd, remaining != 0 else { return nil }
+    query.limit = min(size, remaining ?? size)
+    let page = try query.page(over: connection)
+    remaining = remaining.map { $0 - Int64(page.events.count) }
+    query.after = page.next
+    isAtEnd = page.next == nil
+    return page.events.isEmpty ? nil : page
+  }
+
+  mutating func pause() {}
 }

@@ -1,5 +1,6 @@
 internal import Basics
 internal import Postgres
+internal import QuakeSchema
 internal import Synchronization
 
 /// A thread that runs a `PullSource` for a consumer: it makes blocking calls while the consumer's task is
@@ -154,4 +155,83 @@ final class PullThread<Element: Sendable>: Sendable {
       }
     }
   }
+}
+
+/// Ends a thread when the last reference to it is gone: a dropped iterator closes its connection.
+final class PullHandle<Element: Sendable>: Sendable {
+  let thread: PullThread<Element>
+
+  init(_ thread: PullThread<Element>) {
+    self.thread = thread
+  }
+
+  deinit {
+    thread.stop()
+  }
+}
+
+/// Asks a thread for one element at a time. The thread begins with the first `next()` and ends with the
+/// iterator.
+public struct PullIterator<Element: Sendable>: AsyncIteratorProtocol {
+  private let makeSource: PullThread<Element>.MakeSource
+  private var handle: PullHandle<Element>?
+
+  init(_ makeSource: @escaping PullThread<Element>.MakeSource) {
+    self.makeSource = makeSource
+  }
+
+  /// The next element; nil at the end and after an error.
+  public mutating func next() async throws -> Element? {
+    try await next(isolation: nil)
+  }
+
+  /// The next element; nil at the end and after an error.
+  public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+    if handle == nil { handle = PullHandle(try PullThread(makeSource)) }
+    return try await handle?.thread.next()
+  }
+}
+
+/// Produces elements for one consumer on a thread of its own, each on demand.
+///
+/// A source is made, used and destroyed on that thread, and may block there. When it is made it gets a
+/// descriptor that becomes readable when the consumer is gone; then it must end soon, by throwing any error.
+protocol PullSource<Element> {
+  associatedtype Element: Sendable
+
+  /// Produces the next element; nil at the end.
+  mutating func next() throws -> Element?
+
+  /// Is called when the consumer has not asked for a while. Must not wait for long.
+  mutating func pause()
+}
+
+/// Runs one query over a connection of its own.
+struct OneShotQuery<Answer: Sendable>: PullSource {
+  private let settings: ConnectionSettings
+  private let wake: Int32
+  private let question: @Sendable (Connection) throws -> Answer
+  private var isDone = false
+
+  init(
+    _ settings: ConnectionSettings, wake: Int32,
+    _ question: @escaping @Sendable (Connection) throws -> Answer
+  ) {
+    self.settings = settings
+    self.wake = wake
+    self.question = question
+  }
+
+  mutating func next() throws -> Answer? {
+    guard !isDone else { return nil }
+    isDone = true
+    let connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    // Preparing does not pay for one answer, and there may be a pooler in between.
+    connection.keepsStatements = false
+    try Migrator.checkSchema(of: connection)
+    return try question(connection)
+  }
+
+  mutating func pause() {}
 }

@@ -54,3 +54,84 @@ extension ChangeToken: CustomStringConvertible {
     return "\(number)." + String(repeating: "0", count: 8 - hexadecimal.utf8.count) + hexadecimal
   }
 }
+
+/// A reader's position in the history: all transactions up to that of a token, of which all or some changes
+/// are done.
+///
+/// Its text is the token and, within a transaction, a space and the number of changes that are done:
+/// `1042.9f3ac2d1 17`.
+public struct HistoryCursor: Hashable, Sendable {
+  /// The last transaction of which changes are done.
+  public var token: ChangeToken
+  /// The number of its changes that are done; 0 if all are.
+  public var changes: Int64
+
+  /// The cursor after the transaction of `token`, or, if `changes` is not 0, within it.
+  public init(token: ChangeToken, changes: Int64 = 0) {
+    self.token = token
+    self.changes = changes
+  }
+
+  /// Reads a token, alone or with a number of changes; nil for anything else.
+  public init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard (1...2).contains(words.count), let token = ChangeToken(String(words[0])) else {
+      return nil
+    }
+    self.init(token: token)
+    if words.count == 2 {
+      guard token != .beginning else { return nil }
+      // Each number has one form: no sign, no leading zero.
+      guard let first = words[1].utf8.first, (0x31...0x39).contains(first),
+        let changes = Int64(words[1])
+      else { return nil }
+      self.changes = changes
+    }
+  }
+}
+
+extension HistoryCursor: CustomStringConvertible {
+  /// The token, and the number of changes if it is not 0.
+  public var description: String { changes == 0 ? "\(token)" : "\(token) \(changes)" }
+}
+
+/// Cursors as ids of events in a stream: `1042.9f3ac2d1`, and `1042.9f3ac2d1-7` after seven changes of the
+/// transaction.
+extension HistoryCursor {
+  /// The id of the event after which this is the cursor. It has no space, so that it can be pasted into an
+  /// address.
+  public var eventID: String { changes == 0 ? "\(token)" : "\(token)-\(changes)" }
+
+  /// Reads an id, or a cursor as `quake-watch` stores it; nil for anything else.
+  public init?(eventID text: String) {
+    guard text.utf8.count <= 64 else { return nil }
+    guard let dash = text.utf8.firstIndex(of: UInt8(ascii: "-")) else {
+      self.init(text)
+      return
+    }
+    self.init("\(text[..<dash]) \(text[text.utf8.index(after: dash)...])")
+  }
+}
+
+/// The JSON of a transaction, which is the same in each of its changes.
+final class TransactionText: Sendable {
+  let transaction: ChangeTransaction
+  /// The beginning of a change, up to its position.
+  let beginning: [UInt8]
+  /// The last member of a change, without the end of the object.
+  let end: [UInt8]
+
+  init(_ transaction: ChangeTransaction) {
+    self.transaction = transaction
+    var json = JSONWriter()
+    json.beginObject()
+    json.key("token")
+    json.string(transaction.token.description)
+    json.key("position")
+    beginning = json.bytes
+    json.removeAll()
+    json.key("transaction")
+    json.transaction(transaction)
+    end = [0x2C] + json.bytes
+  }
+}

@@ -66,3 +66,64 @@ public struct ImportReport: Sendable {
     if firstReject == nil { firstReject = batch.firstReject }
   }
 }
+
+/// A record that cannot be imported.
+public struct ImportReject: Sendable {
+  /// Its position in the input: a line or a byte offset, in words.
+  public let place: String
+  /// Why it was rejected.
+  public let reason: String
+  /// The record as the source has it.
+  public let raw: String
+  /// The event's code, if it could be read. The event then does not count as missing.
+  public let code: String?
+  /// Whether the reason is a missing or impossible time.
+  public let isOfTime: Bool
+
+  /// A rejected record of the given parts.
+  public init(
+    place: String, reason: String, raw: String, code: String? = nil, isOfTime: Bool = false
+  ) {
+    self.code = code
+    self.isOfTime = isOfTime
+    self.place = place
+    self.reason = reason
+    self.raw = raw
+  }
+
+  /// The reject without its texts, with only its code and whether it is about a time.
+  package var withoutText: ImportReject {
+    ImportReject(place: "", reason: "", raw: "", code: code, isOfTime: isOfTime)
+  }
+}
+
+/// The reason for which a snapshot was quarantined.
+public enum QuarantineReason: String, CaseIterable, Sendable {
+  /// Too many of its events have an origin time, or a time of update, that is missing, before any catalogue
+  /// or in the future.
+  case implausibleTimes = "implausible times"
+  /// Too many of the events that it should hold are missing.
+  case massLoss = "mass loss"
+  /// It was generated before one that was imported, or its contents are older than those of the store.
+  case stale
+  /// It has no events, though it should have.
+  case empty
+  /// Its body ends too early.
+  case truncated
+  /// Its body cannot be read for another reason.
+  case damaged
+}
+
+/// The fault of a snapshot.
+public struct QuarantineVerdict: Sendable {
+  /// The kind of fault.
+  public let reason: QuarantineReason
+  /// The figures that led to it, as a sentence.
+  public let detail: String
+
+  /// A verdict of the given parts.
+  public init(_ reason: QuarantineReason, _ detail: String) {
+    self.reason = reason
+    self.detail = detail
+  }
+}

@@ -1,3 +1,5 @@
+public import Postgres
+internal import QuakeHistory
 public import QuakeModel
 
 /// Undoes transactions or batch edits, or restores deleted events.
@@ -31,5 +33,223 @@ public struct EventRestore: Sendable {
     self.isForced = isForced
     self.author = author
     self.title = title
+  }
+}
+
+/// The transactions that a restore undoes, as the history numbers them.
+struct RestoreScope {
+  /// Their `transaction_id`s.
+  let transactions: [Int64]
+  /// Those of an edit whose history was purged.
+  let purged: Int64
+
+  /// The scope of tokens.
+  ///
+  /// - Throws: `StoreError` if one is not of this history, or what was before it was purged.
+  init(_ tokens: [ChangeToken], over connection: Connection) throws {
+    var found: [Int64] = []
+    for token in tokens {
+      let row: QueryResult
+      do throws(PostgresError) {
+        row = try connection.execute(
+          """
+          select t.transaction_id, t.truncated, f.token, t.context
+            from quake.history_floor f
+            left join quake.change_transaction t on t.token = quake.token_number($1)
+          """, [.text("\(token)")])
+      } catch {
+        guard let invalid = StoreError(token: error) else { throw error }
+        throw invalid.kind == .token(.expired) ? Self.purged(token) : invalid
+      }
+      guard let id = row.integer(0, 0) else {
+        throw StoreError(.token(.malformed), "token \(token) is not of a transaction")
+      }
+      let floor = row.integer(0, 2) ?? 0
+      guard token.number > floor else { throw Self.purged(token) }
+      guard row.integer(0, 1) == 0 else {
+        throw StoreError(
+          .badData, "cannot undo transaction \(token): it truncated the table of events",
+          hint: "\"quake-query list --as-of\" with the token before it has the events.")
+      }
+      guard row.text(0, 3) != ChangeTransaction.associationContext else {
+        throw StoreError(
+          .badData, "cannot undo transaction \(token): it associated events, or ended associations",
+          hint: """
+            "quake-admin associations split" and "join" decide about two events, and "associations disable" \
+            ends all associations.
+            """)
+      }
+      found.append(id)
+    }
+    transactions = found
+    purged = 0
+  }
+
+  /// The scope of an edit.
+  ///
+  /// - Throws: `StoreError` if there is no such edit.
+  init(edit id: Int64, over connection: Connection) throws {
+    let rows = try connection.execute(
+      """
+      select e.transaction_id, t.token > f.token
+        from quake.edit d
+       cross join quake.history_floor f
+        left join quake.edit_transaction e on e.edit_id = d.id
+        left join quake.change_transaction t on t.transaction_id = e.transaction_id
+       where d.id = $1 order by t.token
+      """, [.integer(id)])
+    guard rows.rowCount > 0 else {
+      throw StoreError(
+        .unknownEdit, "there is no edit \(id)", hint: "The table quake.edit lists the edits.")
+    }
+    var found: [Int64] = []
+    var purged: Int64 = 0
+    for row in 0..<rows.rowCount {
+      guard let transaction = rows.integer(row, 0) else { continue }
+      if rows.bool(row, 1) == true { found.append(transaction) } else { purged += 1 }
+    }
+    transactions = found
+    self.purged = purged
+  }
+
+  private static func purged(_ token: ChangeToken) -> StoreError {
+    StoreError(
+      .token(.expired), "cannot undo transaction \(token): the history before it was purged",
+      hint: "Restore from a backup, or let the feeds store the events anew.")
+  }
+}
+
+/// Selects deleted events.
+enum DeletedSelection {
+  /// The codes of the deleted events of a selection, whose conditions the events met when they were deleted,
+  /// with the rows that they had superseded and that were deleted together with them. A selection that names
+  /// codes also finds events under other ids, and events that were deleted without a tombstone.
+  static func codes(of selection: EventSelection, over connection: Connection) throws -> CodeList {
+    var codes = CodeList()
+    var conditions = EditConditions(
+      selection.withoutCodes, alias: "v", isTable: false, firstParameter: 1)
+    let source: String
+    if let named = selection.filter.codes {
+      let names = conditions.place(
+        .array(named.filter { !$0.utf8.contains(0) && $0.utf8.count <= 1024 }.sorted()), "text[]")
+      source = """
+        select i.id as code from unnest(\(names)) i (id)
+         where not exists (select from quake.quake_alias a join quake.tombstone d on d.code = a.code
+                            where a.id = i.id and not exists (select from quake.tombstone o where o.code = i.id))
+         union
+        select a.code from unnest(\(names)) i (id)
+          join quake.quake_alias a on a.id = i.id
+          join quake.tombstone d on d.code = a.code
+         where not exists (select from quake.tombstone o where o.code = i.id)
+        """
+    } else {
+      source = "select d.code from quake.tombstone d"
+    }
+    let hasConditions = !conditions.conditions.isEmpty
+    try connection.stream(
+      SQL(
+        trusted: """
+          with chosen as materialized (
+            select c.code, v.transaction_id
+              from (\(source)) c
+              left join lateral (
+                select v.* from quake.quake_version v where v.code = c.code order by v.id desc limit 1) v on true
+             where \(hasConditions ? "v.op = 'delete' and \(conditions.text)" : "true")
+             order by v.time, c.code collate "C" \(selection.limit.map { "limit \($0)" } ?? "")
+          )
+          select c.code from chosen c
+           union
+          select d.code
+            from chosen c
+            join quake.quake_alias a on a.code = c.code
+            join quake.tombstone d on d.code = a.id
+           cross join lateral (
+              select v.superseded_by, v.transaction_id, v.op from quake.quake_version v
+               where v.code = d.code order by v.id desc limit 1) v
+           where v.op = 'delete' and v.superseded_by = c.code and v.transaction_id = c.transaction_id
+          """), conditions.parameters
+    ) { rows in
+      for row in 0..<rows.rowCount { codes.append(contentsOf: rows.bytes(row, 0)) }
+    }
+    return codes
+  }
+}
+
+extension EventSelection {
+  fileprivate var withoutCodes: EventSelection {
+    var selection = self
+    selection.filter.codes = nil
+    return selection
+  }
+}
+
+/// The effects that a restore would have.
+public struct RestorePlan: Sendable {
+  /// Events that would be inserted again.
+  public internal(set) var inserted: Int64 = 0
+  /// Events that would get old values.
+  public internal(set) var updated: Int64 = 0
+  /// Events that would be deleted, because their insertion is undone.
+  public internal(set) var deleted: Int64 = 0
+  /// Events that are already as they were.
+  public internal(set) var unchanged: Int64 = 0
+  /// The first events that were changed since.
+  public internal(set) var conflicts: [RestoreConflict] = []
+  /// The number of events that were changed since.
+  public internal(set) var conflictCount: Int64 = 0
+  /// Deleted events that cannot be restored, because the history of their deletion was purged.
+  public internal(set) var lost: Int64 = 0
+  /// The codes of the first events that would change.
+  public internal(set) var sample: [String] = []
+
+  /// The events that would change, without those that were changed since.
+  public var count: Int64 { inserted + updated + deleted }
+}
+
+/// An event that was changed after the transaction that is to be undone.
+public struct RestoreConflict: Sendable {
+  /// The event.
+  public let code: String
+  /// The latest of these changes; nil: the table was truncated.
+  public let operation: ChangeOperation?
+  /// The transaction of that change.
+  public let transaction: ChangeToken?
+  /// Its author.
+  public let author: String?
+}
+
+/// An event that was deleted and stays so, until it is restored or somebody inserts it again
+/// (`quake.tombstone`).
+public struct Tombstone: Sendable {
+  /// The event.
+  public let code: String
+  /// Why it was deleted: `deleted`, `expired` or `undone`.
+  public let reason: String
+  /// When.
+  public let deletedAt: Timestamp
+  /// The author of the deletion; nil: not known.
+  public let author: String?
+  /// The context that the author gave; nil: none.
+  public let context: String?
+  /// The batch edit that deleted it; nil: none did.
+  public let edit: Int64?
+
+  /// The tombstone of the event that had this id; nil if there is none.
+  public static func find(_ id: String, over connection: Connection) throws -> Tombstone? {
+    let rows = try connection.execute(
+      """
+      select t.code, t.reason, t.deleted_at, t.author, t.context, t.edit_id
+        from (select 1 as choice, $1::text as code
+              union all
+              select 2, a.code from quake.quake_alias a where a.id = $1) c
+        join quake.tombstone t on t.code = c.code
+       order by c.choice limit 1
+      """, [.text(id)], format: .binary)
+    guard rows.rowCount > 0, let code = rows.text(0, 0), let reason = rows.text(0, 1),
+      let time = rows.binaryTimestamp(0, 2)
+    else { return nil }
+    return Tombstone(
+      code: code, reason: reason, deletedAt: Timestamp(microseconds: time), author: rows.text(0, 3),
+      context: rows.text(0, 4), edit: rows.binaryInteger(0, 5))
   }
 }

@@ -199,3 +199,100 @@ public enum PrivilegeTable {
       isHistory: isHistory)
   }
 }
+
+/// A privilege as PostgreSQL names it.
+public enum Privilege: String, CaseIterable, Sendable {
+  case select = "SELECT"
+  case insert = "INSERT"
+  case update = "UPDATE"
+  case delete = "DELETE"
+  case truncate = "TRUNCATE"
+  case references = "REFERENCES"
+  case trigger = "TRIGGER"
+  case execute = "EXECUTE"
+  case usage = "USAGE"
+  case create = "CREATE"
+  case connect = "CONNECT"
+  case temporary = "TEMPORARY"
+
+  /// The letter for it in psql's `\dp`.
+  var letter: String {
+    switch self {
+    case .select: "r"
+    case .insert: "a"
+    case .update: "w"
+    case .delete: "d"
+    case .truncate: "D"
+    case .references: "x"
+    case .trigger: "t"
+    case .execute: "X"
+    case .usage: "U"
+    case .create: "C"
+    case .connect: "c"
+    case .temporary: "T"
+    }
+  }
+}
+
+/// A row of the table of privileges: the privileges of the roles on one object.
+public struct ObjectPrivileges: Sendable {
+  /// A privilege and the roles that have it.
+  public struct Grant: Sendable {
+    /// The privilege.
+    public let privilege: Privilege
+    /// The roles that have it, except the owner, which has all privileges.
+    public let roles: [Role]
+    /// The columns it is limited to; nil if it applies to all columns of the object.
+    public let columns: [String]?
+  }
+
+  /// The object.
+  public let object: SecuredObject
+  /// The privileges on it.
+  public let grants: [Grant]
+  /// Privileges that are harmless for PUBLIC: a function that runs with its caller's privileges gives a
+  /// caller no new ones.
+  public let harmlessForPublic: [Privilege]
+  /// Whether a role that writes or executes it can change or forge the history.
+  public let isHistory: Bool
+
+  /// Whether a role has a privilege on all columns of the object.
+  public func grants(_ privilege: Privilege, to role: Role) -> Bool {
+    grants.contains {
+      $0.privilege == privilege && $0.columns == nil && $0.roles.contains(role)
+    }
+  }
+
+  /// The columns that a role's privilege is limited to; empty if the role has the privilege on no column, or
+  /// on all.
+  public func columns(_ privilege: Privilege, for role: Role) -> [String] {
+    grants.first {
+      $0.privilege == privilege && $0.columns != nil && $0.roles.contains(role)
+    }?.columns ?? []
+  }
+}
+
+/// An object of a database on which privileges are granted.
+public struct SecuredObject: Hashable, Sendable {
+  /// The kind of an object, named as in SQL.
+  public enum Kind: String, Sendable {
+    case database, schema, table, view, sequence, type, function
+
+    /// The keyword in GRANT, which has none for views.
+    var grantWord: String { self == .view ? "table" : rawValue }
+  }
+
+  /// The kind of the object.
+  public let kind: Kind
+  /// The name with its schema, and for a function with its argument types. Empty for the connected database.
+  public let name: String
+
+  /// An object.
+  public init(_ kind: Kind, _ name: String) {
+    self.kind = kind
+    self.name = name
+  }
+
+  /// The name in messages.
+  public var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }
+}

@@ -1,3 +1,4 @@
+public import Basics
 import CLibcrypto
 
 /// The bearer tokens that allow edits. The server knows only their hashes.
@@ -68,4 +69,17 @@ public struct AccessTokens: Sendable {
     }
     return found
   }
+}
+
+/// A token is not of the form `NAME:HASH`. The message does not show it.
+public struct InvalidAccessToken: ExplainedError {
+  /// What failed.
+  public let message = "an edit token is not of the form NAME:HASH"
+  /// The form.
+  public let detail: String? = "The hash is the SHA-256 of the token, as 64 hexadecimal digits."
+  /// What to do.
+  public let hint: String? =
+    "Make one with: printf %s \"$TOKEN\" | sha256sum"
+  /// The operator's mistake.
+  public let category = ErrorCategory.usage
 }

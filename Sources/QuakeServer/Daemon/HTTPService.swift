@@ -317,3 +317,72 @@ final class HTTPService: Sendable {
     return response
   }
 }
+
+/// Whether the server has begun to stop.
+final class Drain: Sendable {
+  private let state = Atomic(false)
+
+  var hasBegun: Bool { state.load(ordering: .sequentiallyConsistent) }
+
+  func begin() { state.store(true, ordering: .sequentiallyConsistent) }
+}
+
+/// The connections that are open.
+final class OpenConnections: Sendable {
+  private let records = Mutex<[ObjectIdentifier: ConnectionRecord]>([:])
+
+  /// How many are open.
+  var count: Int { records.withLock { $0.count } }
+
+  /// How many of them have a request that is being answered.
+  var busy: Int { records.withLock { $0.values.count { $0.isBusy } } }
+
+  func add(_ record: ConnectionRecord) {
+    records.withLock { $0[ObjectIdentifier(record)] = record }
+  }
+
+  func remove(_ record: ConnectionRecord) {
+    records.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(record)) }
+  }
+
+  /// Ends those whose requests are late.
+  func endLate() {
+    let now = MonotonicClock.now()
+    let all = records.withLock { Array($0.values) }
+    for record in all { record.endIfLate(at: now) }
+  }
+}
+
+/// Reports requests to the access log, the log of failures and the metrics.
+final class RequestObserver: Sendable {
+  /// A request that has been answered.
+  struct Completed: Sendable {
+    let method: String
+    let target: String
+    let client: String
+    let status: Int
+    /// The bytes of the body; nil: a stream.
+    let size: Int?
+    let duration: Duration
+    let userAgent: String?
+    /// The path of the route; nil if there is none.
+    let route: String?
+  }
+
+  private let onCompleted: @Sendable (Completed) -> Void
+  private let onFailed: @Sendable (Request, any Error) -> Void
+
+  init(
+    onCompleted: @escaping @Sendable (Completed) -> Void,
+    onFailed: @escaping @Sendable (Request, any Error) -> Void
+  ) {
+    self.onCompleted = onCompleted
+    self.onFailed = onFailed
+  }
+
+  /// A request has ended.
+  func completed(_ request: Completed) { onCompleted(request) }
+
+  /// A handler has thrown an error whose cause the client's answer leaves out.
+  func failed(_ request: Request, _ error: any Error) { onFailed(request, error) }
+}

@@ -33,3 +33,101 @@ struct Response: Sendable {
     Response(status, headers, body: .document(Document(Array(text.utf8), contentType: type)))
   }
 }
+
+/// A request that cannot be answered as asked: the status and what the client is told.
+struct HTTPError: Error, Sendable {
+  /// The HTTP status, 400 to 599.
+  var status: Int
+  /// What is wrong and what to do, in sentences.
+  var detail: String
+  /// Header fields of the answer, such as `Allow` and `Retry-After`.
+  var headers: HeaderFields
+
+  init(_ status: Int, _ detail: String, _ headers: HeaderFields = [:]) {
+    self.status = status
+    self.detail = detail
+    self.headers = headers
+  }
+
+  /// The standard's name of the status.
+  var title: String { Self.title(of: status) }
+
+  static func title(of status: Int) -> String {
+    switch status {
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 406: "Not Acceptable"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 410: "Gone"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 415: "Unsupported Media Type"
+    case 416: "Range Not Satisfiable"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 501: "Not Implemented"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    default: "Internal Server Error"
+    }
+  }
+}
+
+/// The range of a body that a client asks for (RFC 9110, section 14).
+enum ByteRange: Equatable {
+  /// No range that this server knows: the whole body is the answer.
+  case whole
+  case part(Range<Int>)
+  /// The body has no such part.
+  case unsatisfiable
+
+  /// Reads a value of `Range` for a body of `size` bytes. Of several ranges none is taken: a server may answer
+  /// with the whole body.
+  init(_ text: String?, size: Int) {
+    self = .whole
+    guard let text, text.hasPrefix("bytes=") else { return }
+    let ends = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, !text.contains(",") else { return }
+    let first = ends[0].filter { $0 != " " }
+    let last = ends[1].filter { $0 != " " }
+    func number(_ digits: String) -> Int? {
+      guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        return nil
+      }
+      return Int(digits) ?? .max
+    }
+    if first.isEmpty {
+      // The last bytes.
+      guard let count = number(last) else { return }
+      self = count == 0 || size == 0 ? .unsatisfiable : .part(max(0, size - count)..<size)
+      return
+    }
+    guard let start = number(first) else { return }
+    if last.isEmpty {
+      self = start < size ? .part(start..<size) : .unsatisfiable
+      return
+    }
+    guard let end = number(last), end >= start else { return }
+    self = start < size ? .part(start..<min(size, end == .max ? size : end + 1)) : .unsatisfiable
+  }
+}
+
+/// A list of entity tags, as in `If-None-Match`.
+enum EntityTags {
+  /// Whether a list names a tag; a weak tag is the same as a strong one.
+  static func contains(_ list: String?, _ tag: String) -> Bool {
+    guard let list else { return false }
+    return list.split(separator: ",").contains { item in
+      var item = item.drop { $0 == " " || $0 == "\t" }
+      while item.last == " " || item.last == "\t" { item.removeLast() }
+      if item == "*" { return true }
+      if item.hasPrefix("W/") { item = item.dropFirst(2) }
+      return item == tag
+    }
+  }
+}

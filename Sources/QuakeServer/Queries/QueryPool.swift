@@ -4,6 +4,7 @@ import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
+import Synchronization
 
 /// Threads that answer requests, each with a connection of its own.
 ///
@@ -101,4 +102,165 @@ final class QueryPool: Sendable {
     return QueryContext(
       connection: connection, token: try HistoryReader.latestToken(over: connection), begun: begun)
   }
+}
+
+/// The context of a handler that queries the database.
+struct QueryContext {
+  /// A connection outside of a transaction. Statements have a time limit.
+  let connection: Connection
+  /// The newest token of the store, read after the request arrived.
+  let token: ChangeToken
+  /// When the token was asked for: an answer has all that was committed before.
+  var begun = MonotonicClock.now()
+}
+
+/// A queue in which the owners of the elements take turns: one who adds many does not hold up the others.
+struct FairQueue<Element> {
+  private struct Line {
+    var elements: [Element] = []
+    /// How many at the beginning have been taken.
+    var taken = 0
+  }
+
+  private var lines: [String: Line] = [:]
+  /// The owners that have elements, in the order of their turns; the first `done` have had theirs.
+  private var turns: [String] = []
+  private var done = 0
+  /// How many elements there are.
+  private(set) var count = 0
+
+  mutating func add(_ element: Element, of owner: String) {
+    count += 1
+    if lines[owner] == nil { turns.append(owner) }
+    lines[owner, default: Line()].elements.append(element)
+  }
+
+  /// Takes the next element of the first owner in the order of turns that may have one now; nil if none may.
+  mutating func take(where mayHave: (_ owner: String) -> Bool = { _ in true }) -> (
+    element: Element, owner: String
+  )? {
+    guard let turn = turns[done...].firstIndex(where: mayHave) else { return nil }
+    let owner = turns[turn]
+    guard var line = lines.removeValue(forKey: owner) else { return nil }
+    let element = line.elements[line.taken]
+    line.taken += 1
+    count -= 1
+    if turn == done { done += 1 } else { turns.remove(at: turn) }
+    if line.taken < line.elements.count {
+      if line.taken == 1024 {
+        line.elements.removeFirst(line.taken)
+        line.taken = 0
+      }
+      lines[owner] = line
+      turns.append(owner)
+    }
+    if done == 1024 || done == turns.count {
+      turns.removeFirst(done)
+      done = 0
+    }
+    return (element, owner)
+  }
+}
+
+/// A queue of jobs for several threads. The owners of jobs take turns.
+///
+/// `@unchecked Sendable`: `jobs`, `running` and `isClosed` are only read and written with the mutex held.
+final class JobQueue<Job: Sendable>: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let changed: UnsafeMutablePointer<pthread_cond_t>
+  private var jobs = FairQueue<Job>()
+  /// How many jobs of an owner have been taken and are not done.
+  private var running: [String: Int] = [:]
+  private var isClosed = false
+  private let limit: Int
+  private let mostOfOwner: Int
+
+  /// A queue in which at most `limit` jobs wait.
+  ///
+  /// - Parameter mostOfOwner: How many jobs of one owner are done at once.
+  init(limit: Int, mostOfOwner: Int = .max) {
+    self.limit = limit
+    self.mostOfOwner = mostOfOwner
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    changed = .allocate(capacity: 1)
+    changed.initialize(to: pthread_cond_t())
+    pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    pthread_mutex_destroy(mutex)
+    changed.deallocate()
+    mutex.deallocate()
+  }
+
+  /// How many jobs wait.
+  var count: Int {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return jobs.count
+  }
+
+  /// Adds a job; false if too many wait, or the queue is closed.
+  ///
+  /// - Parameter owner: The client for whom it is done; empty: any client, without a limit of its own.
+  func add(_ job: Job, of owner: String = "") -> Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    guard !isClosed, jobs.count < limit else { return false }
+    jobs.add(job, of: owner)
+    pthread_cond_signal(changed)
+    return true
+  }
+
+  /// Waits for a job and does it.
+  ///
+  /// - Returns: False when the queue is closed and empty.
+  func doNext(_ work: (Job) -> Void) -> Bool {
+    guard let (job, owner) = take() else { return false }
+    work(job)
+    guard mostOfOwner < .max else { return true }
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    let left = (running[owner] ?? 1) - 1
+    running[owner] = left == 0 ? nil : left
+    // A job that waited because of its owner's limit may run now.
+    if isClosed { pthread_cond_broadcast(changed) } else { pthread_cond_signal(changed) }
+    return true
+  }
+
+  private func take() -> (Job, String)? {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      let taken = jobs.take { $0.isEmpty || running[$0, default: 0] < mostOfOwner }
+      if let (job, owner) = taken {
+        if mostOfOwner < .max { running[owner, default: 0] += 1 }
+        return (job, owner)
+      }
+      if isClosed, jobs.count == 0 { return nil }
+      pthread_cond_wait(changed, mutex)
+    }
+  }
+
+  /// Refuses further jobs; those that wait are still taken.
+  func close() {
+    pthread_mutex_lock(mutex)
+    isClosed = true
+    pthread_cond_broadcast(changed)
+    pthread_mutex_unlock(mutex)
+  }
+}
+
+/// The newest token of the store, as the streams have read it last: known without asking the database.
+final class NewestToken: Sendable {
+  private let token = Mutex<ChangeToken?>(nil)
+
+  /// The token; nil until the streams have connected to the database.
+  var value: ChangeToken? { token.withLock { $0 } }
+
+  /// Sets the token.
+  func update(_ newest: ChangeToken) { token.withLock { $0 = newest } }
 }

@@ -91,3 +91,94 @@ final class RouteTable: Sendable {
     return (names + [Request.Method.options.rawValue]).joined(separator: ", ")
   }
 }
+
+/// A path that the server answers, how, and its description for people and for OpenAPI.
+struct Route: Sendable {
+  /// The clients that may send the request.
+  enum Access: Sendable {
+    case open
+    /// Only with a valid bearer token, which `Request.author` names.
+    case token
+  }
+
+  /// `.get` answers HEAD as well.
+  var method: Request.Method
+  /// The path, such as `/v1/quakes/{id}`. A segment is a literal, a placeholder, or a literal with one
+  /// placeholder in it, such as `{feed}.geojson`. A placeholder matches at least one character.
+  var path: String
+  var operation: Operation
+  var access = Access.open
+  var errors = ErrorForm.problem
+  var caching = Caching.none
+  var handler: Handler
+}
+
+/// How a request is answered.
+enum Handler: Sendable {
+  /// On the thread of the HTTP library: without a wait of any kind.
+  case immediate(@Sendable (Request) throws -> Response)
+  /// On a thread with a connection to the database.
+  case query(@Sendable (Request, QueryContext) throws -> Response)
+}
+
+/// Whether answers of a route are kept.
+enum Caching: Sendable {
+  /// Each request is answered anew.
+  case none
+  /// The answer to a target is kept until the store changes. The handler must return the same for the same
+  /// target, address of the server and store.
+  case untilChange
+  /// The answer to a target is kept until the store changes, at most this long. Requests are answered from
+  /// memory, without the database.
+  case forAtMost(Duration)
+}
+
+/// The path of a route, divided into its segments.
+struct PathPattern: Sendable {
+  private enum Segment: Sendable {
+    case literal(String)
+    case placeholder(name: String, prefix: String, suffix: String)
+  }
+
+  private let segments: [Segment]
+  /// How many segments are literals: of two matching routes, the one with more literals is chosen.
+  let literals: Int
+
+  init(_ path: String) {
+    segments = Self.segments(of: path).map { text in
+      guard let start = text.firstIndex(of: "{"), let end = text.firstIndex(of: "}") else {
+        return .literal(text)
+      }
+      return .placeholder(
+        name: String(text[text.index(after: start)..<end]), prefix: String(text[..<start]),
+        suffix: String(text[text.index(after: end)...]))
+    }
+    literals = segments.count { if case .literal = $0 { true } else { false } }
+  }
+
+  /// The parts of a route's path between its slashes.
+  static func segments(of path: String) -> [String] {
+    path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// The values of the placeholders in the segments of a path; nil if the path does not match.
+  func match(_ parts: [String]) -> [String: String]? {
+    guard parts.count == segments.count else { return nil }
+    var values: [String: String] = [:]
+    for (segment, part) in zip(segments, parts) {
+      switch segment {
+      case .literal(let text):
+        guard part == text else { return nil }
+      case .placeholder(let name, let prefix, let suffix):
+        let bytes = part.utf8
+        guard bytes.count > prefix.utf8.count + suffix.utf8.count,
+          bytes.starts(with: prefix.utf8),
+          bytes.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+        else { return nil }
+        values[name] = String(
+          Substring(bytes.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)))
+      }
+    }
+    return values
+  }
+}

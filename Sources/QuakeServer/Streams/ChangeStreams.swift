@@ -86,3 +86,152 @@ final class ChangeStreams: Sendable {
     while !hasEnded.load(ordering: .acquiring), !deadline.hasPassed { usleep(2000) }
   }
 }
+
+extension ChangeStreams {
+  /// Why clients of the streams get nothing new; nil if they do.
+  var unreadiness: String? {
+    state.problem.map { "The streams do not follow the database: \($0)." }
+  }
+
+  /// Writes the figures for Prometheus.
+  func write(to text: inout PrometheusText) {
+    let figures = statistics
+    let gauges: [(String, String, Int)] = [
+      ("clients", "Clients of the streams of changes.", figures.clients),
+      ("waiting_clients", "Clients that wait for a backlog or for the database.", figures.waiting),
+      ("blocked_clients", "Clients whose sockets are full.", figures.blocked),
+      ("filters", "Different filters of the clients.", figures.filters),
+      ("buffer_bytes", "Encoded changes that are kept in memory.", figures.windowBytes),
+    ]
+    for (name, help, value) in gauges {
+      text.single("quake_stream_\(name)", .gauge, help, Double(value))
+    }
+    let counters: [(String, String, Int)] = [
+      ("clients_total", "Clients since the start.", figures.opened),
+      ("changes_total", "Changes published, before filters.", figures.changes),
+      ("sent_bytes_total", "Bytes handed to sockets.", figures.bytes),
+      ("heartbeats_total", "Heartbeats sent.", figures.heartbeats),
+      ("backlogs_total", "Backlogs read from the database.", figures.backlogs),
+      ("resets_total", "Snapshots sent because a cursor was invalid.", figures.resets),
+    ]
+    for (name, help, value) in counters {
+      text.single("quake_stream_\(name)", .counter, help, Double(value))
+    }
+    text.begin(
+      "quake_stream_dropped_total", .counter, "Clients dropped because they did not keep up.")
+    text.value(
+      "quake_stream_dropped_total", [("reason", "behind")], Double(figures.droppedBehind))
+    text.value(
+      "quake_stream_dropped_total", [("reason", "stalled")], Double(figures.droppedStalled))
+    text.begin(
+      "quake_stream_delay_seconds", .histogram,
+      "From the commit of a change to the moment at which a client's socket took it.")
+    text.histogram("quake_stream_delay_seconds", [], delay)
+  }
+}
+
+/// The limits and times of the streams.
+struct StreamSettings: Sendable {
+  /// The longest time between two messages to a client: after it, a heartbeat is sent.
+  var heartbeat = Duration.seconds(30)
+  /// After how long a client that reads nothing is dropped.
+  var stallLimit = Duration.seconds(30)
+  /// How many bytes of changes are kept in memory for clients that are behind.
+  var windowSize = 16 << 20
+  /// The most bytes that the system keeps for a client; Linux doubles the number.
+  var socketBuffer = 128 << 10
+  /// The most bytes of a backlog; a client that needs more gets several.
+  var backlogSize = 64 << 20
+  /// How long the history is read for a backlog in one piece.
+  var backlogTime = Duration.seconds(5)
+
+  /// How often the clients are looked at for heartbeats, in milliseconds.
+  var beatInterval: Int64 { max(1, min(1000, heartbeat.wholeMilliseconds / 4)) }
+}
+
+/// How a stream of changes is written.
+enum StreamForm: UInt8, Hashable, Sendable {
+  /// Server-Sent Events.
+  case events
+  /// One JSON object a line.
+  case lines
+  /// Frames of a WebSocket, in the form of EMSC's live feed.
+  case webSocket
+
+  var contentType: String {
+    switch self {
+    case .events: "text/event-stream; charset=utf-8"
+    case .lines: "application/x-ndjson"
+    // A connection that has changed to another protocol has none.
+    case .webSocket: ""
+    }
+  }
+}
+
+/// The stream that a client asks for.
+struct StreamOrder: Sendable {
+  /// Where the stream begins.
+  enum Start: Sendable {
+    /// With the changes that are committed from now on.
+    case now
+    /// With the present list of events.
+    case snapshot
+    /// After a cursor that the client has.
+    case after(HistoryCursor)
+  }
+
+  var start = Start.now
+  var form = StreamForm.events
+  var filter = QuakeFilter()
+  /// After how many changes the stream ends; the events of a snapshot do not count.
+  var limit = Int64.max
+  /// The client's address.
+  var client = ""
+  /// A long poll: the stream ends when it has handed over what there is, or after this time without a change.
+  var wait: Duration?
+}
+
+/// The figures of the streams as other threads see them.
+final class StreamFigures: Sendable {
+  /// The time from the commit of a change to the moment at which it was handed to a client's socket, for each
+  /// client that was there.
+  let delay = Histogram()
+  private let statistics = Mutex(StreamStatistics())
+
+  /// The figures as they are now.
+  var now: StreamStatistics { statistics.withLock { $0 } }
+
+  func publish(_ new: StreamStatistics) {
+    statistics.withLock { $0 = new }
+  }
+}
+
+/// Figures about the streams, for the metrics.
+struct StreamStatistics: Sendable {
+  /// Clients now.
+  var clients = 0
+  /// How many of them wait for a backlog or for the database.
+  var waiting = 0
+  /// How many of them have a full socket.
+  var blocked = 0
+  /// Different filters.
+  var filters = 0
+  /// Clients since the start.
+  var opened = 0
+  /// Clients dropped because they fell behind the changes that are kept in memory.
+  var droppedBehind = 0
+  /// Clients dropped because they did not read for too long.
+  var droppedStalled = 0
+  /// Snapshots sent to clients because their cursors were invalid.
+  var resets = 0
+  /// Backlogs read from the database.
+  var backlogs = 0
+  /// Changes published to the clients, before filters.
+  var changes = 0
+  /// Bytes handed to sockets.
+  var bytes = 0
+  /// Bytes of encoded changes in memory.
+  var windowBytes = 0
+  /// Heartbeats sent.
+  var heartbeats = 0
+}

@@ -3,6 +3,7 @@ public import QuakeFeed
 public import QuakeImport
 public import QuakeLive
 public import QuakeModel
+internal import Synchronization
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -132,4 +133,97 @@ extension QuakeDatabase {
       source: source, feed: feed, program: settings.applicationName,
       author: settings.applicationName)
   }
+}
+
+/// One import of a feed over a connection, on the thread of the caller.
+struct FeedSession {
+  private let feed: FeedReference
+  private let client: FeedClient
+  private let interrupt: () -> Bool
+
+  /// - Parameter program: The program's name, which the servers see.
+  init(_ feed: FeedReference, program: String, _ cancellation: ImportCancellation) {
+    self.feed = feed
+    interrupt = { cancellation.isCancelled }
+    client = FeedClient(
+      options: FeedClient.Options(userAgent: "quake (\(program))", interrupt: interrupt))
+  }
+
+  func run(
+    over connection: Connection, _ options: ImportOptions, progress: (Int64) -> Void
+  ) throws -> ImportReport {
+    let opened = try open()
+    var source = opened.source
+    var described = options
+    described.describe(opened.response)
+    let reopen: Importer.Reopen<FeedImportSource> = { _, source, again in
+      let opened = try open()
+      source = opened.source
+      again = options
+      again.describe(opened.response)
+    }
+    return try Importer(connection: connection, options: described)
+      .run(
+        from: &source, reopen: feed.canBeReadAgain ? reopen : nil, shouldStop: interrupt,
+        progress: progress)
+  }
+
+  private func open() throws(FeedError) -> (source: FeedImportSource, response: FeedResponse?) {
+    var options = FeedReader.Options()
+    var response: FeedResponse?
+    let body: any ByteSource
+    switch feed.location {
+    case .file(let path): body = try FileSource(path: path, interrupt: interrupt)
+    case .standardInput: body = FileDescriptorSource.standardInput(interrupt: interrupt)
+    case .url(let url):
+      options.service = DataCentre(url: url.text)
+      let answer = try client.open(url: url)
+      guard !answer.isEmpty else { return (FeedImportSource(nil), answer) }
+      response = answer
+      body = answer.body
+    }
+    let reader = try FeedReader(source: body, name: feed.description, options: options)
+    return (FeedImportSource(reader), response)
+  }
+}
+
+/// The records of an asynchronous sequence as the source of an import.
+struct RecordStreamSource: ImportSource {
+  let columns: [QuakeColumn]
+  let format = "records"
+  let generated: Timestamp?
+  let mayTellGenerated = false
+  private(set) var bytesRead: Int64 = 0
+  private let channel: RecordChannel
+  private var received: ArraySlice<QuakeRecord> = []
+  private var number = 0
+
+  init(_ channel: RecordChannel, columns: [QuakeColumn], generated: Timestamp?) {
+    self.channel = channel
+    self.columns = columns
+    self.generated = generated
+  }
+
+  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+    if received.isEmpty { received = try channel.receive()[...] }
+    guard var next = received.popFirst() else { return nil }
+    number += 1
+    guard let reason = RecordCheck.normalise(&next) else {
+      record = next
+      return .record
+    }
+    return .reject(
+      ImportReject(
+        place: "record \(number)", reason: reason.text, raw: next.title ?? next.place ?? "",
+        code: next.code, isOfTime: reason.isOfTime))
+  }
+}
+
+/// Tells a thread that imports that its task was cancelled.
+final class ImportCancellation: Sendable {
+  private let flag = Atomic(false)
+
+  var isCancelled: Bool { flag.load(ordering: .relaxed) }
+
+  func cancel() { flag.store(true, ordering: .relaxed) }
 }

@@ -1,5 +1,6 @@
-internal import CommandLine
+public import CommandLine
 internal import Glibc
+public import QuakeModel
 
 /// Standard output that goes to a file instead (`--output FILE`). The file is replaced as a whole at the end: an
 /// error or an interrupt leaves it as it was.
@@ -48,5 +49,50 @@ public enum OutputFile {
 
   private static func failure(_ path: String, _ reason: String) -> FileError {
     FileError("could not write \"\(PrintableText.line(path))\": \(reason)")
+  }
+}
+
+extension StandardOutput {
+  /// Writes a line that tells what a command did. It is not what the command was asked to print, so that
+  /// `--quiet` leaves it out.
+  public func writeResult(
+    _ line: String, _ diagnostics: Diagnostics
+  ) throws(OutputError) {
+    guard diagnostics.verbosity > .quiet else { return }
+    try writeLine(line)
+  }
+}
+
+extension StandardOutput {
+  /// Writes values, as one JSON object a line or as text, and flushes.
+  ///
+  /// - Parameters:
+  ///   - members: Writes the members of a value's object.
+  ///   - text: Returns the text of all values, with a line feed at its end.
+  public func write<Value>(
+    _ values: [Value], isJSON: Bool, members: (Value, inout JSONWriter) -> Void,
+    text: ([Value]) -> String
+  ) throws {
+    if isJSON {
+      var json = JSONWriter()
+      for value in values {
+        json.object { members(value, &$0) }
+        json.newline()
+        try json.withBytes { try write($0) }
+        json.removeAll()
+      }
+    } else {
+      try write(text(values))
+    }
+    try flush()
+  }
+}
+
+/// A result without anything in it. In a pipe nothing says so: a program counts lines.
+public enum EmptyResult {
+  /// Says so on standard error, if standard output is a terminal.
+  public static func announce(_ what: String, _ diagnostics: Diagnostics) {
+    guard Terminal.isTerminal(1) else { return }
+    diagnostics.note(what)
   }
 }

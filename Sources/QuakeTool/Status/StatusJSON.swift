@@ -1,7 +1,7 @@
 internal import Basics
 internal import QuakeHistory
-internal import QuakeModel
-internal import QuakeWorker
+package import QuakeModel
+package import QuakeWorker
 
 /// The status as one JSON object on one line.
 package struct StatusJSON {
@@ -135,6 +135,93 @@ package struct StatusJSON {
       json.timestamp(watcher.seenAt)
       json.key("expired")
       json.bool(watcher.isExpired)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// Writes the members of a feed.
+  ///
+  /// - Parameter lag: The time since the last successful poll; nil if there was none.
+  package mutating func members(of feed: StoreStatus.Feed, lag: Duration?) {
+    key("name")
+    string(feed.name)
+    key("generated")
+    timestamp(feed.generated)
+    key("polled_at")
+    timestamp(feed.polledAt)
+    key("succeeded_at")
+    timestamp(feed.succeededAt)
+    key("lag_seconds")
+    double(lag?.inSeconds)
+    key("interval_seconds")
+    double(feed.interval)
+    key("next_due")
+    timestamp(feed.nextDue)
+    key("failures")
+    integer(feed.failures)
+    key("error")
+    string(feed.error)
+    key("import")
+    integer(feed.lastImport)
+    key("held")
+    bool(feed.isHeld)
+    key("holder_pid")
+    integer(feed.holderPID)
+    key("holder_application")
+    string(feed.holderApplication)
+    key("holder_address")
+    string(feed.holderAddress)
+    key("paused_at")
+    timestamp(feed.pause?.since)
+    key("paused_by")
+    string(feed.pause?.role)
+    key("ended_at")
+    timestamp(feed.endedAt)
+  }
+}
+
+extension LockWait {
+  /// Writes the session as a member of the status. Members that the role may not see are null.
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.key("waiter")
+      waiter.write(to: &json)
+      json.key("seconds")
+      json.double(seconds)
+      json.key("object")
+      json.string(object)
+      json.key("type")
+      json.string(type)
+      json.key("mode")
+      json.string(mode)
+      json.key("relation")
+      json.string(relation)
+      json.key("holders")
+      json.array { json in for holder in holders { holder.write(to: &json) } }
+      json.key("holder_count")
+      json.integer(holderCount)
+    }
+  }
+}
+
+extension LockWait.Session {
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.key("pid")
+      json.integer(processID)
+      json.key("role")
+      json.string(role)
+      json.key("application")
+      json.string(application)
+      json.key("client")
+      json.string(client)
+      json.key("state")
+      json.string(state)
+      json.key("state_seconds")
+      json.double(stateSeconds)
+      json.key("prepared_transaction")
+      json.string(preparedTransaction)
     }
   }
 }

@@ -1,7 +1,10 @@
 internal import Basics
+internal import CommandLine
 package import Postgres
+internal import QuakeHistory
 package import QuakeModel
 internal import QuakeSchema
+internal import QuakeTool
 package import QuakeWorker
 
 /// The state of a database, as `quake-admin status` reports it.
@@ -67,4 +70,118 @@ extension StoreStatus {
 
   /// The time since the last successful poll of a feed; nil if there was none.
   package func lag(of feed: Feed) -> Duration? { feed.succeededAt.map { age(of: $0) } }
+}
+
+/// The limits beyond which `quake-admin status` reports a problem.
+package struct StatusLimits: Sendable {
+  /// The longest time since the last successful poll of a feed; nil: a multiple of its interval.
+  package let feedLag: Duration?
+  /// The longest time that a named watcher may be behind.
+  package let watcherLag: Duration
+  /// The longest time that a session may wait for a lock.
+  package let lockWait: Duration
+  /// The largest used share of the notification queue, 0 to 1.
+  package let queueShare: Double
+
+  /// A problem that needs a person's attention.
+  package struct Problem: Equatable, Sendable {
+    package let message: String
+    package var detail: String?
+    package var hint: String?
+  }
+
+  package init(
+    feedLag: Duration? = nil, watcherLag: Duration = .seconds(3600),
+    lockWait: Duration = .seconds(3), queueShare: Double = NotificationQueue.standardLimit
+  ) {
+    self.feedLag = feedLag
+    self.watcherLag = watcherLag
+    self.lockWait = lockWait
+    self.queueShare = queueShare
+  }
+
+  /// The limit for a feed: three intervals, at least one minute; ten minutes if its interval is unknown.
+  package func limit(for feed: StoreStatus.Feed) -> Duration {
+    if let feedLag { return feedLag }
+    guard let interval = feed.interval, interval < 1e9 else { return .seconds(600) }
+    return max(.seconds(60), Duration(lag: interval * 3))
+  }
+
+  /// All problems except those of the schema.
+  package func problems(in report: StatusReport) -> [Problem] {
+    guard let store = report.store else { return [] }
+    var problems: [Problem] = []
+    for feed in store.feeds where feed.pause == nil {
+      // A standby does not have the locks of its primary. A feed that was polled once needs no worker.
+      if !feed.isHeld, feed.endedAt == nil, !report.isStandby {
+        problems.append(
+          Problem(
+            message: "no worker polls feed \(feed.name)",
+            hint: """
+              Start "quake-ingest run". "quake-admin feeds forget" forgets a feed that is no longer \
+              polled, and "quake-admin feeds pause" pauses one.
+              """))
+      }
+      if let late = lateness(of: feed, in: store) { problems.append(late) }
+    }
+    for watcher in store.watchers {
+      if watcher.isExpired {
+        problems.append(
+          Problem(
+            message: "watcher \(watcher.name) has expired: the history after its cursor was purged",
+            hint: "It must start anew; \"quake-admin watchers remove\" removes it."))
+      } else if watcher.secondsBehind > watcherLag.inSeconds {
+        let behind = Readable.duration(Duration(lag: watcher.secondsBehind))
+        problems.append(
+          Problem(
+            message: """
+              watcher \(watcher.name) is \(behind) and \
+              \(Readable.count(watcher.transactionsBehind, "transaction")) behind
+              """,
+            hint: "A watcher that no longer runs prevents purges: see \"quake-admin watchers\"."))
+      }
+    }
+    problems += store.lockWaits.map(Self.problem)
+    if store.notificationQueueUsage >= queueShare { problems.append(fullness(of: store)) }
+    return problems
+  }
+
+  private static func problem(_ wait: LockWait) -> Problem {
+    let text = LockWaitText(wait)
+    return Problem(
+      message: "\(LockWaitText.words(for: wait.waiter)) is \(text.message)", detail: text.detail,
+      hint: text.hint)
+  }
+
+  private func fullness(of store: StoreStatus) -> Problem {
+    let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
+    let suspects = store.notificationQueueSuspects.map { LockWaitText.words(for: $0) }
+    return Problem(
+      message: "the server's notification queue is \(percent) % full",
+      detail: suspects.isEmpty
+        ? "No session that stays in a transaction or does not read is visible to this role."
+        : "Most likely pinned by \(suspects.joined(separator: "; ")).",
+      hint: """
+        When the queue is full, commits that send a notification fail. A listener that stays in a \
+        transaction, or does not read, pins the queue; pg_terminate_backend() ends its session.
+        """)
+  }
+
+  private func lateness(of feed: StoreStatus.Feed, in store: StoreStatus) -> Problem? {
+    let words: String
+    if let lag = store.lag(of: feed) {
+      // The interval is that of a worker which polls until it is stopped.
+      let isPolledOnce = !feed.isHeld && feed.endedAt != nil && feedLag == nil && feed.failures == 0
+      guard lag > limit(for: feed), !isPolledOnce else { return nil }
+      words = "has not been polled successfully for \(Readable.duration(lag))"
+    } else {
+      words = "has never been polled successfully"
+    }
+    let failures =
+      feed.failures > 0 ? " (\(Readable.count(feed.failures, "failure")) in a row)" : ""
+    return Problem(
+      message: "feed \(feed.name) \(words)\(failures)",
+      detail: feed.error,
+      hint: "The limit is \(Readable.duration(limit(for: feed))); --max-lag sets another.")
+  }
 }

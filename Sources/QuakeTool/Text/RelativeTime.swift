@@ -1,4 +1,6 @@
-internal import QuakeModel
+internal import CommandLine
+public import QuakeModel
+public import QuakeWorker
 
 /// Formats an instant as a person says it: `12 min ago`.
 enum RelativeTime {
@@ -25,4 +27,14 @@ enum RelativeTime {
     let text = "\(time)"
     return String(text[..<(text.firstIndex(of: "T") ?? text.endIndex)])
   }
+}
+
+extension Timestamp {
+  /// The moment as people read it; see `MomentText`.
+  public var text: String { MomentText.text(microseconds: microseconds) }
+}
+
+extension FeedPause {
+  /// "paused by X since T".
+  public var text: String { "paused by \(role) since \(since.text)" }
 }

@@ -1,3 +1,4 @@
+import Basics
 import CommandLine
 import QuakeModel
 import QuakeQuery
@@ -130,5 +131,82 @@ enum EditOutput {
       "stopped after \(Readable.count(Int(outcome.changed))) of \(Readable.count(outcome.selected, "event"))",
       hint: "These are done. The same command does the rest.")
     return .ok
+  }
+}
+
+/// The progress of a batch edit on standard error: a bar on a terminal, else a line every ten seconds.
+final class EditProgress {
+  private let label: String
+  private let bar: ProgressBar
+  private let diagnostics: Diagnostics
+  private var done: Int64 = 0
+  private var selected: Int64 = 0
+  private var timer = PeriodicTimer(.seconds(10))
+
+  init(_ label: String, _ diagnostics: Diagnostics) {
+    self.label = label
+    self.diagnostics = diagnostics
+    bar = ProgressBar(label, unit: .items("events"), diagnostics: diagnostics)
+  }
+
+  func update(_ done: Int64, of selected: Int64) {
+    self.done = done
+    self.selected = selected
+    bar.total = Int(selected)
+    bar.update(done: Int(done))
+    guard !Terminal.isTerminal(diagnostics.descriptor), timer.fireIfDue() else { return }
+    diagnostics.note(
+      "\(label): \(Readable.count(Int(done))) of \(Readable.count(selected, "event"))",
+      fields: ["done": .integer(done), "selected": .integer(selected)])
+  }
+
+  func finish() { bar.finish() }
+
+  /// Reports how much is done before the error that ended the edit.
+  func fail() {
+    bar.finish()
+    guard done > 0 else { return }
+    diagnostics.warning(
+      "interrupted after \(Readable.count(Int(done))) of \(Readable.count(selected, "event"))",
+      hint: "These are done. The same command does the rest.",
+      fields: ["done": .integer(done), "selected": .integer(selected)])
+  }
+}
+
+/// The options of all batch edits, besides those that select events.
+struct EditOptions {
+  static let options: [Option] = [
+    .flag("dry-run", help: "print the number of events and the first of them; change nothing")
+      .onCommandLineOnly(),
+    Consent.option,
+    .value("author", "NAME", default: "quake-admin", help: "author of the changes, in the history")
+      .onCommandLineOnly(),
+    .value(
+      "context", "TEXT", default: "the action and the number of the edit",
+      help: "why, in the history"
+    ).onCommandLineOnly(),
+    .flag("json", help: "print the result as a JSON object").onCommandLineOnly(),
+  ]
+
+  let isDryRun: Bool
+  let consent: Consent
+  let isJSON: Bool
+  let author: EditAuthor
+
+  init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
+    isDryRun = arguments.flag("dry-run")
+    isJSON = arguments.flag("json")
+    for (name, most) in [("author", 200), ("context", 2000)] {
+      guard let text = arguments.string(name) else { continue }
+      guard text.unicodeScalars.count <= most, !text.utf8.contains(0) else {
+        throw arguments.invalidValue(
+          String(text.prefix(40)) + "…", for: name, expected: "at most \(most) characters")
+      }
+    }
+    author = EditAuthor(
+      program: "\(diagnostics.tool) \(productVersion)",
+      author: arguments.string("author") ?? diagnostics.tool,
+      context: arguments.string("context"))
+    consent = try Consent(arguments, diagnostics)
   }
 }

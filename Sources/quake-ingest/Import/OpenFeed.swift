@@ -1,3 +1,4 @@
+import Basics
 import CommandLine
 import QuakeFeed
 import QuakeImport
@@ -84,5 +85,78 @@ struct OpenFeed {
   /// Completes the options of an import with the headers of the HTTP answer.
   func describe(in options: inout ImportOptions) {
     options.describe(response)
+  }
+}
+
+/// Fetches feeds over HTTP. A request to stop ends the wait for an answer at once. A body that has begun to
+/// arrive is work in progress, and may be finished if that does not take long.
+final class FeedFetcher {
+  private final class Progress {
+    var hasAnswer = false
+    /// When a stop was first seen.
+    var stoppedAt: Duration?
+  }
+
+  /// How long a body may go on after a stop.
+  private static let grace = Duration.seconds(2)
+
+  private let progress = Progress()
+  private let client: FeedClient
+
+  /// A fetcher with these settings.
+  init(_ settings: ImportSettings) {
+    let progress = progress
+    var options = settings.clientOptions
+    options.interrupt = {
+      guard Signals.stopRequested else { return false }
+      guard progress.hasAnswer else { return true }
+      let now = MonotonicClock.now()
+      let stoppedAt = progress.stoppedAt ?? now
+      progress.stoppedAt = stoppedAt
+      return now - stoppedAt >= Self.grace
+    }
+    client = FeedClient(options: options)
+  }
+
+  /// Requests a feed; returns when the answer begins.
+  func open(url: FeedURL) throws(FeedError) -> FeedResponse {
+    progress.hasAnswer = false
+    let response = try client.open(url: url)
+    progress.hasAnswer = true
+    return response
+  }
+}
+
+/// How a command reads a feed's bytes.
+enum FeedAccess {
+  /// It reads them as they arrive, however long that takes.
+  case stream(FeedFetcher)
+  /// It does not wait: a URL has been downloaded already, and a file is a regular file.
+  case ready(FeedDownload?)
+
+  var isReady: Bool {
+    if case .ready = self { true } else { false }
+  }
+}
+
+/// The feed that a person names.
+enum FeedName {
+  /// Resolves a text, as `FeedReference` does; an unknown name gets the nearest known one as a hint.
+  ///
+  /// - Parameter others: Further names that the command knows.
+  static func reference(
+    _ text: SecretText, others: [String] = []
+  ) throws(FeedError) -> FeedReference {
+    do throws(FeedError) {
+      return try FeedReference(text.text, secrets: text.secrets)
+    } catch {
+      guard error.code == .unknownFeed,
+        let near = Suggestion.nearest(
+          to: text.text.lowercased(), among: FeedReference.knownNames + others)
+      else { throw error }
+      throw FeedError(
+        error.code, error.message, detail: error.detail,
+        hint: "did you mean '\(near)'?" + (error.hint.map { " \($0)" } ?? ""))
+    }
   }
 }

@@ -6,6 +6,7 @@ import QuakeModel
 import QuakeSchema
 import QuakeSimulator
 import QuakeTool
+import QuakeWorker
 
 /// `quake-ingest run`: reads its options and starts the worker.
 struct RunCommand {
@@ -265,4 +266,33 @@ struct RunCommand {
     }
     return server.url(of: feed)
   }
+}
+
+/// The settings of a worker, except those of its imports.
+struct WorkerSettings {
+  /// The least time between a poll and a refresh.
+  let refreshInterval: Duration
+  /// The time without a sign of life after which a standby takes over the feeds of a worker.
+  let takeoverAfter: Duration
+  /// How long the rejects of an import are kept.
+  let keptRejects: Duration
+
+  init(_ arguments: ParsedArguments) throws {
+    refreshInterval = try arguments.duration("refresh-interval", in: .zero...) ?? .seconds(10)
+    takeoverAfter =
+      try arguments.duration("takeover-after", in: .milliseconds(100)...) ?? .seconds(30)
+    keptRejects =
+      try arguments.duration("keep-rejects", in: .seconds(1)...) ?? .seconds(30 * 86_400)
+  }
+
+  /// The time between two signs of life of this worker.
+  var lifeSign: Duration { min(takeoverAfter / 4, .seconds(5)) }
+}
+
+/// A poll in progress: the request is sent, and the answer is being downloaded.
+struct FeedPolling {
+  let download: FeedDownload
+  /// The state of the feed when the request was sent. It stays valid, because only the holder of the feed's
+  /// lock changes it.
+  let state: FeedState
 }

@@ -1,5 +1,6 @@
 import Basics
 import CommandLine
+import Glibc
 import QuakeModel
 
 /// Runs a command for each change, several at once if `--jobs` allows it; never two at once for one event.
@@ -187,5 +188,103 @@ final class CommandRunner: CommandHandler {
   private func note(_ work: Work, failure: CommandFailure?) {
     if let undone, undone.number < work.number { return }
     undone = (work.number, HandOverStopped(cursor: work.before, failure: failure))
+  }
+}
+
+/// Waits for commands.
+final class CommandWait {
+  /// Is called when waiting has lasted for `StallTimer.patience` since the last `reset`: the program does
+  /// nothing else meanwhile.
+  var onStall: (() -> Void)?
+  private lazy var timer = StallTimer { [unowned self] in onStall?() }
+
+  /// Begins to measure again.
+  func reset() { timer.reset() }
+
+  /// Gives `children` their input and waits until `isOver`.
+  func wait(for children: [RunningChild], until isOver: () -> Bool) {
+    for child in children { child.advance() }
+    if isOver() { return }
+    let mustLook = children.contains { !$0.reportsEnd }
+    timer.wait { limit in
+      var waiting = children.flatMap(\.descriptors)
+      var timeout = limit?.pollTimeout ?? -1
+      if mustLook {
+        let interval = RunningChild.pollInterval.pollTimeout
+        timeout = timeout < 0 ? interval : min(timeout, interval)
+      }
+      poll(&waiting, nfds_t(waiting.count), timeout)
+      for child in children { child.advance() }
+      return isOver()
+    }
+  }
+
+  /// Whether a command ended because this program is being stopped: the service manager signals every
+  /// process, and the command may get the signal first.
+  func isInterruption(_ ending: ChildProcess.Ending) -> Bool {
+    switch ending {
+    case .signalled(SIGTERM), .signalled(SIGINT), .exited(128 + SIGTERM), .exited(128 + SIGINT):
+      if !Signals.stopRequested { _ = Signals.wait(timeout: .milliseconds(200)) }
+      return Signals.stopRequested
+    default: return false
+    }
+  }
+}
+
+/// The command that the user wants to be run for changes.
+struct ShellCommand {
+  /// As the user wrote it.
+  let text: String
+
+  /// Starts it. The caller gives the child its input; it shares this program's outputs.
+  func start(_ variables: CommandVariables) throws(ChildProcess.LaunchError) -> RunningChild {
+    var program = ChildProcess("/bin/sh", ["-c", text])
+    program.environment = .inherited(variables.values)
+    return try RunningChild(program)
+  }
+}
+
+/// Why a command failed.
+struct CommandFailure {
+  /// For which change it ran and how it ended.
+  let message: String
+
+  /// A command that was run for `subject` ended otherwise than with status 0.
+  init(_ subject: String, _ ending: ChildProcess.Ending) {
+    switch ending {
+    case .exited(let status): message = "command for \(subject) exited with status \(status)"
+    case .signalled(let signal): message = "command for \(subject) was ended by signal \(signal)"
+    case .timedOut: message = "command for \(subject) did not end"
+    }
+  }
+
+  /// The system could not run the command for `subject`.
+  init(_ subject: String, _ error: ChildProcess.LaunchError) {
+    let cause =
+      error.code == E2BIG
+      ? "it and the environment are longer than the system allows for a program" : "\(error)"
+    message = "command for \(subject) was not run: \(cause)"
+  }
+}
+
+/// A handler that runs commands.
+protocol CommandHandler: ChangeHandler, AnyObject {
+  /// Is called when a command blocks everything else for long.
+  var onStall: (() -> Void)? { get set }
+  /// Waits for the running commands, or ends them.
+  func end()
+}
+
+/// How to handle a command that fails.
+struct FailurePolicy {
+  /// Whether the watch ends; otherwise it continues with the next change.
+  let stops: Bool
+  let diagnostics: Diagnostics
+
+  /// Returns the failure if the watch is to end; otherwise prints a warning.
+  func judge(_ failure: CommandFailure) -> CommandFailure? {
+    if stops { return failure }
+    diagnostics.warning(failure.message)
+    return nil
   }
 }

@@ -1,4 +1,6 @@
 import CommandLine
+import QuakeModel
+import QuakeTool
 
 /// The options for acting on changes.
 struct ExecOptions {
@@ -56,5 +58,108 @@ struct ExecOptions {
     return isBatch
       ? BatchRunner(command, policy: policy)
       : CommandRunner(command, jobs: jobs, policy: policy)
+  }
+}
+
+/// The environment variables that describe the change to a command, so that simple commands need not read
+/// JSON.
+///
+/// A variable without a value is unset, even if this program was started with a variable of that name.
+struct CommandVariables {
+  /// Their descriptions in the help.
+  static let help: [Command.Variable] = [
+    .init("QUAKE_TOKEN, QUAKE_POSITION, QUAKE_OP", "set for commands: they identify the change"),
+    .init("QUAKE_CODE", "set for commands: the event's code, which may begin with a dash"),
+    .init(
+      "QUAKE_MAGNITUDE, QUAKE_PLACE, QUAKE_TIME",
+      "set for commands: the event's values after the change, or before a delete; else unset"),
+    .init("QUAKE_OLD_MAGNITUDE", "set for commands: the magnitude before the change; else unset"),
+    .init("QUAKE_URL", "set for commands: the event's page, an http or https address; else unset"),
+    .init(
+      "QUAKE_TEXT",
+      "set for commands: the line that is printed without --exec, with the time in UTC"),
+    .init(
+      "QUAKE_HELD_BACK",
+      "set for commands: how many changes --limit-rate held back since the command before; else unset"
+    ),
+  ]
+
+  /// The variables; nil for those that are unset.
+  private(set) var values: [String: String?] = [
+    "QUAKE_TOKEN": nil, "QUAKE_POSITION": nil, "QUAKE_OP": nil, "QUAKE_CODE": nil,
+    "QUAKE_MAGNITUDE": nil, "QUAKE_PLACE": nil, "QUAKE_TIME": nil, "QUAKE_OLD_MAGNITUDE": nil,
+    "QUAKE_URL": nil, "QUAKE_TEXT": nil, "QUAKE_HELD_BACK": nil,
+  ]
+
+  /// The variables for a transaction.
+  ///
+  /// - Parameter heldBack: How many changes the limit of the rate held back before it.
+  init(token: ChangeToken, heldBack: Int) {
+    set("QUAKE_TOKEN", token.description)
+    if heldBack > 0 { set("QUAKE_HELD_BACK", "\(heldBack)") }
+  }
+
+  /// The variables for a change.
+  init(_ change: Change, heldBack: Int) {
+    self.init(
+      token: change.transaction.token, position: change.position, op: change.op.rawValue,
+      event: change.new ?? change.old, text: Self.line.line(change), heldBack: heldBack)
+    set("QUAKE_OLD_MAGNITUDE", change.old?.double(.magnitude).map { "\($0)" })
+  }
+
+  /// The variables for an event of a snapshot.
+  init(snapshot event: QuakeRecord, token: ChangeToken, position: Int64, heldBack: Int) {
+    self.init(
+      token: token, position: position, op: "snapshot", event: event,
+      text: Self.line.line(listed: event).drop { $0 == " " }, heldBack: heldBack)
+  }
+
+  /// The variables for a reset.
+  init(reset token: ChangeToken) {
+    self.init(
+      token: token, position: nil, op: "reset", event: nil, text: String?.none, heldBack: 0)
+  }
+
+  /// Lines without colour and with exact times.
+  private static let line = ChangeText(colour: Colour(isEnabled: false))
+
+  private init(
+    token: ChangeToken, position: Int64?, op: String, event: QuakeRecord?,
+    text: (some StringProtocol)?, heldBack: Int
+  ) {
+    self.init(token: token, heldBack: heldBack)
+    set("QUAKE_POSITION", position.map { "\($0)" })
+    set("QUAKE_OP", op)
+    set("QUAKE_CODE", Self.text(.code, event))
+    set("QUAKE_MAGNITUDE", event?.double(.magnitude).map { "\($0)" })
+    set("QUAKE_PLACE", Self.text(.place, event))
+    set("QUAKE_TIME", event?.timestamp(.time).map { "\($0)" })
+    set("QUAKE_URL", Self.url(event))
+    set("QUAKE_TEXT", text.map { String($0) })
+  }
+
+  /// The system refuses to start a program with a value of more than 128 KiB, and that change could never
+  /// be handed over. The JSON has the whole text.
+  private static let limit = 4096
+
+  /// A text of an event on one line, cut, and without control characters for terminals.
+  private static func text(_ column: QuakeColumn, _ event: QuakeRecord?) -> String? {
+    event?.withUTF8(column) { utf8 in
+      utf8.map { PrintableText.line(utf8: $0, atMost: limit) }
+    } ?? nil
+  }
+
+  /// The address of the event's page. Any other text that a writer stored in its place is left out, so that
+  /// programs may open the address.
+  private static func url(_ event: QuakeRecord?) -> String? {
+    guard let url = event?.text(.url), url.utf8.count <= limit,
+      url.hasPrefix("https://") || url.hasPrefix("http://"),
+      url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
+    else { return nil }
+    return url
+  }
+
+  private mutating func set(_ name: String, _ value: String?) {
+    if let value { values.updateValue(value, forKey: name) }
   }
 }

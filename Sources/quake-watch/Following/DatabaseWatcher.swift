@@ -3,6 +3,7 @@ import CLinux
 import CommandLine
 import EmbeddedPostgres
 import Postgres
+import QuakeClient
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
@@ -222,3 +223,102 @@ final class DatabaseWatcher: Watcher {
     return Signals.stopRequested
   }
 }
+
+/// The history in a database, over the connection that there is at the moment.
+final class DatabaseSource: ChangeSource {
+  let follower: HistoryFollower
+  private var connection: Connection?
+
+  init(_ follower: HistoryFollower) {
+    self.follower = follower
+  }
+
+  /// Takes a connection.
+  func connect(over connection: Connection) throws(PostgresError) {
+    self.connection = connection
+    try follower.connect(over: connection)
+  }
+
+  /// Forgets the connection, but not the cursor.
+  func disconnect() {
+    connection = nil
+    follower.disconnect()
+  }
+
+  /// The connection.
+  func connected() throws(StoreError) -> Connection {
+    guard let connection else {
+      throw StoreError(.inconsistent, "the history was read without a connection")
+    }
+    return connection
+  }
+
+  var cursor: HistoryCursor? { follower.cursor }
+
+  func begin(after cursor: HistoryCursor) throws { try follower.begin(after: cursor) }
+
+  func resume() throws { try follower.resume() }
+
+  func newestCursor() throws -> HistoryCursor {
+    HistoryCursor(token: try HistoryReader.latestToken(over: try connected()))
+  }
+
+  func token(at time: Timestamp) throws -> ChangeToken {
+    try HistoryBound.time(time).resolve(over: try connected())
+  }
+
+  func oldestToken() throws -> ChangeToken {
+    try HistoryBound.oldest.resolve(over: try connected())
+  }
+
+  func verify(_ token: ChangeToken) throws {
+    _ = try HistoryBound.token(token).resolve(over: try connected())
+  }
+
+  /// Call it while the follower does not listen: a listener inside a transaction pins the server's
+  /// notification queue.
+  func readSnapshot(
+    begin: (ChangeToken) throws -> Void, _ body: (QuakeRecord) throws -> Void
+  ) throws {
+    try Snapshot.read(over: try connected(), begin: begin, body)
+  }
+
+  func readPage(_ body: (Change) throws -> Void) throws -> Bool { try follower.readPage(body) }
+}
+
+/// The source from which a `Delivery` reads the history: a database, or a server of `quake-serve`.
+protocol ChangeSource: AnyObject {
+  /// How far the history has been handed over; nil before `begin`.
+  var cursor: HistoryCursor? { get }
+
+  /// Begins after `cursor`.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history.
+  func begin(after cursor: HistoryCursor) throws
+  /// Resumes at its cursor, over another connection.
+  ///
+  /// - Throws: `StoreError` of kind `token` if this history is not the one that was read before.
+  func resume() throws
+
+  /// The cursor at which the history ends now.
+  func newestCursor() throws -> HistoryCursor
+  /// The token of the last transaction committed by a time.
+  func token(at time: Timestamp) throws -> ChangeToken
+  /// The token before the oldest change that is still held.
+  func oldestToken() throws -> ChangeToken
+  /// Makes sure that a token is one of this history.
+  ///
+  /// - Throws: `StoreError` of kind `token` if it is not, or no longer.
+  func verify(_ token: ChangeToken) throws
+
+  /// Reads the present list of events: its token first, then each event.
+  func readSnapshot(
+    begin: (ChangeToken) throws -> Void, _ body: (QuakeRecord) throws -> Void) throws
+  /// Reads some changes, in commit order. When `body` throws, the history counts as read up to the change
+  /// before.
+  ///
+  /// - Returns: Whether there are no more at the moment.
+  func readPage(_ body: (Change) throws -> Void) throws -> Bool
+}
+
+extension ServerFollower: ChangeSource {}

@@ -115,3 +115,107 @@ final class ServerWatcher: Watcher {
 
   func pauseWhileOutputStalls() { follower.pause() }
 }
+
+/// The options for following a server instead of a database.
+enum ServerOptions {
+  static let table: [Option] = [
+    .value(
+      "url", "URL",
+      help: "follow the quake-serve at this address, such as http://127.0.0.1:8080, not a database"),
+    .value(
+      "header-file", "FILE", completion: .files,
+      help: """
+        with --url: send the header fields in FILE with each request, one on a line, such as \
+        Authorization: Bearer ...
+        """),
+  ]
+
+  /// A server gets filters in the address of a request, which proxies limit to about twice this size.
+  private static let longestFilter = 4000
+
+  /// The follower of the server that the arguments name; nil if they name none.
+  static func follower(
+    _ arguments: ParsedArguments, _ filter: QuakeFilter
+  ) throws -> ServerFollower? {
+    guard let url = arguments.string("url") else {
+      if arguments.isGiven("header-file") {
+        throw arguments.usageError("option --header-file is for --url")
+      }
+      return nil
+    }
+    if url.contains("@") { ProcessArguments.hide(url) }
+    try arguments.requireAtMostOne(of: "url", "database")
+    try refuseWhatNeedsADatabase(arguments)
+    var address: ServerAddress
+    do throws(ServerAddress.Invalid) {
+      address = try ServerAddress(url)
+    } catch {
+      // Not with the value, which may have a password.
+      throw arguments.usageError("invalid value for option --url: expected \(error.expected)")
+    }
+    if let path = arguments.string("header-file") { address.headers = try headers(in: path) }
+    return ServerFollower(address, filter: parameters(arguments, filter)) {
+      Signals.wakeDescriptor
+    }
+  }
+
+  private static func refuseWhatNeedsADatabase(_ arguments: ParsedArguments) throws(UsageError) {
+    if arguments.isGiven("name") {
+      throw arguments.contradiction(
+        "option --name keeps the cursor in a database, which --url does not reach: use --state FILE"
+      )
+    }
+    if arguments.flag("refresh") {
+      throw arguments.contradiction(
+        """
+        option --refresh asks workers through a database, which --url does not reach: use \
+        quake-admin refresh, or POST /v1/refresh with a token
+        """)
+    }
+  }
+
+  private static func headers(in path: String) throws -> [String] {
+    let bytes: [UInt8]?
+    do throws(AtomicFile.ReadingError) {
+      bytes = try AtomicFile(path).read(atMost: HeaderFile.longest)
+    } catch {
+      throw FileError("could not read header file \"\(path)\": \(error)")
+    }
+    guard let bytes else {
+      throw FileError("could not read header file \"\(path)\": there is none")
+    }
+    do throws(HeaderFile.Invalid) {
+      return try HeaderFile.read(bytes)
+    } catch {
+      throw FileError("header file \"\(path)\", line \(error.line): expected \(error.expected)")
+    }
+  }
+
+  /// The filters as parameters of the stream, so that the server sends only changes that pass.
+  private static func parameters(
+    _ arguments: ParsedArguments, _ filter: QuakeFilter
+  ) -> [ServerFollower.Parameter] {
+    // A batch ends with its transaction. Only a client that receives every change can detect that end.
+    if arguments.isGiven("exec-batch") { return [] }
+    var parameters: [ServerFollower.Parameter] = []
+    for option in FilterOptions.events + FilterOptions.changes where arguments.isGiven(option.name)
+    {
+      if option.name == "last" || option.name == "from" {
+        // A relative time counts from the start of this program, not from the next request.
+        if let time = filter.earliestTime { parameters.append(("from", "\(time)")) }
+      } else if option.name == "to" {
+        if let time = filter.endTime { parameters.append(("to", "\(time)")) }
+      } else if option.placeholder == nil {
+        parameters.append((option.name, "true"))
+      } else {
+        let values = arguments.strings(option.name)
+        parameters += (option.isRepeatable ? values : values.suffix(1)).map { (option.name, $0) }
+      }
+    }
+    // A server refuses control characters in an address.
+    let isPlain = parameters.allSatisfy { $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+    guard isPlain else { return [] }
+    let size = parameters.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count * 3 + 2 }
+    return size > longestFilter ? [] : parameters
+  }
+}

@@ -50,3 +50,84 @@ enum TextReading {
       "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
   }
 }
+
+/// Parses decimal numbers of CSV.
+enum DecimalNumber {
+  /// The powers of ten that a double represents exactly.
+  private static let powers: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    1e18, 1e19, 1e20, 1e21, 1e22,
+  ]
+
+  /// The double nearest to `[+-]digits[.digits][e[+-]digits]`; nil for anything else, also for
+  /// `nan`, `inf`, and spaces.
+  static func parse(_ bytes: UnsafeRawBufferPointer) -> Double? { parse(bytes, shiftedBy: 0) }
+
+  /// NaN, if the text is `nan` in any case: programs write unknown values so.
+  static func notANumber(_ bytes: UnsafeRawBufferPointer) -> Double? {
+    guard bytes.count == 3, bytes.elementsEqual("nan".utf8, by: { $0 | 0x20 == $1 }) else {
+      return nil
+    }
+    return .nan
+  }
+
+  /// The double nearest to a number in another unit.
+  ///
+  /// - Parameter places: The number of places by which the decimal point is moved to the right before the
+  ///   number is rounded to a double: -3 converts metres to kilometres.
+  static func parse(_ bytes: UnsafeRawBufferPointer, shiftedBy places: Int) -> Double? {
+    var position = 0
+    var mantissa: UInt64 = 0
+    var exponent = places
+    var digits = 0
+    var isExact = true
+    func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
+    func readDigits(fraction: Bool) {
+      while let byte = peek(), byte >= 0x30, byte <= 0x39 {
+        position += 1
+        digits += 1
+        if mantissa < 100_000_000_000_000_000 {
+          mantissa = mantissa * 10 + UInt64(byte - 0x30)
+          if fraction { exponent -= 1 }
+        } else {
+          isExact = false
+        }
+      }
+    }
+    let isNegative = peek() == UInt8(ascii: "-")
+    if isNegative || peek() == UInt8(ascii: "+") { position += 1 }
+    readDigits(fraction: false)
+    if peek() == UInt8(ascii: ".") {
+      position += 1
+      readDigits(fraction: true)
+    }
+    guard digits > 0 else { return nil }
+    if peek() == UInt8(ascii: "e") || peek() == UInt8(ascii: "E") {
+      position += 1
+      let isDown = peek() == UInt8(ascii: "-")
+      if isDown || peek() == UInt8(ascii: "+") { position += 1 }
+      var value = 0
+      let first = position
+      while let byte = peek(), byte >= 0x30, byte <= 0x39 {
+        position += 1
+        value = min(value * 10 + Int(byte - 0x30), 100_000)
+      }
+      guard position > first else { return nil }
+      exponent += isDown ? -value : value
+    }
+    guard position == bytes.count else { return nil }
+    // If both operands are exact, there is only one rounding, and it is correct. Otherwise the slow way is
+    // needed.
+    if isExact, mantissa <= 1 << 53, exponent.magnitude < powers.count {
+      let power = powers[Int(exponent.magnitude)]
+      let value = exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+      return isNegative ? -value : value
+    }
+    guard places != 0 else { return Double(String(decoding: bytes, as: UTF8.self)) }
+    // The digits as written, with the shift added to the written exponent.
+    let text = String(decoding: bytes, as: UTF8.self)
+    let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
+    let written = parts.count > 1 ? Int(parts[1]) ?? 100_000 : 0
+    return Double("\(parts[0])e\(written + places)")
+  }
+}

@@ -1,3 +1,4 @@
+internal import Basics
 import Compression
 import Glibc
 
@@ -121,5 +122,82 @@ public final class BodySpool: ByteSource {
     } catch {
       failure = error
     }
+  }
+}
+
+/// The unnamed file in which the body of a feed is stored while it is read.
+public enum BodyFile {
+  /// Creates an empty file in `folder` for reading and writing. The caller closes it.
+  ///
+  /// - Returns: Its descriptor, which is close-on-exec.
+  /// - Throws: `.unreadable` if the file cannot be created.
+  public static func create(in folder: String) throws(FeedError) -> Int32 {
+    do throws(SystemFailure) {
+      return try UnnamedFile.create(in: folder, named: "quake-body")
+    } catch {
+      throw FeedError(
+        .unreadable, "could not create a temporary file in \"\(folder)\"",
+        detail: SystemError.sentence(error.code),
+        hint: "The body of a feed is stored there while it is read. Set TMPDIR to another folder.")
+    }
+  }
+
+  /// Writes all of `bytes` at the file's position.
+  ///
+  /// - Throws: `.unreadable` if they cannot be written.
+  public static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) throws(FeedError) {
+    do throws(SystemFailure) {
+      try UnnamedFile.write(bytes, to: file)
+    } catch {
+      throw FeedError(
+        .unreadable, "could not write to a temporary file",
+        detail: SystemError.sentence(error.code))
+    }
+  }
+}
+
+/// Stores the body of a download, as it is received, in an unnamed file. The file is created with the first
+/// byte, because most polls have no body.
+final class DownloadSpool {
+  private let folder: String
+  private let limit: Int
+  private(set) var count = 0
+  private var file: Int32 = -1
+  /// Why the body cannot be kept.
+  private(set) var failure: FeedError?
+
+  /// - Parameters:
+  ///   - folder: The folder of the file.
+  ///   - limit: The most bytes; more is an error.
+  init(in folder: String, limit: Int) {
+    self.folder = folder
+    self.limit = limit
+  }
+
+  deinit { if file >= 0 { close(file) } }
+
+  /// Appends bytes; false on an error.
+  func take(_ bytes: UnsafeRawBufferPointer, of name: String) -> Bool {
+    do throws(FeedError) {
+      guard count + bytes.count <= limit else { throw .bodyTooLarge("\"\(name)\"", limit: limit) }
+      try open()
+      try BodyFile.write(bytes, to: file)
+      count += bytes.count
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  private func open() throws(FeedError) {
+    if file < 0 { file = try BodyFile.create(in: folder) }
+  }
+
+  /// Passes the descriptor to the caller, which closes it.
+  func release() throws(FeedError) -> Int32 {
+    try open()
+    defer { file = -1 }
+    return file
   }
 }

@@ -212,3 +212,111 @@ public struct BatchEdit {
     """
   }
 }
+
+/// How many events a transaction of an edit changes: as many as take a tenth of a second, so that a session
+/// that waits for one of its row locks does not notice.
+struct ChunkSize {
+  /// The present size.
+  private(set) var size = 2000
+  private static let limits = 250...5000
+  private static let target = Duration.milliseconds(100)
+
+  /// Takes into account how long a transaction of `count` events took.
+  mutating func took(_ duration: Duration, for count: Int) {
+    guard count >= size / 2 else { return }
+    let wanted = Double(size) * (Self.target / max(duration, .milliseconds(1)))
+    // One slow commit says little.
+    let next = min(max(wanted, Double(size) / 2), Double(size) * 2)
+    size = min(max(Int(next), Self.limits.lowerBound), Self.limits.upperBound)
+  }
+}
+
+/// The part of a statement that deletes the events of the list `chosen (code)` together with the rows that they
+/// superseded, and leaves tombstones. Its last list, `gone (code)`, has the deleted codes.
+enum DeleteStatement {
+  /// - Parameters:
+  ///   - reason: The reason of the tombstones.
+  ///   - olderThan: The age of events that expire, as the placeholder of a parameter in seconds; nil: none.
+  ///   - edit: The number of the edit, as the placeholder of a parameter.
+  static func text(reason: StaticString, olderThan: String?, edit: String) -> String {
+    """
+    superseded as materialized (
+      -- Rows of the same earthquakes under earlier ids. Without the others, they would lead nowhere.
+      select s.code from quake.quake s join chosen c on c.code = s.superseded_by
+       where not exists (select from chosen o where o.code = s.code)
+         -- The events of other sources are rows of their own: one of them is shown instead.
+         and not exists (select from quake.association n where n.code = s.code and n.preferred = c.code)
+       order by s.code collate "C" for update of s
+    ), gone as (
+      delete from quake.quake q
+       using (select code from chosen union all select code from superseded) d
+       where q.code = d.code
+      returning q.code
+    ), noted as (
+      insert into quake.tombstone as t (code, reason, older_than, author, context, edit_id)
+      select g.code, '\(reason)', \(olderThan.map { "make_interval(secs => \($0))" } ?? "null"),
+             left(current_setting('quake.author'), 200), left(current_setting('quake.context'), 2000), \(edit)
+        from gone g
+      on conflict (code) do update
+         set reason = excluded.reason, older_than = excluded.older_than, deleted_at = excluded.deleted_at,
+             author = excluded.author, context = excluded.context, edit_id = excluded.edit_id
+    )
+    """
+  }
+}
+
+/// The events of an edit as conditions of a statement, alias `q`.
+struct EditConditions {
+  private(set) var parameters: [Parameter]
+  private(set) var conditions: [String]
+  private let firstParameter: Int
+
+  /// The conditions of a selection on events, under an alias.
+  ///
+  /// - Parameter isTable: Whether the alias is that of `quake.quake`.
+  init(
+    _ selection: EventSelection, alias: String = "q", isTable: Bool = true, firstParameter: Int
+  ) {
+    self.firstParameter = firstParameter
+    let filter = HistoryConditions(onEventsOf: selection.filter, firstParameter: firstParameter)
+    parameters = filter.parameters
+    conditions = filter.event(alias: alias, isTable: isTable)
+  }
+
+  /// The conditions of an edit.
+  ///
+  /// - Parameter amongKnown: Whether the statement has the codes already, so that those of the filter need
+  ///   not be sent again.
+  init(_ edit: EventEdit, firstParameter: Int, amongKnown: Bool = false) {
+    var selection = edit.selection
+    let namesCodes = selection.filter.codes != nil
+    if amongKnown { selection.filter.codes = nil }
+    self.init(selection, firstParameter: firstParameter)
+    var takesPast = namesCodes
+    switch edit.action {
+    case .validate: conditions.append("not q.validated")
+    case .unvalidate: conditions.append("q.validated")
+    case .set(let assignments):
+      let names = assignments.map { "q.\($0.column.name)" }.joined(separator: ", ")
+      let values = assignments.map { place($0.parameter, $0.type) }.joined(separator: ", ")
+      conditions.append("row(\(names)) is distinct from row(\(values))")
+    case .delete: break
+    case .expire(let age, _):
+      takesPast = true
+      let seconds = place(.double(age.inSeconds), "double precision")
+      conditions.append("q.time < now() - make_interval(secs => \(seconds))")
+    }
+    guard !takesPast else { return }
+    if !edit.selection.includesSuperseded { conditions.append("q.superseded_by is null") }
+    if !edit.selection.includesWithdrawn { conditions.append("q.withdrawn_at is null") }
+  }
+
+  /// Adds a parameter, and returns its placeholder in the statement.
+  mutating func place(_ parameter: Parameter, _ type: String) -> String {
+    parameters.append(parameter)
+    return "$\(firstParameter + parameters.count - 1)::\(type)"
+  }
+
+  /// All conditions as one.
+  var text: String { HistoryConditions.all(conditions) }
+}

@@ -79,3 +79,145 @@ final class MicrohttpdServer: Sendable {
     MHD_stop_daemon(running)
   }
 }
+
+/// The HTTP server cannot start.
+struct HTTPServerError: ExplainedError {
+  let message: String
+  let detail: String?
+  let hint: String?
+  var category: ErrorCategory { .failed }
+}
+
+/// The objects that the callbacks of libmicrohttpd need; the server keeps them until the daemon has stopped.
+final class MicrohttpdContext: Sendable {
+  let service: HTTPService
+  let requestTimeout: Duration
+  let connections: OpenConnections
+  let suspended = SuspendedConnections()
+
+  init(_ service: HTTPService, _ connections: OpenConnections, requestTimeout: Duration) {
+    self.service = service
+    self.connections = connections
+    self.requestTimeout = requestTimeout
+  }
+}
+
+/// The connections that libmicrohttpd leaves alone until they are resumed.
+///
+/// Each is resumed once: when its answer is made, when its stream ends, or when the server stops.
+final class SuspendedConnections: Sendable {
+  private struct State {
+    var connections: Set<UInt> = []
+    var isStopping = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Suspends a connection, from a callback of it; false if the server stops.
+  func suspend(_ connection: OpaquePointer) -> Bool {
+    state.withLock { state in
+      guard !state.isStopping else { return false }
+      state.connections.insert(UInt(bitPattern: connection))
+      MHD_suspend_connection(connection)
+      return true
+    }
+  }
+
+  /// Resumes a connection, unless that has been done.
+  func resume(_ connection: UInt) {
+    state.withLock { state in
+      guard state.connections.remove(connection) != nil else { return }
+      MHD_resume_connection(OpaquePointer(bitPattern: connection))
+    }
+  }
+
+  /// Resumes all; no further connection can be suspended.
+  func resumeAll() {
+    state.withLock { state in
+      state.isStopping = true
+      for connection in state.connections {
+        MHD_resume_connection(OpaquePointer(bitPattern: connection))
+      }
+      state.connections = []
+    }
+  }
+}
+
+/// A body without an end, whose socket is handed over when the header has been sent.
+final class StreamBody: Sendable {
+  private let connection: UInt
+  private let suspended: SuspendedConnections
+  private let start: Mutex<(@Sendable (TakenSocket) -> Void)?>
+  private let response = Mutex<UInt?>(nil)
+
+  init(
+    _ connection: OpaquePointer, _ suspended: SuspendedConnections,
+    _ start: @escaping @Sendable (TakenSocket) -> Void
+  ) {
+    self.connection = UInt(bitPattern: connection)
+    self.suspended = suspended
+    self.start = Mutex(start)
+  }
+
+  /// Sets the response. Its header fields are freed once they have been sent.
+  func belongs(to response: OpaquePointer) {
+    self.response.withLock { $0 = UInt(bitPattern: response) }
+  }
+
+  /// Frees the fields of the header, which take more than a kilobyte for each stream. "Connection" stays, because
+  /// the library remembers that there is one.
+  private func releaseHeader() {
+    guard let response = response.withLock({ $0.take() }),
+      let response = OpaquePointer(bitPattern: response)
+    else { return }
+    var fields: [(name: String, value: String)] = []
+    withUnsafeMutablePointer(to: &fields) { fields in
+      _ = MHD_get_response_headers(
+        response,
+        { fields, _, name, value in
+          guard let name, let value else { return .YES }
+          fields?.assumingMemoryBound(to: [(name: String, value: String)].self).pointee.append(
+            (String(cString: name), String(cString: value)))
+          return .YES
+        }, fields)
+    }
+    for field in fields where field.name != "Connection" {
+      _ = MHD_del_response_header(response, field.name, field.value)
+    }
+  }
+
+  /// Suspends the connection and hands its socket over; false if that was done before, and the stream has ended.
+  func begin() -> Bool {
+    releaseHeader()
+    guard let start = start.withLock({ $0.take() }),
+      let pointer = OpaquePointer(bitPattern: connection), suspended.suspend(pointer)
+    else { return false }
+    let (place, suspended) = (connection, suspended)
+    start(
+      TakenSocket(descriptor: quake_mhd_connection_socket(pointer)) { suspended.resume(place) })
+    return true
+  }
+}
+
+/// A connection that changes to another protocol. Its exchange keeps it: libmicrohttpd does not tell when it will
+/// not change.
+final class Upgrade: Sendable {
+  private let start: Mutex<(@Sendable (TakenSocket) -> Void)?>
+
+  init(_ start: @escaping @Sendable (TakenSocket) -> Void) {
+    self.start = Mutex(start)
+  }
+
+  /// Hands the socket over.
+  func begin(
+    _ socket: Int32, _ received: UnsafePointer<CChar>?, _ size: Int, _ handle: OpaquePointer
+  ) {
+    let bytes = Array(UnsafeRawBufferPointer(start: received, count: received == nil ? 0 : size))
+    let place = UInt(bitPattern: handle)
+    guard let start = start.withLock({ $0.take() }) else { return }
+    start(
+      TakenSocket(descriptor: socket, received: bytes) {
+        if let handle = OpaquePointer(bitPattern: place) { _ = quake_mhd_end_upgrade(handle) }
+      })
+  }
+}

@@ -1,4 +1,6 @@
+import Glibc
 import QuakeModel
+import Synchronization
 
 /// One client of the streams: about 250 bytes, and no buffer.
 struct StreamClient {
@@ -64,4 +66,108 @@ struct StreamClient {
   /// Where it begins, while it waits.
   var start = StreamOrder.Start.now
   var end: (@Sendable () -> Void)?
+}
+
+/// The parts of pages that are sent to a client with one call, one after the other.
+final class PieceList {
+  /// Some changes of a page, the first of them without the bytes that were sent before.
+  struct Piece {
+    var page: Int
+    var first: Int
+    var end: Int
+    var size: Int
+  }
+
+  private(set) var pieces: [Piece] = []
+  private(set) var size = 0
+  let vectors: UnsafeMutablePointer<iovec>
+
+  /// The most pieces, and the bytes after which no further piece is added.
+  static let most = 64
+  static let mostBytes = 256 << 10
+
+  init() {
+    vectors = .allocate(capacity: Self.most)
+    pieces.reserveCapacity(Self.most)
+  }
+
+  deinit {
+    vectors.deallocate()
+  }
+
+  var isFull: Bool { pieces.count == Self.most || size >= Self.mostBytes }
+
+  func removeAll() {
+    pieces.removeAll(keepingCapacity: true)
+    size = 0
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer, page: Int, first: Int, end: Int) {
+    vectors[pieces.count] = iovec(
+      iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+    pieces.append(Piece(page: page, first: first, end: end, size: bytes.count))
+    size += bytes.count
+  }
+}
+
+/// The messages of other threads to the thread of the streams, in their order.
+final class StreamMailbox: Sendable {
+  enum Message: Sendable {
+    /// A client.
+    case client(StreamOrder, TakenSocket)
+    /// The follow loop begins after a cursor: at the start, or because the history has been replaced.
+    case begin(HistoryCursor)
+    /// The next page of the history.
+    case page(EncodedPage)
+    /// A backlog has been read, or could not be read.
+    case backlog(Backlog.Key, Backlog.Outcome)
+    /// End all streams at the end of an event, within a time.
+    case stop(Duration)
+  }
+
+  private struct State {
+    var messages: [Message] = []
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let event: WakeEvent
+
+  init() throws(WakeEvent.Failure) {
+    event = try WakeEvent()
+  }
+
+  /// Readable while there are messages.
+  var descriptor: Int32 { event.descriptor }
+
+  /// Adds a message; a client that comes after the end of the streams is ended at once.
+  func post(_ message: Message) {
+    let isFirst: Bool? = state.withLock { state in
+      guard !state.isClosed else { return nil }
+      state.messages.append(message)
+      return state.messages.count == 1
+    }
+    guard let isFirst else {
+      if case .client(_, let socket) = message { socket.end() }
+      return
+    }
+    if isFirst { event.raise() }
+  }
+
+  /// Takes all messages.
+  func take() -> [Message] {
+    event.lower()
+    return state.withLock { state in
+      defer { state.messages = [] }
+      return state.messages
+    }
+  }
+
+  /// Refuses further messages.
+  func closeForever() {
+    state.withLock { $0.isClosed = true }
+    for message in take() {
+      if case .client(_, let socket) = message { socket.end() }
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import CLibcrypto
 import CWslay
 
 /// The input from a client of a WebSocket: libwslay reads its frames, and answers pings and the close frame.
@@ -77,5 +78,126 @@ final class WebSocketInput {
   func takeOutput() -> [UInt8] {
     defer { output = [] }
     return output
+  }
+}
+
+/// Encodes frames of the WebSocket protocol (RFC 6455), with libwslay.
+struct WebSocketFrame {
+  enum Kind {
+    case text
+    case ping
+
+    var opcode: UInt8 {
+      switch self {
+      case .text: UInt8(WSLAY_TEXT_FRAME.rawValue)
+      case .ping: UInt8(WSLAY_PING.rawValue)
+      }
+    }
+  }
+
+  /// The buffer to which the callback of the library appends.
+  private final class Output {
+    var bytes: [UInt8] = []
+  }
+
+  /// The frame with a message.
+  static func encode(_ message: UnsafeRawBufferPointer, _ kind: Kind) -> [UInt8] {
+    let output = Output()
+    output.bytes.reserveCapacity(message.count + 10)
+    var callbacks = wslay_frame_callbacks()
+    callbacks.send_callback = { data, size, _, output in
+      guard let data, let output else { return -1 }
+      Unmanaged<Output>.fromOpaque(output).takeUnretainedValue().bytes.append(
+        contentsOf: UnsafeRawBufferPointer(start: data, count: size))
+      return size
+    }
+    var context: wslay_frame_context_ptr?
+    guard
+      wslay_frame_context_init(&context, &callbacks, Unmanaged.passUnretained(output).toOpaque())
+        == 0
+    else { return [] }
+    defer { wslay_frame_context_free(context) }
+    var sent = 0
+    repeat {
+      var frame = wslay_frame_iocb()
+      frame.fin = 1
+      frame.opcode = kind.opcode
+      frame.payload_length = UInt64(message.count)
+      frame.data = message.baseAddress.map {
+        ($0 + sent).assumingMemoryBound(to: UInt8.self)
+      }
+      frame.data_length = message.count - sent
+      let count = wslay_frame_send(context, &frame)
+      guard count >= 0 else { return [] }
+      sent += count
+    } while sent < message.count
+    return output.bytes
+  }
+
+  /// The size of the frame that begins with these bytes; nil if they are too few to tell.
+  static func size(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard bytes.count >= 2 else { return nil }
+    let short = Int(bytes[1] & 0x7F)
+    let digits = short == 126 ? 2 : short == 127 ? 8 : 0
+    guard digits > 0 else { return 2 + short }
+    guard bytes.count >= 2 + digits else { return nil }
+    return bytes[2..<2 + digits].reduce(0) { $0 << 8 | Int($1) } + 2 + digits
+  }
+}
+
+/// The request that changes a connection to the WebSocket protocol (RFC 6455, section 4).
+enum WebSocketHandshake {
+  /// The header fields of the answer, status 101.
+  ///
+  /// - Throws: `HTTPError` 400 if the request is not one for a WebSocket.
+  static func answer(_ request: Request) throws(HTTPError) -> HeaderFields {
+    let upgrade = words(request.headers.list("upgrade"))
+    let connection = words(request.headers.list("connection"))
+    guard upgrade.contains("websocket"), connection.contains("upgrade") else {
+      throw HTTPError(
+        400,
+        "This address speaks the WebSocket protocol. The same changes come as Server-Sent Events from /v1/changes.",
+        ["Upgrade": "websocket"])
+    }
+    guard request.headers["sec-websocket-version"] == "13" else {
+      throw HTTPError(
+        400, "The server speaks version 13 of the WebSocket protocol.",
+        ["Sec-WebSocket-Version": "13"])
+    }
+    guard let key = request.headers["sec-websocket-key"], key.utf8.count == 24,
+      key.hasSuffix("=="),
+      key.utf8.dropLast(2).allSatisfy({ letters.contains($0) })
+    else {
+      throw HTTPError(400, "The header Sec-WebSocket-Key is not 16 bytes in base64.")
+    }
+    return ["Upgrade": "websocket", "Sec-WebSocket-Accept": accept(key)]
+  }
+
+  private static func words(_ list: String?) -> [String] {
+    (list ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+  }
+
+  /// The proof that the server has read the key: the protocol prescribes SHA-1 and this text.
+  static func accept(_ key: String) -> String {
+    let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
+    var digest = [UInt8](repeating: 0, count: 20)
+    SHA1(text, text.count, &digest)
+    return base64(digest)
+  }
+
+  private static let letters = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  private static func base64(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let part = bytes[start..<min(start + 3, bytes.count)]
+      let number = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
+      for index in 0...3 {
+        text.append(
+          index <= part.count ? letters[number >> (6 * (3 - index)) & 63] : UInt8(ascii: "="))
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 }
