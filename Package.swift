@@ -40,7 +40,7 @@ let package = Package(
   products: [
     .library(name: "QuakeModel", targets: ["QuakeModel"]),
     .library(name: "QuakeFeed", targets: ["QuakeFeed"]),
-    .library(name: "QuakeStore", targets: ["QuakeStore", "QuakeLive"]),
+    .library(name: "QuakeStore", targets: ["QuakeStore"]),
     .executable(name: "quake-ingest", targets: ["quake-ingest"]),
     .executable(name: "quake-watch", targets: ["quake-watch"]),
     .executable(name: "quake-query", targets: ["quake-query"]),
@@ -127,24 +127,17 @@ let package = Package(
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: unoptimisedInTests),
-    // The modules of the store under one name, for other programs.
+    // For other programs: changes and live lists with Swift concurrency, and the modules of the store under one name.
     .target(
       name: "QuakeStore",
       dependencies: [
         "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeAssociation", "QuakeFeed",
-        "QuakeHistory", "QuakeLive", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
+        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
       dependencies: ["QuakeModel", "Basics", "CDynamicCurl"],
-      swiftSettings: unoptimisedInTests),
-    // Changes and live lists for programs with Swift concurrency, which the tools do not use.
-    .target(
-      name: "QuakeLive",
-      dependencies: [
-        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "Basics",
-      ],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
@@ -259,19 +252,15 @@ let package = Package(
       ],
       swiftSettings: tests),
     .executableTarget(
-      name: "live-probe", dependencies: ["QuakeLive", "QuakeModel"], path: "Tests/LiveProbe",
+      name: "live-probe", dependencies: ["QuakeStore", "QuakeModel"], path: "Tests/LiveProbe",
       swiftSettings: tests),
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
-        "QuakeStore", "QuakeLive", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
+        "QuakeStore", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
         "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
         "TestSupport", "live-probe",
       ],
-      swiftSettings: tests),
-    .testTarget(
-      name: "EmbeddedPostgresTests",
-      dependencies: ["Basics", "EmbeddedPostgres", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "ToolTests",

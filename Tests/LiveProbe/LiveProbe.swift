@@ -1,5 +1,5 @@
 import Glibc
-import QuakeLive
+import QuakeStore
 import QuakeModel
 
 /// What `QuakeLiveTests` measures: each in a process of its own.

@@ -1,5 +1,5 @@
 import Postgres
-import QuakeLive
+import QuakeStore
 import QuakeModel
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Postgres
 import QuakeHistory
-import QuakeLive
+import QuakeStore
 import QuakeModel
 import TestSupport
 import Testing

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Basics
 @testable import QuakeHistory
-@testable import QuakeLive
+@testable import QuakeStore
 
 @Suite("A live list")
 struct LiveQuakesTests {

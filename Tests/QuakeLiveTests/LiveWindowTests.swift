@@ -1,4 +1,4 @@
-import QuakeLive
+import QuakeStore
 import QuakeModel
 import QuakeQuery
 import TestSupport

@@ -2,7 +2,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@testable import QuakeLive
+@testable import QuakeStore
 
 @Suite("A list of events")
 struct QuakeListTests {

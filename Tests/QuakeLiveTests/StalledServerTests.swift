@@ -1,7 +1,7 @@
 import EmbeddedPostgres
 import Glibc
 import Postgres
-import QuakeLive
+import QuakeStore
 import QuakeModel
 import QuakeSchema
 import TestSupport

@@ -1,7 +1,6 @@
 internal import Postgres
 public import QuakeFeed
 public import QuakeImport
-public import QuakeLive
 public import QuakeModel
 internal import Synchronization
 
