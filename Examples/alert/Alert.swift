@@ -55,12 +55,12 @@ struct Alert {
 
   /// The message for a change; nil if it is none to wake somebody for.
   private static func alert(_ change: Change, magnitude: Double, now: Date) -> String? {
-    guard let quake = change.new, let value = quake.double(.magnitude), value >= magnitude,
-      (change.old?.double(.magnitude) ?? -.infinity) < magnitude,
-      let time = quake.timestamp(.time),
+    guard let quake = change.new, let value = quake.magnitude, value >= magnitude,
+      (change.old?.magnitude ?? -.infinity) < magnitude,
+      let time = quake.time,
       now.timeIntervalSince1970 - Double(time.microseconds) / 1_000_000 < 3600
     else { return nil }
-    return "M\(value) \(quake.text(.place) ?? "unknown place") at \(time)"
+    return "M\(value) \(quake.place ?? "unknown place") at \(time)"
   }
 
   /// Sends a message. Tries again, ever more slowly, until the server accepts it.

@@ -31,7 +31,7 @@ struct FollowChanges {
     }
     write("following the changes after \(cursor)")
     for try await change in database.changes(after: cursor) {
-      let magnitude = change.new?.double(.magnitude).map { " M\($0)" } ?? ""
+      let magnitude = change.new?.magnitude.map { " M\($0)" } ?? ""
       write("\(change.op) \(change.code ?? "")\(magnitude) \(change.transaction.author ?? "")")
       // After the change is handled: if the program ends in between, the change comes again.
       try "\(change.cursor)".write(to: file, atomically: true, encoding: .utf8)

@@ -33,10 +33,10 @@ struct LiveList {
   }
 
   private static func line(_ quake: QuakeRecord) -> String {
-    let magnitude = quake.double(.magnitude).map { String(format: "%4.1f", $0) } ?? "   –"
-    let time = quake.timestamp(.time).map { "\($0)" } ?? ""
+    let magnitude = quake.magnitude.map { String(format: "%4.1f", $0) } ?? "   –"
+    let time = quake.time.map { "\($0)" } ?? ""
     // A place may hold any character: control characters must not reach the terminal.
-    let place = (quake.text(.place) ?? "").unicodeScalars.filter {
+    let place = (quake.place ?? "").unicodeScalars.filter {
       $0.properties.generalCategory != .control
     }
     return "\(time)  \(magnitude)  \(String(String.UnicodeScalarView(place)))"

@@ -97,7 +97,7 @@ struct Mirror {
         longitude = excluded.longitude, latitude = excluded.latitude, depth = excluded.depth
       """,
       [
-        text(.code), quake.timestamp(.time).map { .text("\($0)") } ?? .null, number(.magnitude),
+        text(.code), quake.time.map { .text("\($0)") } ?? .null, number(.magnitude),
         text(.place), number(.longitude), number(.latitude), number(.depth),
       ])
   }

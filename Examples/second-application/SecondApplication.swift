@@ -34,8 +34,8 @@ struct SecondApplication {
     write("following the changes of others after \(token)")
     for try await change in database.changes(after: token, filter: filter) {
       write("\(change.op) \(change.code ?? "") \(change.transaction.author ?? "")")
-      guard let quake = change.new, let code = change.code, quake.bool(.validated) != true,
-        quake.double(.magnitude).map({ $0 >= magnitude }) ?? false
+      guard let quake = change.new, let code = change.code, quake.isValidated != true,
+        quake.magnitude.map({ $0 >= magnitude }) ?? false
       else { continue }
       try connection.transaction {
         try connection.execute(

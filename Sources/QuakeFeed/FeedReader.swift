@@ -274,7 +274,7 @@ public final class FeedReader {
     throw FeedError(
       .ambiguousIdentifiers, "two identifiers of \(input.name) lead to one code",
       detail:
-        "\"\(other.prefix(300))\" and \"\(publicID.text.prefix(300))\", on line \(line), both lead to \"\(record.text(.code) ?? "")\".",
+        "\"\(other.prefix(300))\" and \"\(publicID.text.prefix(300))\", on line \(line), both lead to \"\(record.code ?? "")\".",
       hint:
         "If they are different events, import each group of them from a file of its own, with a --source of its own."
     )
@@ -320,7 +320,7 @@ public final class FeedReader {
     do throws(Rejection) {
       publicID = try decoder.decode(scanner, into: &record)
     } catch {
-      let code = record.text(.code)
+      let code = record.code
       record.removeAll()
       return scanner.withRaw { raw in
         .reject(
@@ -355,7 +355,7 @@ public final class FeedReader {
     _ rejection: Rejection, _ raw: UnsafeRawBufferPointer, at offset: Int, line: Int,
     _ record: inout QuakeRecord
   ) -> FeedItem {
-    let code = record.text(.code)
+    let code = record.code
     record.removeAll()
     return .reject(
       FeedReject(

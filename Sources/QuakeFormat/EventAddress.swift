@@ -45,14 +45,14 @@ enum EventTitle {
   /// Appends the headline.
   static func append(_ event: QuakeRecord, to text: inout [UInt8]) {
     text += "M ".utf8
-    if let magnitude = event.double(.magnitude), magnitude.isFinite {
+    if let magnitude = event.magnitude, magnitude.isFinite {
       let tenths = Int((magnitude.magnitude * 10).rounded())
       if magnitude < 0, tenths > 0 { text.append(UInt8(ascii: "-")) }
       text += "\(tenths / 10).\(tenths % 10)".utf8
     } else {
       text.append(UInt8(ascii: "?"))
     }
-    if let type = event.text(.type), type.lowercased() != "earthquake", !type.isEmpty {
+    if let type = event.type, type.lowercased() != "earthquake", !type.isEmpty {
       text.append(0x20)
       var startsWord = true
       for byte in type.utf8 {
@@ -73,7 +73,7 @@ extension TextWriter {
   mutating func headline(_ event: QuakeRecord) {
     guard !event.has(.title) else { return xml(event, .title) }
     literal("M ")
-    if let magnitude = event.double(.magnitude), magnitude.isFinite {
+    if let magnitude = event.magnitude, magnitude.isFinite {
       double(magnitude)
     } else {
       byte(UInt8(ascii: "?"))

@@ -76,7 +76,7 @@ struct UnmixedSource<Base: ImportSource>: ImportSource {
 
   /// The record's source, if that is a catalogue of events that happened.
   private static func realSource(of record: QuakeRecord) -> String? {
-    guard !record.isSimulated, let source = record.text(.source), source != "local" else {
+    guard !record.isSimulated, let source = record.source, source != "local" else {
       return nil
     }
     return source

@@ -39,7 +39,7 @@ struct EventTable {
 
   private func cell(_ column: QuakeColumn, of event: QuakeRecord) -> TextTable.Cell {
     guard event.has(column) else { return "" }
-    if column == .magnitude, let magnitude = event.double(.magnitude) {
+    if column == .magnitude, let magnitude = event.magnitude {
       return TextTable.Cell(Readable.shortest(magnitude), ChangeText.style(ofMagnitude: magnitude))
     }
     if let number = event.double(column), column.kind == .float8 {

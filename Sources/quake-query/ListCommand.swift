@@ -98,7 +98,7 @@ enum ListCommand {
       if arguments.flag("codes") {
         return try query.read(over: connection) { event in
           onEvent()
-          try output.writeLine(PrintableText.line(event.text(.code) ?? ""))
+          try output.writeLine(PrintableText.line(event.code ?? ""))
         }
       }
       guard columns != nil || Terminal.isTerminal(1) else {

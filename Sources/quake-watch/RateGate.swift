@@ -40,8 +40,8 @@ final class RateGate {
       diagnostics.note("more changes than \(limiter.limit.text): holding back the next ones")
     }
     unreported += 1
-    if let event, let magnitude = event.double(.magnitude),
-      largest?.double(.magnitude).map({ $0 < magnitude }) ?? true
+    if let event, let magnitude = event.magnitude,
+      largest?.magnitude.map({ $0 < magnitude }) ?? true
     {
       largest = event
     }

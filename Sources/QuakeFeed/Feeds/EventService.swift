@@ -27,7 +27,7 @@ public struct EventService: Sendable {
     /// Whether an event lies in it; false if it has no epicentre.
     public func contains(_ record: QuakeRecord) -> Bool {
       guard box != nil || circle != nil else { return true }
-      guard let longitude = record.double(.longitude), let latitude = record.double(.latitude)
+      guard let longitude = record.longitude, let latitude = record.latitude
       else { return false }
       return box?.contains(longitude: longitude, latitude: latitude) ?? true
         && circle?.contains(longitude: longitude, latitude: latitude) ?? true

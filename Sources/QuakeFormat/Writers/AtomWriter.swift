@@ -42,9 +42,9 @@ struct AtomWriter: EventWriter {
     out.literal("</id><title>")
     out.headline(event)
     out.literal("</title><updated>")
-    if let updated = event.timestamp(.updated) ?? event.timestamp(.time) { out.timestamp(updated) }
+    if let updated = event.updated ?? event.time { out.timestamp(updated) }
     out.literal("</updated>")
-    if let time = event.timestamp(.time) {
+    if let time = event.time {
       out.literal("<published>")
       out.timestamp(time)
       out.literal("</published>")
@@ -55,20 +55,20 @@ struct AtomWriter: EventWriter {
       out.literal("\"/>")
     }
     summary(event)
-    category("Magnitude", event.double(.magnitude))
-    category("Depth", event.double(.depth))
+    category("Magnitude", event.magnitude)
+    category("Depth", event.depth)
     if event.isPast || event.has(.type) {
       out.literal("<category label=\"Type\" term=\"")
       if event.isPast { out.literal(PastEvent.type) } else { out.xml(event, .type) }
       out.literal("\"/>")
     }
-    if let longitude = event.double(.longitude), let latitude = event.double(.latitude) {
+    if let longitude = event.longitude, let latitude = event.latitude {
       out.literal("<georss:point>")
       out.double(latitude)
       out.byte(0x20)
       out.double(longitude)
       out.literal("</georss:point>")
-      if let depth = event.double(.depth) {
+      if let depth = event.depth {
         out.literal("<georss:elev>")
         out.thousandfold(depth == 0 ? 0 : -depth)
         out.literal("</georss:elev>")
@@ -88,11 +88,11 @@ struct AtomWriter: EventWriter {
   private mutating func summary(_ event: QuakeRecord) {
     out.literal("<summary>")
     out.headline(event)
-    if let time = event.timestamp(.time) {
+    if let time = event.time {
       out.literal("; origin time ")
       out.timestamp(time)
     }
-    if let depth = event.double(.depth) {
+    if let depth = event.depth {
       out.literal("; depth ")
       out.double(depth)
       out.literal(" km")

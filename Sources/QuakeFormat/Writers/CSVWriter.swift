@@ -23,21 +23,21 @@ struct CSVWriter: EventWriter {
   mutating func begin(_ head: DocumentHead) { out.literal(Self.header) }
 
   mutating func event(_ event: QuakeRecord, revision: Int64?) {
-    if let time = event.timestamp(.time) { out.timestamp(time) }
+    if let time = event.time { out.timestamp(time) }
     number(event, .latitude)
     number(event, .longitude)
     number(event, .depth)
     number(event, .magnitude)
     text(event, .magnitudeType)
     out.byte(UInt8(ascii: ","))
-    if let nst = event.integer(.nst) { out.integer(nst) }
+    if let nst = event.stationCount { out.integer(nst) }
     number(event, .gap)
     number(event, .dmin)
     number(event, .rms)
     text(event, .net)
     text(event, .code)
     out.byte(UInt8(ascii: ","))
-    if let updated = event.timestamp(.updated) { out.timestamp(updated) }
+    if let updated = event.updated { out.timestamp(updated) }
     text(event, .place, isQuoted: true)
     if event.isPast {
       out.literal(",not existing,,,,,deleted,,\n")

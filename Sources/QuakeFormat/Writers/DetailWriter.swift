@@ -26,18 +26,18 @@ public enum DetailWriter {
         }
         if event.has(.felt) || event.has(.cdi) {
           single("dyfi", event, to: &json) { json in
-            text("maxmmi", event.double(.cdi), &json)
-            text("numResp", event.integer(.felt), &json)
-            text("num-responses", event.integer(.felt), &json)
+            text("maxmmi", event.cdi, &json)
+            text("numResp", event.felt, &json)
+            text("num-responses", event.felt, &json)
           }
         }
         if event.has(.mmi) {
-          single("shakemap", event, to: &json) { text("maxmmi", event.double(.mmi), &$0) }
+          single("shakemap", event, to: &json) { text("maxmmi", event.mmi, &$0) }
         }
-        if let alert = event.text(.alert) {
+        if let alert = event.alert {
           single("losspager", event, to: &json) { json in
             text("alertlevel", alert, &json)
-            text("maxmmi", event.double(.mmi), &json)
+            text("maxmmi", event.mmi, &json)
           }
         }
       }
@@ -59,9 +59,9 @@ public enum DetailWriter {
     _ type: StaticString, _ event: QuakeRecord, weight: Int, quakeML: EventAddress? = nil,
     to json: inout JSONWriter, _ properties: (inout JSONWriter) -> Void
   ) {
-    let source = event.text(.net) ?? event.text(.source) ?? ""
-    let code = event.text(.code) ?? ""
-    let updated = (event.timestamp(.updated) ?? event.timestamp(.time))?.microseconds ?? 0
+    let source = event.network ?? event.source ?? ""
+    let code = event.code ?? ""
+    let updated = (event.updated ?? event.time)?.microseconds ?? 0
     let milliseconds = Int(updated / 1000)
     json.object { json in
       json.key("indexid")
@@ -83,7 +83,7 @@ public enum DetailWriter {
       json.key("properties")
       json.object { json in
         text("eventsource", source, &json)
-        text("eventsourcecode", event.text(.netCode) ?? code, &json)
+        text("eventsourcecode", event.networkCode ?? code, &json)
         properties(&json)
       }
       json.key("preferredWeight")
@@ -105,20 +105,20 @@ public enum DetailWriter {
 
   /// The values are texts, as in all products.
   private static func originProperties(_ event: QuakeRecord, _ json: inout JSONWriter) {
-    if let time = event.timestamp(.time) { text("eventtime", "\(time)", &json) }
-    text("latitude", event.double(.latitude), &json)
-    text("longitude", event.double(.longitude), &json)
-    text("depth", event.double(.depth), &json)
-    text("magnitude", event.double(.magnitude), &json)
-    text("magnitude-type", event.text(.magnitudeType), &json)
-    text("magnitude-source", event.text(.net), &json)
-    text("origin-source", event.text(.net), &json)
-    text("event-type", event.text(.type), &json)
-    text("review-status", event.text(.status), &json)
-    text("num-stations-used", event.integer(.nst), &json)
-    text("azimuthal-gap", event.double(.gap), &json)
-    text("minimum-distance", event.double(.dmin), &json)
-    text("standard-error", event.double(.rms), &json)
+    if let time = event.time { text("eventtime", "\(time)", &json) }
+    text("latitude", event.latitude, &json)
+    text("longitude", event.longitude, &json)
+    text("depth", event.depth, &json)
+    text("magnitude", event.magnitude, &json)
+    text("magnitude-type", event.magnitudeType, &json)
+    text("magnitude-source", event.network, &json)
+    text("origin-source", event.network, &json)
+    text("event-type", event.type, &json)
+    text("review-status", event.status, &json)
+    text("num-stations-used", event.stationCount, &json)
+    text("azimuthal-gap", event.azimuthalGap, &json)
+    text("minimum-distance", event.nearestStationDistance, &json)
+    text("standard-error", event.rms, &json)
   }
 
   private static func text(_ name: StaticString, _ value: String?, _ json: inout JSONWriter) {

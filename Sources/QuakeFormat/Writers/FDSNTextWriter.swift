@@ -29,7 +29,7 @@ struct FDSNTextWriter: EventWriter {
     put(event, .code)
     bar()
     // The specification's times have no zone.
-    if let time = event.timestamp(.time) { out.timestamp(time, isZoned: false) }
+    if let time = event.time { out.timestamp(time, isZoned: false) }
     number(event, .latitude)
     number(event, .longitude)
     number(event, .depth)

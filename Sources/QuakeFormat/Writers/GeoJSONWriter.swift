@@ -168,11 +168,11 @@ struct GeoJSONWriter: EventWriter {
   }
 
   private mutating func writeGeometry(_ event: QuakeRecord) {
-    guard let longitude = event.double(.longitude), let latitude = event.double(.latitude) else {
+    guard let longitude = event.longitude, let latitude = event.latitude else {
       return json.null()
     }
     // Programs that read USGS's documents fail on a position without a depth.
-    let depth = event.double(.depth) ?? (isForService ? 0 : nil)
+    let depth = event.depth ?? (isForService ? 0 : nil)
     Bounds.add(longitude, to: &bounds.longitude)
     Bounds.add(latitude, to: &bounds.latitude)
     Bounds.add(depth, to: &bounds.depth)
@@ -217,7 +217,7 @@ struct GeoJSONWriter: EventWriter {
     _ name: StaticString, _ column: QuakeColumn, _ event: QuakeRecord
   ) {
     json.key(name)
-    let instant = event.timestamp(column) ?? (isForService ? event.timestamp(.time) : nil)
+    let instant = event.timestamp(column) ?? (isForService ? event.time : nil)
     guard let microseconds = instant?.microseconds else { return json.null() }
     if microseconds % 1000 == 0 {
       json.integer(Int(microseconds / 1000))

@@ -51,7 +51,7 @@ struct KMLWriter: EventWriter {
     out.literal("<Placemark><name>")
     out.headline(event)
     out.literal("</name>")
-    if drawing?.isAnimated ?? true, let time = event.timestamp(.time) {
+    if drawing?.isAnimated ?? true, let time = event.time {
       out.literal("<TimeStamp><when>")
       out.timestamp(time)
       out.literal("</when></TimeStamp>")
@@ -59,11 +59,11 @@ struct KMLWriter: EventWriter {
     if let drawing { style(event, drawing.colour) }
     out.literal("<ExtendedData><SchemaData schemaUrl=\"#event\">")
     text("code", event, .code)
-    number("magnitude", event.double(.magnitude))
+    number("magnitude", event.magnitude)
     text("magnitude_type", event, .magnitudeType)
-    number("depth", event.double(.depth))
-    instant("time", event.timestamp(.time))
-    instant("updated", event.timestamp(.updated))
+    number("depth", event.depth)
+    instant("time", event.time)
+    instant("updated", event.updated)
     if event.isPast {
       open("type")
       out.literal(PastEvent.type)
@@ -79,12 +79,12 @@ struct KMLWriter: EventWriter {
     text("source", event, .source)
     if event.hasWebAddress { text("url", event, .url) }
     out.literal("</SchemaData></ExtendedData>")
-    if let longitude = event.double(.longitude), let latitude = event.double(.latitude) {
+    if let longitude = event.longitude, let latitude = event.latitude {
       out.literal("<Point><altitudeMode>clampToGround</altitudeMode><coordinates>")
       out.double(longitude)
       out.byte(UInt8(ascii: ","))
       out.double(latitude)
-      if let depth = event.double(.depth) {
+      if let depth = event.depth {
         out.byte(UInt8(ascii: ","))
         out.thousandfold(depth == 0 ? 0 : -depth)
       }
@@ -103,7 +103,7 @@ struct KMLWriter: EventWriter {
   /// Writes USGS's colours, as opacity, blue, green and red, and its sizes.
   private mutating func style(_ event: QuakeRecord, _ colour: ServiceForm.Drawing.Colour) {
     let scales = [0.2, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.1, 1.5, 2.0, 2.5]  // of magnitudes 0 to 10
-    let magnitude = min(max(event.double(.magnitude) ?? 0, 0), 10)
+    let magnitude = min(max(event.magnitude ?? 0, 0), 10)
     out.literal("<Style><IconStyle><color>")
     switch colour {
     case .age: out.literal(ageColour(event))
@@ -115,7 +115,7 @@ struct KMLWriter: EventWriter {
   }
 
   private func ageColour(_ event: QuakeRecord) -> StaticString {
-    let seconds = event.timestamp(.time).map {
+    let seconds = event.time.map {
       (generated.microseconds - $0.microseconds) / 1_000_000
     }
     return switch seconds ?? .max {
@@ -127,7 +127,7 @@ struct KMLWriter: EventWriter {
   }
 
   private static func depthColour(_ event: QuakeRecord) -> StaticString {
-    switch event.double(.depth) ?? 0 {
+    switch event.depth ?? 0 {
     case ...35: "dd009dfe"
     case ...70: "dd03fffb"
     case ...150: "dd00ff00"

@@ -31,7 +31,7 @@ struct QuakeMLWriter: EventWriter {
 
   mutating func event(_ event: QuakeRecord, revision: Int64?) {
     let hasOrigin = event.has(.time) && event.has(.longitude) && event.has(.latitude)
-    let hasMagnitude = event.double(.magnitude)?.isFinite ?? false
+    let hasMagnitude = event.magnitude?.isFinite ?? false
     out.literal("<event publicID=\"")
     publicID("event", event)
     out.byte(UInt8(ascii: "\""))
@@ -58,7 +58,7 @@ struct QuakeMLWriter: EventWriter {
     if hasMagnitude { magnitude(event, hasOrigin: hasOrigin) }
     out.literal("<creationInfo>")
     agency(event)
-    if let updated = event.timestamp(.updated) {
+    if let updated = event.updated {
       out.literal("<creationTime>")
       out.timestamp(updated)
       out.literal("</creationTime>")
@@ -99,25 +99,25 @@ extension QuakeMLWriter {
     out.literal("<origin publicID=\"")
     publicID("origin", event)
     out.literal("\"><time><value>")
-    if let time = event.timestamp(.time) { out.timestamp(time) }
+    if let time = event.time { out.timestamp(time) }
     out.literal("</value></time>")
-    out.element("<longitude><value>", event.double(.longitude), "</value></longitude>")
-    out.element("<latitude><value>", event.double(.latitude), "</value></latitude>")
-    if let depth = event.double(.depth) {
+    out.element("<longitude><value>", event.longitude, "</value></longitude>")
+    out.element("<latitude><value>", event.latitude, "</value></latitude>")
+    if let depth = event.depth {
       out.literal("<depth><value>")
       out.thousandfold(depth)
       out.literal("</value></depth>")
     }
     if event.has(.nst) || event.has(.rms) || event.has(.gap) || event.has(.dmin) {
       out.literal("<quality>")
-      if let nst = event.integer(.nst) {
+      if let nst = event.stationCount {
         out.literal("<usedStationCount>")
         out.integer(nst)
         out.literal("</usedStationCount>")
       }
-      out.element("<standardError>", event.double(.rms), "</standardError>")
-      out.element("<azimuthalGap>", event.double(.gap), "</azimuthalGap>")
-      out.element("<minimumDistance>", event.double(.dmin), "</minimumDistance>")
+      out.element("<standardError>", event.rms, "</standardError>")
+      out.element("<azimuthalGap>", event.azimuthalGap, "</azimuthalGap>")
+      out.element("<minimumDistance>", event.nearestStationDistance, "</minimumDistance>")
       out.literal("</quality>")
     }
     let evaluation = evaluation(event)
@@ -138,7 +138,7 @@ extension QuakeMLWriter {
     out.literal("<magnitude publicID=\"")
     publicID("magnitude", event)
     out.literal("\">")
-    out.element("<mag><value>", event.double(.magnitude), "</value></mag>")
+    out.element("<mag><value>", event.magnitude, "</value></mag>")
     event.withUTF8(.magnitudeType) { (type: UnsafeRawBufferPointer?) in
       guard let type, type.count <= Self.longestMagnitudeType else { return }
       out.literal("<type>")

@@ -29,7 +29,7 @@ public struct EventHistory {
 
   /// The events of other sources that are the same earthquake as a preferred event.
   public func others(of event: QuakeRecord) throws -> [String] {
-    guard let code = event.text(.code) else { return [] }
+    guard let code = event.code else { return [] }
     return try connection.execute("select quake.others($1)", [.text(code)], format: .binary)
       .binaryTextArray(0, 0) ?? []
   }

@@ -181,7 +181,7 @@ enum ChangeDecoder {
       }
     return Change(
       transaction: transaction, position: position, op: version.op,
-      code: version.event.text(.code), changed: version.changed, old: old,
+      code: version.event.code, changed: version.changed, old: old,
       new: version.op == .insert || version.op == .update ? version.event : nil)
   }
 
@@ -271,7 +271,7 @@ struct BulkChangeDecoder {
     case .insert, .truncate: break
     }
     return Change(
-      transaction: transaction, position: position, op: op, code: event.text(.code),
+      transaction: transaction, position: position, op: op, code: event.code,
       changed: rows.value(Column.changed).textArray ?? [], old: old,
       new: op == .insert || op == .update ? event : nil)
   }

@@ -50,7 +50,7 @@ struct IDClaimTracker {
     }
     record.forEachOtherID { id in
       claimed.append(
-        IDClaim(id: String(decoding: id, as: UTF8.self), code: record.text(.code) ?? ""))
+        IDClaim(id: String(decoding: id, as: UTF8.self), code: record.code ?? ""))
     }
   }
 

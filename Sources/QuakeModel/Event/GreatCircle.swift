@@ -26,8 +26,8 @@ package enum GreatCircle {
 
   /// The distance between the epicentres of two events; nil if one has none.
   package static func distance(_ first: QuakeRecord, _ second: QuakeRecord) -> Double? {
-    guard let latitude = first.double(.latitude), let longitude = first.double(.longitude),
-      let toLatitude = second.double(.latitude), let toLongitude = second.double(.longitude)
+    guard let latitude = first.latitude, let longitude = first.longitude,
+      let toLatitude = second.latitude, let toLongitude = second.longitude
     else { return nil }
     return distance(
       latitude: latitude, longitude: longitude, toLatitude: toLatitude, longitude: toLongitude)

@@ -137,7 +137,7 @@ public struct QuakeFilter: Hashable, Sendable {
   /// Whether the origin time is at most `newerThan` before the moment.
   private func isNew(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
     guard let newerThan else { return true }
-    guard let time = record.timestamp(.time) else { return false }
+    guard let time = record.time else { return false }
     let (earliest, overflow) = moment.microseconds.subtractingReportingOverflow(
       newerThan.wholeMicroseconds)
     return overflow || time.microseconds >= earliest
@@ -146,14 +146,14 @@ public struct QuakeFilter: Hashable, Sendable {
   /// Whether an event passes the conditions on events, without `newerThan`.
   public func accepts(_ record: QuakeRecord) -> Bool {
     if let codes {
-      guard let code = record.text(.code), codes.contains(code) else { return false }
+      guard let code = record.code, codes.contains(code) else { return false }
     }
     guard
-      Self.isWithin(record.double(.magnitude), minimumMagnitude, maximumMagnitude),
-      Self.isWithin(record.double(.depth), minimumDepth, maximumDepth)
+      Self.isWithin(record.magnitude, minimumMagnitude, maximumMagnitude),
+      Self.isWithin(record.depth, minimumDepth, maximumDepth)
     else { return false }
     if earliestTime != nil || endTime != nil {
-      guard let time = record.timestamp(.time) else { return false }
+      guard let time = record.time else { return false }
       if let earliestTime, time < earliestTime { return false }
       if let endTime, time >= endTime { return false }
     }
@@ -165,12 +165,12 @@ public struct QuakeFilter: Hashable, Sendable {
       isAmong(alerts, .alert)
     else { return false }
     if let foldedStatuses {
-      guard let status = record.text(.status),
+      guard let status = record.status,
         foldedStatuses.contains(LetterCase.foldedASCII(status))
       else { return false }
     }
     if let minimumFelt {
-      guard let felt = record.integer(.felt), felt >= minimumFelt else { return false }
+      guard let felt = record.felt, felt >= minimumFelt else { return false }
     }
     if let foldedPlaces {
       let isThere = record.withUTF8(.place) { place in
@@ -179,7 +179,7 @@ public struct QuakeFilter: Hashable, Sendable {
       guard isThere else { return false }
     }
     if boundingBox != nil || circle != nil {
-      guard let longitude = record.double(.longitude), let latitude = record.double(.latitude)
+      guard let longitude = record.longitude, let latitude = record.latitude
       else { return false }
       if let boundingBox, !boundingBox.contains(longitude: longitude, latitude: latitude) {
         return false
@@ -350,8 +350,8 @@ public struct ChangeConditions: Hashable, Sendable {
 
   /// Whether the values of an update differ as much as one of the limits asks.
   func areIn(_ old: QuakeRecord, _ new: QuakeRecord) -> Bool {
-    Self.differ(old.double(.magnitude), new.double(.magnitude), magnitudeChange)
-      || Self.differ(old.double(.depth), new.double(.depth), depthChange) || isMoved(old, new)
+    Self.differ(old.magnitude, new.magnitude, magnitudeChange)
+      || Self.differ(old.depth, new.depth, depthChange) || isMoved(old, new)
   }
 
   private static func differ(_ old: Double?, _ new: Double?, _ least: Double?) -> Bool {
@@ -362,8 +362,8 @@ public struct ChangeConditions: Hashable, Sendable {
 
   private func isMoved(_ old: QuakeRecord, _ new: QuakeRecord) -> Bool {
     guard let least = placeChange,
-      old.double(.latitude) != new.double(.latitude)
-        || old.double(.longitude) != new.double(.longitude)
+      old.latitude != new.latitude
+        || old.longitude != new.longitude
     else { return false }
     guard let distance = GreatCircle.distance(old, new) else {
       // Two unknown epicentres that differ in one coordinate are no move.

@@ -151,7 +151,7 @@ public struct QuakeRecord: Sendable {
   }
 }
 
-extension QuakeRecord: Equatable {
+extension QuakeRecord: Hashable {
   /// Whether both have the same values, numbers bit for bit, in the same columns.
   public static func == (left: QuakeRecord, right: QuakeRecord) -> Bool {
     guard left.present == right.present else { return false }
@@ -164,6 +164,21 @@ extension QuakeRecord: Equatable {
       guard left.hasText(of: right, in: column) else { return false }
     }
     return true
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(present)
+    for column in QuakeColumn.allCases where has(column) {
+      if column.kind == .text {
+        withUTF8(column) { text in
+          hasher.combine(text?.count)
+          text.map { hasher.combine(bytes: $0) }
+        }
+      } else {
+        hasher.combine(values[column.rawValue])
+      }
+    }
   }
 
   private func hasText(of other: QuakeRecord, in column: QuakeColumn) -> Bool {

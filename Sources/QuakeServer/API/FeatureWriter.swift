@@ -78,8 +78,8 @@ struct FeatureWriter {
       json.key("properties")
       json.quake(event, columns: columns) { _ in }
       json.key("geometry")
-      if let longitude = event.double(.longitude), let latitude = event.double(.latitude) {
-        json.point(longitude, latitude, event.double(.depth))
+      if let longitude = event.longitude, let latitude = event.latitude {
+        json.point(longitude, latitude, event.depth)
       } else {
         json.null()
       }

@@ -148,7 +148,7 @@ struct FDSNAnswer {
   private func find(_ id: String) throws -> Found? {
     guard id.utf8.count <= 1024 else { return nil }
     let history = EventHistory(connection: connection)
-    if let event = try history.event(id), let code = event.text(.code) {
+    if let event = try history.event(id), let code = event.code {
       return Found(
         code: code, event: event,
         isDeleted: event.has(.withdrawnAt) || event.has(.supersededBy))

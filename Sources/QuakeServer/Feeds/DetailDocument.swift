@@ -18,7 +18,7 @@ enum DetailDocument {
     over connection: Connection
   ) throws -> Document {
     var earlier: [QuakeRecord] = []
-    if includesSuperseded, let code = event.text(.code) {
+    if includesSuperseded, let code = event.code {
       try EventHistory(connection: connection).versions(of: code) { version in
         guard let old = version.old, version.changed.contains(where: origin.contains) else {
           return

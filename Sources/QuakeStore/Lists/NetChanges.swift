@@ -22,7 +22,7 @@ struct NetChanges {
     isCleared = true
     outcomes.reserveCapacity(quakes.count)
     for quake in quakes {
-      if let code = quake.text(.code) { outcomes[code] = .listed(quake) }
+      if let code = quake.code { outcomes[code] = .listed(quake) }
     }
   }
 

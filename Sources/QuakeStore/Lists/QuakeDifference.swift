@@ -49,8 +49,8 @@ public struct QuakeDifference: Sendable, Equatable {
 extension QuakeDifference {
   /// The difference between two short lists, by the events' codes.
   init(from old: [QuakeRecord], to new: [QuakeRecord]) {
-    let oldCodes = old.map { $0.text(.code) ?? "" }
-    let newCodes = new.map { $0.text(.code) ?? "" }
+    let oldCodes = old.map { $0.code ?? "" }
+    let newCodes = new.map { $0.code ?? "" }
     let steps = newCodes.difference(from: oldCodes).inferringMoves()
     for case .remove(let offset, _, _) in steps.removals { deletions.append(offset) }
     for case .insert(let offset, _, let origin) in steps.insertions {

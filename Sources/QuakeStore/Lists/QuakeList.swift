@@ -97,7 +97,7 @@ struct QuakeList {
 
   private mutating func removeAll(except changes: NetChanges, into edit: inout Edit) {
     for (index, quake) in quakes.enumerated() {
-      guard let code = quake.text(.code), changes.outcomes[code] == nil else { continue }
+      guard let code = quake.code, changes.outcomes[code] == nil else { continue }
       edit.removed.append(index)
       keys[code] = nil
     }
@@ -194,10 +194,10 @@ public enum QuakeOrder: Sendable, CaseIterable {
   /// An event's sort key: the smaller comes first.
   func key(of quake: QuakeRecord) -> Int64 {
     switch self {
-    case .timeDescending: quake.timestamp(.time).map { ~$0.microseconds } ?? .max
-    case .timeAscending: quake.timestamp(.time)?.microseconds ?? .max
-    case .magnitudeDescending: quake.double(.magnitude).map { ~Self.ordered($0) } ?? .max
-    case .magnitudeAscending: quake.double(.magnitude).map { Self.ordered($0) } ?? .max
+    case .timeDescending: quake.time.map { ~$0.microseconds } ?? .max
+    case .timeAscending: quake.time?.microseconds ?? .max
+    case .magnitudeDescending: quake.magnitude.map { ~Self.ordered($0) } ?? .max
+    case .magnitudeAscending: quake.magnitude.map { Self.ordered($0) } ?? .max
     }
   }
 

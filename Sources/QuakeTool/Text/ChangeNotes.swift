@@ -84,7 +84,7 @@ struct ChangeNotes {
       }
     }
     if has(.validated) {
-      visible.append(new.bool(.validated) == true ? "validated" : "no longer validated")
+      visible.append(new.isValidated == true ? "validated" : "no longer validated")
     }
   }
 
@@ -98,7 +98,7 @@ struct ChangeNotes {
 
   /// A depth to a tenth of a kilometre: `4.6`.
   static func depth(_ event: QuakeRecord) -> String? {
-    event.double(.depth).map { tenths($0) }
+    event.depth.map { tenths($0) }
   }
 
   private static func tenths(_ number: Double) -> String {
@@ -133,14 +133,14 @@ struct ChangeNotes {
 
   /// Degrees north and east, to about a kilometre.
   private static func epicentre(_ event: QuakeRecord) -> String {
-    guard let latitude = event.double(.latitude), let longitude = event.double(.longitude) else {
+    guard let latitude = event.latitude, let longitude = event.longitude else {
       return "none"
     }
     return Readable.decimal(latitude, places: 2) + " " + Readable.decimal(longitude, places: 2)
   }
 
   private mutating func addTime() {
-    guard let before = old.timestamp(.time), let after = new.timestamp(.time) else {
+    guard let before = old.time, let after = new.time else {
       return visible.append(values(.time))
     }
     let (difference, overflow) = after.microseconds.subtractingReportingOverflow(
@@ -163,7 +163,7 @@ struct ChangeNotes {
       visible.append("place was \(value(column, old))")
     case .status:
       // Feeds write "reviewed" and "REVIEWED".
-      let statuses = [old, new].map { $0.text(.status).map(LetterCase.foldedASCII) }
+      let statuses = [old, new].map { $0.status.map(LetterCase.foldedASCII) }
       guard statuses[0] != statuses[1] else { return }
       visible.append(new.has(.status) ? "now \(value(.status, new))" : values(column))
     case .rms, .gap, .dmin, .cdi, .mmi: addRounded(column)

@@ -212,7 +212,7 @@ public struct ChangeText: Sendable {
   }
 
   private func relativeTime(_ event: QuakeRecord) -> String {
-    event.timestamp(.time).map { RelativeTime.text($0, at: .now()) } ?? ""
+    event.time.map { RelativeTime.text($0, at: .now()) } ?? ""
   }
 
   /// The author of a transaction: `by alice`. The writer states author and application itself; the server
@@ -257,7 +257,7 @@ public struct ChangeText: Sendable {
 
   /// The origin time to the second.
   private static func exactTime(_ event: QuakeRecord) -> String {
-    guard let time = event.timestamp(.time) else { return "" }
+    guard let time = event.time else { return "" }
     // As `MomentText` has it; faster, for lists of millions of events.
     return MomentText.usesLocalTime ? time.text : String("\(time)".prefix(19)) + "Z"
   }
@@ -273,13 +273,13 @@ public struct ChangeText: Sendable {
 
   /// The magnitude, six columns wide.
   private static func magnitude(_ event: QuakeRecord) -> String {
-    guard let magnitude = event.double(.magnitude) else { return "M    ?" }
+    guard let magnitude = event.magnitude else { return "M    ?" }
     return "M " + padded(Readable.decimal(magnitude, places: 1), to: 4)
   }
 
   /// A text in the colour of the event's magnitude.
   private func styled(_ text: String, _ event: QuakeRecord) -> String {
-    guard let magnitude = event.double(.magnitude) else { return text }
+    guard let magnitude = event.magnitude else { return text }
     return colour.apply(Self.style(ofMagnitude: magnitude), to: text)
   }
 

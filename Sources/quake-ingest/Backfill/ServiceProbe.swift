@@ -105,11 +105,11 @@ struct BackfillWindowSource<Base: ImportSource>: ImportSource {
       received.records += next == nil ? 0 : 1
     }
     guard let item = next else { return nil }
-    guard case .record = item, let time = record.timestamp(.time),
+    guard case .record = item, let time = record.time,
       time.microseconds < window.start.microseconds - Self.tolerance
         || time.microseconds > window.end.microseconds + Self.tolerance
     else { return item }
-    let code = record.text(.code) ?? ""
+    let code = record.code ?? ""
     return .reject(
       ImportReject(
         place: "record \(received.records)",

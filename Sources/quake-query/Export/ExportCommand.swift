@@ -95,9 +95,9 @@ struct ExportCommand {
     // The events whose revisions have still to be counted.
     var waiting: [QuakeRecord] = []
     func flush() throws {
-      let counts = try revisions?.count(of: waiting.compactMap { $0.text(.code) }) ?? [:]
+      let counts = try revisions?.count(of: waiting.compactMap { $0.code }) ?? [:]
       for event in waiting {
-        writer.event(event, revision: event.text(.code).flatMap { counts[$0] })
+        writer.event(event, revision: event.code.flatMap { counts[$0] })
         if writer.count >= Self.partSize { try writer.drain(part) }
       }
       waiting.removeAll(keepingCapacity: true)

@@ -70,7 +70,7 @@ final class CommandRunner: CommandHandler {
   }
 
   func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
-    let code = record.text(.code)
+    let code = record.code
     try run(
       "snapshot of \(code ?? "") (token \(token))", code: code,
       CommandVariables(

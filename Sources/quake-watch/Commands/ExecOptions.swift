@@ -104,7 +104,7 @@ struct CommandVariables {
     self.init(
       token: change.transaction.token, position: change.position, op: change.op.rawValue,
       event: change.new ?? change.old, text: Self.line.line(change), heldBack: heldBack)
-    set("QUAKE_OLD_MAGNITUDE", change.old?.double(.magnitude).map { "\($0)" })
+    set("QUAKE_OLD_MAGNITUDE", change.old?.magnitude.map { "\($0)" })
   }
 
   /// The variables for an event of a snapshot.
@@ -131,9 +131,9 @@ struct CommandVariables {
     set("QUAKE_POSITION", position.map { "\($0)" })
     set("QUAKE_OP", op)
     set("QUAKE_CODE", Self.text(.code, event))
-    set("QUAKE_MAGNITUDE", event?.double(.magnitude).map { "\($0)" })
+    set("QUAKE_MAGNITUDE", event?.magnitude.map { "\($0)" })
     set("QUAKE_PLACE", Self.text(.place, event))
-    set("QUAKE_TIME", event?.timestamp(.time).map { "\($0)" })
+    set("QUAKE_TIME", event?.time.map { "\($0)" })
     set("QUAKE_URL", Self.url(event))
     set("QUAKE_TEXT", text.map { String($0) })
   }
@@ -152,7 +152,7 @@ struct CommandVariables {
   /// The address of the event's page. Any other text that a writer stored in its place is left out, so that
   /// programs may open the address.
   private static func url(_ event: QuakeRecord?) -> String? {
-    guard let url = event?.text(.url), url.utf8.count <= limit,
+    guard let url = event?.url, url.utf8.count <= limit,
       url.hasPrefix("https://") || url.hasPrefix("http://"),
       url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
     else { return nil }

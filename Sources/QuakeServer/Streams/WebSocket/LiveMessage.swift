@@ -64,9 +64,9 @@ struct LiveMessage {
   }
 
   private static func write(_ event: QuakeRecord, _ json: inout JSONWriter) {
-    let longitude = event.double(.longitude)
-    let latitude = event.double(.latitude)
-    let depth = event.double(.depth)
+    let longitude = event.longitude
+    let latitude = event.latitude
+    let depth = event.depth
     json.object { json in
       json.key("type")
       json.string("Feature")
@@ -98,7 +98,7 @@ struct LiveMessage {
         json.key("depth")
         json.double(depth)
         json.key("evtype")
-        json.string(evtype(event.text(.type)))
+        json.string(evtype(event.type))
         json.key("auth")
         json.value(of: .net, in: event)
         json.key("mag")
