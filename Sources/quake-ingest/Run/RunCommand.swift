@@ -105,8 +105,7 @@ struct RunCommand {
   private let every: Duration?
   private let runsOnce: Bool
   private let migrates: Bool
-  private let keptHistory: Duration?
-  private let expiryAge: Duration?
+  private let chores: [any Chore]
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     var diagnostics = diagnostics
@@ -127,8 +126,16 @@ struct RunCommand {
     every = try arguments.duration("every", in: Self.shortestPause...)
     runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
-    keptHistory = try arguments.duration("keep-history", in: .seconds(1)...)
-    expiryAge = try arguments.duration("expire", in: .seconds(1)...)
+    var chores: [any Chore] = []
+    if let age = try arguments.duration("expire", in: .seconds(1)...) {
+      chores.append(EventExpiry(olderThan: age, author: importing.author))
+    }
+    if let age = try arguments.duration("keep-history", in: .seconds(1)...) {
+      chores.append(HistoryPurge(age: age))
+    }
+    let keptRejects = try arguments.duration("keep-rejects", in: .seconds(1)...)
+    chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
+    self.chores = chores
     if feeds.contains(where: { $0.feed.text == "-" }), !runsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
@@ -185,11 +192,7 @@ struct RunCommand {
     let worker = Worker(
       database: database, connection: connection, diagnostics: diagnostics, settings: settings,
       importing: importing, judging: judging, feeds: polled, service: service,
-      history: keptHistory.map { HistoryPurger(keeping: $0, diagnostics: diagnostics) },
-      expirer: expiryAge.map {
-        EventExpirer(olderThan: $0, author: importing.author, diagnostics: diagnostics)
-      }
-    )
+      chores: Chores(importing.isDryRun ? [] : chores, diagnostics: diagnostics))
     let status = runsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status
@@ -274,25 +277,13 @@ struct WorkerSettings {
   let refreshInterval: Duration
   /// The time without a sign of life after which a standby takes over the feeds of a worker.
   let takeoverAfter: Duration
-  /// How long the rejects of an import are kept.
-  let keptRejects: Duration
 
   init(_ arguments: ParsedArguments) throws {
     refreshInterval = try arguments.duration("refresh-interval", in: .zero...) ?? .seconds(10)
     takeoverAfter =
       try arguments.duration("takeover-after", in: .milliseconds(100)...) ?? .seconds(30)
-    keptRejects =
-      try arguments.duration("keep-rejects", in: .seconds(1)...) ?? .seconds(30 * 86_400)
   }
 
   /// The time between two signs of life of this worker.
   var lifeSign: Duration { min(takeoverAfter / 4, .seconds(5)) }
-}
-
-/// A poll in progress: the request is sent, and the answer is being downloaded.
-struct FeedPolling {
-  let download: FeedDownload
-  /// The state of the feed when the request was sent. It stays valid, because only the holder of the feed's
-  /// lock changes it.
-  let state: FeedState
 }

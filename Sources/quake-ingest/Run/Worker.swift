@@ -20,9 +20,7 @@ final class Worker {
   private let judging: JudgingOptions
   private var feeds: [PolledFeed]
   private let service: ServiceManager
-  private var history: HistoryPurger?
-  private var expirer: EventExpirer?
-  private var rejects: RejectPurger?
+  private var chores: Chores
   private let downloads: FeedDownloads
   private var standby: Standby
   /// When the next sign of life is due. The query for refresh requests is one.
@@ -43,7 +41,7 @@ final class Worker {
   init(
     database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
     settings: WorkerSettings, importing: ImportSettings, judging: JudgingOptions,
-    feeds: [PolledFeed], service: ServiceManager, history: HistoryPurger?, expirer: EventExpirer?
+    feeds: [PolledFeed], service: ServiceManager, chores: Chores
   ) {
     self.database = database
     self.connection = connection
@@ -51,14 +49,10 @@ final class Worker {
     self.settings = settings
     self.feeds = feeds
     self.service = service
-    self.history = history
-    self.expirer = importing.isDryRun ? nil : expirer
+    self.chores = chores
     self.importing = importing
     self.judging = judging
     downloads = FeedDownloads(options: importing.clientOptions, in: TemporaryFolder.path)
-    if !importing.isDryRun {
-      rejects = RejectPurger(keeping: settings.keptRejects, diagnostics: diagnostics)
-    }
     standby = Standby(takeoverAfter: settings.takeoverAfter, diagnostics: diagnostics)
     lifeSign = PeriodicTimer(settings.lifeSign)
   }
@@ -86,7 +80,7 @@ final class Worker {
             try take(ready, over: connection)
           }
         } else {
-          try purgeOrWait(until: nextFeed().map { time(of: $0) }, over: connection)
+          try workOrWait(until: nextFeed().map { time(of: $0) }, over: connection)
         }
       } catch let error as PostgresError where error.kind == .interrupted {
         leave(error)
@@ -306,24 +300,20 @@ final class Worker {
       .min { feeds[$0].due < feeds[$1].due }
   }
 
-  /// Expires events, purges history and rejects until a feed is due; then waits for a due time, a download, a request,
-  /// a lock or a signal. A purge that is not finished when a feed is due continues after it.
-  private func purgeOrWait(until due: Duration?, over connection: Connection) throws {
+  /// Runs the chores until a feed is due; then waits for a due time, a download, a request, a lock or a signal. A chore
+  /// that is not finished when a feed is due continues after it.
+  private func workOrWait(until due: Duration?, over connection: Connection) throws {
     let shouldStop = { [unowned self] in
       service.alive()
       downloads.advance()
       return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
         || nextDownloaded() != nil
     }
-    try expirer?.expire(over: connection, shouldStop: shouldStop)
-    try history?.purge(over: connection, shouldStop: shouldStop)
-    try rejects?.purge(over: connection, shouldStop: shouldStop)
+    try chores.run(over: connection, shouldStop: shouldStop)
     var pauses = [lifeSign.remaining]
     if let due { pauses.append(max(.zero, due - MonotonicClock.now())) }
     if !feeds.allSatisfy(\.isHeld) { pauses.append(standby.remaining) }
-    if let expirer { pauses.append(expirer.remaining) }
-    if let history { pauses.append(history.remaining) }
-    if let rejects { pauses.append(rejects.remaining) }
+    if let remaining = chores.remaining { pauses.append(remaining) }
     if let tick = service.remaining { pauses.append(tick) }
     // Notifications that arrived with the answer to a statement are already read, so poll(2) would not return
     // for them.
