@@ -3,7 +3,7 @@ import Testing
 @testable import QuakeSimulator
 
 /// The simulator's FDSN event service.
-@Suite struct EventServiceTests {
+@Suite struct SimulatedServiceTests {
   private let query = "/fdsnws/event/1/query?orderby=time-asc"
   private let count = "/fdsnws/event/1/count"
 
