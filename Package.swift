@@ -384,7 +384,7 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
-      dependencies: ["QuakeFeed", "QuakeModel", "ExplainedErrors", "CZlib"],
+      dependencies: ["QuakeFeed", "QuakeModel", "ExplainedErrors", "TestSupport", "CZlib"],
       swiftSettings: tests),
     .testTarget(
       name: "CommandLineTests",
