@@ -46,7 +46,6 @@ enum SimulateCommand {
       ),
       .output(
         help: "write all events to FILE (- for standard output) instead of serving them"),
-      .flag("csv", help: "with --output: CSV instead of GeoJSON"),
     ],
     examples: [
       .init("quake-ingest simulate --rate 600 --port 8642", "a feed with ten changes a second"),
@@ -60,10 +59,8 @@ enum SimulateCommand {
     let seed = UInt64(try arguments.integer("seed", in: 0...) ?? 1)
     let start = try start(arguments)
     if let file = arguments.string("output") {
-      let format: SimulatedFormat = arguments.flag("csv") ? .csv : .geojson
       let writer = FeedFileWriter(
-        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start,
-        format: format)
+        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start)
       return try write(writer, to: file, diagnostics)
     }
     var options = SimulatorOptions()

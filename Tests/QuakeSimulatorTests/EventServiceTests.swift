@@ -85,7 +85,7 @@ import Testing
     options.faults = [ScheduledFault(.unavailable, every: 2), ScheduledFault(.short, every: 3)]
     let server = try SimulatedFeedServer(options)
     defer { server.stop() }
-    let targets = [count, count + "?minmagnitude=3", query + "&format=csv", query + "&limit=0"]
+    let targets = [count, count + "?minmagnitude=3", query + "&format=text", query + "&limit=0"]
     for target in targets { _ = try HTTPClient.get(target, port: server.port) }
     _ = try HTTPClient.get("/state", port: server.port)
     let log = try JSONValue(HTTPClient.get("/requests", port: server.port).body).elements

@@ -45,7 +45,7 @@ struct SimulatorQuery: Sendable {
       case "format":
         guard let known = SimulatedFormat(rawValue: value) else {
           throw Refusal(
-            reason: "Bad format value \"\(value)\". Valid values are: csv, geojson, text.")
+            reason: "Bad format value \"\(value)\". Valid values are: geojson, text.")
         }
         format = known
       case "starttime", "start": start = try Self.time(argument)
