@@ -36,7 +36,7 @@ enum SimulateCommand {
         help: "do not report how many events match an FDSN query, like most services"),
       .toggle(
         "limit", initially: true,
-        help: "refuse limit and offset of an FDSN query, like GeoNet's service"),
+        help: "refuse the limit of an FDSN query, like GeoNet's service"),
       .value("port", "N", default: "8642", help: "port on 127.0.0.1; 0 for any free port"),
       .value("max-age", "SECONDS", default: "60", help: "max-age of the answers"),
       .value(

@@ -60,10 +60,8 @@ import Testing
     options.takesLimit = false
     let server = try SimulatedFeedServer(options)
     defer { server.stop() }
-    for argument in ["&limit=5", "&offset=5"] {
-      let refused = try HTTPClient.get(query + argument, port: server.port)
-      #expect(refused.status == 400 && refused.text.contains("is not supported"))
-    }
+    let refused = try HTTPClient.get(query + "&limit=5", port: server.port)
+    #expect(refused.status == 400 && refused.text.contains("is not supported"))
     #expect(try HTTPClient.get(query, port: server.port).status == 200)
   }
 

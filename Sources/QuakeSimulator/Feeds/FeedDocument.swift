@@ -26,8 +26,6 @@ struct FeedDocument {
     var title: String
     /// In answers to queries: how many events at most, or nil.
     var limit: Int?
-    /// In answers to queries with a limit: the number of the first event, from 1.
-    var offset: Int?
   }
 
   var metadata: Metadata
@@ -85,10 +83,6 @@ struct FeedDocument {
       if let limit = metadata.limit {
         writer.key("limit")
         writer.integer(limit)
-      }
-      if let offset = metadata.offset {
-        writer.key("offset")
-        writer.integer(offset)
       }
       writer.key("count")
       writer.integer(count)

@@ -10,12 +10,12 @@ extension SimulatedService {
     } catch {
       return refusal(error.reason, request, now: now)
     }
-    if !options.takesLimit, let name = request.arguments.map(\.name).first(where: Self.isLimit) {
-      return refusal("\"\(name)\" is not supported", request, now: now)
+    if !options.takesLimit, query.limit != nil {
+      return refusal("\"limit\" is not supported", request, now: now)
     }
     let matching = query.matches(in: state.catalogue.events)
     if request.path.hasSuffix("/count") {
-      return count(matching.count, query, request, &state)
+      return count(matching.count, request, &state)
     }
     let events = query.page(of: matching)
     if events.count > options.queryLimit {
@@ -23,12 +23,11 @@ extension SimulatedService {
         "\(events.count) matching events exceeds search limit of \(options.queryLimit)."
           + " Modify the search to match fewer events.", request, now: now)
     }
-    if events.isEmpty { return Answer(status: query.statusWithoutData) }
+    if events.isEmpty { return Answer(status: 204) }
     let format = query.format ?? .geojson
     let metadata = FeedDocument.Metadata(
       generated: now, url: baseURL + target(of: request), title: "Simulated Earthquakes",
-      limit: query.limit,
-      offset: query.limit == nil ? nil : query.offset)
+      limit: query.limit)
     if let fault = state.nextFault(options.faults) {
       return faulty(fault, events, metadata, format, request, now: now)
     }
@@ -41,23 +40,11 @@ extension SimulatedService {
     return answer
   }
 
-  private static func isLimit(_ name: String) -> Bool { name == "limit" || name == "offset" }
-
   private func count(
-    _ count: Int, _ query: SimulatorQuery, _ request: Request, _ state: inout SimulatorState
+    _ count: Int, _ request: Request, _ state: inout SimulatorState
   ) -> Answer {
     guard options.answersCounts else { return .text("Error 404: Not Found\n", status: 404) }
-    var answer = Answer.text("\(count)")
-    if query.format == .geojson {
-      var writer = JSONWriter()
-      writer.object { writer in
-        writer.key("count")
-        writer.integer(count)
-        writer.key("maxAllowed")
-        writer.integer(options.queryLimit)
-      }
-      answer = .json(writer.bytes)
-    }
+    let answer = Answer.text("\(count)")
     guard let fault = state.nextFault(options.faults) else { return answer }
     return FaultyAnswer.spoil(
       answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))

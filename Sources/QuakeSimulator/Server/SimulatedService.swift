@@ -274,7 +274,7 @@ final class SimulatedService: Sendable {
     A simulated earthquake feed. Nothing in it ever happened.
 
     GET  /earthquakes/feed/v1.0/summary/{significant,4.5,2.5,1.0,all}_{hour,day,week,month}.geojson
-    GET  /fdsnws/event/1/query?format=geojson|text&starttime=&endtime=&minmagnitude=&maxmagnitude=&limit=&offset=&orderby=time|time-asc
+    GET  /fdsnws/event/1/query?format=geojson|text&starttime=&endtime=&minmagnitude=&limit=&orderby=time|time-asc
     GET  /fdsnws/event/1/count?...
     GET  /catalogue.geojson        every event
     GET  /state                    counts of changes, requests and faults
