@@ -284,7 +284,8 @@ let package = Package(
     .testTarget(
       name: "QuakeFeedTests",
       dependencies: [
-        "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "CZlib",
+        "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "TestSupport",
+        "CZlib",
       ],
       swiftSettings: tests),
     .testTarget(

@@ -12,9 +12,9 @@ final class Bench {
   let databases: Databases
   let data: DataFolder
   /// The selected contenders that are installed, with their versions.
-  private(set) var contenders: [(contender: any Contender, version: String)] = []
-  /// The selected contenders that are not installed, with how to get them.
-  private(set) var absent: [(contender: any Contender, hint: String)] = []
+  private(set) var contenders: [(contender: Contender, version: String)] = []
+  /// The selected contenders that are not installed.
+  private(set) var absent: [Contender] = []
   /// The failures, in sentences.
   private(set) var failures: [String] = []
 
@@ -25,19 +25,18 @@ final class Bench {
     data = try DataFolder(folder + "/data", options, diagnostics)
     server = try BenchServer(home: folder + "/server")
     databases = Databases(server)
-    for contender in ContenderList.all
-    where options.contenders?.contains(contender.name) ?? true {
-      switch contender.availability(self) {
-      case .present(let version): contenders.append((contender, version))
-      case .absent(let hint):
-        absent.append((contender, hint))
-        diagnostics.note("no \(contender.name): \(hint)")
+    for contender in Contender.all where options.contenders?.contains(contender.name) ?? true {
+      if let version = contender.version(self) {
+        contenders.append((contender, version))
+      } else {
+        absent.append(contender)
+        diagnostics.note("no \(contender.name): \(contender.hint)")
       }
     }
   }
 
   /// An installed contender, by its name.
-  func contender(_ name: String) -> (any Contender)? {
+  func contender(_ name: String) -> Contender? {
     contenders.first { $0.contender.name == name }?.contender
   }
 
@@ -92,4 +91,36 @@ final class Bench {
     let lines = String(decoding: outcome.output, as: UTF8.self).split(whereSeparator: \.isNewline)
     return lines.first.map(String.init)
   }
+}
+
+/// A workload and its measurement. Each has a line in `WorkloadList.all`.
+protocol Workload: Sendable {
+  /// Its name on the command line and in the tables.
+  var letter: String { get }
+  /// The work, in a few words.
+  var title: String { get }
+
+  /// Measures it. A failure of one contender is passed to `bench.fail`, and the others continue; an
+  /// error that is thrown ends the whole run.
+  func run(_ bench: Bench) throws -> ResultTable
+}
+
+/// The workloads, in the order they are run in.
+enum WorkloadList {
+  static let all: [any Workload] = [
+    LoadWorkload(letter: "a", title: "month feed, first load", file: .month),
+    LoadWorkload(letter: "b", title: "month feed, unchanged", file: .month, before: .month),
+    LoadWorkload(
+      letter: "c", title: "month feed, 2 % revised", file: .revisedMonth, before: .month),
+    LoadWorkload(letter: "d", title: "large file, first load", file: .million),
+    LoadWorkload(letter: "e", title: "large file, unchanged", file: .million, before: .million),
+    LoadWorkload(
+      letter: "f", title: "large file, 5 % revised", file: .revisedMillion, before: .million),
+    DecodeWorkload(letter: "g", title: "decoding alone"),
+    LatencyWorkload(letter: "h", title: "from a commit to its watchers"),
+    CatchUpWorkload(letter: "i", title: "catching up"),
+    SmallTransactionsWorkload(letter: "j", title: "small transactions"),
+    GrowthWorkload(letter: "k", title: "a store that has grown"),
+    ReadingWorkload(letter: "l", title: "reading all of it"),
+  ]
 }

@@ -1,4 +1,6 @@
+import Basics
 import CommandLine
+import Glibc
 import QuakeTool
 
 /// The program's command line.
@@ -12,7 +14,7 @@ enum BenchCommand {
 
       Workloads: \(WorkloadList.all.map { "\($0.letter) \($0.title)" }.joined(separator: "; ")).
 
-      Contenders: \(ContenderList.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).
+      Contenders: \(Contender.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).
       """,
     version: productVersion,
     options: [
@@ -26,7 +28,6 @@ enum BenchCommand {
       .value("month-events", "N", default: "11000", help: "events of the month feed"),
       .value("grown-events", "N", default: "5000000", help: "events of the store that has grown"),
       .value("repeat", "N", default: "5", help: "runs of each contender; slow ones run less often"),
-      .value("seed", "N", default: "1", help: "the same seed gives the same data"),
       .flag(
         "quick",
         help: """
@@ -66,5 +67,142 @@ enum BenchCommand {
       failure.report(to: diagnostics)
       return failure.status
     }
+  }
+}
+
+/// The options: what to measure, and how often.
+struct BenchOptions {
+  /// Letters of the workloads; nil: all.
+  var only: [String]?
+  /// Names of the contenders; nil: all that are installed.
+  var contenders: [String]?
+  /// Events of the large workloads.
+  var events: Int
+  /// Events of the month feed.
+  var monthEvents: Int
+  /// Events of the store that has grown.
+  var grownEvents: Int
+  /// Runs of each contender.
+  var repeats: Int
+  /// Whether it is a short run; for workloads with sizes of their own.
+  var isQuick: Bool
+  /// The folder of Quake's tools.
+  var bin: String
+  /// Where the temporary folder is made.
+  var folder: String
+  /// The file for the tables; nil: none.
+  var markdown: String?
+  var writesJSON: Bool
+  /// The Python of the peers that are scripts.
+  var python: String
+
+  init(_ arguments: ParsedArguments) throws {
+    isQuick = arguments.flag("quick")
+    let letters = WorkloadList.all.map(\.letter)
+    only = arguments.isGiven("only") ? try arguments.list("only", of: letters) : nil
+    let names = Contender.all.map(\.name)
+    contenders =
+      arguments.isGiven("contenders") ? try arguments.list("contenders", of: names) : nil
+    events =
+      try arguments.integer("events", in: 1000...20_000_000) ?? (isQuick ? 100_000 : 1_000_000)
+    monthEvents = try arguments.integer("month-events", in: 100...200_000) ?? 11_000
+    grownEvents =
+      try arguments.integer("grown-events", in: 1000...50_000_000)
+      ?? (isQuick ? 200_000 : 5_000_000)
+    repeats = try arguments.integer("repeat", in: 1...1000) ?? (isQuick ? 3 : 5)
+    bin = arguments.string("bin") ?? Self.ownFolder
+    folder = arguments.string("folder") ?? TemporaryFolder.path
+    markdown = arguments.string("markdown")
+    writesJSON = arguments.flag("json")
+    python = Environment.value("PYTHON") ?? "python3"
+  }
+
+  /// This program's file.
+  static var program: String {
+    guard let path = realpath("/proc/self/exe", nil) else { return "quake-bench" }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
+  private static var ownFolder: String {
+    let program = program
+    return program.lastIndex(of: "/").map { String(program[..<$0]) } ?? "."
+  }
+}
+
+/// A run of the program: a temporary folder, a server, the workloads one after the other, the report.
+struct Run {
+  private let options: BenchOptions
+  private let diagnostics: Diagnostics
+
+  init(_ options: BenchOptions, _ diagnostics: Diagnostics) {
+    self.options = options
+    self.diagnostics = diagnostics
+  }
+
+  func run() throws -> ExitStatus {
+    let folder = try makeFolder()
+    defer { _ = try? ChildProcess("/bin/rm", ["-rf", folder]).run() }
+    let bench = try Bench(options, folder: folder, diagnostics)
+    defer { bench.server.stop() }
+    var report = try Report(bench)
+    let output = StandardOutput()
+    try output.write(options.writesJSON ? report.headJSON() : report.headText())
+    try output.flush()
+    for workload in WorkloadList.all where options.only?.contains(workload.letter) ?? true {
+      try Self.stopIfAsked()
+      diagnostics.note("workload \(workload.letter): \(workload.title)")
+      let table = try workload.run(bench)
+      report.add(table)
+      try output.write(options.writesJSON ? table.json() : table.text())
+      try output.flush()
+      // After each workload, so that an interrupted run leaves its tables.
+      try writeMarkdown(report)
+    }
+    guard bench.failures.isEmpty else {
+      diagnostics.error("\(bench.failures.count) of the runs failed")
+      return .failed
+    }
+    return .ok
+  }
+
+  /// Throws if a signal has requested a stop.
+  static func stopIfAsked() throws {
+    if Signals.stopRequested { throw BenchFailure("interrupted") }
+  }
+
+  private func writeMarkdown(_ report: Report) throws {
+    guard let file = options.markdown else { return }
+    do {
+      try AtomicFile(file).write(Array(report.markdown().utf8))
+    } catch {
+      throw BenchFailure("could not write file \"\(file)\": \(error)")
+    }
+  }
+
+  private func makeFolder() throws -> String {
+    var path = Array("\(options.folder)/quake-bench-XXXXXX".utf8CString)
+    guard mkdtemp(&path) != nil else {
+      throw BenchFailure(
+        "could not make a folder in \"\(options.folder)\": \(String(cString: strerror(errno)))")
+    }
+    let folder = path.withUnsafeBufferPointer { buffer in
+      buffer.baseAddress.map { String(cString: $0) } ?? ""
+    }
+    // The server's account must be able to enter it.
+    chmod(folder, 0o711)
+    return folder
+  }
+}
+
+/// A fault that invalidates a measurement.
+struct BenchFailure: ExplainedError {
+  let message: String
+  let detail: String?
+  var category: ErrorCategory { .failed }
+
+  init(_ message: String, detail: String? = nil) {
+    self.message = message
+    self.detail = detail
   }
 }

@@ -20,7 +20,7 @@ public struct SimulatorOptions: Sendable {
   public var queryLimit = SimulatorQuery.maximumCount
   /// Whether the FDSN service answers `count`, as USGS's does and most others do not.
   public var answersCounts = true
-  /// Whether the FDSN service takes `limit` and `offset`, as GeoNet's does not.
+  /// Whether the FDSN service takes a `limit`, as GeoNet's does not.
   public var takesLimit = true
   /// Recurring faults. If two apply to an answer, the first one does.
   public var faults: [ScheduledFault] = []

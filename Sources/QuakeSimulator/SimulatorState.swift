@@ -12,8 +12,6 @@ struct SimulatorState: Sendable {
     var etag: String
     /// The catalogue's steps when it was made.
     var steps: Int
-    /// How often a client had moved the catalogue when it was made.
-    var epoch: Int
     /// When the oldest event leaves the window: milliseconds since 1970.
     var validUntil: Int64
   }
@@ -22,9 +20,7 @@ struct SimulatorState: Sendable {
   var catalogue: SimulatedCatalogue
   /// The catalogue as it was at the start, for stale answers.
   let first: SimulatedCatalogue
-  /// How often a client made the catalogue step. Documents from before are not served again.
-  var epoch = 0
-  /// Documents by the feed's name and format.
+  /// Documents by the feed's name.
   var cache: [String: Cached] = [:]
   /// Requested faults that have not happened yet.
   var pendingFaults: [FaultKind] = []

@@ -1,6 +1,3 @@
-// The store under one name, for other programs: `import QuakeStore` brings in what follows.
-@_exported public import enum Basics.ErrorCategory
-@_exported public import protocol Basics.ExplainedError
 @_exported public import EmbeddedPostgres
 @_exported public import Postgres
 @_exported public import QuakeAssociation
@@ -11,3 +8,7 @@
 @_exported public import QuakeQuery
 @_exported public import QuakeSchema
 @_exported public import QuakeWorker
+
+// The store under one name, for other programs: `import QuakeStore` brings in what follows.
+@_exported public import enum Basics.ErrorCategory
+@_exported public import protocol Basics.ExplainedError

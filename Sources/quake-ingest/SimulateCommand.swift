@@ -35,7 +35,7 @@ enum SimulateCommand {
         help: "do not report how many events match an FDSN query, like most services"),
       .toggle(
         "limit", initially: true,
-        help: "refuse limit and offset of an FDSN query, like GeoNet's service"),
+        help: "refuse the limit of an FDSN query, like GeoNet's service"),
       .value("port", "N", default: "8642", help: "port on 127.0.0.1; 0 for any free port"),
       .value("max-age", "SECONDS", default: "60", help: "max-age of the answers"),
       .value(
@@ -45,7 +45,6 @@ enum SimulateCommand {
       ),
       .output(
         help: "write all events to FILE (- for standard output) instead of serving them"),
-      .flag("csv", help: "with --output: CSV instead of GeoJSON"),
     ],
     examples: [
       .init("quake-ingest simulate --rate 600 --port 8642", "a feed with ten changes a second"),
@@ -59,10 +58,8 @@ enum SimulateCommand {
     let seed = UInt64(try arguments.integer("seed", in: 0...) ?? 1)
     let start = try start(arguments)
     if let file = arguments.string("output") {
-      let format: SimulatedFormat = arguments.flag("csv") ? .csv : .geojson
       let writer = FeedFileWriter(
-        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start,
-        format: format)
+        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start)
       return try write(writer, to: file, diagnostics)
     }
     var options = SimulatorOptions()

@@ -78,8 +78,8 @@ import Testing
     #expect(try connect().ask("select 1") == "1", "a new one is whole")
   }
 
-  @Test(arguments: [ProxiedConnection.Direction.toClient, .toServer])
-  func itLosesADirection(_ direction: ProxiedConnection.Direction) throws {
+  @Test(arguments: [FaultyProxy.Direction.toClient, .toServer])
+  func itLosesADirection(_ direction: FaultyProxy.Direction) throws {
     let database = try TestDatabase()
     let conninfo = proxy.conninfo(database: database.name, user: "quake")
     let (isConnected, isLosing, isAnswered, hasFailed) = (Event(), Event(), Event(), Event())

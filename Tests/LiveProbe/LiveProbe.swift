@@ -1,6 +1,6 @@
 import Glibc
-import QuakeStore
 import QuakeModel
+import QuakeStore
 
 /// What `QuakeLiveTests` measures: each in a process of its own.
 @main enum LiveProbe {

@@ -61,27 +61,6 @@ struct SQLLiteralTests {
     }
   }
 
-  @Test("of an instant is that instant, in the whole range of PostgreSQL")
-  func instants() throws {
-    var generator = SeededGenerator(7)
-    let day: Int64 = 86_400_000_000
-    let edges: [Int64] = [
-      0, 1, -1, 999_999, -day, -day - 1, 951_782_400_000_000, 951_868_800_000_000 - 1,
-      // 0001-01-01, the microsecond before, 4713 BC, 294276 AD.
-      -62_135_596_800_000_000, -62_135_596_800_000_001, -210_863_520_000_000_000,
-      9_200_000_000_000_000_000, .min, .max,
-    ]
-    let random = (0..<200).map { _ in
-      Int64.random(in: -200_000_000_000_000_000...253_402_300_799_999_999, using: &generator)
-    }
-    for value in edges + random {
-      let literal = SQLLiteral(timestamp: value)
-      let result = try connection.execute(
-        SQL(trusted: "select \(literal.text)"), format: .binary)
-      #expect(result.binaryTimestamp(0, 0) == value, "\(literal.text)")
-    }
-  }
-
   @Test("takes the place of its parameter, and of nothing that looks like one")
   func parameters() throws {
     let statement: SQL = """

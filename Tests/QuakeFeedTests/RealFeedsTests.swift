@@ -1,5 +1,6 @@
 import Foundation
 import QuakeModel
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -174,7 +175,7 @@ struct RealFeedsTests {
     let bytes = try RealFeeds.bytes(file)
     let whole = try FeedContents(BytesSource(bytes))
     for seed in 0..<4 as Range<UInt64> {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededGenerator(seed)
       let limit = [1, 20, 500, 5000][Int(seed)]
       let pieces = try FeedContents(
         BytesSource(bytes, pieceSize: { Int.random(in: 1...limit, using: &random) }))

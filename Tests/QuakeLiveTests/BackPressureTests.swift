@@ -1,6 +1,6 @@
 import Postgres
-import QuakeStore
 import QuakeModel
+import QuakeStore
 import TestSupport
 import Testing
 

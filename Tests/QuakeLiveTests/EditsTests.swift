@@ -1,6 +1,6 @@
-import QuakeStore
 import QuakeModel
 import QuakeQuery
+import QuakeStore
 import Synchronization
 import TestSupport
 import Testing

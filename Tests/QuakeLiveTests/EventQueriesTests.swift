@@ -1,8 +1,8 @@
 import Postgres
 import QuakeHistory
-import QuakeStore
 import QuakeModel
 import QuakeQuery
+import QuakeStore
 import TestSupport
 import Testing
 

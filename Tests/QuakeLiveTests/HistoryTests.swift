@@ -1,7 +1,7 @@
 import Postgres
 import QuakeHistory
-import QuakeStore
 import QuakeModel
+import QuakeStore
 import TestSupport
 import Testing
 

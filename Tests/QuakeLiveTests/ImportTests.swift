@@ -2,9 +2,9 @@ import Foundation
 import Postgres
 import QuakeFeed
 import QuakeImport
-import QuakeStore
 import QuakeModel
 import QuakeSimulator
+import QuakeStore
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import QuakeStore
 import QuakeModel
 import QuakeQuery
+import QuakeStore
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import EmbeddedPostgres
 import Glibc
 import Postgres
-import QuakeStore
 import QuakeModel
 import QuakeSchema
+import QuakeStore
 import TestSupport
 import Testing
 

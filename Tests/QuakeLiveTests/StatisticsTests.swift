@@ -1,7 +1,7 @@
 import Postgres
-import QuakeStore
 import QuakeModel
 import QuakeQuery
+import QuakeStore
 import TestSupport
 import Testing
 

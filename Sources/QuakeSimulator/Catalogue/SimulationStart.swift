@@ -59,3 +59,8 @@ public enum SimulationStart: Sendable, Equatable {
     self == .now ? 0 : Self.period(rate: rate) * 1000
   }
 }
+
+extension Timestamp {
+  /// Milliseconds since 1970, as feeds count.
+  var milliseconds: Int64 { microseconds / 1000 }
+}

@@ -1,35 +1,20 @@
 import QuakeModel
 
-/// Writes single events as a GeoJSON feature, or as a row of CSV or FDSN text.
+/// Writes single events as a GeoJSON feature, or as a row of FDSN text.
 struct FeatureEncoder {
-  /// A requested fault of the text.
-  enum Distortion {
-    /// Nothing.
-    case none
-    /// The times of the incident of 7 October 2024, when they all became 1970.
-    case garbageTimes
-    /// A byte of Latin-1 at the beginning of each place.
-    case invalidUTF8
-  }
-
   private static let pageBase = Array("http://simulated.invalid/earthquakes/eventpage/".utf8)
   private static let detailBase = Array(
     "http://simulated.invalid/earthquakes/feed/v1.0/detail/".utf8)
-  private let distortion: Distortion
+  /// Whether all times are those of the incident of 7 October 2024, in 1970.
+  private let hasGarbageTimes: Bool
   private var writer = JSONWriter()
   private var scratch: [UInt8] = []
 
   /// An encoder whose features link to a host that cannot exist: links with the address of the simulator
   /// would differ from run to run, and so would the events.
-  init(distortion: Distortion = .none) {
-    self.distortion = distortion
+  init(hasGarbageTimes: Bool = false) {
+    self.hasGarbageTimes = hasGarbageTimes
   }
-
-  static let csvHeader = """
-    time,latitude,longitude,depth,mag,magType,nst,gap,dmin,rms,net,id,updated,place,type,\
-    horizontalError,depthError,magError,magNst,status,locationSource,magSource
-
-    """
 
   static let textHeader = """
     #EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|\
@@ -66,14 +51,7 @@ struct FeatureEncoder {
       writer.key("id")
       writer.text(&scratch) { $0.append(event.id) }
     }
-    let feature = output.count
     output.append(contentsOf: writer.bytes)
-    // The writer writes nothing but UTF-8.
-    if distortion == .invalidUTF8,
-      let key = output[feature...].firstRange(of: Array("\"place\":\"".utf8))
-    {
-      output.insert(0xE9, at: key.upperBound)
-    }
     swap(&writer, &self.writer)
     swap(&scratch, &self.scratch)
   }
@@ -81,15 +59,14 @@ struct FeatureEncoder {
   private func properties(
     _ event: SimulatedEvent, _ writer: inout JSONWriter, _ scratch: inout [UInt8]
   ) {
-    let garbage = distortion == .garbageTimes
     writer.key("mag")
     writer.number(event.magnitude)
     writer.key("place")
     writer.text(&scratch) { $0.append(event.place) }
     writer.key("time")
-    writer.integer(garbage ? 2000 : Int(event.time))
+    writer.integer(Int(milliseconds(event.time)))
     writer.key("updated")
-    writer.integer(garbage ? 2000 : Int(event.updated))
+    writer.integer(Int(milliseconds(event.updated)))
     writer.key("tz")
     writer.null()
     writer.key("url")
@@ -151,11 +128,7 @@ struct FeatureEncoder {
     writer.text(&scratch) { appendTitle(event, to: &$0) }
   }
 
-  /// The place as text, for what is not JSON.
-  private func appendPlace(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
-    if distortion == .invalidUTF8 { bytes.append(0xE9) }
-    bytes.append(event.place)
-  }
+  private func milliseconds(_ time: Int64) -> Int64 { hasGarbageTimes ? 2000 : time }
 
   private func appendTitle(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: "M ".utf8)
@@ -202,51 +175,6 @@ struct FeatureEncoder {
     if event.mmi != nil { bytes.append(contentsOf: "shakemap,".utf8) }
   }
 
-  // MARK: - CSV
-
-  /// Appends the event as a row of CSV with its line's end.
-  mutating func appendRow(_ event: SimulatedEvent, to output: inout [UInt8]) {
-    appendTime(event.time, to: &output)
-    output.append(0x2C)
-    output.append(number: event.latitude)
-    output.append(0x2C)
-    output.append(number: event.longitude)
-    output.append(0x2C)
-    output.append(number: event.depth)
-    output.append(0x2C)
-    output.append(number: event.magnitude)
-    output.append(0x2C)
-    output.append(contentsOf: (event.magnitudeType ?? "").utf8)
-    output.append(0x2C)
-    if let stations = event.stations { output.append(decimal: stations) }
-    output.append(0x2C)
-    output.append(number: event.gap)
-    output.append(0x2C)
-    output.append(number: event.dmin)
-    output.append(0x2C)
-    output.append(number: event.rms)
-    output.append(0x2C)
-    output.append(contentsOf: event.id.network.rawValue.utf8)
-    output.append(0x2C)
-    output.append(event.id)
-    output.append(0x2C)
-    appendTime(event.updated, to: &output)
-    output.append(contentsOf: ",\"".utf8)
-    appendPlace(event, to: &output)
-    output.append(contentsOf: "\",".utf8)
-    output.append(contentsOf: event.kind.rawValue.utf8)
-    output.append(0x2C)
-    appendErrors(event, to: &output)
-    output.append(0x2C)
-    output.append(contentsOf: event.status.rawValue.utf8)
-    // Location and magnitude come from the preferred network.
-    for _ in 0..<2 {
-      output.append(0x2C)
-      output.append(contentsOf: event.id.network.rawValue.utf8)
-    }
-    output.append(0x0A)
-  }
-
   // MARK: - FDSN text
 
   /// Appends the event as a row of FDSN text with its line's end.
@@ -254,7 +182,7 @@ struct FeatureEncoder {
     let network = event.id.network.rawValue.utf8
     output.append(event.id)
     output.append(0x7C)
-    appendTime(event.time, to: &output)
+    Timestamp(microseconds: milliseconds(event.time) * 1000).append(to: &output)
     if output.last == UInt8(ascii: "Z") { output.removeLast() }  // services leave it out
     for number in [event.latitude, event.longitude, event.depth] {
       output.append(0x7C)
@@ -274,31 +202,10 @@ struct FeatureEncoder {
     output.append(0x7C)
     if event.magnitude != nil { output.append(contentsOf: network) }
     output.append(0x7C)
-    appendPlace(event, to: &output)
+    output.append(event.place)
     output.append(0x7C)
     output.append(contentsOf: event.kind.rawValue.utf8)
     output.append(0x0A)
-  }
-
-  private func appendTime(_ milliseconds: Int64, to output: inout [UInt8]) {
-    if distortion == .garbageTimes {
-      output.append(contentsOf: "1970-01-01T00:00:02.-2147483648Z".utf8)
-    } else {
-      Timestamp(microseconds: milliseconds * 1000).append(to: &output)
-    }
-  }
-
-  /// horizontalError, depthError, magError, magNst: only CSV has them. No event stores them, so they are
-  /// derived from the number of stations.
-  private func appendErrors(_ event: SimulatedEvent, to output: inout [UInt8]) {
-    let stations = event.stations.map(Double.init)
-    output.append(number: stations.map { (12 / $0).rounded(to: 100) })
-    output.append(0x2C)
-    output.append(number: event.depth == nil ? nil : (8 / (stations ?? 16)).rounded(to: 100))
-    output.append(0x2C)
-    output.append(number: stations.map { (1 / $0.squareRoot()).rounded(to: 1000) })
-    output.append(0x2C)
-    if let stations = event.stations { output.append(decimal: max(1, stations / 2)) }
   }
 }
 

@@ -1,5 +1,20 @@
 import QuakeModel
 
+/// The formats in which the catalogue is served.
+enum SimulatedFormat: String, Sendable {
+  /// A GeoJSON FeatureCollection with USGS's properties.
+  case geojson
+  /// FDSN's text, in answers to queries only.
+  case text
+
+  var contentType: String {
+    switch self {
+    case .geojson: "application/json; charset=utf-8"
+    case .text: "text/plain; charset=utf-8"
+    }
+  }
+}
+
 /// Builds a whole document from events.
 struct FeedDocument {
   /// The metadata of a document.
@@ -11,47 +26,33 @@ struct FeedDocument {
     var title: String
     /// In answers to queries: how many events at most, or nil.
     var limit: Int?
-    /// In answers to queries with a limit: the number of the first event, from 1.
-    var offset: Int?
   }
 
   var metadata: Metadata
-  var distortion = FeatureEncoder.Distortion.none
+  /// Whether all times are in 1970, which is a fault.
+  var hasGarbageTimes = false
 
   /// The document with `events`, in their order.
   func render(_ events: [SimulatedEvent], _ format: SimulatedFormat) -> [UInt8] {
     switch format {
     case .geojson: geoJSON(events)
-    case .csv: csv(events)
     case .text: text(events)
     }
   }
 
-  private func csv(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(distortion: distortion)
-    var output = Array(FeatureEncoder.csvHeader.utf8)
-    output.reserveCapacity(200 * (events.count + 1))
-    for event in events { encoder.appendRow(event, to: &output) }
-    if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
-    return output
-  }
-
   private func text(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(distortion: distortion)
+    var encoder = FeatureEncoder(hasGarbageTimes: hasGarbageTimes)
     var output = Array(FeatureEncoder.textHeader.utf8)
     output.reserveCapacity(160 * (events.count + 1))
     for event in events { encoder.appendTextRow(event, to: &output) }
-    if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
     return output
   }
 
   private func geoJSON(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(distortion: distortion)
+    var encoder = FeatureEncoder(hasGarbageTimes: hasGarbageTimes)
     var output: [UInt8] = []
     output.reserveCapacity(900 * (events.count + 1))
     Self.appendHead(metadata, count: events.count, to: &output)
-    // Without an event, the faulty byte is inserted where a feature would be.
-    if events.isEmpty, distortion == .invalidUTF8 { output.append(0xE9) }
     var bounds = Bounds()
     for (index, event) in events.enumerated() {
       if index > 0 { output += [0x2C, 0x0A] }
@@ -83,10 +84,6 @@ struct FeedDocument {
         writer.key("limit")
         writer.integer(limit)
       }
-      if let offset = metadata.offset {
-        writer.key("offset")
-        writer.integer(offset)
-      }
       writer.key("count")
       writer.integer(count)
     }
@@ -116,5 +113,30 @@ struct FeedDocument {
       output.append(contentsOf: #","bbox":"#.utf8)
       output.append(contentsOf: writer.bytes)
     }
+  }
+}
+
+extension SummaryFeed.Window {
+  var milliseconds: Int64 { seconds * 1000 }
+}
+
+extension SummaryFeed {
+  private func admits(_ event: SimulatedEvent) -> Bool {
+    if let least = threshold.significance, event.significance < least { return false }
+    if let least = threshold.magnitude, (event.magnitude ?? -.infinity) < least { return false }
+    return true
+  }
+
+  /// The feed's events at the instant `now` (milliseconds), the latest first.
+  ///
+  /// `events` is in the order of time.
+  func select(from events: [SimulatedEvent], now: Int64) -> [SimulatedEvent] {
+    var selected: [SimulatedEvent] = []
+    let start = now - window.milliseconds
+    for event in events.reversed() {
+      guard event.time >= start, selected.count < Self.maximumCount else { break }
+      if event.time <= now, admits(event) { selected.append(event) }
+    }
+    return selected
   }
 }

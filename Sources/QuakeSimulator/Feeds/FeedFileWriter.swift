@@ -1,7 +1,7 @@
 import Glibc
 public import QuakeModel
 
-/// Writes a catalogue of any size to a file descriptor, event by event, in bounded memory.
+/// Writes a catalogue of any size as GeoJSON to a file descriptor, event by event, in bounded memory.
 ///
 /// The events reach back from an instant, the latest first, at the rate of the real feed (11,000 in 30 days):
 /// a million span seven and a half years. The same seed, count and instant give the same bytes. With
@@ -13,8 +13,6 @@ public struct FeedFileWriter: Sendable {
   public var events: Int
   /// The instant before which they happen.
   public var now: Timestamp
-  /// GeoJSON, CSV or FDSN text.
-  public var format: SimulatedFormat
   /// The number of events, chosen by the seed, that are revised: at most all. The others are unchanged, and
   /// the snapshot is one minute later.
   public var revised = 0
@@ -25,19 +23,15 @@ public struct FeedFileWriter: Sendable {
   private static let interval = 30.0 * 86_400_000 / 11_000
 
   /// A writer of `events` (0 or more) that happened before `now`.
-  public init(seed: UInt64, events: Int, now: Timestamp, format: SimulatedFormat = .geojson) {
+  public init(seed: UInt64, events: Int, now: Timestamp) {
     self.seed = seed
     self.events = events
     self.now = now
-    self.format = format
   }
 
   /// A writer of events before `start`.
-  public init(
-    seed: UInt64, events: Int, start: SimulationStart = .now, format: SimulatedFormat = .geojson
-  ) {
-    self.init(
-      seed: seed, events: events, now: start.instant(now: .now(), rate: 0), format: format)
+  public init(seed: UInt64, events: Int, start: SimulationStart = .now) {
+    self.init(seed: seed, events: events, now: start.instant(now: .now(), rate: 0))
   }
 
   /// Writes everything to an open descriptor, which stays open. Returns the number of bytes.
@@ -60,15 +54,10 @@ public struct FeedFileWriter: Sendable {
     var written = 0
     let end = now.milliseconds
     let later = end + (revised > 0 ? 60_000 : 0)
-    switch format {
-    case .csv: buffer.append(contentsOf: FeatureEncoder.csvHeader.utf8)
-    case .text: buffer.append(contentsOf: FeatureEncoder.textHeader.utf8)
-    case .geojson:
-      let metadata = FeedDocument.Metadata(
-        generated: later, url: "http://simulated.invalid/fdsnws/event/1/query?format=geojson",
-        title: "Simulated Earthquakes")
-      FeedDocument.appendHead(metadata, count: events, to: &buffer)
-    }
+    let metadata = FeedDocument.Metadata(
+      generated: later, url: "http://simulated.invalid/fdsnws/event/1/query?format=geojson",
+      title: "Simulated Earthquakes")
+    FeedDocument.appendHead(metadata, count: events, to: &buffer)
     for index in 0..<events {
       let time = end - Int64((Double(index) + random.unit()) * Self.interval) - 1
       var event = generator.event(
@@ -79,24 +68,17 @@ public struct FeedFileWriter: Sendable {
         revisionsLeft -= 1
         _ = reviser.revise(&event, now: later)
       }
-      switch format {
-      case .csv: encoder.appendRow(event, to: &buffer)
-      case .text: encoder.appendTextRow(event, to: &buffer)
-      case .geojson:
-        if index > 0 { buffer += [0x2C, 0x0A] }
-        encoder.appendFeature(event, to: &buffer)
-        bounds.add(event)
-      }
+      if index > 0 { buffer += [0x2C, 0x0A] }
+      encoder.appendFeature(event, to: &buffer)
+      bounds.add(event)
       if buffer.count >= Self.bufferSize {
         written += try flush(&buffer, to: descriptor)
         if !progress(index + 1) { return written }
       }
     }
-    if format == .geojson {
-      buffer.append(0x5D)
-      bounds.append(to: &buffer)
-      buffer.append(0x7D)
-    }
+    buffer.append(0x5D)
+    bounds.append(to: &buffer)
+    buffer.append(0x7D)
     written += try flush(&buffer, to: descriptor)
     _ = progress(events)
     return written

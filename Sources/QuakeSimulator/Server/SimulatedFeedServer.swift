@@ -54,9 +54,7 @@ public final class SimulatedFeedServer: Sendable {
   public var baseURL: String { context.service.baseURL }
 
   /// The address of a summary feed on this server.
-  public func url(of feed: SummaryFeed, format: SimulatedFormat = .geojson) -> String {
-    "\(baseURL)/earthquakes/feed/v1.0/summary/\(feed.name).\(format.rawValue)"
-  }
+  public func url(of feed: SummaryFeed) -> String { context.service.url(of: feed) }
 
   /// The catalogue as it is at this moment.
   public var catalogue: SimulatedCatalogue { context.service.catalogue }

@@ -53,16 +53,12 @@ final class SimulatedService: Sendable {
       return .json(document.render(state.catalogue.events.reversed(), .geojson))
     case (.get, "/fdsnws/event/1/query"), (.get, "/fdsnws/event/1/count"):
       return query(request, now: now, &state)
-    case (.post, "/step"): return step(request, now: now, &state)
     case (.post, "/fault"): return orderFault(request, &state)
     case (.get, let path):
-      if let (feed, format) = Self.summary(path) {
-        return summary(feed, format, request, now: now, &state)
-      }
-      if let id = Self.eventID(path) { return detail(id, now: now, state) }
+      if let feed = Self.summary(path) { return summary(feed, request, now: now, &state) }
       return .text("There is nothing here; GET / tells what there is.\n", status: 404)
     case (.post, _), (.other, _):
-      var answer = Answer.text("Only GET, and POST of /step and /fault.\n", status: 405)
+      var answer = Answer.text("Only GET, and POST of /fault.\n", status: 405)
       answer.headers.append(Answer.Header("Allow", "GET, HEAD, POST"))
       return answer
     }
@@ -70,19 +66,19 @@ final class SimulatedService: Sendable {
 
   // MARK: - Summary feeds
 
-  private static func summary(_ path: String) -> (SummaryFeed, SimulatedFormat)? {
-    let prefix = "/earthquakes/feed/v1.0/summary/"
-    guard path.hasPrefix(prefix) else { return nil }
-    for format in SimulatedFormat.ofSummaries where path.hasSuffix("." + format.rawValue) {
-      let name = path.dropFirst(prefix.count).dropLast(format.rawValue.count + 1)
-      return SummaryFeed(name: String(name)).map { ($0, format) }
-    }
-    return nil
+  private static let summaries = "/earthquakes/feed/v1.0/summary/"
+  private static let ending = ".geojson"
+
+  /// The address of a summary feed.
+  func url(of feed: SummaryFeed) -> String { baseURL + Self.summaries + feed.name + Self.ending }
+
+  private static func summary(_ path: String) -> SummaryFeed? {
+    guard path.hasPrefix(summaries), path.hasSuffix(ending) else { return nil }
+    return SummaryFeed(name: String(path.dropFirst(summaries.count).dropLast(ending.count)))
   }
 
   private func summary(
-    _ feed: SummaryFeed, _ format: SimulatedFormat, _ request: Request, now: Int64,
-    _ state: inout SimulatorState
+    _ feed: SummaryFeed, _ request: Request, now: Int64, _ state: inout SimulatorState
   ) -> Answer {
     if let fault = state.nextFault(options.faults) {
       var events: [SimulatedEvent]
@@ -94,50 +90,42 @@ final class SimulatedService: Sendable {
       } else {
         events = feed.select(from: state.catalogue.events, now: now)
       }
-      return faulty(
-        fault, events, metadata(feed, format, generated), format, request, now: now)
+      return faulty(fault, events, metadata(feed, generated), .geojson, request, now: now)
     }
 
-    let name = "\(feed.name).\(format.rawValue)"
     var cached: SimulatorState.Cached
-    if let known = state.cache[name], isFresh(known, now: now, state) {
+    if let known = state.cache[feed.name], isFresh(known, now: now, state) {
       cached = known
     } else {
       let events = feed.select(from: state.catalogue.events, now: now)
-      let document = FeedDocument(metadata: metadata(feed, format, now))
-      let body = document.render(events, format)
+      let body = FeedDocument(metadata: metadata(feed, now)).render(events, .geojson)
       cached = SimulatorState.Cached(
         body: body, generated: now, etag: Self.fingerprint(body), steps: state.catalogue.steps,
-        epoch: state.epoch,
         validUntil: (events.last?.time).map { $0 + feed.window.milliseconds } ?? .max)
     }
     if request.acceptsGzip, cached.compressed == nil {
       cached.compressed = Gzip.compress(cached.body)
     }
-    state.cache[name] = cached
-    return deliver(cached, format, request, now: now)
+    state.cache[feed.name] = cached
+    return deliver(cached, request, now: now)
   }
 
-  private func metadata(
-    _ feed: SummaryFeed, _ format: SimulatedFormat, _ generated: Int64
-  ) -> FeedDocument.Metadata {
+  private func metadata(_ feed: SummaryFeed, _ generated: Int64) -> FeedDocument.Metadata {
     FeedDocument.Metadata(
-      generated: generated,
-      url: "\(baseURL)/earthquakes/feed/v1.0/summary/\(feed.name).\(format.rawValue)",
-      title: "Simulated \(feed.subject)")
+      generated: generated, url: url(of: feed), title: "Simulated \(feed.subject)")
   }
 
   /// A document stays cached while it is fresh, as in a CDN, or while the catalogue has not changed.
   private func isFresh(
     _ cached: SimulatorState.Cached, now: Int64, _ state: SimulatorState
   ) -> Bool {
-    guard cached.epoch == state.epoch, now >= cached.generated else { return false }
+    guard now >= cached.generated else { return false }
     return now - cached.generated < Int64(options.maxAge) * 1000
       || cached.steps == state.catalogue.steps && now <= cached.validUntil
   }
 
   private func deliver(
-    _ cached: SimulatorState.Cached, _ format: SimulatedFormat, _ request: Request, now: Int64
+    _ cached: SimulatorState.Cached, _ request: Request, now: Int64
   ) -> Answer {
     var answer = Answer(headers: cachingHeaders(generated: cached.generated, now: now))
     let compressed = request.acceptsGzip ? cached.compressed : nil
@@ -147,7 +135,8 @@ final class SimulatedService: Sendable {
       answer.status = 304
       return answer
     }
-    answer.headers.append(Answer.Header("Content-Type", format.contentType))
+    answer.headers.append(
+      Answer.Header("Content-Type", SimulatedFormat.geojson.contentType))
     if let compressed {
       answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
       answer.body = compressed
@@ -191,7 +180,7 @@ final class SimulatedService: Sendable {
 
   // MARK: - Faults
 
-  func faulty(
+  private func faulty(
     _ fault: FaultKind, _ events: [SimulatedEvent], _ metadata: FeedDocument.Metadata,
     _ format: SimulatedFormat, _ request: Request, now: Int64
   ) -> Answer {
@@ -200,8 +189,7 @@ final class SimulatedService: Sendable {
     switch fault {
     case .noEvents: events = []
     case .half: events = events.indices.filter { $0.isMultiple(of: 2) }.map { events[$0] }
-    case .garbageTimes: document.distortion = .garbageTimes
-    case .invalidUTF8: document.distortion = .invalidUTF8
+    case .garbageTimes: document.hasGarbageTimes = true
     default: break
     }
     var answer = Answer(headers: cachingHeaders(generated: metadata.generated, now: now))
@@ -228,38 +216,7 @@ final class SimulatedService: Sendable {
     return .json(writer.bytes)
   }
 
-  // MARK: - Control
-
-  private func step(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
-    guard let count = Int(request.argument("n") ?? "1"), (1...10_000).contains(count) else {
-      return .text("The number of steps must be from 1 to 10000.\n", status: 400)
-    }
-    state.epoch += 1
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.key("changes")
-      writer.array { writer in
-        for _ in 0..<count {
-          let change = state.catalogue.step(at: Timestamp(microseconds: now * 1000))
-          writer.object { writer in
-            writer.key("kind")
-            writer.string(change.kind.rawValue)
-            writer.key("id")
-            writer.string(change.id)
-            writer.key("previousId")
-            writer.string(change.previousID)
-            writer.key("changed")
-            writer.array { writer in
-              for name in change.changed { writer.string(name) }
-            }
-          }
-        }
-      }
-      writer.key("steps")
-      writer.integer(state.catalogue.steps)
-    }
-    return .json(writer.bytes)
-  }
+  // MARK: - What it has done
 
   private func report(_ state: SimulatorState) -> [UInt8] {
     var writer = JSONWriter()
@@ -312,49 +269,97 @@ final class SimulatedService: Sendable {
     return writer.bytes
   }
 
-  // MARK: - Single events
-
-  private static func eventID(_ path: String) -> Substring? {
-    let detail = "/earthquakes/feed/v1.0/detail/"
-    if path.hasPrefix(detail), path.hasSuffix(".geojson") {
-      return path.dropFirst(detail.count).dropLast(8)
-    }
-    let page = "/earthquakes/eventpage/"
-    return path.hasPrefix(page) ? path.dropFirst(page.count) : nil
-  }
-
-  /// One event under any of its ids; 409 for one that was removed, as USGS has it.
-  private func detail(_ id: Substring, now: Int64, _ state: SimulatorState) -> Answer {
-    func isNamed(_ event: SimulatedEvent) -> Bool {
-      event.id.text == id || event.otherIDs.contains { $0.text == id }
-    }
-    if let event = state.catalogue.events.last(where: isNamed) {
-      var encoder = FeatureEncoder()
-      var body: [UInt8] = []
-      encoder.appendFeature(event, to: &body)
-      return .json(body)
-    }
-    if state.catalogue.removed.contains(where: isNamed) {
-      return .text("Error 409: Conflict\n\nEvent id \"\(id)\" was deleted.\n", status: 409)
-    }
-    return .text("Error 404: Not Found\n", status: 404)
-  }
-
   private var help: String {
     """
     A simulated earthquake feed. Nothing in it ever happened.
 
-    GET  /earthquakes/feed/v1.0/summary/{significant,4.5,2.5,1.0,all}_{hour,day,week,month}.{geojson,csv}
-    GET  /earthquakes/feed/v1.0/detail/ID.geojson
-    GET  /fdsnws/event/1/query?format=geojson|csv|text&starttime=&endtime=&minmagnitude=&maxmagnitude=&limit=&offset=&orderby=time|time-asc
+    GET  /earthquakes/feed/v1.0/summary/{significant,4.5,2.5,1.0,all}_{hour,day,week,month}.geojson
+    GET  /fdsnws/event/1/query?format=geojson|text&starttime=&endtime=&minmagnitude=&limit=&orderby=time|time-asc
     GET  /fdsnws/event/1/count?...
     GET  /catalogue.geojson        every event
     GET  /state                    counts of changes, requests and faults
     GET  /requests                 the last requests of feeds and queries, and their answers
-    POST /step?n=K                 K changes at once
     POST /fault?kind=KIND&count=N  the next N answers of feeds and queries are faulty:
                                    \(FaultKind.allCases.map(\.rawValue).joined(separator: ", "))
 
     """
+  }
+}
+
+/// The FDSN event service.
+extension SimulatedService {
+  private func query(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
+    let query: SimulatorQuery
+    do throws(SimulatorQuery.Refusal) {
+      query = try SimulatorQuery(
+        request.arguments, now: now, maximumCount: options.queryLimit)
+    } catch {
+      return refusal(error.reason, request, now: now)
+    }
+    if !options.takesLimit, query.limit != nil {
+      return refusal("\"limit\" is not supported", request, now: now)
+    }
+    let matching = query.matches(in: state.catalogue.events)
+    if request.path.hasSuffix("/count") {
+      return count(matching.count, request, &state)
+    }
+    let events = query.page(of: matching)
+    if events.count > options.queryLimit {
+      return refusal(
+        "\(events.count) matching events exceeds search limit of \(options.queryLimit)."
+          + " Modify the search to match fewer events.", request, now: now)
+    }
+    if events.isEmpty { return Answer(status: 204) }
+    let format = query.format ?? .geojson
+    let metadata = FeedDocument.Metadata(
+      generated: now, url: baseURL + target(of: request), title: "Simulated Earthquakes",
+      limit: query.limit)
+    if let fault = state.nextFault(options.faults) {
+      return faulty(fault, events, metadata, format, request, now: now)
+    }
+    var answer = Answer(headers: [Answer.Header("Content-Type", format.contentType)])
+    answer.body = FeedDocument(metadata: metadata).render(events, format)
+    if request.acceptsGzip, let compressed = Gzip.compress(answer.body) {
+      answer.body = compressed
+      answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
+    }
+    return answer
+  }
+
+  private func count(
+    _ count: Int, _ request: Request, _ state: inout SimulatorState
+  ) -> Answer {
+    guard options.answersCounts else { return .text("Error 404: Not Found\n", status: 404) }
+    let answer = Answer.text("\(count)")
+    guard let fault = state.nextFault(options.faults) else { return answer }
+    return FaultyAnswer.spoil(
+      answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))
+  }
+
+  /// The path and the query.
+  private func target(of request: Request) -> String {
+    let arguments = request.arguments.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    return request.path + (arguments.isEmpty ? "" : "?" + arguments)
+  }
+
+  private func refusal(_ reason: String, _ request: Request, now: Int64) -> Answer {
+    .text(
+      """
+      Error 400: Bad Request
+
+      \(reason)
+
+      Usage details are available from \(baseURL)/
+
+      Request:
+      \(target(of: request))
+
+      Request Submitted:
+      \(Timestamp(microseconds: now * 1000))
+
+      Service version:
+      1.14.1
+
+      """, status: 400)
   }
 }

@@ -16,18 +16,13 @@ struct SimulatorQuery: Sendable {
   /// Milliseconds since 1970.
   var end: Int64
   var minimumMagnitude: Double?
-  var maximumMagnitude: Double?
   /// Degrees north, and degrees east.
   var latitudes = -90.0...90
   var longitudes = -180.0...180
   /// A point and the greatest distance from it in degrees; nil: anywhere.
   var circle: (latitude: Double, longitude: Double, degrees: Double)?
   var limit: Int?
-  /// The number of the first event to give, from 1.
-  var offset = 1
   var earliestFirst = false
-  /// The status if no event matches: 204 or 404.
-  var statusWithoutData: UInt32 = 204
 
   /// Reads a query; without a start it begins 30 days before `now` (milliseconds).
   init(
@@ -45,13 +40,12 @@ struct SimulatorQuery: Sendable {
       case "format":
         guard let known = SimulatedFormat(rawValue: value) else {
           throw Refusal(
-            reason: "Bad format value \"\(value)\". Valid values are: csv, geojson, text.")
+            reason: "Bad format value \"\(value)\". Valid values are: geojson, text.")
         }
         format = known
-      case "starttime", "start": start = try Self.time(argument)
-      case "endtime", "end": end = try Self.time(argument)
-      case "minmagnitude", "minmag": minimumMagnitude = try Self.number(argument)
-      case "maxmagnitude", "maxmag": maximumMagnitude = try Self.number(argument)
+      case "starttime": start = try Self.time(argument)
+      case "endtime": end = try Self.time(argument)
+      case "minmagnitude": minimumMagnitude = try Self.number(argument)
       case "minlatitude": south = try Self.number(argument)
       case "maxlatitude": north = try Self.number(argument)
       case "minlongitude": west = try Self.number(argument)
@@ -61,18 +55,11 @@ struct SimulatorQuery: Sendable {
       case "maxradius": radius = try Self.number(argument)
       case "limit":
         limit = try Self.integer(argument, in: 1...maximumCount)
-      case "offset":
-        offset = try Self.integer(argument, in: 1...Int.max)
       case "orderby":
         guard value == "time" || value == "time-asc" else {
           throw Refusal(reason: "Bad orderby value \"\(value)\". Valid values are: time, time-asc.")
         }
         earliestFirst = value == "time-asc"
-      case "nodata":
-        guard value == "204" || value == "404" else {
-          throw Refusal(reason: "Bad nodata value \"\(value)\". Valid values are: 204, 404.")
-        }
-        statusWithoutData = value == "404" ? 404 : 204
       default:
         throw Refusal(reason: "Unknown parameter \"\(argument.name)\".")
       }
@@ -121,19 +108,18 @@ struct SimulatorQuery: Sendable {
     return number
   }
 
-  /// All events that match, in the order asked for, whatever limit and offset say.
+  /// All events that match, in the order asked for, whatever the limit is.
   func matches(in events: [SimulatedEvent]) -> [SimulatedEvent] {
     let matching = events.filter { event in
       guard event.time >= start, event.time <= end, covers(event) else { return false }
       if let minimumMagnitude, (event.magnitude ?? -.infinity) < minimumMagnitude { return false }
-      if let maximumMagnitude, (event.magnitude ?? .infinity) > maximumMagnitude { return false }
       return true
     }
     return earliestFirst ? matching : matching.reversed()
   }
 
-  /// The part of the matching events that limit and offset leave.
+  /// The part of the matching events that the limit leaves.
   func page(of matching: [SimulatedEvent]) -> [SimulatedEvent] {
-    Array(matching.dropFirst(offset - 1).prefix(limit ?? matching.count))
+    Array(matching.prefix(limit ?? matching.count))
   }
 }

@@ -1,4 +1,5 @@
 import QuakeModel
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -58,7 +59,7 @@ import Testing
   @Test func anySizeOfPiecesGivesTheSameRecords() throws {
     let text = "\(Self.header)\r\n" + String(repeating: Self.row + "\r\n", count: 300)
     for seed in 0..<20 as Range<UInt64> {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededGenerator(seed)
       let source = BytesSource(
         Array(text.utf8), pieceSize: { Int.random(in: 1...(seed == 0 ? 1 : 200), using: &random) })
       let contents = try FeedContents(source)
@@ -141,7 +142,7 @@ import Testing
   }
 
   @Test func randomDecimalNumbers() {
-    var random = SeededGenerator(seed: 1)
+    var random = SeededGenerator(1)
     for _ in 0..<20_000 {
       let value =
         Double(Int.random(in: -999_999_999...999_999_999, using: &random))

@@ -1,4 +1,5 @@
 import QuakeModel
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -206,7 +207,7 @@ import Testing
 
   /// Reading damaged data ends, and every row becomes either a record or a reject.
   @Test func damagedBytesNeverCrash() throws {
-    var random = SeededGenerator(seed: 7)
+    var random = SeededGenerator(7)
     let good = Array((Self.header + "\n" + String(repeating: Self.emsc + "\n", count: 5)).utf8)
     var read = 0
     for _ in 0..<2000 {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -64,7 +65,7 @@ import Testing
     #expect(byByte.features == Self.features)
     #expect(byByte.offsets == whole.offsets)
     for seed in 0..<50 as Range<UInt64> {
-      var random = SeededGenerator(seed: seed)
+      var random = SeededGenerator(seed)
       let limit = [3, 64, 70, 300][Int(seed) % 4]
       let pieces = try split(String(text), pieceSize: { Int.random(in: 1...limit, using: &random) })
       #expect(pieces.features == Self.features, "seed \(seed)")

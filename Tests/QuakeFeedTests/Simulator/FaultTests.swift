@@ -5,22 +5,19 @@ import Testing
 
 extension ServerTests {
   @Suite(.serialized) struct FaultTests {
-    let target = "/earthquakes/feed/v1.0/summary/all_month."
+    let target = "/earthquakes/feed/v1.0/summary/all_month.geojson"
 
     /// The answer to a request for all events with one fault, and the good answer after it.
-    private func provoke(
-      _ fault: FaultKind, _ format: SimulatedFormat = .geojson, _ headers: [String] = []
-    ) throws -> (faulty: HTTPReply, good: HTTPReply) {
+    private func provoke(_ fault: FaultKind) throws -> (faulty: HTTPReply, good: HTTPReply) {
       let server = try SimulatedFeedServer(frozen())
       defer { server.stop() }
       let ordered = try HTTPClient.request(
         "POST", "/fault?kind=\(fault.rawValue)&count=1", port: server.port)
       #expect(ordered.status == 200)
-      let path = target + format.rawValue
-      let faulty = try HTTPClient.get(path, port: server.port, headers)
-      let good = try HTTPClient.get(path, port: server.port)
+      let faulty = try HTTPClient.get(target, port: server.port)
+      let good = try HTTPClient.get(target, port: server.port)
       #expect(good.status == 200 && good.isComplete)
-      if format == .geojson { _ = try JSONValue(good.body) }
+      _ = try JSONValue(good.body)
       return (faulty, good)
     }
 
@@ -43,7 +40,6 @@ extension ServerTests {
 
     @Test func noEvents() throws {
       #expect(try count(provoke(.noEvents).faulty) == 0)
-      #expect(try provoke(.noEvents, .csv).faulty.text == FeatureEncoder.csvHeader)
     }
 
     @Test func truncated() throws {
@@ -60,14 +56,6 @@ extension ServerTests {
       #expect(faulty.body.count == good.body.count / 2 && good.body.starts(with: faulty.body))
     }
 
-    @Test func truncatedGzip() throws {
-      let (faulty, good) = try provoke(.truncatedGzip, .geojson, ["Accept-Encoding: gzip"])
-      #expect(faulty.headers["content-encoding"] == "gzip" && faulty.isComplete)
-      let unpacked = gunzip(faulty.body)
-      #expect(!unpacked.isComplete && !unpacked.bytes.isEmpty)
-      #expect(good.body.starts(with: unpacked.bytes))
-    }
-
     @Test func html() throws {
       let (faulty, _) = try provoke(.html)
       #expect(faulty.status == 200 && faulty.text.hasPrefix("<!DOCTYPE html>"))
@@ -78,18 +66,11 @@ extension ServerTests {
       let times = try JSONValue(faulty.body)["features"]?.elements
         .compactMap { $0["properties"]?["time"]?.number }
       #expect(try times == Array(repeating: 2000, count: count(good)))
-      let csv = try provoke(.garbageTimes, .csv).faulty.text
-      #expect(
-        csv.split(separator: "\n").dropFirst()
-          .allSatisfy { $0.hasPrefix("1970-01-01T00:00:02.-2147483648Z,") })
     }
 
-    @Test func statuses() throws {
-      #expect(try provoke(.notFound).faulty.status == 404)
-      for (fault, status) in [(FaultKind.tooManyRequests, 429), (.unavailable, 503)] {
-        let (faulty, _) = try provoke(fault)
-        #expect(faulty.status == status && faulty.headers["retry-after"] == "60")
-      }
+    @Test func unavailable() throws {
+      let (faulty, _) = try provoke(.unavailable)
+      #expect(faulty.status == 503 && faulty.headers["retry-after"] == "60")
     }
 
     @Test func stall() throws {
@@ -97,13 +78,13 @@ extension ServerTests {
       defer { server.stop() }
       _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
       let client = try HTTPClient(port: server.port)
-      try client.send("GET", target + "geojson")
+      try client.send("GET", target)
       // The fault is that of the first answer that begins.
       client.read { !$0.body.isEmpty }
-      let good = try HTTPClient.get(target + "geojson", port: server.port)
+      let good = try HTTPClient.get(target, port: server.port)
       client.read { $0.body.count >= good.body.count / 2 }
       // A later answer is complete, and the stalled one is as it was.
-      let later = try HTTPClient.get(target + "geojson", port: server.port)
+      let later = try HTTPClient.get(target, port: server.port)
       #expect(later.isComplete)
       client.read(milliseconds: 0)
       #expect(!client.isClosed && client.reply.body.count == good.body.count / 2)
@@ -119,7 +100,7 @@ extension ServerTests {
       _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
       do {
         let client = try HTTPClient(port: server.port)
-        try client.send("GET", target + "geojson")
+        try client.send("GET", target)
         client.read { !$0.body.isEmpty }
       }
       // Each request checks for closed connections; the first one may be too early.
@@ -128,19 +109,6 @@ extension ServerTests {
         _ = try HTTPClient.get("/state", port: server.port)
       } while server.context.stalled.count > 0 && ContinuousClock.now < deadline
       #expect(server.context.stalled.count == 0)
-    }
-
-    @Test func invalidUTF8() throws {
-      for format in SimulatedFormat.ofSummaries {
-        let (faulty, good) = try provoke(.invalidUTF8, format)
-        #expect(String(validating: faulty.body, as: UTF8.self) == nil)
-        #expect(faulty.body.filter { $0 != 0xE9 } == good.body.filter { $0 != 0xE9 })
-      }
-      var document = FeedDocument(
-        metadata: FeedDocument.Metadata(generated: 0, url: "", title: ""))
-      document.distortion = .invalidUTF8
-      #expect(String(validating: document.render([], .csv), as: UTF8.self) == nil)
-      #expect(String(validating: document.render([], .geojson), as: UTF8.self) == nil)
     }
 
     @Test func half() throws {
@@ -154,14 +122,14 @@ extension ServerTests {
       let server = try SimulatedFeedServer(options)
       defer { server.stop() }
       let statuses = try (0..<6).map { _ in
-        let reply = try HTTPClient.get(target + "csv", port: server.port)
+        let reply = try HTTPClient.get(target, port: server.port)
         return reply.text.hasPrefix("<") && reply.status == 200 ? 1 : reply.status
       }
       #expect(statuses == [200, 1, 503, 1, 200, 503])
       let state = try JSONValue(HTTPClient.get("/state", port: server.port).body)
       #expect(state["faultyAnswers"]?.number == 4)
       #expect(ScheduledFault("stale:5") == ScheduledFault(.stale, every: 5))
-      #expect(ScheduledFault("429") == ScheduledFault(.tooManyRequests, every: 1))
+      #expect(ScheduledFault("503") == ScheduledFault(.unavailable, every: 1))
       for bad in ["", "flood", "stale:0", "stale:", "stale:1:2"] {
         #expect(ScheduledFault(bad) == nil)
       }
@@ -171,7 +139,7 @@ extension ServerTests {
       let server = try SimulatedFeedServer(frozen(events: 100))
       defer { server.stop() }
       _ = try HTTPClient.request("POST", "/fault?kind=503", port: server.port)
-      let query = "/fdsnws/event/1/query?format=csv"
+      let query = "/fdsnws/event/1/query?format=text"
       #expect(try HTTPClient.get(query, port: server.port).status == 503)
       #expect(try HTTPClient.get(query, port: server.port).status == 200)
     }

@@ -1,6 +1,7 @@
 import Basics
 import Glibc
 import QuakeModel
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -253,7 +254,7 @@ import Testing
   }
 
   @Test func aLargeBodyIsReadInPiecesOfAnySize() throws {
-    var random = SeededGenerator(seed: 7)
+    var random = SeededGenerator(7)
     let body = (0..<3_000_000).map { _ in UInt8.random(in: 1...255, using: &random) }
     try withServer { _ in
       Answer("200 OK", body: [0] + body, end: .keep)

@@ -1,6 +1,6 @@
 import Postgres
-import QuakeStore
 import QuakeModel
+import QuakeStore
 import TestSupport
 
 /// A database of a test's own, as a program with the library sees it.

@@ -12,7 +12,7 @@ public final class LyingProxy: Sendable {
   /// A proxy in front of the unix socket at `path`.
   public init(to path: String, _ lie: @escaping Lie) throws {
     server = try LyingServer { client in
-      guard let target = Self.connect(path) else { return }
+      guard let target = LocalSocket.connect(toPath: path) else { return }
       defer { close(target) }
       let real = PostgresWire(target)
       guard let startup = client.receiveStartup(),
@@ -39,25 +39,5 @@ public final class LyingProxy: Sendable {
   public func conninfo(database: String) -> String {
     // libpq takes the later of two equal keywords.
     server.conninfo + " dbname=\(database)"
-  }
-
-  private static func connect(_ path: String) -> Int32? {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let name = Array(path.utf8)
-    guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, length)
-      }
-    }
-    guard status == 0 else {
-      close(descriptor)
-      return nil
-    }
-    return descriptor
   }
 }

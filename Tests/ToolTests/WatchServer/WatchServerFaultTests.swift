@@ -58,13 +58,13 @@ import Testing
       "GET", "/v1/changes?after=0&wait=0",
       ["Accept": "text/event-stream", "Connection": "close"]
     ).body.count
-    let proxy = try CuttingProxy(to: server.port)
+    let proxy = try FaultyProxy(toPort: server.port)
     var cuts = 0
     for cut in stride(from: 0, to: length + 400, by: Tools.isSoak ? 1 : 7) {
       // The first connection breaks there, and the second a little later.
-      proxy.set([cut, cut / 2 + 300, .max])
+      proxy.set(cuts: [cut, cut / 2 + 300, .max])
       let follower = ServerFollower(try ServerAddress(proxy.url), filter: []) { -1 }
-      let before = proxy.connections
+      let before = proxy.acceptedCount
       var seen: [String] = []
       try read(follower, after: HistoryCursor(token: .beginning)) { change in
         seen.append(
@@ -75,7 +75,7 @@ import Testing
         Issue.record("cut after \(cut) bytes: \(seen)")
         return
       }
-      if proxy.connections > before + 1 { cuts += 1 }
+      if proxy.acceptedCount > before + 1 { cuts += 1 }
     }
     #expect(cuts > length / 8)
     #expect(length > 2000)
@@ -85,8 +85,8 @@ import Testing
     let database = try TestDatabase()
     let server = try ServerProcess(database, ["--heartbeat", "200ms"])
     var random = SeededGenerator(7)
-    let proxy = try CuttingProxy(
-      to: server.port, cuts: (0..<60).map { _ in Int.random(in: 400...40_000, using: &random) })
+    let proxy = try FaultyProxy(
+      toPort: server.port, cuts: (0..<60).map { _ in Int.random(in: 400...40_000, using: &random) })
     let watch = try Tools.start(
       "quake-watch",
       ["--url", proxy.url, "--json", "--state", "cursor", "--from-start", "--place", "here"],
@@ -101,7 +101,7 @@ import Testing
     #expect(try Self.changes(watch.lines(expected.count)) == expected)
     watch.signal(SIGTERM)
     #expect(try watch.exit().status == 0)
-    #expect(proxy.connections > 3)
+    #expect(proxy.acceptedCount > 3)
   }
 
   // MARK: - The server and the database
@@ -109,7 +109,7 @@ import Testing
   @Test func itGoesOnAfterARestartOfTheServer() throws {
     let database = try TestDatabase()
     let first = try ServerProcess(database)
-    let proxy = try CuttingProxy(to: first.port)
+    let proxy = try FaultyProxy(toPort: first.port)
     let watch = try Tools.start(
       "quake-watch", ["--url", proxy.url, "--json", "--state", "cursor", "--from-start"],
       folder: folder.path)
@@ -119,13 +119,13 @@ import Testing
     try watch.waitForError("Trying again until the connection is restored.")
     try insert(database, "b", 700)
     let second = try ServerProcess(database)
-    proxy.lead(to: second.port)
+    proxy.lead(toPort: second.port)
     lines += try watch.lines(700)
     try watch.waitForError("connected again; continuing after token")
     second.process.signal(SIGKILL)
     try insert(database, "c", 2)
     let third = try ServerProcess(database)
-    proxy.lead(to: third.port)
+    proxy.lead(toPort: third.port)
     lines += try watch.lines(2)
     #expect(try Self.changes(lines) == database.history())
     watch.signal(SIGTERM)
@@ -138,13 +138,13 @@ import Testing
     let other = try TestDatabase()
     try insert(other, "b", 2)
     let first = try ServerProcess(database)
-    let proxy = try CuttingProxy(to: first.port)
+    let proxy = try FaultyProxy(toPort: first.port)
     let watches = try [[], ["--on-expired", "snapshot"]].map {
       try Tools.start("quake-watch", ["--url", proxy.url, "--json", "--from-start"] + $0)
     }
     for watch in watches { _ = try watch.lines(3) }
     let second = try ServerProcess(other)
-    proxy.lead(to: second.port)
+    proxy.lead(toPort: second.port)
     proxy.cut()
     let outcome = try watches[0].exit()
     #expect(outcome.status == 65)

@@ -3,6 +3,8 @@ import CommandLine
 import EmbeddedPostgres
 import Glibc
 import Postgres
+import QuakeModel
+import QuakeSchema
 import QuakeTool
 
 /// The PostgreSQL that everything is measured on, with the embedded server's settings.
@@ -116,5 +118,105 @@ final class BenchServer {
   func version() throws -> String {
     let text = try admin.execute("show server_version").text(0, 0) ?? ""
     return String(text.prefix { $0 != " " })
+  }
+}
+
+/// The databases that runs start with. Each is filled once, by the contender itself, and copied.
+final class Databases {
+  private let server: BenchServer
+  private var made: [State: String] = [:]
+  private var count = 0
+
+  private struct State: Hashable {
+    var layout: Layout
+    /// The name of the file that has been loaded; nil: none.
+    var loaded: String?
+  }
+
+  init(_ server: BenchServer) {
+    self.server = server
+  }
+
+  /// The database whose copies a contender's runs start with.
+  ///
+  /// - Parameter before: What has been loaded already; nil: nothing.
+  func template(
+    for contender: Contender, before: DataFile?, _ bench: Bench
+  ) throws -> String {
+    let state = State(layout: contender.layout, loaded: before?.name)
+    if let name = made[state] { return name }
+    let origin =
+      before == nil ? "template0" : try template(for: contender, before: nil, bench)
+    count += 1
+    let name = "state_\(count)"
+    try server.create(name, from: origin)
+    if let before {
+      bench.diagnostics.note("preparing what \(contender.name) starts from")
+      _ = try MeasuredChild(folder: bench.folder).run(
+        contender.command(before, name, bench))
+      try server.waitUntilLeft(name)
+      let connection = try server.connect(name)
+      try contender.check(before, over: connection)
+      // As autovacuum leaves a store.
+      try connection.execute("vacuum (analyze)")
+    } else {
+      try lay(contender.layout, in: name)
+    }
+    try server.waitUntilLeft(name)
+    made[state] = name
+    return name
+  }
+
+  private func lay(_ layout: Layout, in database: String) throws {
+    if case .own = layout { return }
+    let connection = try server.connect(database)
+    _ = try Migrator(connection: connection, program: "quake-bench \(productVersion)").migrate()
+    if layout == .plain {
+      try connection.execute(
+        """
+        create table public.plain
+          (like quake.quake including defaults including constraints including indexes)
+        """)
+    }
+  }
+}
+
+extension Contender {
+  /// Throws unless it has stored the file.
+  func check(_ file: DataFile, over connection: Connection) throws {
+    let stored = try Contents(contents, over: connection)
+    guard stored == file.contents else {
+      throw BenchFailure(
+        "\(name) left wrong rows of \(file.name)",
+        detail: "There should be \(file.contents); there are \(stored).")
+    }
+  }
+}
+
+/// The expected history of a store after a first file and, perhaps, a second one.
+struct HistoryCheck {
+  let first: DataFile
+  var then: DataFile?
+
+  /// Throws unless there is one version for each event, and one for each revision.
+  func check(_ connection: Connection) throws {
+    let row = try connection.execute(
+      """
+      select (select count(*) from quake.quake_version where op = 'insert'),
+             (select count(*) from quake.quake_version where op = 'update'),
+             (select count(*) from quake.quake_version where op not in ('insert', 'update')),
+             (select coalesce(sum(inserted), 0)::bigint from quake.change_transaction),
+             (select coalesce(sum(updated), 0)::bigint from quake.change_transaction)
+      """)
+    let found = (0..<5).map { Int(row.integer(0, $0) ?? -1) }
+    let revised = then?.revised ?? 0
+    let wanted = [first.contents.events, revised, 0, first.contents.events, revised]
+    guard found == wanted else {
+      throw BenchFailure(
+        "the history of \(then?.name ?? first.name) is wrong",
+        detail:
+          "Versions by insert, by update, others, and those the transactions count: \(found), not \(wanted)."
+      )
+    }
   }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Postgres
 
 /// Loads a file into a store that is empty, or that has the contents of an earlier file.
@@ -25,7 +26,7 @@ struct LoadWorkload: Workload {
               for: contender, before: contender.alwaysStartsEmpty ? nil : before, bench),
             rounds: rounds))
         // This creates the other files that it needs.
-        _ = try contender.command(loading: file, into: "nothing", bench)
+        _ = try contender.command(file, "nothing", bench)
       } catch {
         try bench.fail(contender.name, error)
       }
@@ -46,8 +47,8 @@ struct LoadWorkload: Workload {
       }
     }
     var table = ResultTable(
-      self, size: file.size, columns: Series.columns(reference: Limit.name))
-    let reference = entrants.first { $0.contender.name == Limit.name }?.series
+      self, size: file.size, columns: Series.columns(reference: Contender.limit.name))
+    let reference = entrants.first { $0.contender.name == Contender.limit.name }?.series
     for entrant in entrants where !entrant.series.runs.isEmpty {
       table.add(entrant.contender.name, entrant.series.figures(reference: reference))
     }
@@ -58,7 +59,7 @@ struct LoadWorkload: Workload {
   }
 
   private struct Entrant {
-    let contender: any Contender
+    let contender: Contender
     let template: String
     var rounds: Int
     var series = Series()
@@ -70,7 +71,7 @@ struct LoadWorkload: Workload {
     let database = "run"
     try bench.server.drop(database)
     try bench.server.create(database, from: entrant.template)
-    let program = try entrant.contender.command(loading: file, into: database, bench)
+    let program = try entrant.contender.command(file, database, bench)
     let measurement = try bench.measure(program, on: database)
     let connection = try bench.server.connect(database)
     try entrant.contender.check(file, over: connection)
@@ -78,5 +79,62 @@ struct LoadWorkload: Workload {
       try HistoryCheck(first: before ?? file, then: before == nil ? nil : file).check(connection)
     }
     return measurement
+  }
+}
+
+/// Decodes the large file and discards the result.
+struct DecodeWorkload: Workload {
+  let letter: String
+  let title: String
+
+  func run(_ bench: Bench) throws -> ResultTable {
+    let file = try bench.data.file(.million)
+    var decoders = [
+      Decoder(
+        name: "quake",
+        program: bench.program(BenchOptions.program, Role.decode.arguments + [file.path]))
+    ]
+    if let python = SearchPath.find(bench.options.python) {
+      // The first step of every script.
+      let script = "import json, sys; print(len(json.load(open(sys.argv[1]))['features']))"
+      decoders.append(
+        Decoder(
+          name: "python json.load", program: bench.program(python, ["-c", script, file.path])))
+    }
+    if let jq = SearchPath.find("jq") {
+      decoders.append(
+        Decoder(name: "jq", program: bench.program(jq, [".features | length", file.path])))
+    }
+    for round in 0..<bench.options.repeats {
+      for place in decoders.indices {
+        let index = (place + round) % decoders.count
+        try Run.stopIfAsked()
+        let usage = try MeasuredChild(folder: bench.folder).run(decoders[index].program)
+        let run = Measurement(usage)
+        bench.progress(letter, decoders[index].name, round, run)
+        decoders[index].series.runs.append(run)
+        let text = String(decoding: usage.output, as: UTF8.self).filter { !$0.isWhitespace }
+        guard Int(text) == file.contents.events else {
+          throw BenchFailure("\(decoders[index].name) decoded \"\(text)\" events of \(file.name)")
+        }
+      }
+    }
+    var table = ResultTable(
+      self, size: file.size,
+      columns: Series.columns(reference: "quake") + [.init("mb_per_second", "MB/s", places: 0)])
+    for decoder in decoders {
+      table.add(
+        decoder.name,
+        decoder.series.figures(reference: decoders[0].series) + [
+          Double(file.bytes) / 1e6 / decoder.series.seconds
+        ])
+    }
+    return table
+  }
+
+  private struct Decoder {
+    let name: String
+    let program: ChildProcess
+    var series = Series()
   }
 }

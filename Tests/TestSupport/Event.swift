@@ -1,16 +1,19 @@
 import Glibc
 import Synchronization
-import TestSupport
 
 /// Something that happens once, and that other threads may wait for.
-final class Event: Sendable {
+public final class Event: Sendable {
   private let hasHappened = Atomic<Bool>(false)
 
-  func happen() { hasHappened.store(true, ordering: .releasing) }
+  /// Something that has not happened yet.
+  public init() {}
+
+  /// Makes it happen.
+  public func happen() { hasHappened.store(true, ordering: .releasing) }
 
   /// Waits until it has happened; false if it had not in time.
   @discardableResult
-  func wait(within patience: Duration = ToolProcess.patience) -> Bool {
+  public func wait(within patience: Duration = ToolProcess.patience) -> Bool {
     let deadline = ContinuousClock.now + patience
     while !hasHappened.load(ordering: .acquiring) {
       guard ContinuousClock.now < deadline else { return false }
@@ -20,7 +23,7 @@ final class Event: Sendable {
   }
 
   /// Waits until it has happened.
-  func require(_ what: String) throws {
+  public func require(_ what: String) throws {
     guard wait() else { throw ToolProcess.Failure(description: "waited in vain: \(what)") }
   }
 }
