@@ -1,5 +1,5 @@
-package import Glibc
 @preconcurrency public import Glibc  // for `environ`, a C global
+public import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
 
 /// A program to run without a shell: an executable, its arguments, its environment and its input.
 ///

@@ -1,6 +1,6 @@
 internal import CLinux
 public import Glibc
-import SwiftOverlayShims  // where this compiler finds the members of timespec
+public import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
 
 extension ChildProcess {
   /// Runs the program to its end, writes its input and collects its outputs.

@@ -15,7 +15,7 @@ extension JSONWriter {
     beginObject()
     for column in QuakeColumn.allCases {
       key(column.key)
-      put(column, of: record)
+      write(column, of: record)
       if count >= Self.drainedSize { try drain(&self) }
     }
     endObject()
@@ -23,12 +23,12 @@ extension JSONWriter {
 
   /// Writes the value a record has in a column.
   public mutating func value(of column: QuakeColumn, in record: QuakeRecord) {
-    put(column, of: record)
+    write(column, of: record)
   }
 
   /// Inlined, because it is called for each column of a million events.
   @inline(__always)
-  private mutating func put(_ column: QuakeColumn, of record: QuakeRecord) {
+  private mutating func write(_ column: QuakeColumn, of record: QuakeRecord) {
     guard record.has(column) else { return null() }
     switch column.kind {
     case .text: record.withUTF8(column) { if let text = $0 { string(utf8: text) } }
