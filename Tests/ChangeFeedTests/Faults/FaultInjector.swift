@@ -135,7 +135,9 @@ final class FaultInjector {
     let table = "proof.kept_\(kept.count)"
     let token = try withConnection { connection in
       try connection.run("create schema if not exists proof", "drop table if exists \(table)")
-      try connection.run("begin isolation level repeatable read")
+      // The lock comes before the snapshot: a truncate that is committed in between would leave an old snapshot no rows.
+      try connection.run(
+        "begin isolation level repeatable read", "lock table quake.quake in access share mode")
       let token = try connection.ask("select quake.latest_token()")
       try connection.run("create table \(table) as select * from quake.quake", "commit")
       return token

@@ -61,6 +61,13 @@ final class WorkerScene {
 
   /// Stops all workers, which must end with status 0.
   func stop() throws {
+    // A worker that has just been started does not handle the signal yet.
+    for (name, worker) in workers {
+      try eventually("\(name) polls its feeds, or stands by for them") {
+        worker.takeIn()
+        return ["polling ", "standing by for "].contains { worker.errorText.contains($0) }
+      }
+    }
     for worker in workers.values { worker.signal(SIGTERM) }
     for (name, worker) in workers {
       let outcome = try worker.exit()
