@@ -63,13 +63,8 @@ extension ErrorForm {
       json.key(isDetail ? "properties" : "features")
       if isDetail { json.null() } else { json.array { _ in } }
     }
-    let callback = try? FDSNQuery(
-      request.query.filter { ["callback", "format"].contains($0.name) }
-    )
-    .callback
     return Response(
       200, error.headers,
-      body: .document(
-        Callback.wrap(json.take(), in: callback, otherwise: "application/json; charset=utf-8")))
+      body: .document(Document(json.take(), contentType: "application/json; charset=utf-8")))
   }
 }

@@ -129,9 +129,8 @@ struct FDSNAnswer {
       generated: now, title: title, url: request.baseURL + request.target, api: FDSNService.version)
     head.limit = query.limit
     head.offset = query.offset
-    let (document, count) = try EventDocument(
-      format: format.export, form: form, callback: query.callback
-    ).made(of: events, head, over: connection)
+    let (document, count) = try EventDocument(format: format.export, form: form)
+      .made(of: events, head, over: connection)
     return (fresh(Response(body: .document(document))), count)
   }
 
@@ -165,6 +164,6 @@ struct FDSNAnswer {
         body: .document(
           try DetailDocument.make(
             of: event, form: form, includesSuperseded: query.includesSuperseded,
-            callback: query.callback, over: connection))))
+            over: connection))))
   }
 }

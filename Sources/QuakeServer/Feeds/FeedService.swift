@@ -57,8 +57,7 @@ struct FeedService {
   }
 
   private static func mediaType(_ format: ServedFeedFormat) -> String {
-    let type = format.callback == nil ? format.export.mediaType : Callback.contentType
-    return String(type.prefix { $0 != ";" })
+    String(format.export.mediaType.prefix { $0 != ";" })
   }
 
   // MARK: - Documents
@@ -85,7 +84,7 @@ struct FeedService {
     }
     var form = ServiceForm(baseURL: request.baseURL, detail: .feed)
     form.drawing = name.drawing
-    let document = EventDocument(format: format.export, form: form, callback: format.callback)
+    let document = EventDocument(format: format.export, form: form)
     let head = DocumentHead(
       generated: now, title: title, url: url, api: FDSNService.version)
     let (made, _) = try document.made(of: query, head, over: context.connection)
@@ -112,10 +111,8 @@ struct FeedService {
   private static func detail(
     _ request: Request, _ format: ServedFeedFormat, _ context: QueryContext
   ) throws -> Response {
-    var items = [QueryItem(name: "eventid", value: request.parameters["id"] ?? "")]
-    if let callback = format.callback { items.append(QueryItem(name: "callback", value: callback)) }
-    let name = format == .geojsonp ? ServedFeedFormat.geojson.rawValue : format.rawValue
-    var query = try FDSNQuery(items, format: FDSNFormat(rawValue: name))
+    let id = QueryItem(name: "eventid", value: request.parameters["id"] ?? "")
+    var query = try FDSNQuery([id], format: FDSNFormat(rawValue: format.rawValue))
     query.statusWithoutData = 404
     let answer = FDSNAnswer(query, request, over: context.connection, detail: .feed)
     return try context.connection.atOneMoment { try answer.response() }

@@ -94,7 +94,6 @@ struct FeedServiceTests {
   func formats() throws {
     for (ending, type, begin) in [
       ("geojson", "application/json; charset=utf-8", "{\"type\":\"FeatureCollection\""),
-      ("geojsonp", "text/javascript; charset=utf-8", "eqfeed_callback({"),
       ("csv", "text/csv; charset=utf-8", "time,latitude,longitude"),
       ("atom", "application/atom+xml; charset=utf-8", "<?xml"),
       ("quakeml", "application/xml; charset=utf-8", "<?xml"),
@@ -153,7 +152,6 @@ struct FeedServiceTests {
     #expect(try scene.get("\(Self.path)/detail/nothing.quakeml").status == 404)
     #expect(try scene.get("\(Self.path)/detail/us3.geojson").status == 409)
     #expect(try scene.text("\(Self.path)/detail/us4.quakeml").contains("quakeml:quake/event/us4"))
-    #expect(try scene.text("\(Self.path)/detail/us4.geojsonp").hasPrefix("eqfeed_callback({"))
     #expect(try scene.text("\(Self.path)/detail/us4.csv").split(separator: "\n").count == 2)
     #expect(try scene.text("\(Self.path)/detail/us4.kml").contains("Placemark"))
   }
