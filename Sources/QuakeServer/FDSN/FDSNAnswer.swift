@@ -26,9 +26,7 @@ struct FDSNAnswer {
   private var format: FDSNFormat { query.format ?? .quakeml }
 
   private var form: ServiceForm {
-    var form = ServiceForm(baseURL: request.baseURL, detail: detail)
-    form.drawing = query.drawing
-    return form
+    ServiceForm(baseURL: request.baseURL, detail: detail)
   }
 
   /// The answer with the headers that USGS's service gives: a cache may keep it for a minute.

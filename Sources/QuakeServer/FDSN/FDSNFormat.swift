@@ -7,7 +7,6 @@ enum FDSNFormat: String, Sendable, CaseIterable {
   case geojson
   case csv
   case kml
-  case kmlraw
   case text
 
   /// The format of the document.
@@ -16,7 +15,7 @@ enum FDSNFormat: String, Sendable, CaseIterable {
     case .quakeml, .xml: .quakeml
     case .geojson: .geojson
     case .csv: .csv
-    case .kml, .kmlraw: .kml
+    case .kml: .kml
     case .text: .fdsnText
     }
   }

@@ -153,8 +153,5 @@ struct FDSNParameter: Sendable {
     FDSNParameter(
       "jsonerror", .string, "true: an error is a GeoJSON document with status 200", default: "false"
     ),
-    FDSNParameter(
-      "kmlcolorby", .string, "the colours of KML", of: ["age", "depth"], default: "age"),
-    FDSNParameter("kmlanimated", .boolean, "whether KML has times", default: "false"),
   ]
 }

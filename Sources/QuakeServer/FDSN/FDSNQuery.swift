@@ -28,7 +28,6 @@ struct FDSNQuery {
   var statusWithoutData = 204
   var deleted = Deleted.none
   var includesSuperseded = false
-  var drawing = ServiceForm.Drawing()
   private var includesAll = false
 
   /// A query that matches more events must have a limit.
@@ -69,8 +68,6 @@ struct FDSNQuery {
     case "orderby": order = try Self.order(value)
     case "format": format = FDSNFormat(rawValue: try value.choice())
     case "nodata": statusWithoutData = try value.choice() == "404" ? 404 : 204
-    case "kmlcolorby": drawing.colour = try value.choice() == "depth" ? .depth : .age
-    case "kmlanimated": drawing.isAnimated = try value.boolean()
     case "includedeleted":
       deleted = value.text.lowercased() == "only" ? .only : try value.boolean() ? .included : .none
     case "includesuperseded": includesSuperseded = try value.boolean()

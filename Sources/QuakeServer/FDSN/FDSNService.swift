@@ -88,7 +88,7 @@ struct FDSNService {
   /// depend on each other; the WADL lists all parameters.
   private static let independent: Set<String> = [
     "starttime", "minmagnitude", "mindepth", "minmmi", "mincdi", "minfelt", "alertlevel", "minsig",
-    "mingap", "reviewstatus", "limit", "orderby", "format", "nodata", "kmlcolorby",
+    "mingap", "reviewstatus", "limit", "orderby", "format", "nodata",
   ]
 
   private static let documents = [
