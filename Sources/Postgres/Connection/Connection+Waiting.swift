@@ -7,7 +7,6 @@ extension Connection {
     fileprivate var deadline: Deadline?
     fileprivate var look: Deadline?
     fileprivate var wake: Int32?
-    fileprivate var looks = 0
 
     init(_ connection: Connection) {
       deadline = connection.answerTimeout.map { Deadline(after: $0) }
@@ -65,11 +64,9 @@ extension Connection {
   }
 
   private func lookAt(_ patience: inout Patience, with watch: StatementWatch) {
-    let statement = StatementWatch.Statement(processID: processID, looks: patience.looks)
-    patience.looks += 1
-    switch watch.look(statement) {
-    case .goOn(let pause): patience.look = Deadline(after: pause)
-    case .cancel(let error):
+    do throws(PostgresError) {
+      patience.look = Deadline(after: try watch.look(processID))
+    } catch {
       cancelHandle?.cancel(within: CancelHandle.patience)
       cancellation = error
       patience.look = nil
