@@ -32,22 +32,21 @@ struct BinaryValueTests {
       int32(dimensions) + int32(0) + int32(25) + int32(count) + int32(1) + elements
     }
     let element = int32(1) + [0x61]
-    for malformed in [
+    let malformed: [[UInt8]] = [
       array(1, -1, element), array(1, .max, element), array(1, 2, element),
       array(1, 1, int32(.max)), array(2, 1, element), Array(array(1, 1, element)[..<19]), [1],
-    ] {
-      #expect(textArray(malformed) == nil)
-    }
+    ]
+    for bytes in malformed { #expect(textArray(bytes) == nil) }
     #expect(textArray(array(1, 1, element)) == ["a"])
     #expect(textArray(array(0, 0, [])) == [])
   }
 
   @Test("of a composite type that is cut short has null fields")
   func composites() throws {
-    for malformed in [
-      int32(1) + int32(25) + int32(.max), int32(1), int32(1) + int32(25) + int32(2) + [0x61],
-    ] {
-      try malformed.withUnsafeBytes { bytes in
+    let header = int32(1) + int32(25)
+    let malformed: [[UInt8]] = [header + int32(.max), int32(1), header + int32(2) + [0x61]]
+    for bytes in malformed {
+      try bytes.withUnsafeBytes { bytes in
         var fields = try #require(CompositeFields(BinaryValue(bytes)))
         #expect(fields.next().isNull && fields.isCutShort)
       }
