@@ -42,7 +42,7 @@ UNIT-MODULES := Basics|CommandLine|QuakeFeed|QuakeModel
 # Of modules whose other tests need a database.
 UNIT-SUITES := QuakeStoreTests\.(AssociationMatcher|BackfillWindow|ImportPlan|PollThrottle)|$\
 	QuakeServerTests\.(APIParameter|AnswerCache|ByteRange|ChangeStreamParameter|ChangeWindow|DocumentWriter|FairQueue|$\
-	RequestTarget|TileURL)|QuakeLiveTests\.(Property|QuakeList)|PostgresTests\.SQL
+	RequestTarget|TileURL)|QuakeLiveTests\.(Property|QuakeList)|PostgresTests\.(BinaryValue|SQL)
 UNIT := ^(($(UNIT-MODULES))Tests\.|($(UNIT-SUITES))Tests/)
 TIMED := ^ChangeFeedTests\.(OpenTransaction|SilentConnection)Tests
 STALLED := ^QuakeLiveTests\.StalledServerTests

@@ -4,7 +4,6 @@
 #include <libpq-fe.h>   // the client library itself
 #include <pg_config.h>  // PG_VERSION_NUM, to know what this libpq offers
 #include <sys/ioctl.h>  // FIONREAD
-#include <sys/socket.h>
 
 // libpq has PQsetChunkedRowsMode since version 17; before, rows stream one at a time. Swift cannot test
 // whether a macro is defined.
@@ -31,17 +30,6 @@ static inline int quake_pq_available(const PGconn *connection) {
   int count = 0;
   int descriptor = PQsocket(connection);
   return descriptor >= 0 && ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
-}
-
-// How many bytes a TCP connection has received; 0 if unknown. glibc defines only the beginning of
-// struct tcp_info, and Linux's own definition conflicts with glibc's, so tcpi_bytes_received is read
-// from its offset, 128.
-static inline unsigned long long quake_pq_received(PGconn *connection) {
-  enum { tcp = 6, tcp_info = 11, received = 128 / 8 };
-  unsigned long long info[32] = {0};
-  socklen_t size = sizeof info;
-  if (getsockopt(PQsocket(connection), tcp, tcp_info, info, &size) != 0) return 0;
-  return size >= (received + 1) * sizeof info[0] ? info[received] : 0;
 }
 
 // The field codes of PQresultErrorField are character macros, which Swift imports as Int32 or not at

@@ -14,34 +14,10 @@ public struct ServiceForm: Sendable {
     case query
   }
 
-  /// How KML draws the events.
-  public struct Drawing: Sendable, Equatable {
-    /// The property that decides the colour of an event.
-    public enum Colour: String, Sendable, CaseIterable {
-      /// Its age: past hour, day, week, or older.
-      case age
-      /// The depth of its hypocentre.
-      case depth
-    }
-
-    /// The property that decides the colours.
-    public var colour: Colour
-    /// Whether the placemarks have times, so that a viewer can play them.
-    public var isAnimated: Bool
-
-    /// A way of drawing.
-    public init(colour: Colour = .age, isAnimated: Bool = false) {
-      self.colour = colour
-      self.isAnimated = isAnimated
-    }
-  }
-
   /// The address of the server without a slash at its end, such as `http://127.0.0.1:8080`.
   public var baseURL: String
   /// Where the address in `detail` leads.
   public var detail: Detail
-  /// How KML draws the events.
-  public var drawing = Drawing()
 
   /// A form of the given parts.
   public init(baseURL: String, detail: Detail) {

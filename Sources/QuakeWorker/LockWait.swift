@@ -45,106 +45,78 @@ extension LockWait {
   public static func of(
     processID: Int32, over connection: Connection
   ) throws(PostgresError) -> LockWait? {
-    let result = try connection.execute(
-      SQL(trusted: "\(selection(of: "l.pid = $1")) \(columns)"), [.integer(Int64(processID))])
-    return read(result).first
+    try find("l.pid = $1", .integer(Int64(processID)), over: connection).first
   }
 
-  /// Sessions of Quake's tools, or on relations of the schema, that have waited for a lock longer than the
-  /// limit; the longest wait first.
+  /// Sessions of Quake's tools, or that hold or want a lock on a relation of the schema, that have waited for a lock
+  /// longer than the limit; the longest wait first.
   public static func all(
     longerThan limit: Duration, over connection: Connection
   ) throws(PostgresError) -> [LockWait] {
-    let result = try connection.execute(
-      SQL(trusted: "\(selection(of: ours)) \(columns)"), [.double(limit.inSeconds)])
-    return read(result)
-  }
-
-  /// A session that waits for a row or for the end of a transaction already holds a lock on each relation
-  /// that it writes.
-  private static let ours = """
-    coalesce(pg_catalog.clock_timestamp() - waiting.since > pg_catalog.make_interval(secs => $1), false)
+    try find(
+      """
+      clock_timestamp() - waiting.since > make_interval(secs => $1)
       and (a.datname = current_database() and a.application_name like 'quake-%'
            or exists (select from pg_locks o join pg_class c on c.oid = o.relation
                        where o.pid = l.pid and c.relnamespace = to_regnamespace('quake')
                          and o.database = (select d.oid from pg_database d
                                             where d.datname = current_database())
-                         and (not o.granted
-                              or l.locktype in ('transactionid', 'virtualxid', 'spectoken', 'tuple')
-                                 and o.mode <> 'AccessShareLock')))
-    """
-
-  /// The waiting sessions that meet `condition`. Servers before version 14 do not report the start of a wait;
-  /// the start of the statement, if it is known, stands in for it.
-  private static func selection(of condition: String) -> String {
-    """
-    with waits as materialized (
-      select l.pid, l.locktype, l.mode, l.database, l.relation, l.page, l.tuple, l.virtualxid,
-             l.transactionid, l.classid, l.objid, l.objsubid, a.usename, a.application_name,
-             a.client_addr, a.state, clock_timestamp() - a.state_change as state_age,
-             clock_timestamp() - waiting.since as age,
-             coalesce(l.relation, (select t.relation from pg_locks t
-                                    where t.pid = l.pid and t.granted and t.locktype = 'tuple' limit 1))
-               as about
-        from pg_locks l
-        left join pg_stat_activity a on a.pid = l.pid
-       cross join lateral (
-         select coalesce((to_jsonb(l) ->> 'waitstart')::timestamptz, a.query_start)) waiting (since)
-       where not l.granted and \(condition)
-    )
-    """
+                         and (not o.granted or o.mode <> 'AccessShareLock')))
+      """, .double(limit.inSeconds), over: connection)
   }
 
-  private static let columns = """
-    select w.pid, w.usename, w.application_name, host(w.client_addr), w.state,
-           extract(epoch from w.state_age)::double precision,
-           extract(epoch from w.age)::double precision, w.locktype, w.mode,
-           (select n.nspname || '.' || c.relname
-              from pg_class c join pg_namespace n on n.oid = c.relnamespace
-             where c.oid = w.about
-               and (w.database is null or w.database = 0
-                    or w.database = (select d.oid from pg_database d
-                                      where d.datname = current_database()))),
-           w.transactionid, (w.classid::bigint << 32) + w.objid::bigint, w.objsubid,
-           nullif(h.pid, 0), coalesce(a.usename, pg_get_userbyid(p.owner)), a.application_name,
-           host(a.client_addr), a.state,
-           extract(epoch from clock_timestamp() - coalesce(a.state_change, p.prepared))::double precision,
-           p.gid, h.count
-      from waits w
-      left join lateral (
-        select b.pid, count(*) over () as count,
-               row_number() over (
-                 order by exists (select from pg_locks x where x.pid = b.pid and not x.granted), b.pid)
-                 as place
-          from (select distinct u.pid from unnest(pg_blocking_pids(w.pid)) u (pid)) b) h on h.place <= 10
-      left join pg_stat_activity a on a.pid = h.pid
-      left join lateral (
-        select x.gid, x.prepared, r.oid as owner
-          from pg_locks g
-          -- A prepared transaction holds a lock on itself, too, which says its number.
-          join pg_locks own on own.virtualtransaction = g.virtualtransaction and own.pid is null
-               and own.locktype = 'transactionid' and own.granted
-          join pg_prepared_xacts x on x.transaction = own.transactionid
-          left join pg_roles r on r.rolname = x.owner
-         where h.pid = 0 and g.pid is null and g.granted
-           and (g.locktype, g.database, g.relation, g.page, g.tuple, g.virtualxid, g.transactionid,
-                g.classid, g.objid, g.objsubid)
-               is not distinct from (w.locktype, w.database, w.relation, w.page, w.tuple, w.virtualxid,
-                                     w.transactionid, w.classid, w.objid, w.objsubid)
-         limit 1) p on true
-     order by w.age desc nulls last, w.pid, h.place
-    """
-
-  private static func read(_ rows: borrowing QueryResult) -> [LockWait] {
+  /// The waiting sessions that meet a condition. Servers before version 14 do not report the start of a wait; the start
+  /// of the statement, if it is known, stands in for it. A prepared transaction has no session: it is named if it is
+  /// the only one of the database.
+  private static func find(
+    _ condition: StaticString, _ parameter: Parameter, over connection: Connection
+  ) throws(PostgresError) -> [LockWait] {
+    let rows = try connection.execute(
+      SQL(
+        trusted: """
+          select l.pid, a.usename, a.application_name, host(a.client_addr), a.state,
+                 extract(epoch from clock_timestamp() - a.state_change)::double precision,
+                 nullif(h.pid, 0), s.usename, s.application_name, host(s.client_addr), s.state,
+                 extract(epoch from clock_timestamp() - s.state_change)::double precision,
+                 case when h.pid = 0 then
+                   (select min(p.gid) from pg_prepared_xacts p where p.database = current_database()
+                    having count(*) = 1) end,
+                 h.count, extract(epoch from clock_timestamp() - waiting.since)::double precision,
+                 l.locktype, l.mode, l.transactionid,
+                 (select n.nspname || '.' || c.relname
+                    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                   where c.oid = coalesce(l.relation, (select t.relation from pg_locks t
+                                                        where t.pid = l.pid and t.granted
+                                                          and t.locktype = 'tuple' limit 1)))
+            from pg_locks l
+            left join pg_stat_activity a on a.pid = l.pid
+           cross join lateral (
+             select coalesce((to_jsonb(l) ->> 'waitstart')::timestamptz, a.query_start)) waiting (since)
+            left join lateral (
+              select b.pid, count(*) over () as count,
+                     row_number() over (
+                       order by exists (select from pg_locks x where x.pid = b.pid and not x.granted),
+                                b.pid) as place
+                from (select distinct u.pid from unnest(pg_blocking_pids(l.pid)) u (pid)) b) h
+              on h.place <= 10
+            left join pg_stat_activity s on s.pid = h.pid
+           where not l.granted and \(condition)
+           order by waiting.since nulls last, l.pid, h.place
+          """), [parameter])
     var waits: [LockWait] = []
     for row in 0..<rows.rowCount {
       if waits.last?.waiter.processID != rows.integer(row, 0) {
-        waits.append(wait(rows, row))
+        let (type, relation) = (rows.text(row, 15) ?? "", rows.text(row, 18))
+        waits.append(
+          LockWait(
+            waiter: session(rows, row, from: 0), seconds: number(rows.text(row, 14)), type: type,
+            mode: rows.text(row, 16) ?? "", relation: relation,
+            object: describe(type, relation, transaction: rows.text(row, 17)), holders: [],
+            holderCount: Int(rows.integer(row, 13) ?? 0)))
       }
-      let holder = session(rows, row, from: 13, prepared: rows.text(row, 19))
-      if holder.processID != nil || rows.integer(row, 20) != nil {
-        waits[waits.count - 1].holders.append(holder)
-      }
+      guard rows.integer(row, 13) != nil else { continue }
+      waits[waits.count - 1].holders.append(
+        session(rows, row, from: 6, prepared: rows.text(row, 12)))
     }
     return waits
   }
@@ -161,23 +133,11 @@ extension LockWait {
 
   private static func number(_ text: String?) -> Double? { text.flatMap { Double($0) } }
 
-  private static func wait(_ rows: borrowing QueryResult, _ row: Int) -> LockWait {
-    let type = rows.text(row, 7) ?? ""
-    let relation = rows.text(row, 9)
-    return LockWait(
-      waiter: session(rows, row, from: 0), seconds: number(rows.text(row, 6)), type: type,
-      mode: rows.text(row, 8) ?? "", relation: relation,
-      object: describe(
-        type, relation, transaction: rows.text(row, 10), key: rows.integer(row, 11),
-        part: rows.integer(row, 12)),
-      holders: [], holderCount: Int(rows.integer(row, 20) ?? 0))
-  }
-
   /// The lock under which a transaction gets its token and commits.
   private static let commitLock = "quake.commit_lock"
 
   private static func describe(
-    _ type: String, _ relation: String?, transaction: String?, key: Int64?, part: Int64?
+    _ type: String, _ relation: String?, transaction: String?
   ) -> String {
     switch type {
     case "relation":
@@ -186,8 +146,6 @@ extension LockWait {
     case "transactionid":
       let end = "the end of transaction \(transaction ?? "")"
       return relation.map { "a row of \($0), and so for \(end)" } ?? end
-    case "virtualxid": return "the end of another transaction"
-    case "advisory": return "advisory lock \(key ?? 0)\(part == 2 ? " (two keys)" : "")"
     default: return "a lock of type \(type)" + (relation.map { " on \($0)" } ?? "")
     }
   }

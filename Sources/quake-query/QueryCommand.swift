@@ -47,7 +47,7 @@ enum QueryCommand {
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    // Without a limit, a malicious server could block the tool for ever. No statement of it takes an hour.
+    // Without a limit, a silent server would block the tool for ever. No statement of it takes an hour.
     connection.answerTimeout = .seconds(3600)
     try Migrator.checkSchema(of: connection)
     return connection

@@ -33,6 +33,15 @@ struct ErrorTests {
     #expect(check.constraint == "t_a_positive")
   }
 
+  @Test("is cut if it is long")
+  func long() throws {
+    let error = try failure(
+      "do $$ begin raise exception '%', repeat('x', 8000000) using detail = repeat('y', 100000); end $$"
+    )
+    #expect(error.message.utf8.count < 20_000 && error.message.hasSuffix("…"))
+    #expect(error.detail.map { $0.utf8.count < 20_000 } == true)
+  }
+
   @Test("has line and position in the statement, in characters")
   func position() throws {
     let error = try failure("select 'é🌋',\n  1,\n  nothing\n")

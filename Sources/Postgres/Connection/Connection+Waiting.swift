@@ -4,21 +4,24 @@ internal import CLibpq
 extension Connection {
   /// The limits of one wait for the server: its deadline, and when the watch examines it next.
   struct Patience {
-    fileprivate(set) var deadline: Deadline?
+    fileprivate var deadline: Deadline?
     fileprivate var look: Deadline?
     fileprivate var wake: Int32?
-    fileprivate var looks = 0
 
-    /// - Parameter limit: The latest end of the wait.
-    init(_ connection: Connection, until limit: Deadline? = nil) {
-      deadline = [limit, connection.answerTimeout.map { Deadline(after: $0) }].compactMap { $0 }
-        .min()
+    init(_ connection: Connection) {
+      deadline = connection.answerTimeout.map { Deadline(after: $0) }
       if let watch = connection.watch {
         look = Deadline(after: watch.first)
         wake = connection.interrupt ?? watch.wake
       } else {
         wake = connection.interrupt
       }
+    }
+
+    /// Begins the time for the answer again, unless the statement was cancelled.
+    mutating func restart(over connection: Connection) {
+      guard connection.cancellation == nil else { return }
+      deadline = connection.answerTimeout.map { Deadline(after: $0) }
     }
 
     fileprivate var next: Deadline? {
@@ -61,11 +64,9 @@ extension Connection {
   }
 
   private func lookAt(_ patience: inout Patience, with watch: StatementWatch) {
-    let statement = StatementWatch.Statement(processID: processID, looks: patience.looks)
-    patience.looks += 1
-    switch watch.look(statement) {
-    case .goOn(let pause): patience.look = Deadline(after: pause)
-    case .cancel(let error):
+    do throws(PostgresError) {
+      patience.look = Deadline(after: try watch.look(processID))
+    } catch {
       cancelHandle?.cancel(within: CancelHandle.patience)
       cancellation = error
       patience.look = nil

@@ -8,8 +8,8 @@ internal import Glibc
 /// deadline or a wake descriptor can end them.
 public final class Connection {
   let connection: OpaquePointer
-  /// The longest time that the server may take to answer a statement; nil for no limit. After a timeout the
-  /// connection is unusable.
+  /// How long to wait for the answer to a statement; nil for no limit. The time begins again with each notification,
+  /// because the answer comes after those that the server has to send. After a timeout the connection is unusable.
   public var answerTimeout: Duration?
   /// A descriptor that becomes readable when the caller wants to stop. A running statement is then cancelled
   /// and throws an error of kind `interrupted`, and the connection is unusable.
@@ -124,9 +124,7 @@ public final class Connection {
         address = current
         deadline = timeout.map { Deadline(after: $0) }
       }
-      let outcome = wait(PQsocket(connection), for: wanted, until: deadline, wake: wake)
-      // A malicious server may send without end, so the deadline also counts while there is data.
-      switch outcome == .ready && deadline?.hasPassed == true ? .timedOut : outcome {
+      switch wait(PQsocket(connection), for: wanted, until: deadline, wake: wake) {
       case .ready: break
       case .woken: throw PostgresError(kind: .interrupted, message: "\(doing): interrupted")
       case .timedOut:
@@ -240,7 +238,7 @@ public final class Connection {
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
   public func takeNotifications() throws(PostgresError) -> [Notification] {
     guard PQconsumeInput(connection) == 1 else { throw lost() }
-    collectNotifications()
+    _ = collectNotifications()
     defer { arrived.removeAll() }
     return arrived
   }
@@ -253,12 +251,12 @@ public final class Connection {
     try !takeNotifications().isEmpty
   }
 
-  /// Takes the parsed notifications from libpq, which would collect them without a limit.
-  private func collectNotifications() {
+  /// Takes the parsed notifications from libpq, which would collect them without a limit; false: there were none.
+  private func collectNotifications() -> Bool {
+    var hasAny = false
     while let notification = PQnotifies(connection) {
+      hasAny = true
       defer { PQfreemem(notification) }
-      // Their bytes are not part of the answer with which they arrived.
-      answerBytes -= strlen(notification.pointee.relname) + strlen(notification.pointee.extra)
       guard arrived.count < Self.mostNotifications else { continue }
       arrived.append(
         Notification(
@@ -266,6 +264,7 @@ public final class Connection {
           payload: String(cString: notification.pointee.extra),
           processID: notification.pointee.be_pid))
     }
+    return hasAny
   }
 
   // MARK: - Statements
@@ -379,86 +378,46 @@ public final class Connection {
     try send(statement, parameters, format)
     guard quake_pq_stream_rows(connection, Self.rowsOfPart) == 1 else { throw lost() }
     var failure: (any Error)?
-    var ends = 0
-    // The deadline for a server that continues to send rows after the query was cancelled.
-    var patience: Deadline?
-    while let result = try nextResult(until: patience) {
+    while let result = try nextResult() {
       let status = PQresultStatus(result)
       if quake_pq_is_partial(status) != 0 {
         let rows = QueryResult(owning: result)
-        guard failure == nil else {
-          if patience?.hasPassed == true { break }
-          continue
-        }
+        guard failure == nil else { continue }
         do {
           try body(rows)
         } catch {
           failure = error
-          patience = Deadline(after: CancelHandle.patience)
           cancelHandle?.cancel(within: CancelHandle.patience)
         }
         continue
       }
-      ends += 1
-      if status == PGRES_TUPLES_OK, ends == 1 {
-        PQclear(result)
-        continue
+      if status != PGRES_TUPLES_OK, failure == nil {
+        failure = named(
+          PostgresError(result: result, connection: connection, statement: statement.text))
       }
-      let error =
-        unexpected(result, ends)
-        ?? PostgresError(
-          result: result, connection: connection, statement: statement.text)
       PQclear(result)
-      if failure == nil { failure = named(error) }
-      if ends > Self.mostResults || Self.isCopy(status) { break }
+      // libpq would return the result of a COPY again and again.
+      if status == PGRES_COPY_IN || status == PGRES_COPY_OUT { break }
     }
     cancellation = nil
     if let failure { throw failure }
-    // Without the end of the result, rows may be missing.
-    guard ends > 0 else { throw Self.confused("without an end") }
   }
 
   /// The number of rows in each partial result. With the longest texts that the schema allows, they take some
   /// megabytes.
   private static let rowsOfPart: Int32 = 8
 
-  /// The most results of a statement; a server that sends more is not a PostgreSQL server.
-  private static let mostResults = 10_000
-
-  private static func isCopy(_ status: ExecStatusType) -> Bool {
-    status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH
-  }
-
-  /// The error for a result that a query cannot have; nil for others.
-  private func unexpected(_ result: OpaquePointer, _ number: Int) -> PostgresError? {
-    let status = PQresultStatus(result)
-    guard Self.isCopy(status) || status == PGRES_TUPLES_OK else { return nil }
-    return Self.confused(
-      Self.isCopy(status) ? "with a COPY" : "with \(number) results")
-  }
-
-  /// The error for a server that violates the protocol.
-  static func confused(_ how: String) -> PostgresError {
-    PostgresError(
-      kind: .connection, message: "the database answered a statement \(how)",
-      hint: "The peer does not behave like a PostgreSQL server.")
-  }
-
   func lost() -> PostgresError {
     PostgresError(connection: connection, doing: "lost the connection to the database")
   }
 
   /// The next result of the running statement, or nil at its end.
-  ///
-  /// - Parameter limit: The latest end of the wait.
-  func nextResult(until limit: Deadline? = nil) throws(PostgresError) -> OpaquePointer? {
+  func nextResult() throws(PostgresError) -> OpaquePointer? {
     if PQisBusy(connection) != 0 {
-      var patience = Patience(self, until: limit)
-      var flood = AnswerFlood()
+      var patience = Patience(self)
       repeat {
         try wait(for: Int16(POLLIN), &patience)
-        try takeIn()
-        try flood.check(connection, until: patience.deadline)
+        if try takeIn() { patience.restart(over: self) }
       } while PQisBusy(connection) != 0
     }
     return PQgetResult(connection)
@@ -466,17 +425,23 @@ public final class Connection {
 
   /// Reads the part of the answer that has arrived. Blocks only to cancel a statement whose answer has become
   /// too large, because libpq keeps a whole answer in memory.
-  func takeIn() throws(PostgresError) {
-    if let answerLimit {
-      answerBytes += Int(quake_pq_available(connection))
-      if answerBytes > answerLimit, cancellation == nil {
+  ///
+  /// - Returns: Whether there were notifications.
+  @discardableResult
+  func takeIn() throws(PostgresError) -> Bool {
+    if answerLimit != nil { answerBytes += available }
+    guard PQconsumeInput(connection) == 1 else { throw lost() }
+    // The server sends notifications between statements only, so the answer begins after the last of them.
+    let hasNotifications = collectNotifications()
+    if hasNotifications { answerBytes = 0 }
+    if let answerLimit, answerBytes > answerLimit {
+      if cancellation == nil {
         cancellation = Self.tooLarge
         cancelHandle?.cancel(within: CancelHandle.patience)
       }
       guard answerBytes <= answerLimit * Self.answerTolerance else { throw Self.tooLarge }
     }
-    guard PQconsumeInput(connection) == 1 else { throw lost() }
-    collectNotifications()
+    return hasNotifications
   }
 
   static let tooLarge = PostgresError(
@@ -504,18 +469,9 @@ public final class Connection {
     var last: OpaquePointer?
     var failure: PostgresError?
     var statementsDone = 0
-    var count = 0
-    var isCopy = false
     var known = first
     while let result = try known == nil ? nextResult() : known {
       known = nil
-      count += 1
-      guard count <= (isScript ? Self.mostResults : 10), PQresultStatus(result) != PGRES_COPY_BOTH
-      else {
-        PQclear(result)
-        PQclear(last)
-        throw Self.confused(count == 1 ? "with a COPY" : "with \(count) results")
-      }
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
         statementsDone += 1
@@ -526,7 +482,6 @@ public final class Connection {
         // Otherwise the connection would wait for data for ever.
         PQclear(last)
         last = nil
-        isCopy = true
         PQputCopyEnd(connection, "COPY is run by copyIn")
       case PGRES_COPY_OUT:
         // Otherwise libpq would return the same result until the data is read.
@@ -545,8 +500,6 @@ public final class Connection {
       }
       PQclear(result)
     }
-    // A server that follows the protocol reports an error for the end of the data.
-    if isCopy, failure == nil { failure = Self.confused("with a COPY") }
     defer { cancellation = nil }
     if var failure {
       failure = named(failure)
@@ -567,19 +520,13 @@ public final class Connection {
     cancelHandle?.cancel(within: CancelHandle.patience)
     let deadline = Deadline(after: CancelHandle.patience)
     var row: UnsafeMutablePointer<CChar>?
-    var isSilent = false
     while true {
       let count = PQgetCopyData(connection, &row, 1)
       guard count >= 0 else { return }
       PQfreemem(row)
       row = nil
-      guard !deadline.hasPassed else {
-        throw isSilent ? Self.silent : Self.confused("with a COPY that does not end")
-      }
       if count == 0 {
-        isSilent =
-          Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: interrupt)
-          != .ready
+        guard wait(until: deadline) == .ready else { throw Self.silent }
         guard PQconsumeInput(connection) == 1 else { throw lost() }
       }
     }
@@ -666,7 +613,7 @@ public final class Connection {
     var patience = Patience(self)
     while left > 0 {
       try wait(for: Int16(POLLIN | POLLOUT), &patience)
-      guard PQconsumeInput(connection) == 1 else { throw lost() }
+      try takeIn()
       left = PQflush(connection)
     }
     guard left == 0 else { throw lost() }

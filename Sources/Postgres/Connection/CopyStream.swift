@@ -73,9 +73,6 @@ final class CopyStream {
   private var buffered: [Message] = []
   private var bufferedRead = 0
   private var hasHeader = false
-  private var hasTrailer = false
-  /// Whether the server has sent everything, and no error.
-  private var isComplete = false
   /// How many rows have been read.
   private(set) var rowCount = 0
   /// Whether it was cancelled after some rows because the connection was needed.
@@ -117,10 +114,6 @@ final class CopyStream {
         }
         message.free()
         present = nil
-      }
-      // Without the end of the rows, some may be missing.
-      guard hasTrailer || !isComplete else {
-        throw Connection.confused("with a COPY without an end")
       }
     } catch {
       end(over: connection, after: error)
@@ -172,7 +165,6 @@ final class CopyStream {
 
   private func waitForMessage(over connection: Connection) throws(PostgresError) -> Message? {
     var patience = Connection.Patience(connection)
-    var flood = AnswerFlood()
     var reads = 0
     var received = 0
     var start: UnsafeMutablePointer<CChar>?
@@ -182,7 +174,6 @@ final class CopyStream {
         // Only a long row takes more than one read.
         let before = reads > 0 ? connection.available : 0
         try connection.takeIn()
-        try flood.check(connection.connection, until: patience.deadline)
         let size = PQgetCopyData(connection.connection, &start, 1)
         if size > 0, let start { return try message(start, Int(size)) }
         if size < 0 { return try end(over: connection) }
@@ -209,19 +200,15 @@ final class CopyStream {
       throw PostgresError(kind: .server, message: "the statement is not a COPY to the client")
     }
     state = .copying
-    let isExpected = PQbinaryTuples(result) == 1 && Int(PQnfields(result)) == columns
-    let count = PQnfields(result)
+    let count = Int(PQnfields(result))
     PQclear(result)
-    guard isExpected else {
-      throw Connection.confused("with a COPY of \(count) columns instead of \(columns)")
-    }
+    guard count == columns else { throw Self.malformed("it has \(count) columns, not \(columns)") }
   }
 
   /// Reads the server's verdict after the last message.
   private func end(over connection: Connection) throws(PostgresError) -> Message? {
     state = .ended(nil)
     try finish(over: connection)
-    isComplete = true
     return nil
   }
 
@@ -242,34 +229,24 @@ final class CopyStream {
   private func row(of message: Message) throws(PostgresError) -> Row? {
     let bytes = UnsafeRawBufferPointer(start: message.start, count: message.size)
     var offset = 0
-    guard !hasTrailer else { throw Connection.confused("with rows after the last one") }
     if !hasHeader {
       offset = try header(in: bytes)
       hasHeader = true
       if offset == bytes.count { return nil }
     }
-    guard bytes.count - offset >= 2 else { throw Self.malformed("that is cut short") }
+    guard bytes.count - offset >= 2 else { throw Self.malformed("a row is cut short") }
     let count = Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int16.self))
     offset += 2
-    if count == -1, offset == bytes.count {
-      hasTrailer = true
-      return nil
-    }
-    guard count == columns else {
-      throw Self.malformed("of \(count) columns instead of \(columns)")
-    }
+    // The end of the rows.
+    if count == -1 { return nil }
+    guard count == columns else { throw Self.malformed("a row has \(count) columns") }
     for column in 0..<columns {
-      guard bytes.count - offset >= 4 else { throw Self.malformed("that is cut short") }
+      guard bytes.count - offset >= 4 else { throw Self.malformed("a row is cut short") }
       let length = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self))
       offset += 4
-      guard length >= -1, Int(length) <= bytes.count - offset else {
-        throw Self.malformed("with a value of \(length) bytes, which it does not have")
-      }
+      guard Int(length) <= bytes.count - offset else { throw Self.malformed("a row is cut short") }
       fields[column] = Field(offset: Int32(offset), length: length)
       offset += max(0, Int(length))
-    }
-    guard offset == bytes.count else {
-      throw Self.malformed("with \(bytes.count - offset) bytes after its last value")
     }
     return Row(
       start: UnsafeRawPointer(message.start), fields: UnsafePointer(fields), columns: columns,
@@ -277,27 +254,16 @@ final class CopyStream {
   }
 
   private static func malformed(_ how: String) -> PostgresError {
-    Connection.confused("with a row \(how)")
+    PostgresError(kind: .connection, message: "could not read the rows of a COPY: \(how)")
   }
-
-  private static let signature: [UInt8] = [
-    0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00,
-  ]
 
   /// Checks the header, and returns its size: signature, flags, length of an extension, extension.
   private func header(in bytes: UnsafeRawBufferPointer) throws(PostgresError) -> Int {
-    let size = Self.signature.count + 8
-    guard bytes.count >= size, bytes.starts(with: Self.signature) else {
-      throw Connection.confused("with a COPY that does not begin as one")
-    }
-    let flags = UInt32(
-      bigEndian: bytes.loadUnaligned(fromByteOffset: size - 8, as: UInt32.self))
+    let size = 11 + 8
+    guard bytes.count >= size else { throw Self.malformed("its header is cut short") }
     let extra = Int(
       UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: size - 4, as: UInt32.self)))
-    // The upper half of the flags are those that a reader must know.
-    guard flags >> 16 == 0, extra <= bytes.count - size else {
-      throw Connection.confused("with a COPY in an unknown form")
-    }
+    guard extra <= bytes.count - size else { throw Self.malformed("its header is cut short") }
     return size + extra
   }
 

@@ -43,9 +43,7 @@ public struct QueryResult: ~Copyable {
 
   /// The number of rows that the statement inserted, updated, deleted or copied; 0 for other statements.
   public var affectedRows: Int {
-    let count = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
-    // Limited, so that sums of a malicious server's counts cannot overflow.
-    return min(max(0, count), 1 << 48)
+    PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
   }
 
   /// Whether a value is null.

@@ -1,8 +1,8 @@
 internal import QuakeModel
 
 /// KML 2.2: a placemark for each event, with its values as typed data. The altitude is the negative depth in
-/// metres; it is not used for drawing, because the hypocentre lies below the ground. For a server's documents,
-/// each has a colour and a size.
+/// metres; it is not used for drawing, because the hypocentre lies below the ground. In a server's documents, each
+/// has a colour by its age and a size by its magnitude.
 struct KMLWriter: EventWriter {
   private static let schema: StaticString = """
     <Schema name="event" id="event">
@@ -22,13 +22,13 @@ struct KMLWriter: EventWriter {
     """
 
   private var out = TextWriter()
-  private let drawing: ServiceForm.Drawing?
+  private let isServed: Bool
   private var generated = Timestamp.now()
 
-  /// - Parameter form: The form of a server's documents, which tells how to draw the events; nil for a file,
-  ///   whose placemarks have times and no styles.
+  /// - Parameter form: The form of a server's documents, whose placemarks have styles; nil for a file, whose
+  ///   placemarks have times.
   init(form: ServiceForm? = nil) {
-    drawing = form?.drawing
+    isServed = form != nil
   }
 
   var count: Int { out.count }
@@ -51,12 +51,12 @@ struct KMLWriter: EventWriter {
     out.literal("<Placemark><name>")
     out.headline(event)
     out.literal("</name>")
-    if drawing?.isAnimated ?? true, let time = event.time {
+    if !isServed, let time = event.time {
       out.literal("<TimeStamp><when>")
       out.timestamp(time)
       out.literal("</when></TimeStamp>")
     }
-    if let drawing { style(event, drawing.colour) }
+    if isServed { style(event) }
     out.literal("<ExtendedData><SchemaData schemaUrl=\"#event\">")
     text("code", event, .code)
     number("magnitude", event.magnitude)
@@ -101,14 +101,11 @@ struct KMLWriter: EventWriter {
   }
 
   /// Writes USGS's colours, as opacity, blue, green and red, and its sizes.
-  private mutating func style(_ event: QuakeRecord, _ colour: ServiceForm.Drawing.Colour) {
+  private mutating func style(_ event: QuakeRecord) {
     let scales = [0.2, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.1, 1.5, 2.0, 2.5]  // of magnitudes 0 to 10
     let magnitude = min(max(event.magnitude ?? 0, 0), 10)
     out.literal("<Style><IconStyle><color>")
-    switch colour {
-    case .age: out.literal(ageColour(event))
-    case .depth: out.literal(Self.depthColour(event))
-    }
+    out.literal(ageColour(event))
     out.literal("</color><scale>")
     out.double(scales[Int(magnitude)])
     out.literal("</scale></IconStyle></Style>")
@@ -123,17 +120,6 @@ struct KMLWriter: EventWriter {
     case ...86_400: "dd009dfe"
     case ...604_800: "dd03fffb"
     default: "ddffffff"
-    }
-  }
-
-  private static func depthColour(_ event: QuakeRecord) -> StaticString {
-    switch event.depth ?? 0 {
-    case ...35: "dd009dfe"
-    case ...70: "dd03fffb"
-    case ...150: "dd00ff00"
-    case ...300: "ddfd0004"
-    case ...500: "ddc424a0"
-    default: "dd0000fc"
     }
   }
 

@@ -78,8 +78,6 @@ struct ChangeListener {
       let outcome = connection.wait(until: deadline, wake: wake)
       if outcome == .timedOut, isListening { lastWait = .timedOut }
       guard outcome == .ready else { return outcome }
-      // The server may send other messages without end.
-      if deadline.hasPassed { return .timedOut }
     }
     lastWait = .notified
     return .ready

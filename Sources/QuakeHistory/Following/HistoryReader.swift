@@ -345,7 +345,6 @@ public struct HistoryReader {
           return
         }
         guard !hasEnded else { break }
-        guard page.read < page.rows else { throw Self.tooManyRows }
         try handOver(rows, body)
         count += 1
         size += rows.rowSize
@@ -359,7 +358,6 @@ public struct HistoryReader {
           failure = error
           return
         }
-        guard hasEnded else { throw Self.tooManyRows }
       }
       if hasEnded, rows.isCutShort {
         bulkSizes.most = min(bulkSizes.most, BulkSizes.mostAfterCut)
@@ -380,10 +378,6 @@ public struct HistoryReader {
     }
     return count > 0
   }
-
-  private static let tooManyRows = StoreError(
-    .inconsistent, "the history returned more rows than were asked for",
-    hint: "The program that answers there is not PostgreSQL.")
 
   private mutating func handOver(
     _ rows: borrowing CopyReader, _ body: (Change) throws -> Void

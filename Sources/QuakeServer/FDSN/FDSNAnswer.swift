@@ -26,9 +26,7 @@ struct FDSNAnswer {
   private var format: FDSNFormat { query.format ?? .quakeml }
 
   private var form: ServiceForm {
-    var form = ServiceForm(baseURL: request.baseURL, detail: detail)
-    form.drawing = query.drawing
-    return form
+    ServiceForm(baseURL: request.baseURL, detail: detail)
   }
 
   /// The answer with the headers that USGS's service gives: a cache may keep it for a minute.
@@ -129,9 +127,8 @@ struct FDSNAnswer {
       generated: now, title: title, url: request.baseURL + request.target, api: FDSNService.version)
     head.limit = query.limit
     head.offset = query.offset
-    let (document, count) = try EventDocument(
-      format: format.export, form: form, callback: query.callback
-    ).made(of: events, head, over: connection)
+    let (document, count) = try EventDocument(format: format.export, form: form)
+      .made(of: events, head, over: connection)
     return (fresh(Response(body: .document(document))), count)
   }
 
@@ -165,7 +162,7 @@ struct FDSNAnswer {
         body: .document(
           try DetailDocument.make(
             of: event, form: form, includesSuperseded: query.includesSuperseded,
-            callback: query.callback, over: connection))))
+            over: connection))))
   }
 }
 
@@ -232,13 +229,8 @@ extension ErrorForm {
       json.key(isDetail ? "properties" : "features")
       if isDetail { json.null() } else { json.array { _ in } }
     }
-    let callback = try? FDSNQuery(
-      request.query.filter { ["callback", "format"].contains($0.name) }
-    )
-    .callback
     return Response(
       200, error.headers,
-      body: .document(
-        Callback.wrap(json.take(), in: callback, otherwise: "application/json; charset=utf-8")))
+      body: .document(Document(json.take(), contentType: "application/json; charset=utf-8")))
   }
 }

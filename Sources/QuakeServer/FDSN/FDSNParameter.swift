@@ -156,10 +156,6 @@ struct FDSNParameter: Sendable {
     FDSNParameter(
       "jsonerror", .string, "true: an error is a GeoJSON document with status 200", default: "false"
     ),
-    FDSNParameter("callback", .string, "with GeoJSON: the function that gets the document"),
-    FDSNParameter(
-      "kmlcolorby", .string, "the colours of KML", of: ["age", "depth"], default: "age"),
-    FDSNParameter("kmlanimated", .boolean, "whether KML has times", default: "false"),
   ]
 }
 
@@ -251,7 +247,6 @@ enum FDSNFormat: String, Sendable, CaseIterable {
   case geojson
   case csv
   case kml
-  case kmlraw
   case text
 
   /// The format of the document.
@@ -260,7 +255,7 @@ enum FDSNFormat: String, Sendable, CaseIterable {
     case .quakeml, .xml: .quakeml
     case .geojson: .geojson
     case .csv: .csv
-    case .kml, .kmlraw: .kml
+    case .kml: .kml
     case .text: .fdsnText
     }
   }

@@ -28,8 +28,6 @@ struct FDSNQuery {
   var statusWithoutData = 204
   var deleted = Deleted.none
   var includesSuperseded = false
-  var callback: String?
-  var drawing = ServiceForm.Drawing()
   private var includesAll = false
 
   /// A query that matches more events must have a limit.
@@ -70,9 +68,6 @@ struct FDSNQuery {
     case "orderby": order = try Self.order(value)
     case "format": format = FDSNFormat(rawValue: try value.choice())
     case "nodata": statusWithoutData = try value.choice() == "404" ? 404 : 204
-    case "callback": callback = try Self.callback(value)
-    case "kmlcolorby": drawing.colour = try value.choice() == "depth" ? .depth : .age
-    case "kmlanimated": drawing.isAnimated = try value.boolean()
     case "includedeleted":
       deleted = value.text.lowercased() == "only" ? .only : try value.boolean() ? .included : .none
     case "includesuperseded": includesSuperseded = try value.boolean()
@@ -92,16 +87,6 @@ struct FDSNQuery {
     case "magnitude-asc": [EventOrder(.magnitude), .newestFirst]
     default: [.newestFirst]
     }
-  }
-
-  private static func callback(_ value: FDSNValue) throws(HTTPError) -> String {
-    let isName = value.text.utf8.allSatisfy {
-      (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || $0 == 0x2E || $0 == 0x5F
-    }
-    guard isName, value.text.utf8.count <= 256 else {
-      throw HTTPError(400, "Bad callback value, valid characters include [A-Za-z0-9\\._]")
-    }
-    return value.text
   }
 
   private static func condition(_ value: FDSNValue) throws(HTTPError) -> EventCondition {
@@ -154,9 +139,6 @@ struct FDSNQuery {
       )
     }
     if format != .geojson {
-      if callback != nil {
-        throw HTTPError(400, "Cannot use callback parameter unless format is geojson.")
-      }
       if deleted != .none, format != .csv {
         throw HTTPError(400, "Cannot use includedeleted parameter unless format is geojson or csv.")
       }

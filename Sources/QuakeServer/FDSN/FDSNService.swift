@@ -88,17 +88,17 @@ struct FDSNService {
   /// depend on each other; the WADL lists all parameters.
   private static let independent: Set<String> = [
     "starttime", "minmagnitude", "mindepth", "minmmi", "mincdi", "minfelt", "alertlevel", "minsig",
-    "mingap", "reviewstatus", "limit", "orderby", "format", "nodata", "kmlcolorby",
+    "mingap", "reviewstatus", "limit", "orderby", "format", "nodata",
   ]
 
   private static let documents = [
     "application/xml", "application/json", "text/csv", "text/plain",
-    "application/vnd.google-earth.kml+xml", "text/javascript",
+    "application/vnd.google-earth.kml+xml",
   ]
   private static let mediaTypes = [
     "fdsnUsage": ["text/plain"], "fdsnUsageIndex": ["text/plain"], "fdsnVersion": ["text/plain"],
     "fdsnQuery": documents, "fdsnQueryFormat": documents,
-    "fdsnCount": ["text/plain", "application/json", "application/xml", "text/javascript"],
+    "fdsnCount": ["text/plain", "application/json", "application/xml"],
     "fdsnWADL": ["application/xml"], "fdsnLists": ["application/json"],
     "fdsnCatalogs": ["application/xml"], "fdsnContributors": ["application/xml"],
   ]
@@ -145,7 +145,7 @@ struct FDSNService {
           json.string(error)
         }
       }
-      let document = Callback.wrap(json.take(), in: query.callback, otherwise: "application/json")
+      let document = Document(json.take(), contentType: "application/json")
       return answer.fresh(Response(body: .document(document)))
     case .xml:
       let problem = error.map { "<error>\($0)</error>" } ?? ""
@@ -209,7 +209,6 @@ extension FDSNParameter {
         .integer(range.map { Int($0.lowerBound)...(Int(exactly: $0.upperBound) ?? Int.max) })
       case .boolean: .boolean
       case .string where name == "includedeleted": .choice(["true", "false", "only"])
-      case .string where name == "callback": .string(pattern: "^[A-Za-z0-9._]{1,256}$")
       case .string: .string()
       }
     var described = Operation.Parameter(name, schema, summary)

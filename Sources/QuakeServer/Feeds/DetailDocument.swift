@@ -14,7 +14,7 @@ enum DetailDocument {
 
   /// - Parameter includesSuperseded: Whether the products have the event's earlier origins, too.
   static func make(
-    of event: QuakeRecord, form: ServiceForm, includesSuperseded: Bool = false, callback: String?,
+    of event: QuakeRecord, form: ServiceForm, includesSuperseded: Bool = false,
     over connection: Connection
   ) throws -> Document {
     var earlier: [QuakeRecord] = []
@@ -29,6 +29,6 @@ enum DetailDocument {
       }
     }
     let bytes = DetailWriter.document(of: event, earlier: earlier, form: form)
-    return Callback.wrap(bytes, in: callback, otherwise: ExportFormat.geojson.mediaType)
+    return Document(bytes, contentType: ExportFormat.geojson.mediaType)
   }
 }

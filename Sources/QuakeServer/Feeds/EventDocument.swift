@@ -7,17 +7,9 @@ import QuakeQuery
 struct EventDocument {
   var format: ExportFormat
   var form: ServiceForm
-  /// The function that a GeoJSON document is passed to; nil for plain GeoJSON.
-  var callback: String?
 
   /// The number of bytes that are collected before they are handed over.
   private static let partSize = 64 << 10
-
-  init(format: ExportFormat, form: ServiceForm, callback: String? = nil) {
-    self.format = format
-    self.form = form
-    self.callback = callback
-  }
 
   /// The document of a query's events, and their number.
   ///
@@ -25,9 +17,7 @@ struct EventDocument {
   func made(
     of query: EventQuery?, _ head: DocumentHead, over connection: Connection
   ) throws -> (Document, count: Int) {
-    var document = DocumentWriter(
-      contentType: callback == nil ? format.mediaType : Callback.contentType)
-    if let callback { try document.write(callback + Callback.begin) }
+    var document = DocumentWriter(contentType: format.mediaType)
     var counted =
       format.needsCount
       ? try CountedHead(head, most: query?.limit, in: &document) { format.makeWriter(form: form) }
@@ -45,7 +35,6 @@ struct EventDocument {
     }
     writer.end()
     try writer.drain { try document.write($0) }
-    if callback != nil { try document.write(Callback.end) }
     try counted?.fill(count, in: &document)
     return (try document.finish(), count)
   }

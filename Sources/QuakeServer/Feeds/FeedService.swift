@@ -19,8 +19,8 @@ struct FeedService {
       operation: Operation(
         "summaryFeed_\(format.rawValue)", "The latest events as \(format.rawValue)", tag: "Feeds",
         description: """
-          The events of the past hour, day, week or month, in the form of USGS's feeds. KML also takes \
-          _age or _depth, _animated and _link at the end of the name.
+          The events of the past hour, day, week or month, in the form of USGS's feeds. The name of \
+          a KML document may end in _age.
           """,
         parameters: [
           Operation.Parameter(
@@ -57,8 +57,7 @@ struct FeedService {
   }
 
   private static func mediaType(_ format: ServedFeedFormat) -> String {
-    let type = format.callback == nil ? format.export.mediaType : Callback.contentType
-    return String(type.prefix { $0 != ";" })
+    String(format.export.mediaType.prefix { $0 != ";" })
   }
 
   // MARK: - Documents
@@ -66,7 +65,11 @@ struct FeedService {
   private static func summary(
     _ request: Request, _ format: ServedFeedFormat, _ context: QueryContext
   ) throws -> Response {
-    guard let name = ServedFeedName(request.parameters["feed"] ?? "", format: format) else {
+    var name = request.parameters["feed"] ?? ""
+    // USGS's names of KML documents tell what the colours mean.
+    let colour = "_age"
+    if format == .kml, name.hasSuffix(colour) { name.removeLast(colour.count) }
+    guard let feed = SummaryFeed(name: name) else {
       throw HTTPError(
         404,
         "There is no such feed. The feeds are \(SummaryFeed.all.map(\.name).joined(separator: ", "))."
@@ -74,18 +77,13 @@ struct FeedService {
     }
     let now = Timestamp.now()
     let url = request.baseURL + request.path
-    let query = query(name.feed, format, now: now)
-    var title = name.feed.subject
+    let query = query(feed, format, now: now)
+    var title = feed.subject
     if format.export.hasTitle {
       title = try SourceTitle.text(title, of: query, over: context.connection)
     }
-    if name.isLink {
-      let link = NetworkLink(title: title, url: url)
-      return Response(body: .document(link.document)).kept(forAMinuteFrom: now)
-    }
-    var form = ServiceForm(baseURL: request.baseURL, detail: .feed)
-    form.drawing = name.drawing
-    let document = EventDocument(format: format.export, form: form, callback: format.callback)
+    let form = ServiceForm(baseURL: request.baseURL, detail: .feed)
+    let document = EventDocument(format: format.export, form: form)
     let head = DocumentHead(
       generated: now, title: title, url: url, api: FDSNService.version)
     let (made, _) = try document.made(of: query, head, over: context.connection)
@@ -112,10 +110,8 @@ struct FeedService {
   private static func detail(
     _ request: Request, _ format: ServedFeedFormat, _ context: QueryContext
   ) throws -> Response {
-    var items = [QueryItem(name: "eventid", value: request.parameters["id"] ?? "")]
-    if let callback = format.callback { items.append(QueryItem(name: "callback", value: callback)) }
-    let name = format == .geojsonp ? ServedFeedFormat.geojson.rawValue : format.rawValue
-    var query = try FDSNQuery(items, format: FDSNFormat(rawValue: name))
+    let id = QueryItem(name: "eventid", value: request.parameters["id"] ?? "")
+    var query = try FDSNQuery([id], format: FDSNFormat(rawValue: format.rawValue))
     query.statusWithoutData = 404
     let answer = FDSNAnswer(query, request, over: context.connection, detail: .feed)
     return try context.connection.atOneMoment { try answer.response() }

@@ -3,7 +3,6 @@ import QuakeFormat
 /// The formats of the feeds, as they end the addresses.
 enum ServedFeedFormat: String, CaseIterable {
   case geojson
-  case geojsonp
   case csv
   case atom
   case quakeml
@@ -11,14 +10,11 @@ enum ServedFeedFormat: String, CaseIterable {
 
   var export: ExportFormat {
     switch self {
-    case .geojson, .geojsonp: .geojson
+    case .geojson: .geojson
     case .csv: .csv
     case .atom: .atom
     case .quakeml: .quakeml
     case .kml: .kml
     }
   }
-
-  /// The function that USGS's scripts call.
-  var callback: String? { self == .geojsonp ? "eqfeed_callback" : nil }
 }

@@ -34,7 +34,9 @@ public struct LockWaitText {
     if let name = holder.preparedTransaction {
       return "It continues when that transaction ends: \"rollback prepared '\(name)'\" ends it."
     }
-    guard let process = holder.processID else { return "It continues when the lock is free." }
+    guard let process = holder.processID else {
+      return "It continues when that transaction ends; pg_prepared_xacts lists the prepared ones."
+    }
     return "It continues when that transaction ends; pg_terminate_backend(\(process)) ends it."
   }
 
@@ -61,7 +63,6 @@ public struct LockWaitText {
     }
     if let client = session.client { known.append("client \(client)") }
     if let state = session.state { known.append(state + age(of: session)) }
-    if session.preparedTransaction != nil { known.append("prepared\(age(of: session, ago: true))") }
     let name: String
     if let prepared = session.preparedTransaction {
       name = "prepared transaction '\(prepared)'"
@@ -71,9 +72,8 @@ public struct LockWaitText {
     return known.isEmpty ? name : "\(name) (\(known.joined(separator: ", ")))"
   }
 
-  private static func age(of session: LockWait.Session, ago: Bool = false) -> String {
+  private static func age(of session: LockWait.Session) -> String {
     guard let seconds = session.stateSeconds else { return "" }
-    let text = Readable.duration(.milliseconds(Int64(max(0, seconds) * 1000)))
-    return ago ? " \(text) ago" : " for \(text)"
+    return " for \(Readable.duration(.milliseconds(Int64(max(0, seconds) * 1000))))"
   }
 }

@@ -11,16 +11,7 @@ final class LockWaits {
   private let diagnostics: Diagnostics
   /// The wait that the last check found; nil: the statement did not wait for a lock.
   private var last: LockWait?
-  /// The number of reports of the present statement's wait.
-  private var timesSaid = 0
 
-  /// How long a statement runs before it is checked.
-  private static let first = Duration.seconds(3)
-  /// The time between two checks of a statement that waits for no lock or after a request to stop, and the
-  /// least time between two reports of a wait.
-  private static let pause = Duration.seconds(6)
-  private static let pauseWhileStopping = Duration.seconds(1)
-  private static let longestPause = Duration.seconds(300)
   /// A check that takes longer is cancelled, so that it does not delay the statement's answer.
   private static let limit = Duration.seconds(3)
 
@@ -33,23 +24,22 @@ final class LockWaits {
   /// Starts to watch a connection.
   func lookAfter(_ connection: Connection) {
     connection.watch = StatementWatch(
-      first: Self.first, wake: Signals.wakeDescriptor, afterWake: Self.pauseWhileStopping
-    ) { [self] in look(at: $0) }
+      first: .seconds(3), wake: Signals.wakeDescriptor, afterWake: .seconds(1)
+    ) { [self] processID throws(PostgresError) in try look(at: processID) }
   }
 
   /// The wait of the last statement that was checked, in sentences.
   var lastWait: String? { last.map { LockWaitText($0).sentence } }
 
-  private func look(at statement: StatementWatch.Statement) -> StatementWatch.Verdict {
-    if statement.looks == 0 { timesSaid = 0 }
+  /// Returns when to look again.
+  private func look(at processID: Int32?) throws(PostgresError) -> Duration {
     let isStopping = Signals.stopRequested
-    last = statement.processID.flatMap { find($0) }
-    guard let wait = last else { return .goOn(isStopping ? Self.pauseWhileStopping : Self.pause) }
+    last = processID.flatMap { find($0) }
+    guard let wait = last else { return .seconds(isStopping ? 1 : 6) }
     let text = LockWaitText(wait)
-    if isStopping { return .cancel(text.stopped) }
+    if isStopping { throw text.stopped }
     diagnostics.warning(text.message, detail: text.detail, hint: text.hint)
-    timesSaid += 1
-    return .goOn(min(Self.first * (1 << min(timesSaid, 10)), Self.longestPause))
+    return .seconds(60)
   }
 
   /// Without a connection for the check, the wait is not reported.

@@ -31,9 +31,7 @@ struct ChangeNotes {
   ///   - changed: Names of the columns.
   ///   - width: The most columns that a text takes.
   init(_ changed: [String], _ old: QuakeRecord, _ new: QuakeRecord, width: Int) {
-    // At most as many as there are columns: a malicious server could send an endless list.
-    self.changed = Set(
-      changed.prefix(QuakeColumn.allCases.count).compactMap { QuakeColumn(name: $0) })
+    self.changed = Set(changed.compactMap { QuakeColumn(name: $0) })
     (self.old, self.new, self.width) = (old, new, width)
     if has(.magnitude) { addRounded(.magnitude) }
     addState()

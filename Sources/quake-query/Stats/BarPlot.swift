@@ -2,13 +2,15 @@ import CommandLine
 
 /// A bar for each of a few values.
 struct BarPlot {
-  private let names: (group: String, value: String)
+  private let names: (group: String, value: String, bar: String)
   private let width: Int
   private let hasUnicode: Bool
   private var bars: [(name: String, value: Double, text: String)] = []
 
-  /// - Parameter names: What the groups and the values are.
-  init(_ names: (group: String, value: String), width: Int, hasUnicode: Bool) {
+  /// - Parameter names: What the groups, the values and the lengths of the bars are.
+  init(
+    _ names: (group: String, value: String, bar: String), width: Int, hasUnicode: Bool
+  ) {
     self.names = names
     self.width = width
     self.hasUnicode = hasUnicode
@@ -21,7 +23,7 @@ struct BarPlot {
   func write(to output: StandardOutput) throws(OutputError) {
     let most = bars.reduce(0) { max($0, $1.value) }
     var table = FittedTable(
-      [.text(names.group), .number(names.value), .text("")], width: nil,
+      [.text(names.group), .number(names.value), .text(names.bar)], width: nil,
       colour: Colour(isEnabled: false), output: output)
     for bar in bars {
       try table.add([

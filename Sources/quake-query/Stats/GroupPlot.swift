@@ -1,11 +1,11 @@
 import CommandLine
+import Glibc
 import Postgres
 import QuakeModel
 import QuakeQuery
 
-/// Draws groups of events in the terminal: bars, or for times and magnitudes a picture of Braille dots if the
-/// locale has Unicode. The numbers of events by magnitude are those of each class and above, on a logarithmic scale,
-/// on which the relation of Gutenberg and Richter is a straight line.
+/// Draws groups of events as bars in the terminal. The numbers of events by magnitude are those of each class and
+/// above, on a logarithmic scale, on which the relation of Gutenberg and Richter is a straight line.
 struct GroupPlot {
   private let key: EventKey
   private let column: QuakeColumn?
@@ -29,11 +29,29 @@ struct GroupPlot {
 
   /// Draws the groups, and returns whether there was one.
   func draw(_ query: EventQuery, over connection: Connection) throws -> Bool {
+    var query = query
+    var hasGroups = false
+    if query.limit == nil, !key.hasNaturalOrder { query.limit = Self.mostBars }
+    var without: EventSummary?
+    var bars = BarPlot(
+      (key.name, name, isCumulative ? "on a logarithmic scale" : ""), width: width,
+      hasUnicode: hasUnicode)
+    try query.groups(
+      by: key, of: column ?? .magnitude, everyType: everyType, over: connection
+    ) { group in
+      if isCumulative, group.cumulative == nil { without = group.summary }
+      guard let value = isCumulative ? group.cumulative.map(Double.init) : value(group.summary)
+      else { return }
+      hasGroups = true
+      bars.add(
+        PrintableText.line(key.text(group.key), atMost: 200),
+        isCumulative ? Self.logarithm(value) : value, text(value))
+    }
     let output = StandardOutput()
-    let hasGroups =
-      key.hasNaturalOrder && hasUnicode
-      ? try drawDots(query, over: connection, output)
-      : try drawBars(query, over: connection, output)
+    if hasGroups { try bars.write(to: output) }
+    if hasGroups, let without {
+      try output.writeLine("\(Readable.count(without.count, "event")) without \(key.name)")
+    }
     try output.flush()
     return hasGroups
   }
@@ -56,67 +74,8 @@ struct GroupPlot {
     column == nil ? Readable.count(Int(value)) : Readable.decimal(value, places: 2)
   }
 
-  private func drawBars(
-    _ query: EventQuery, over connection: Connection, _ output: StandardOutput
-  ) throws -> Bool {
-    var query = query
-    var hasGroups = false
-    if query.limit == nil, !key.hasNaturalOrder { query.limit = Self.mostBars }
-    var bars = BarPlot((key.name, name), width: width, hasUnicode: hasUnicode)
-    try query.groups(
-      by: key, of: column ?? .magnitude, everyType: everyType, over: connection
-    ) { group in
-      guard let value = isCumulative ? group.cumulative.map(Double.init) : value(group.summary)
-      else { return }
-      hasGroups = true
-      bars.add(
-        PrintableText.line(key.text(group.key), atMost: 200),
-        isCumulative ? BraillePlot.logarithm(value) : value, text(value))
-    }
-    try bars.write(to: output)
-    return hasGroups
-  }
-
-  private func drawDots(
-    _ query: EventQuery, over connection: Connection, _ output: StandardOutput
-  ) throws -> Bool {
-    var series = DotSeries(adds: column == nil)
-    var ends: (first: String, last: String)?
-    var without: EventSummary?
-    try query.groups(
-      by: key, of: column ?? .magnitude, everyType: everyType, over: connection
-    ) { group in
-      guard let step = step(group.key) else {
-        without = group.summary
-        return
-      }
-      guard let value = value(group.summary) else { return }
-      series.add(value, weight: Double(group.summary.known), at: step)
-      let name = key.text(group.key)
-      ends = (ends?.first ?? name, name)
-    }
-    guard let ends else { return false }
-    try output.writeLine(
-      "\(name) by \(key.name)\(isCumulative ? ", on a logarithmic scale" : "")")
-    let plot = BraillePlot(width: width, height: isCumulative ? 12 : 8, isCumulative: isCumulative)
-    try plot.write(series, from: ends.first, to: ends.last, label: text, to: output)
-    if let without {
-      try output.writeLine("\(Readable.count(without.count, "event")) without \(key.name)")
-    }
-    return true
-  }
-
-  /// The number of a group on the axis, counted from any beginning.
-  private func step(_ value: EventKey.Value?) -> Int? {
-    switch (key, value) {
-    case (.magnitude(let width), .number(let number)): return Int((number / width).rounded())
-    case (.month, .time(let time)):
-      let parts = "\(time)".split(separator: "-")
-      guard parts.count > 1, let year = Int(parts[0]), let month = Int(parts[1]) else { return nil }
-      return year * 12 + month
-    case (.hour, .time(let time)): return Int(time.microseconds / 3_600_000_000)
-    case (_, .time(let time)): return Int(time.microseconds / 86_400_000_000)
-    default: return nil
-    }
+  /// A number of events on a logarithmic scale, on which 1 is above the bottom.
+  private static func logarithm(_ number: Double) -> Double {
+    number < 1 ? 0 : log10(number) + 0.3
   }
 }

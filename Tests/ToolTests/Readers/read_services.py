@@ -182,7 +182,7 @@ except FDSNNoDataException:
     pass
 offered = set(client.services["event"])
 used = {name for parameters, _ in filters for name in parameters}
-rest = {"limit", "offset", "orderby", "format", "callback", "kmlcolorby", "kmlanimated", "nodata"}
+rest = {"limit", "offset", "orderby", "format", "nodata"}
 assert offered <= used | rest, offered - used - rest
 
 ids = [event[0] for event in of_obspy(client.get_events(orderby="time-asc", limit=5, offset=3))]

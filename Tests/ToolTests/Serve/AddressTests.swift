@@ -39,7 +39,7 @@ import Testing
     let scene = try Self.scene()
     let feeds = "/earthquakes/feed/v1.0/summary/all_month"
     var left = [
-      feeds + ".geojson", feeds + ".geojsonp", feeds + ".atom", feeds + ".kml", feeds + ".quakeml",
+      feeds + ".geojson", feeds + ".atom", feeds + ".kml", feeds + ".quakeml",
       feeds + ".csv", "/fdsnws/event/1/query?format=geojson", "/fdsnws/event/1/query?format=kml",
       "/v1/quakes?limit=5", "/v1/quakes?columns=code,url,detail",
     ]
@@ -67,7 +67,7 @@ import Testing
       let id = APIScene.encoded(code)
       #expect(try scene.object("/v1/quakes/\(id)")["id"] as? String == code)
       #expect(try scene.object("/v1/quakes/\(id)/versions")["code"] as? String == code)
-      for ending in ["geojson", "geojsonp", "csv", "quakeml", "kml"] {
+      for ending in ["geojson", "csv", "quakeml", "kml"] {
         let answer = try scene.server.get("/earthquakes/feed/v1.0/detail/\(id).\(ending)")
         #expect(answer.status == 200 && answer.text.contains("Somewhere"), "\(code) \(ending)")
       }

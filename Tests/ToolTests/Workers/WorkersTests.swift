@@ -172,13 +172,11 @@ import Testing
     let copies = Flag()
     let isReplaced = Flag()
     let kept = Tally()
-    let proxy = try LyingProxy(to: socket) { message, _ in
-      if message.type == UInt8(ascii: "G"), kept.total == 0 {
-        kept.add(1)
-        copies.raise()
-        try? isReplaced.wait()
-      }
-      return message.bytes()
+    let proxy = try HoldingProxy(to: socket) { type in
+      guard type == UInt8(ascii: "G"), kept.total == 0 else { return }
+      kept.add(1)
+      copies.raise()
+      try? isReplaced.wait()
     }
     let first = try Tools.start(
       "quake-ingest",

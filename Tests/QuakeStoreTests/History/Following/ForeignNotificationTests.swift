@@ -34,6 +34,29 @@ struct ForeignNotificationTests {
     #expect(try reader.takeNotifications().isEmpty)
   }
 
+  @Test("end no connection and lose no answer, however many come between the statements")
+  func answersKeepTheirLimit() throws {
+    try reader.run("listen quake_changes")
+    reader.answerTimeout = ToolProcess.patience
+    for round in 0..<20 {
+      // 10 MB; empty payloads are the most messages for their bytes.
+      try sender.run(
+        """
+        select pg_notify('quake_changes', \(round) || '.' || i || repeat('x', 5000 * (i % 2)))
+          from generate_series(1, 4000) i
+        """)
+      let answer = try reader.executePrepared("select $1::text", [.text("\(round)")], limit: 1024)
+      #expect(answer.text(0, 0) == "\(round)")
+    }
+    #expect(try reader.takeNotifications().count == 64)
+    // The limit still holds for the answer itself.
+    let error = try #require(throws: PostgresError.self) {
+      try reader.executePrepared(
+        "select repeat('x', 1000) from generate_series(1, 1000000)", limit: 100_000)
+    }
+    #expect(error.kind == .tooLarge)
+  }
+
   private func notify() throws { try sender.run("notify quake_changes") }
 
   /// A wait, and a read that finds nothing.
