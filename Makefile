@@ -129,8 +129,7 @@ test-unit: setup ## run the tests that need no database
 	swift test --skip-build --filter '$(UNIT)'
 
 .PHONY: lint
-lint: ## check the style of the sources, the types of the page and the English of the documents
-	deploy/check-english.pl
+lint: ## check the style of the sources and the types of the page
 	deploy/check-page.sh
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
