@@ -106,9 +106,10 @@ test-unit: setup ## run the tests that need no database
 	swift test --skip-build --filter "$$filter"
 
 .PHONY: lint
-lint: ## check the style of the sources and the types of the page
+lint: ## check the style of the sources, the types of the page and the subjects of commits
 	deploy/check-page.sh
 	swift format lint --strict --parallel --recursive $(SOURCES)
+	if git log -10 --no-merges --format=%s | grep -E '^.{73}'; then echo 'a subject has at most 72 characters' >&2; exit 1; fi
 
 .PHONY: docs
 docs: setup ## compile the DocC documentation of the library, and check its links
