@@ -34,35 +34,6 @@ build: setup ## build the tools
 run: build ## run a worker on FEED, a server and a watcher, with a private PostgreSQL
 	@deploy/run.sh "$(BIN)" "$(FEED)"
 
-# The tests run in groups, each in a process of its own with a PostgreSQL of its own. A process runs as
-# many tests at once as there are processors, and most tests wait for other programs: several processes
-# beside each other use the processors better. Together the groups hold each test once: `rest` is
-# whatever no other group names, and `tools-5` whatever is left of ToolTests.
-UNIT-MODULES := Basics|CommandLine|QuakeFeed|QuakeModel
-# Of modules whose other tests need a database.
-UNIT-SUITES := QuakeStoreTests\.(AssociationMatcher|BackfillWindow|ImportPlan|PollThrottle)|$\
-	QuakeServerTests\.(APIParameter|AnswerCache|ByteRange|ChangeStreamParameter|ChangeWindow|DocumentWriter|FairQueue|$\
-	RequestTarget|TileURL)|QuakeLiveTests\.(Property|QuakeList)|PostgresTests\.(BinaryValue|SQL)
-UNIT := ^(($(UNIT-MODULES))Tests\.|($(UNIT-SUITES))Tests/)
-TIMED := ^ChangeFeedTests\.(OpenTransaction|SilentConnection)Tests
-STALLED := ^QuakeLiveTests\.StalledServerTests
-group-unit := --filter '$(UNIT)'
-group-tools-1 := --filter '^ToolTests\.[A-E]'
-group-tools-2 := --filter '^ToolTests\.[F-O]'
-group-tools-3 := --filter '^ToolTests\.[P-R]'
-group-tools-4 := --filter '^ToolTests\.[S-V]'
-group-tools-5 := --filter '^ToolTests\.' --skip '^ToolTests\.[A-V]'
-group-feed := --filter '^ChangeFeedTests\.' --skip '$(TIMED)'
-group-timed := --filter '$(TIMED)'
-group-live := --filter '^QuakeLiveTests\.' --skip '$(STALLED)' --skip '$(UNIT)'
-group-stalled := --filter '$(STALLED)'
-group-rest := --skip '$(UNIT)' --skip '^(ToolTests|QuakeLiveTests|ChangeFeedTests)\.'
-# The longest first.
-GROUPS-BESIDE := tools-2 tools-1 tools-3 rest feed tools-5 tools-4 unit
-# These tell by the time that something takes whether it works. They wait most of the time, two groups for
-# fifteen seconds and more.
-GROUPS-AFTER := timed stalled live
-
 # The tests and the tools that they run are built once. Tests see what is internal to a module, so this is not the
 # build of `make build`; Package.swift says which modules it optimises. Debug information would take a tenth of the
 # time of compiling, and LLVM's check of what the Swift compiler gives it a thirtieth.
@@ -75,8 +46,9 @@ RUN-TESTS := .build/tests/release/quakePackageTests.xctest --testing-library swi
 # For one test after a change, and for the debugger.
 BUILD-DEBUG := swift build --product quakePackageTests
 
-# Of a group's output, what failed and what was skipped is shown when it has ended; the rest is in its log. The
-# others go on after a failure. The last lines name each test that failed, and the command that runs it alone.
+# The tests run in the groups of Tests/groups. Of a group's output, what failed and what was skipped is shown when it
+# has ended; the rest is in its log. The others go on after a failure. The last lines name each test that failed, and
+# the command that runs it alone.
 TEST-LOGS := .build/test-logs
 JOBS := 4
 RUN-OPTIONS :=
@@ -87,8 +59,9 @@ test-groups: # all groups, already built
 	rm -rf $(TEST-LOGS)
 	mkdir -p $(TEST-LOGS)
 	status=0
-	for groups in '$(GROUPS-BESIDE)' '$(GROUPS-AFTER)'; do
-		[[ -z $$groups ]] || $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
+	for when in beside after; do
+		groups=$$(deploy/test-groups.pl $$when)
+		$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going --output-sync=target \
 			TEST-LOGS=$(TEST-LOGS) $$(printf 'test-group-%s ' $$groups) || status=$$?
 	done
 	if (( status )); then deploy/failed-tests.pl $(TEST-LOGS) >&2; fi
@@ -96,9 +69,12 @@ test-groups: # all groups, already built
 
 test-group-%: # one group, already built
 	@mkdir -p $(TEST-LOGS)
+	filter=$$(deploy/test-groups.pl filter $*)
 	status=0
-	$(RUN-TESTS) $(RUN-OPTIONS) $(group-$*) --event-stream-version 0 --event-stream-output-path $(TEST-LOGS)/$*.events \
+	$(RUN-TESTS) $(RUN-OPTIONS) --filter "$$filter" --event-stream-version 0 --event-stream-output-path $(TEST-LOGS)/$*.events \
 		>$(TEST-LOGS)/$*.log 2>&1 || status=$$?
+	# A group without tests would pass.
+	grep -q 'Test run with [1-9]' $(TEST-LOGS)/$*.log || status=1
 	grep -E '^✘|recorded an issue|skipped|^SKIPPED|^↳ [^ST]|Fatal error|Program crashed|Test run with' \
 		$(TEST-LOGS)/$*.log | cut -c 1-400 | sed 's/^/$*: /' || true
 	exit $$status
@@ -125,14 +101,15 @@ test-repeat: build-tests ## run all tests N times beside BUSY busy processes, an
 
 .PHONY: test-unit
 test-unit: setup ## run the tests that need no database
+	filter=$$(deploy/test-groups.pl filter unit)
 	$(BUILD-DEBUG)
-	swift test --skip-build --filter '$(UNIT)'
+	swift test --skip-build --filter "$$filter"
 
 .PHONY: lint
-lint: ## check the style of the sources, the types of the page and the English of the documents
-	deploy/check-english.pl
+lint: ## check the style of the sources, the types of the page and the subjects of commits
 	deploy/check-page.sh
 	swift format lint --strict --parallel --recursive $(SOURCES)
+	if git log -10 --no-merges --format=%s | grep -E '^.{73}'; then echo 'a subject has at most 72 characters' >&2; exit 1; fi
 
 .PHONY: docs
 docs: setup ## compile the DocC documentation of the library, and check its links
@@ -167,7 +144,8 @@ ADDRESS := --scratch-path .build/address --sanitize=address -Xswiftc -use-ld=lld
 soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
 	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
-	swift test --skip-build $(SANITIZE) --filter '$(UNIT)' --skip '^BasicsTests\..*/missing\('
+	filter=$$(deploy/test-groups.pl filter unit)
+	swift test --skip-build $(SANITIZE) --filter "$$filter" --skip '^BasicsTests\..*/missing\('
 	# One test after the other, because these load the machine for minutes; with the tools as they are shipped.
 	$(BUILD-TESTS)
 	QUAKE_SOAK=1 $(MAKE) --no-print-directory test-groups JOBS=1 TESTED="$(BIN)" RUN-OPTIONS=--no-parallel

@@ -42,6 +42,5 @@ for module in QuakeModel QuakeFeed QuakeStore; do
     status=1
   fi
 done
-deploy/check-english.pl Sources/*/*.docc || status=1
 [[ $status -eq 0 ]] || exit 1
 echo "docs: .build/docs/QuakeStore.doccarchive, QuakeFeed.doccarchive, QuakeModel.doccarchive"
