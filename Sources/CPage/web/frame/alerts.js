@@ -18,41 +18,19 @@ export async function askForNotifications() {
   return (await Notification.requestPermission()) === "granted";
 }
 
-/** Two short tones. A browser plays them only after the person has used the page. */
-export function playSound() {
-  const { userActivation } = /** @type {{ userActivation?: { hasBeenActive: boolean } }} */ (navigator);
-  if (userActivation && !userActivation.hasBeenActive) return;
-  const context = new AudioContext();
-  [[0, 660], [0.18, 880]].forEach(([at, frequency]) => {
-    const tone = context.createOscillator();
-    const level = context.createGain();
-    const from = context.currentTime + at;
-    tone.frequency.value = frequency;
-    level.gain.setValueAtTime(0.0001, from);
-    level.gain.exponentialRampToValueAtTime(0.2, from + 0.02);
-    level.gain.exponentialRampToValueAtTime(0.0001, from + 0.3);
-    tone.connect(level).connect(context.destination);
-    tone.start(from);
-    tone.stop(from + 0.32);
-  });
-  setTimeout(() => void context.close(), 1_000);
-}
-
-/** Tells of strong new events by sound and notification, if the settings say so. */
+/** Notifies of strong new events, if the settings say so. */
 export function start() {
   let last = 0;
   store.addEventListener("news", (event) => {
     const { detail } = /** @type {CustomEvent<import("../types.js").Changes>} */ (event);
-    const { notifyAbove, sound } = settings.get();
-    if (notifyAbove === null) return;
+    const { notifyAbove } = settings.get();
+    if (notifyAbove === null || !allowed()) return;
     if (Date.now() - last < pause) return;
     const [quake] = detail.inserted
       .filter(({ magnitude, time }) => (magnitude ?? -9) >= notifyAbove && Date.now() - time < newest)
       .sort((a, b) => (b.magnitude ?? 0) - (a.magnitude ?? 0));
     if (!quake) return;
     last = Date.now();
-    if (sound) playSound();
-    if (!allowed()) return;
     notify(quake);
   });
 }

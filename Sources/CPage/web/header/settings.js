@@ -1,6 +1,6 @@
 import { settings } from "../state/settings.js";
 import { languages, t } from "../text/text.js";
-import { allowed, askForNotifications, playSound } from "../frame/alerts.js";
+import { allowed, askForNotifications } from "../frame/alerts.js";
 import { open } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 
@@ -53,27 +53,20 @@ function choice(name, values) {
   );
 }
 
-/** Sound and notifications: off until a person turns them on. */
+/** Notifications: off until a person turns them on. */
 function alerts() {
   const above = h("input", {
     class: "field", type: "number", id: "settings-above", min: 0, max: 10, step: 0.1,
     value: settings.get().notifyAbove ?? usualMagnitude,
   });
-  const sound = h("input", { type: "checkbox", id: "settings-sound" });
   const desktop = h("input", { type: "checkbox", id: "settings-desktop" });
   const note = h("p", { class: "quiet small", role: "status" });
-  sound.checked = settings.get().sound;
   desktop.checked = settings.get().notifyAbove !== null && allowed();
   const save = () => {
-    const used = sound.checked || desktop.checked;
     const value = above.validity.valid && above.value !== "" ? above.valueAsNumber : usualMagnitude;
-    settings.set({ sound: sound.checked, notifyAbove: used ? value : null });
+    settings.set({ notifyAbove: desktop.checked ? value : null });
   };
   above.addEventListener("change", save);
-  sound.addEventListener("change", () => {
-    if (sound.checked) playSound();
-    save();
-  });
   desktop.addEventListener("change", async () => {
     if (desktop.checked && !(await askForNotifications())) {
       desktop.checked = false;
@@ -84,7 +77,6 @@ function alerts() {
   return h(
     "fieldset", { class: "setting-group" }, h("legend", { text: t("settings.alerts") }),
     h("div", { class: "setting" }, h("label", { for: above.id, text: t("settings.above") }), above),
-    h("label", { class: "check" }, sound, t("settings.sound")),
     h("label", { class: "check" }, desktop, t("settings.desktop")), note,
   );
 }

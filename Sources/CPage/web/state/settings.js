@@ -6,13 +6,12 @@
  * @property {string} language a language of `text/`, or "auto" for that of the browser
  * @property {boolean} utc times in UTC instead of local time
  * @property {number|null} notifyAbove notify of new events of at least this magnitude
- * @property {boolean} sound play a sound for them
  */
 
 const storageKey = "quake-settings";
 
 /** @type {Settings} */
-const defaults = { theme: "auto", language: "auto", utc: false, notifyAbove: null, sound: false };
+const defaults = { theme: "auto", language: "auto", utc: false, notifyAbove: null };
 
 class SettingsStore extends EventTarget {
   /** @type {Settings} */
@@ -66,7 +65,6 @@ function stored() {
   if (typeof values.language === "string") known.language = values.language;
   if (typeof values.utc === "boolean") known.utc = values.utc;
   if (typeof values.notifyAbove === "number") known.notifyAbove = values.notifyAbove;
-  if (typeof values.sound === "boolean") known.sound = values.sound;
   return known;
 }
 

@@ -155,7 +155,6 @@ const texts = {
   "settings.time.utc": "UTC",
   "settings.alerts": "Neue Erdbeben",
   "settings.above": "Ab Magnitude",
-  "settings.sound": "Einen Ton abspielen",
   "settings.desktop": "Eine Benachrichtigung auf dem Desktop zeigen",
   "settings.desktop.refused":
     "Der Browser erlaubt dieser Seite keine Benachrichtigungen. Erlauben Sie sie in den"

@@ -146,7 +146,6 @@ const texts = {
   "settings.time.utc": "UTC",
   "settings.alerts": "New earthquakes",
   "settings.above": "From magnitude",
-  "settings.sound": "Play a sound",
   "settings.desktop": "Show a notification on the desktop",
   "settings.desktop.refused":
     "The browser does not allow notifications for this page. Allow them in the browser’s settings of"

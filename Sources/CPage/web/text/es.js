@@ -149,7 +149,6 @@ const texts = {
   "settings.time.utc": "UTC",
   "settings.alerts": "Terremotos nuevos",
   "settings.above": "Desde la magnitud",
-  "settings.sound": "Reproducir un sonido",
   "settings.desktop": "Mostrar una notificación en el escritorio",
   "settings.desktop.refused":
     "El navegador no permite notificaciones de esta página. Permítalas en los ajustes del sitio.",
