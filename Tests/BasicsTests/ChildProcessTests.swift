@@ -3,63 +3,54 @@ import Testing
 
 @testable import Basics
 
-@Suite("A child process")
-struct ChildProcessTests {
+@Suite struct ChildProcessTests {
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test("gets its arguments unchanged, without a shell")
-  func arguments() throws {
+  @Test func aChildGetsItsArgumentsUnchangedWithoutAShell() throws {
     let words = ["$HOME", "a b", "'", "\"", "*", ""]
     let outcome = try ChildProcess("/usr/bin/printf", ["%s|"] + words).run()
     #expect(outcome.succeeded)
     #expect(text(outcome.output) == words.map { $0 + "|" }.joined())
   }
 
-  @Test("can read more input than fits into a pipe while its output is read")
-  func input() throws {
+  @Test func aChildCanReadMoreInputThanFitsIntoAPipeWhileItsOutputIsRead() throws {
     var child = ChildProcess("/bin/cat")
     child.input = [UInt8](repeating: 7, count: 1 << 20)
     let outcome = try child.run()
     #expect(outcome.output == child.input)
   }
 
-  @Test("may end without reading its input")
-  func unreadInput() throws {
+  @Test func aChildMayEndWithoutReadingItsInput() throws {
     var child = ChildProcess("/bin/true")
     child.input = [UInt8](repeating: 7, count: 1 << 20)
     #expect(try child.run().succeeded)
   }
 
-  @Test("has an empty input by default")
-  func noInput() throws {
+  @Test func aChildHasAnEmptyInputByDefault() throws {
     #expect(try ChildProcess("/bin/cat").run().output.isEmpty)
   }
 
-  @Test("has a status and its errors")
-  func failure() throws {
+  @Test func aChildHasAStatusAndItsErrors() throws {
     let outcome = try ChildProcess("/bin/sh", ["-c", "echo no >&2; exit 3"]).run()
     #expect(outcome.ending == .exited(3))
     #expect(text(outcome.errors) == "no\n")
     #expect(try ChildProcess("/bin/sh", ["-c", "kill -9 $$"]).run().ending == .signalled(SIGKILL))
   }
 
-  @Test("that does not exist causes an error")
-  func missing() {
+  @Test func aChildThatDoesNotExistCausesAnError() {
     let error = #expect(throws: ChildProcess.LaunchError.self) {
       try ChildProcess("/usr/bin/no-such-program").run()
     }
     #expect(error?.code == ENOENT)
   }
 
-  @Test("keeps the end of a long output")
-  func limit() throws {
+  @Test func aChildKeepsTheEndOfALongOutput() throws {
     var child = ChildProcess("/usr/bin/seq", ["100000"])
     child.outputLimit = 7
     #expect(text(try child.run().output) == "100000\n")
   }
 
-  @Test("is killed after its timeout if it ignores SIGTERM")
-  func timeout() throws {
+  @Test func aChildIsKilledAfterItsTimeoutIfItIgnoresSIGTERM() throws {
     // An ignored signal stays ignored in the program that the shell becomes.
     var child = ChildProcess("/bin/sh", ["-c", "trap '' TERM; echo ignores; exec sleep 600"])
     var timeout = Duration.milliseconds(50)
@@ -74,8 +65,7 @@ struct ChildProcessTests {
     }
   }
 
-  @Test("is not waited for longer because of a grandchild")
-  func grandchild() throws {
+  @Test func aChildIsNotWaitedForLongerBecauseOfAGrandchild() throws {
     var child = ChildProcess("/bin/sh", ["-c", "tail -f /dev/null & echo $!"])
     child.timeout = .seconds(180)
     let outcome = try child.run()
@@ -84,8 +74,7 @@ struct ChildProcessTests {
     kill(pid, SIGKILL)
   }
 
-  @Test("sees the caller's environment with changes, or another one")
-  func environment() throws {
+  @Test func aChildSeesTheCallersEnvironmentWithChangesOrAnotherOne() throws {
     var child = ChildProcess("/usr/bin/env")
     child.environment = .exactly(["ONLY": "this"])
     #expect(text(try child.run().output) == "ONLY=this\n")
@@ -96,8 +85,7 @@ struct ChildProcessTests {
     #expect(lines.count > 1)
   }
 
-  @Test("inherits no descriptor")
-  func descriptors() throws {
+  @Test func aChildInheritsNoDescriptor() throws {
     let leaking = open("/etc/hostname", O_RDONLY)
     defer { close(leaking) }
     let outcome = try ChildProcess("/bin/ls", ["/proc/self/fd"]).run()

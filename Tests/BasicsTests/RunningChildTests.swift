@@ -3,8 +3,7 @@ import Testing
 
 @testable import Basics
 
-@Suite("A running child")
-struct RunningChildTests {
+@Suite struct RunningChildTests {
   /// A shell that runs `command`.
   private func start(_ command: String, _ variables: [String: String] = [:]) throws -> RunningChild
   {
@@ -26,8 +25,7 @@ struct RunningChildTests {
     return try #require(child.ending, "it did not end")
   }
 
-  @Test("gets more input than fits into a pipe, piece by piece")
-  func input() throws {
+  @Test func aRunningChildGetsMoreInputThanFitsIntoAPipePieceByPiece() throws {
     // The shell compares, so that nothing has to be read back.
     let child = try start("test \"$(cksum)\" = \"$(seq 100000 | cksum)\"")
     let bytes = Array((1...100_000).map { "\($0)\n" }.joined().utf8)
@@ -37,15 +35,13 @@ struct RunningChildTests {
     #expect(!child.isTaking)
   }
 
-  @Test("gets the end of its input")
-  func emptyInput() throws {
+  @Test func aRunningChildGetsTheEndOfItsInput() throws {
     let child = try start("test -z \"$(cat)\"")
     child.give([], isLast: true)
     #expect(try wait(child) == .exited(0))
   }
 
-  @Test("need not read its input")
-  func unread() throws {
+  @Test func aRunningChildNeedNotReadItsInput() throws {
     let child = try start("exec <&-; exit 3")
     child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
     #expect(try wait(child) == .exited(3))
@@ -53,8 +49,7 @@ struct RunningChildTests {
     #expect(!child.isTaking)
   }
 
-  @Test("that has ended needs no input, even if another process has the pipe")
-  func grandchild() throws {
+  @Test func aRunningChildThatHasEndedNeedsNoInputEvenIfAnotherProcessHasThePipe() throws {
     let child = try start("exec 3<&0; sleep 600 & exit 0")
     child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)
     #expect(try wait(child) == .exited(0))
@@ -62,8 +57,7 @@ struct RunningChildTests {
     kill(-child.pid, SIGKILL)
   }
 
-  @Test("reports whether it exited or a signal ended it")
-  func endings() throws {
+  @Test func aRunningChildReportsWhetherItExitedOrASignalEndedIt() throws {
     #expect(try wait(start("exit 7")) == .exited(7))
     #expect(try wait(start("kill -9 $$")) == .signalled(SIGKILL))
     let child = try start("sleep 600; :")
@@ -71,8 +65,7 @@ struct RunningChildTests {
     #expect(try wait(child) == .signalled(SIGTERM))
   }
 
-  @Test("reports its end at once if the system supports it")
-  func tells() throws {
+  @Test func aRunningChildReportsItsEndAtOnceIfTheSystemSupportsIt() throws {
     let child = try start("cat")
     guard child.reportsEnd else { return }
     child.give([], isLast: true)
@@ -82,8 +75,7 @@ struct RunningChildTests {
     #expect(child.ending == .exited(0))
   }
 
-  @Test("is in a process group of its own, with default signals and no other descriptors")
-  func surroundings() throws {
+  @Test func aRunningChildIsInAProcessGroupOfItsOwnWithDefaultSignals() throws {
     // What the shell itself has open and blocked changes with what it does.
     let child = try start(
       """

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 /// The public form of a change. It is an interface, because programs parse it.
-@Suite("A change as JSON")
-struct ChangeJSONTests {
+@Suite struct ChangeJSONTests {
   private func transaction(full: Bool) throws -> ChangeTransaction {
     ChangeTransaction(
       token: try #require(ChangeToken("1042.9f3ac2d1")), author: full ? "usgs" : nil,
@@ -53,8 +52,7 @@ struct ChangeJSONTests {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  @Test("of an update has both states and the changed columns")
-  func update() throws {
+  @Test func jsonOfAnUpdateHasBothStatesAndTheChangedColumns() throws {
     let change = Change(
       transaction: try transaction(full: true), position: 2, op: .update, code: "us7000pn9s",
       changed: ["magnitude", "place"], old: try record(5), new: try record(5.1))
@@ -66,8 +64,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of an insert has the new state")
-  func insert() throws {
+  @Test func jsonOfAnInsertHasTheNewState() throws {
     let change = Change(
       transaction: try transaction(full: true), position: 0, op: .insert, code: "us7000pn9s",
       changed: [], old: nil, new: try record(-0.4))
@@ -78,8 +75,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of a delete has the old state")
-  func delete() throws {
+  @Test func jsonOfADeleteHasTheOldState() throws {
     let change = Change(
       transaction: try transaction(full: true), position: 0, op: .delete, code: "us7000pn9s",
       changed: [], old: try record(5), new: nil)
@@ -90,8 +86,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of a truncate without an author has every member, null")
-  func truncate() throws {
+  @Test func jsonOfATruncateWithoutAnAuthorHasEveryMemberNull() throws {
     let change = Change(
       transaction: try transaction(full: false), position: 0, op: .truncate, code: nil,
       changed: [], old: nil, new: nil)
@@ -103,8 +98,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("has the same members for an event of a snapshot")
-  func snapshot() throws {
+  @Test func jsonHasTheSameMembersForAnEventOfASnapshot() throws {
     var json = JSONWriter()
     json.snapshot(
       try record(5), token: try #require(ChangeToken("1042.9f3ac2d1")), position: 7)
@@ -115,8 +109,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of a transaction has its counts and its changes, written in any parts")
-  func wholeTransaction() throws {
+  @Test func jsonOfATransactionHasItsCountsAndChangesInAnyParts() throws {
     let transaction = try transaction(full: true)
     func change(_ position: Int64) throws -> Change {
       Change(
@@ -146,8 +139,7 @@ struct ChangeJSONTests {
         """)
   }
 
-  @Test("of a version may lack the position, of a difference has neither it nor a transaction")
-  func versionAndDifference() throws {
+  @Test func jsonOfAVersionMayLackThePositionAndOfADifferenceTheTransaction() throws {
     var json = JSONWriter()
     json.version(
       EventVersion(
@@ -166,8 +158,7 @@ struct ChangeJSONTests {
   }
 
   /// Events with long texts are written member by member, others at once.
-  @Test("of an event is the same, whichever way it is written")
-  func bothWays() throws {
+  @Test func jsonOfAnEventIsTheSameWhicheverWayItIsWritten() throws {
     var generator = SeededGenerator(16)
     let texts = [
       "", "a", "exactly8", "a \"quoted\" \\ text", "Pāhala, Hawaii\n\u{7F}\u{202E}", "🌋🌋🌋🌋",
@@ -233,8 +224,7 @@ struct ChangeJSONTests {
     }
   }
 
-  @Test("of changes of several transactions names the transaction of each")
-  func severalTransactions() throws {
+  @Test func jsonOfChangesNamesTheTransactionOfEach() throws {
     func change(_ transaction: ChangeTransaction, _ position: Int64) -> Change {
       Change(
         transaction: transaction, position: position, op: .truncate, code: nil, changed: [],

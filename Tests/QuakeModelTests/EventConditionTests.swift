@@ -1,8 +1,7 @@
 import QuakeModel
 import Testing
 
-@Suite("A condition of a filter on events")
-struct EventConditionTests {
+@Suite struct EventConditionTests {
   private var event: QuakeRecord {
     var event = QuakeRecord()
     event.set(.code, "us1")
@@ -26,8 +25,7 @@ struct EventConditionTests {
     return filter.accepts(event ?? self.event)
   }
 
-  @Test("includes the limits, except the end of the time")
-  func limits() {
+  @Test func aConditionIncludesTheLimitsExceptTheEndOfTheTime() {
     #expect(passes { $0.maximumMagnitude = 4.5 } && !passes { $0.maximumMagnitude = 4.49 })
     #expect(passes { $0.minimumDepth = -1.5 } && !passes { $0.minimumDepth = 0 })
     #expect(passes { $0.maximumDepth = -1.5 } && !passes { $0.maximumDepth = -2 })
@@ -38,8 +36,7 @@ struct EventConditionTests {
     #expect(!passes { $0.endTime = Timestamp(microseconds: 1_000_000) })
   }
 
-  @Test("finds part of a place in any case of letters, and wildcards only as themselves")
-  func places() {
+  @Test func aConditionFindsPartOfAPlaceInAnyCaseAndWildcardsOnlyAsThemselves() {
     for text in ["hawaii", "PĀHALA", "pāhala, h", "6 KM ssw"] {
       #expect(passes { $0.places = [text] }, "\(text)")
     }
@@ -49,16 +46,14 @@ struct EventConditionTests {
     #expect(passes { $0.places = ["Chile", "of P"] })
   }
 
-  @Test("takes the texts named, the status in any case")
-  func texts() {
+  @Test func aConditionTakesTheTextsNamedTheStatusInAnyCase() {
     #expect(passes { $0.networks = ["hv"] } && !passes { $0.networks = ["HV"] })
     #expect(passes { $0.sources = ["usgs", "emsc"] } && !passes { $0.sources = ["emsc"] })
     #expect(passes { $0.alerts = ["green"] } && !passes { $0.alerts = ["red"] })
     #expect(passes { $0.statuses = ["reviewed"] } && !passes { $0.statuses = ["automatic"] })
   }
 
-  @Test("does not hold for an event without the value")
-  func missing() {
+  @Test func aConditionDoesNotHoldForAnEventWithoutTheValue() {
     let none = QuakeRecord()
     let filters: [(inout QuakeFilter) -> Void] = [
       { $0.maximumMagnitude = 9 }, { $0.minimumDepth = -10 }, { $0.maximumDepth = 700 },
@@ -69,8 +64,7 @@ struct EventConditionTests {
     for filter in filters { #expect(!passes(none, filter)) }
   }
 
-  @Test("folds letters one to one")
-  func letters() {
+  @Test func aConditionFoldsLettersOneToOne() {
     let capitals = Array(LetterCase.capitals.unicodeScalars)
     let small = Array(LetterCase.smallLetters.unicodeScalars)
     #expect(capitals.count == small.count && capitals.count > 250)

@@ -3,8 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@Suite("The JSON writer")
-struct JSONWriterTests {
+@Suite struct JSONWriterTests {
   private func written(_ body: (inout JSONWriter) -> Void) -> String {
     var json = JSONWriter()
     body(&json)
@@ -15,8 +14,7 @@ struct JSONWriterTests {
     try JSONSerialization.jsonObject(with: Data(text.utf8), options: [.fragmentsAllowed])
   }
 
-  @Test("puts commas between members and elements, and nowhere else")
-  func structure() {
+  @Test func theWriterPutsCommasBetweenMembersAndElementsAndNowhereElse() {
     let text = written { json in
       json.object { object in
         object.key("a")
@@ -42,8 +40,7 @@ struct JSONWriterTests {
     #expect(text == "{\"a\":null,\"b\":[1,{},[],false],\"c\\\"\":{\"d\":true},\"e\":null}\n[]")
   }
 
-  @Test("escapes quotes, backslashes and control characters, and leaves the rest as it is")
-  func escapes() {
+  @Test func theWriterEscapesQuotesBackslashesAndControlCharactersOnly() {
     #expect(
       written { $0.string("a\"b\\c/\n\r\t\u{8}\u{c}\0\u{1f}\u{7f}é\u{2028}🌋") }
         == #""a\"b\\c/\n\r\t\u0008\u000c\u0000\u001f"# + #"\u007fé\u2028🌋""#)
@@ -52,8 +49,7 @@ struct JSONWriterTests {
     #expect(written { $0.string(utf8: UnsafeRawBufferPointer(start: nil, count: 0)) } == "\"\"")
   }
 
-  @Test("writes strings that a parser restores, with each of the first 300 characters")
-  func everyCharacter() throws {
+  @Test func theWriterWritesStringsThatAParserRestores() throws {
     for code in UInt32(0)..<300 {
       let scalar = try #require(Unicode.Scalar(code))
       let string = "x" + String(Character(scalar)) + "y"
@@ -61,30 +57,25 @@ struct JSONWriterTests {
     }
   }
 
-  @Test(
-    "writes integers",
-    arguments: [
-      (0, "0"), (-1, "-1"), (10, "10"), (Int.max, "9223372036854775807"),
-      (Int.min, "-9223372036854775808"),
-    ])
-  func integers(value: Int, expected: String) {
+  @Test(arguments: [
+    (0, "0"), (-1, "-1"), (10, "10"), (Int.max, "9223372036854775807"),
+    (Int.min, "-9223372036854775808"),
+  ])
+  func theWriterWritesIntegers(value: Int, expected: String) {
     #expect(written { $0.integer(value) } == expected)
   }
 
-  @Test(
-    "writes numbers in as few digits as they need",
-    arguments: [
-      (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-7.0, "-7"), (4.56, "4.56"), (-0.4, "-0.4"),
-      (0.1, "0.1"), (999_999_999_999_999.0, "999999999999999"), (1e-7, "1e-07"),
-      (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.infinity, "null"),
-      (-.infinity, "null"), (.nan, "null"),
-    ])
-  func numbers(value: Double, expected: String) {
+  @Test(arguments: [
+    (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-7.0, "-7"), (4.56, "4.56"), (-0.4, "-0.4"),
+    (0.1, "0.1"), (999_999_999_999_999.0, "999999999999999"), (1e-7, "1e-07"),
+    (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.infinity, "null"),
+    (-.infinity, "null"), (.nan, "null"),
+  ])
+  func theWriterWritesNumbersInAsFewDigitsAsTheyNeed(value: Double, expected: String) {
     #expect(written { $0.double(value) } == expected)
   }
 
-  @Test("writes numbers that a parser restores exactly")
-  func randomNumbers() throws {
+  @Test func theWriterWritesNumbersThatAParserRestoresExactly() throws {
     var generator = SeededGenerator(4)
     for _ in 0..<5_000 {
       let value = Double(bitPattern: generator.next())
@@ -96,13 +87,11 @@ struct JSONWriterTests {
     }
   }
 
-  @Test("writes instants as ISO 8601 strings")
-  func timestamps() {
+  @Test func theWriterWritesInstantsAsISO8601Strings() {
     #expect(written { $0.timestamp(Timestamp(microseconds: 0)) } == "\"1970-01-01T00:00:00.000Z\"")
   }
 
-  @Test("starts again after removeAll")
-  func removal() {
+  @Test func theWriterStartsAgainAfterRemoveAll() {
     var json = JSONWriter()
     json.array { $0.integer(1) }
     json.removeAll()
@@ -112,8 +101,7 @@ struct JSONWriterTests {
   }
 
   /// As the standard library writes it, where that is plain digits.
-  @Test("writes every double with the fewest digits that parse to it")
-  func shortestDoubles() {
+  @Test func theWriterWritesEveryDoubleWithTheFewestDigitsThatParseToIt() {
     var generator = SeededGenerator(20)
     for _ in 0..<4_000 {
       let decimals = Int.random(in: 0...9, using: &generator)
@@ -134,8 +122,7 @@ struct JSONWriterTests {
     }
   }
 
-  @Test("escapes special characters at every position")
-  func escapesAnywhere() throws {
+  @Test func theWriterEscapesSpecialCharactersAtEveryPosition() throws {
     var generator = SeededGenerator(21)
     let alphabet = Array("abcdefgh é€𝄞\"\\/\u{1}\u{1F}\u{7F}\n\r\t".unicodeScalars)
     for _ in 0..<2_000 {

@@ -1,10 +1,8 @@
 import QuakeModel
 import Testing
 
-@Suite("The columns")
-struct QuakeColumnTests {
-  @Test("are found by their names, which are all different")
-  func names() {
+@Suite struct QuakeColumnTests {
+  @Test func theColumnsAreFoundByTheirNamesWhichAreAllDifferent() {
     #expect(Set(QuakeColumn.allCases.map(\.name)).count == QuakeColumn.allCases.count)
     for column in QuakeColumn.allCases { #expect(QuakeColumn(name: column.name) == column) }
     #expect(QuakeColumn(name: "netCode") == nil)
@@ -12,16 +10,14 @@ struct QuakeColumnTests {
     #expect(QuakeColumn(name: "") == nil)
   }
 
-  @Test("of a feed are all except Quake's own state")
-  func feed() {
+  @Test func theColumnsOfAFeedAreAllExceptQuakesOwnState() {
     let own: [QuakeColumn] = [
       .asOf, .validated, .withdrawnAt, .supersededBy, .firstStored,
     ]
     #expect(QuakeColumn.feed == QuakeColumn.allCases.filter { !own.contains($0) })
   }
 
-  @Test("fit the record's bit mask")
-  func count() {
+  @Test func theColumnsFitTheRecordsBitMask() {
     #expect(QuakeColumn.allCases.count <= 64)
   }
 }

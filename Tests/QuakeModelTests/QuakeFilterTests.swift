@@ -1,8 +1,7 @@
 import QuakeModel
 import Testing
 
-@Suite("A filter")
-struct QuakeFilterTests {
+@Suite struct QuakeFilterTests {
   private func quake(
     magnitude: Double? = 5, type: String? = "earthquake", longitude: Double? = 10,
     latitude: Double? = 50
@@ -30,8 +29,7 @@ struct QuakeFilterTests {
       changed: changed, old: old, new: new)
   }
 
-  @Test("without conditions passes everything")
-  func noConditions() {
+  @Test func aFilterWithoutConditionsPassesEverything() {
     let filter = QuakeFilter()
     #expect(filter.accepts(QuakeRecord()))
     #expect(filter.accepts(change(.insert, new: quake())))
@@ -39,8 +37,7 @@ struct QuakeFilterTests {
     #expect(filter.accepts(change(.truncate)))
   }
 
-  @Test("by magnitude includes the limit and excludes events without one")
-  func magnitude() {
+  @Test func aFilterByMagnitudeIncludesTheLimitAndExcludesEventsWithoutOne() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 4.5
     #expect(filter.accepts(quake(magnitude: 4.5)))
@@ -51,8 +48,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(magnitude: -1.01)))
   }
 
-  @Test("by type takes the types named")
-  func types() {
+  @Test func aFilterByTypeTakesTheTypesNamed() {
     var filter = QuakeFilter()
     filter.types = ["quarry blast", "earthquake"]
     #expect(filter.accepts(quake()))
@@ -60,8 +56,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(type: nil)))
   }
 
-  @Test("by box includes the edges")
-  func box() {
+  @Test func aFilterByBoxIncludesTheEdges() {
     var filter = QuakeFilter()
     filter.boundingBox = .init(west: -10, south: 40, east: 10, north: 50)
     #expect(filter.accepts(quake(longitude: 10, latitude: 50)))
@@ -72,8 +67,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(longitude: nil, latitude: nil)))
   }
 
-  @Test("by box can cross the 180th meridian")
-  func antimeridian() {
+  @Test func aFilterByBoxCanCrossThe180thMeridian() {
     var filter = QuakeFilter()
     filter.boundingBox = .init(west: 170, south: -50, east: -170, north: -10)
     for longitude in [170.0, 175, 180, -180, -175, -170] {
@@ -85,8 +79,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(longitude: 180, latitude: 0)))
   }
 
-  @Test("has no box with coordinates out of range")
-  func badBoxes() {
+  @Test func aFilterHasNoBoxWithCoordinatesOutOfRange() {
     #expect(QuakeFilter.BoundingBox(west: -181, south: 0, east: 0, north: 1) == nil)
     #expect(QuakeFilter.BoundingBox(west: 0, south: 0, east: 180.1, north: 1) == nil)
     #expect(QuakeFilter.BoundingBox(west: 0, south: -90.1, east: 1, north: 1) == nil)
@@ -95,8 +88,7 @@ struct QuakeFilterTests {
     #expect(QuakeFilter.BoundingBox(west: 0, south: 1, east: 0, north: 1) != nil)
   }
 
-  @Test("by circle measures along the ground")
-  func circle() {
+  @Test func aFilterByCircleMeasuresAlongTheGround() {
     var filter = QuakeFilter()
     // Berlin to Hamburg is 255 km.
     filter.circle = .init(radius: 256, latitude: 52.52, longitude: 13.405)
@@ -106,8 +98,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(longitude: nil, latitude: nil)))
   }
 
-  @Test("by circle reaches over the poles and the 180th meridian")
-  func circleAtTheEdges() {
+  @Test func aFilterByCircleReachesOverThePolesAndThe180thMeridian() {
     var filter = QuakeFilter()
     // One degree of latitude is 111.2 km.
     filter.circle = .init(radius: 250, latitude: 89, longitude: 0)
@@ -122,8 +113,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(quake(longitude: -178.7, latitude: 0)))
   }
 
-  @Test("by circle of radius 0 takes the point, by half the world everything")
-  func extremeCircles() {
+  @Test func aFilterByCircleOfRadius0TakesThePointAndByHalfTheWorldEverything() {
     var filter = QuakeFilter()
     filter.circle = .init(radius: 0, latitude: 50, longitude: 10)
     #expect(filter.accepts(quake()))
@@ -136,8 +126,7 @@ struct QuakeFilterTests {
     #expect(QuakeFilter.Circle(radius: 1, latitude: 0, longitude: 181) == nil)
   }
 
-  @Test("lets through changes that enter, stay in or leave the selection")
-  func enteringAndLeaving() {
+  @Test func aFilterLetsThroughChangesThatEnterStayInOrLeaveTheSelection() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 5
     let small = quake(magnitude: 4.9)
@@ -152,8 +141,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(change(.delete, old: small)))
   }
 
-  @Test("has all its conditions met by one state of the event")
-  func oneState() {
+  @Test func aFilterHasAllItsConditionsMetByOneStateOfTheEvent() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 5
     filter.types = ["explosion"]
@@ -165,8 +153,7 @@ struct QuakeFilterTests {
           new: quake(magnitude: 4, type: "explosion"))))
   }
 
-  @Test("lets a truncate through, unless the operation or the author is excluded")
-  func truncate() {
+  @Test func aFilterLetsATruncateThroughUnlessOperationOrAuthorIsExcluded() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 9
     filter.types = ["x"]
@@ -178,8 +165,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(change(.truncate)))
   }
 
-  @Test("by operation takes the operations named")
-  func operations() {
+  @Test func aFilterByOperationTakesTheOperationsNamed() {
     var filter = QuakeFilter()
     filter.operations = [.delete]
     #expect(filter.accepts(change(.delete, old: quake())))
@@ -188,8 +174,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(change(.delete, old: quake())))
   }
 
-  @Test("by author takes and leaves authors")
-  func authors() {
+  @Test func aFilterByAuthorTakesAndLeavesAuthors() {
     var filter = QuakeFilter()
     filter.authors = ["a", "b"]
     #expect(filter.accepts(change(.insert, new: quake(), author: "a")))
@@ -202,8 +187,7 @@ struct QuakeFilterTests {
     #expect(filter.accepts(change(.insert, new: quake(), author: nil)))
   }
 
-  @Test("by context and application takes those named")
-  func contextsAndApplications() {
+  @Test func aFilterByContextAndApplicationTakesThoseNamed() {
     var filter = QuakeFilter()
     filter.contexts = ["review", "import"]
     #expect(filter.accepts(change(.insert, new: quake(), context: "review")))
@@ -215,8 +199,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(change(.truncate, context: "review", application: "loader")))
   }
 
-  @Test("by code takes the events named, and what concerns every event")
-  func codes() {
+  @Test func aFilterByCodeTakesTheEventsNamedAndWhatConcernsEveryEvent() {
     var filter = QuakeFilter()
     filter.codes = ["us1", "us2"]
     #expect(filter.accepts(quake()))
@@ -228,8 +211,7 @@ struct QuakeFilterTests {
     #expect(!filter.accepts(QuakeRecord()))
   }
 
-  @Test("by changed columns takes updates of one of them")
-  func changedColumns() {
+  @Test func aFilterByChangedColumnsTakesUpdatesOfOneOfThem() {
     var filter = QuakeFilter()
     filter.changedColumns = ["magnitude", "depth"]
     func update(_ changed: [String]) -> Change {

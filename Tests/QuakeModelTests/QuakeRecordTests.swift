@@ -1,10 +1,8 @@
 import QuakeModel
 import Testing
 
-@Suite("A record")
-struct QuakeRecordTests {
-  @Test("has no value in any column at first")
-  func empty() {
+@Suite struct QuakeRecordTests {
+  @Test func aRecordHasNoValueInAnyColumnAtFirst() {
     let record = QuakeRecord()
     for column in QuakeColumn.allCases { #expect(!record.has(column), "\(column)") }
     #expect(record.text(.code) == nil)
@@ -36,8 +34,7 @@ struct QuakeRecordTests {
     }
   }
 
-  @Test("keeps each column's value apart, through overwriting, removal and reuse")
-  func values() {
+  @Test func aRecordKeepsEachColumnsValueThroughOverwritingRemovalAndReuse() {
     var record = QuakeRecord()
     for round in 0..<3 {
       for column in QuakeColumn.allCases { set(&record, column, seed: column.rawValue) }
@@ -57,8 +54,7 @@ struct QuakeRecordTests {
     }
   }
 
-  @Test("distinguishes an empty text from none")
-  func emptyText() {
+  @Test func aRecordDistinguishesAnEmptyTextFromNone() {
     var record = QuakeRecord()
     record.set(.place, "")
     #expect(record.has(.place))
@@ -66,8 +62,7 @@ struct QuakeRecordTests {
     #expect(record.withUTF8(.place) { $0?.count } == 0)
   }
 
-  @Test("holds the extremes of each kind")
-  func extremes() {
+  @Test func aRecordHoldsTheExtremesOfEachKind() {
     var record = QuakeRecord()
     record.set(.felt, integer: Int(Int32.min))
     record.set(.tsunami, integer: Int(Int16.max))
@@ -85,8 +80,7 @@ struct QuakeRecordTests {
     #expect(record.double(.gap)?.sign == .minus)
   }
 
-  @Test("is a value: a copy does not change with it")
-  func copies() {
+  @Test func aCopyDoesNotChangeWithItsRecord() {
     var first = QuakeRecord()
     first.set(.code, "us1")
     let second = first
@@ -97,8 +91,7 @@ struct QuakeRecordTests {
 
   private struct Refusal: Error {}
 
-  @Test("rethrows the error of a body")
-  func throwing() {
+  @Test func aRecordRethrowsTheErrorOfABody() {
     var record = QuakeRecord()
     record.set(.code, "us1")
     #expect(throws: Refusal.self) {

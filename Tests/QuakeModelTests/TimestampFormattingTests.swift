@@ -3,10 +3,8 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@Suite("Writing an instant")
-struct TimestampFormattingTests {
-  @Test("writes every instant so that it is read as the same one")
-  func roundTrip() {
+@Suite struct TimestampFormattingTests {
+  @Test func everyInstantIsReadAsItWasWritten() {
     var generator = SeededGenerator(1)
     let range = Timestamp.earliest.microseconds...Timestamp.latest.microseconds
     for index in 0..<20_000 {
@@ -23,8 +21,7 @@ struct TimestampFormattingTests {
     }
   }
 
-  @Test("agrees with the C library's calendar")
-  func calendar() {
+  @Test func theTextAgreesWithTheCLibrarysCalendar() {
     var generator = SeededGenerator(2)
     let first = Timestamp.earliest.microseconds / 1_000_000
     let range = first...Timestamp.latest.microseconds / 1_000_000
@@ -46,8 +43,7 @@ struct TimestampFormattingTests {
     }
   }
 
-  @Test("writes three digits of a second, or six if needed")
-  func digits() {
+  @Test func theTextHasThreeDigitsOfASecondOrSixIfNeeded() {
     #expect(Timestamp(microseconds: 0).description == "1970-01-01T00:00:00.000Z")
     #expect(Timestamp(microseconds: 1_000).description == "1970-01-01T00:00:00.001Z")
     #expect(Timestamp(microseconds: 1_001).description == "1970-01-01T00:00:00.001001Z")
@@ -57,8 +53,7 @@ struct TimestampFormattingTests {
   }
 
   /// A database can hold such instants: writing them must neither trap nor name another year.
-  @Test("uses the expanded form outside the years 0 to 9999")
-  func expanded() {
+  @Test func theTextHasTheExpandedFormOutsideTheYears0To9999() {
     let day: Int64 = 86_400_000_000
     #expect(
       Timestamp(microseconds: Timestamp.latest.microseconds + 1).description
@@ -73,8 +68,7 @@ struct TimestampFormattingTests {
     #expect(Timestamp(microseconds: .min).description == "-290308-12-21T19:59:05.224192Z")
   }
 
-  @Test("orders by time")
-  func order() {
+  @Test func instantsAreOrderedByTime() {
     #expect(Timestamp(microseconds: -1) < Timestamp(microseconds: 0))
     #expect(!(Timestamp(microseconds: 0) < Timestamp(microseconds: 0)))
     #expect(Timestamp.earliest < Timestamp.latest)

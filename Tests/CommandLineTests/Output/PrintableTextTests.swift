@@ -1,25 +1,21 @@
 import CommandLine
 import Testing
 
-@Suite("Text for people")
-struct PrintableTextTests {
-  @Test("has no character that controls a terminal or reverses the order")
-  func hidden() {
+@Suite struct PrintableTextTests {
+  @Test func textHasNoCharacterThatControlsATerminalOrReversesTheOrder() {
     let hostile = "a\u{1B}[2J\u{9B}2J\u{7F}\u{0}\u{202E}\u{2066}\u{200B}\u{FEFF}\u{E0041}\u{F8FF}z"
     let expected = "a\u{FFFD}[2J\u{FFFD}2J" + String(repeating: "\u{FFFD}", count: 8) + "z"
     #expect(PrintableText.clean(hostile) == expected)
     #expect(PrintableText.line(hostile) == expected)
   }
 
-  @Test("keeps its lines, or becomes one line")
-  func lines() {
+  @Test func textKeepsItsLinesOrBecomesOneLine() {
     let text = "a\nb\tc\r\nd\u{2028}e\u{85}f\rg"
     #expect(PrintableText.clean(text) == "a\nb\tc\u{FFFD}\nd\u{FFFD}e\u{FFFD}f\u{FFFD}g")
     #expect(PrintableText.line(text) == "a b c d e f g")
   }
 
-  @Test("is cut before it is cleaned, between two characters")
-  func cut() {
+  @Test func textIsCutBeforeItIsCleanedBetweenTwoCharacters() {
     #expect(PrintableText.line("12345678", atMost: 8) == "12345678")
     #expect(PrintableText.line("123456789", atMost: 8) == "12345678…")
     #expect(PrintableText.line("éééé", atMost: 3) == "é…")
@@ -35,8 +31,7 @@ struct PrintableTextTests {
     #expect(line.unicodeScalars.allSatisfy { $0 == "\u{FFFD}" || $0 == "…" })
   }
 
-  @Test("is unchanged if it has no hidden characters")
-  func readable() {
+  @Test func textIsUnchangedIfItHasNoHiddenCharacters() {
     for text in ["", "2 km SW of Guánica, Puerto Rico", "東京湾 — Ελλάδα 🌋❤\u{FE0F}"] {
       #expect(PrintableText.line(text) == text && PrintableText.clean(text) == text)
     }

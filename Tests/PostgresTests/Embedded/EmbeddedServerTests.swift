@@ -4,10 +4,8 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("A private server")
-struct EmbeddedServerTests {
-  @Test("is created, started, queried, stopped, and started again")
-  func lifecycle() throws {
+@Suite struct EmbeddedServerTests {
+  @Test func theServerIsCreatedStartedQueriedStoppedAndStartedAgain() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
       var status = try server.status()
@@ -38,8 +36,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("has the promised settings, database, role and encoding")
-  func settings() throws {
+  @Test func theServerHasThePromisedSettingsDatabaseRoleAndEncoding() throws {
     try TemporaryServer.with { temporary in
       var temporary = temporary
       temporary.options.settings = [:]
@@ -66,8 +63,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("lets only its account into its folders")
-  func modes() throws {
+  @Test func theServerLetsOnlyItsAccountIntoItsFolders() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
       try server.start()
@@ -80,8 +76,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("inherits no descriptor and no terminal, and runs in a session of its own")
-  func inheritance() throws {
+  @Test func theServerInheritsNoDescriptorAndNoTerminal() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       // Without close-on-exec, as from a careless library.
       let leaking = open("/etc/hostname", O_RDONLY)
@@ -112,8 +107,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("reports in less than two milliseconds that it already runs")
-  func fastPath() throws {
+  @Test func theServerReportsInLessThanTwoMillisecondsThatItAlreadyRuns() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
@@ -124,8 +118,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("is the same for twenty who start it at once")
-  func manyStarters() async throws {
+  @Test func theServerIsTheSameForTwentyWhoStartItAtOnce() async throws {
     let home = TestFolders.path("starters")
     var options = EmbeddedServer.Options(home: home)
     options.settings = ["fsync": "off", "shared_buffers": "16MB"]
@@ -143,8 +136,7 @@ struct EmbeddedServerTests {
     #expect(try server.ask("select 1") == "1")
   }
 
-  @Test("has a socket elsewhere when its own path is too long")
-  func longPath() throws {
+  @Test func theServerHasASocketElsewhereWhenItsOwnPathIsTooLong() throws {
     let prefix = "quake-" + String(repeating: "long-", count: 20)
     try TemporaryServer.with(prefix) { temporary in
       let server = try temporary.embedded()
@@ -155,8 +147,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("does not use a socket folder that another user has made")
-  func foreignSocketFolder() throws {
+  @Test func theServerDoesNotUseASocketFolderThatAnotherUserHasMade() throws {
     let prefix = "quake-" + String(repeating: "long-", count: 20)
     try TemporaryServer.with(prefix) { temporary in
       let server = try temporary.embedded()
@@ -167,8 +158,7 @@ struct EmbeddedServerTests {
     }
   }
 
-  @Test("copes with blanks, quotes, commas and dollars in its path")
-  func strangePath() throws {
+  @Test func theServerCopesWithBlanksQuotesCommasAndDollarsInItsPath() throws {
     try TemporaryServer.with("quake '\"$(x),\\ ü") { temporary in
       let server = try temporary.embedded()
       try server.start()

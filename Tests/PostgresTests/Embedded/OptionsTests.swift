@@ -3,10 +3,8 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("The server's options")
-struct OptionsTests {
-  @Test("come from the environment")
-  func environment() throws {
+@Suite struct OptionsTests {
+  @Test func theOptionsComeFromTheEnvironment() throws {
     let variables = [
       "QUAKE_SERVER_HOME": "/srv/quake", "QUAKE_PG_BIN": "/opt/pg/bin", "QUAKE_SERVER_USER": "me",
       "PATH": "/a:relative::/b",
@@ -18,16 +16,14 @@ struct OptionsTests {
     #expect(options.searchPath == ["/a", "/b"])
   }
 
-  @Test("put root's server into the system's folder, and others' into their data folder")
-  func home() throws {
+  @Test func theOptionsPutRootsServerIntoTheSystemsFolder() throws {
     let options = try EmbeddedServer.Options.fromEnvironment {
       ["HOME": "/home/me", "XDG_DATA_HOME": "/data/me"][$0]
     }
     #expect(options.home == (geteuid() == 0 ? "/var/lib/quake" : "/data/me/quake"))
   }
 
-  @Test("refuse an invalid folder")
-  func badHome() {
+  @Test func theOptionsRefuseAnInvalidFolder() {
     for home in ["", "relative", "/tmp/a\nb"] {
       let error = #expect(throws: EmbeddedServerError.self) {
         try EmbeddedServer(.init(home: home))
@@ -36,8 +32,8 @@ struct OptionsTests {
     }
   }
 
-  @Test("name an account that exists and is not root", .enabled(if: geteuid() == 0))
-  func account() {
+  @Test(.enabled(if: geteuid() == 0))
+  func theOptionsNameAnAccountThatExistsAndIsNotRoot() {
     for name in ["no-such-account", "root"] {
       var options = EmbeddedServer.Options(home: "/tmp/quake-test-account")
       options.account = name
@@ -47,8 +43,7 @@ struct OptionsTests {
     }
   }
 
-  @Test("have the same folder for two paths to it")
-  func links() throws {
+  @Test func theOptionsHaveTheSameFolderForTwoPathsToIt() throws {
     try TemporaryServer.with { temporary in
       let link = temporary.options.home + "-link"
       mkdir(temporary.options.home, 0o700)

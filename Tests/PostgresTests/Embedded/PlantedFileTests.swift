@@ -4,10 +4,8 @@ import Testing
 @testable import EmbeddedPostgres
 
 /// The account owns the server's folder, and root may start the server.
-@Suite("A file that another user planted in the server's folder")
-struct PlantedFileTests {
-  @Test("neither has another file emptied or given away, nor is waited for")
-  func planted() throws {
+@Suite struct PlantedFileTests {
+  @Test func aPlantedFileIsNotWaitedForAndHasNoOtherFileEmptiedOrGivenAway() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       // The server creates its folders and stops; then files are planted in them.

@@ -5,8 +5,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("After a crash, a private server")
-struct RecoveryTests {
+@Suite struct RecoveryTests {
   /// Kills the postmaster with SIGKILL and waits until it has ended.
   private func crash(_ server: EmbeddedServer) throws {
     let pid = try #require(try server.status().pid)
@@ -14,8 +13,7 @@ struct RecoveryTests {
     try eventually("the postmaster ends") { EmbeddedServer.ServerProcess(pid) == nil }
   }
 
-  @Test("starts again with what was committed, though the killed postmaster left a zombie")
-  func killed() throws {
+  @Test func theServerStartsAgainWithWhatWasCommittedBesideAZombie() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
@@ -26,8 +24,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("waits for backends that have not noticed the crash yet")
-  func orphans() throws {
+  @Test func theServerWaitsForBackendsThatHaveNotNoticedTheCrashYet() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
@@ -56,8 +53,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("ignores a pid file that names a live process other than PostgreSQL")
-  func reusedPid() throws {
+  @Test func theServerIgnoresAPidFileThatNamesALiveProcessOtherThanPostgreSQL() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
@@ -81,8 +77,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("starts despite an empty pid file and a file in place of the socket")
-  func garbage() throws {
+  @Test func theServerStartsDespiteAnEmptyPidFileAndAFileInPlaceOfTheSocket() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
       try server.start()
@@ -93,8 +88,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("may exceed the timeout while it recovers")
-  func longRecovery() throws {
+  @Test func theServerMayExceedTheTimeoutWhileItRecovers() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       var options = temporary.options
       var server = try EmbeddedServer(options)
@@ -153,8 +147,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("is created again after an interrupted initialisation")
-  func interruptedInitialisation() throws {
+  @Test func theServerIsCreatedAgainAfterAnInterruptedInitialisation() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
       try server.folder.prepare(for: server.account)
@@ -166,8 +159,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("reports a data folder of another version")
-  func wrongVersion() throws {
+  @Test func theServerReportsADataFolderOfAnotherVersion() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
       try server.folder.prepare(for: server.account)
@@ -181,8 +173,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("does not touch a folder with other contents")
-  func notData() throws {
+  @Test func theServerDoesNotTouchAFolderWithOtherContents() throws {
     try TemporaryServer.with { temporary in
       let server = try temporary.embedded()
       try server.folder.prepare(for: server.account)
@@ -194,8 +185,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("names the missing package if there are no programs")
-  func noPrograms() throws {
+  @Test func theServerNamesTheMissingPackageIfThereAreNoPrograms() throws {
     try TemporaryServer.with { temporary in
       var options = temporary.options
       options.searchPath = ["/nonexistent"]
@@ -210,8 +200,7 @@ struct RecoveryTests {
     }
   }
 
-  @Test("reports the server's message if it does not start")
-  func badSetting() throws {
+  @Test func theServerReportsTheServersMessageIfItDoesNotStart() throws {
     try TemporaryServer.with { temporary in
       var options = temporary.options
       options.settings["shared_buffers"] = "many"

@@ -2,12 +2,10 @@ import Testing
 
 @testable import QuakeFeed
 
-@Suite("When a feed is polled again")
-struct FeedScheduleTests {
+@Suite struct FeedScheduleTests {
   private let chances = stride(from: 0, through: 1, by: 0.125)
 
-  @Test("never before its interval has passed, and never much later")
-  func every() {
+  @Test func aFeedIsNeverPolledBeforeItsIntervalHasPassed() {
     for (every, longest) in [(60, 66), (300, 330), (3600, 3630)] {
       for chance in chances {
         var schedule = FeedSchedule(every: .seconds(every))
@@ -18,8 +16,7 @@ struct FeedScheduleTests {
     }
   }
 
-  @Test("at random moments, so that feeds are not all polled at once")
-  func jitter() {
+  @Test func feedsArePolledAtRandomMomentsAndNotAllAtOnce() {
     var schedule = FeedSchedule(every: .seconds(60))
     let early = schedule.succeeded(freshFor: nil, chance: 0).length
     let late = schedule.succeeded(freshFor: nil, chance: 1).length
@@ -28,8 +25,7 @@ struct FeedScheduleTests {
     #expect(pauses.count > 10)
   }
 
-  @Test("not while its last answer is fresh, but within a day")
-  func freshness() {
+  @Test func aFeedIsNotPolledWhileItsLastAnswerIsFreshButWithinADay() {
     var schedule = FeedSchedule(every: .seconds(60))
     let pause = schedule.succeeded(freshFor: 600, chance: 0)
     #expect(pause.length == .seconds(600) && pause.asked == .seconds(600))
@@ -38,8 +34,7 @@ struct FeedScheduleTests {
     #expect(schedule.succeeded(freshFor: -5, chance: 0) == .init(length: .seconds(60), asked: nil))
   }
 
-  @Test("after failures with pauses that double, up to an hour")
-  func failures() {
+  @Test func pausesDoubleAfterFailuresUpToAnHour() {
     var schedule = FeedSchedule(every: .seconds(60))
     // A chance of 0.5 leaves the pauses as they are.
     let pauses = (0..<9).map { _ in schedule.failed(retryAfter: nil, chance: 0.5).length }
@@ -55,16 +50,14 @@ struct FeedScheduleTests {
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(60))
   }
 
-  @Test("sooner than usual after a failure, if its interval is long")
-  func seldom() {
+  @Test func aFeedOfALongIntervalIsPolledSoonerAfterAFailure() {
     var schedule = FeedSchedule(every: .seconds(86_400))
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(60))
     for _ in 0..<20 { _ = schedule.failed(retryAfter: nil) }
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(86_400))
   }
 
-  @Test("not before its server's Retry-After has passed")
-  func retryAfter() {
+  @Test func aFeedIsNotPolledBeforeItsServersRetryAfterHasPassed() {
     for chance in chances {
       var schedule = FeedSchedule(every: .seconds(60))
       let pause = schedule.failed(retryAfter: 500, chance: chance)
@@ -73,8 +66,7 @@ struct FeedScheduleTests {
     }
   }
 
-  @Test("with pauses that count failures from before the program was started")
-  func resumed() {
+  @Test func pausesCountFailuresFromBeforeTheProgramWasStarted() {
     var schedule = FeedSchedule(every: .seconds(60), failures: 3)
     #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(480))
   }

@@ -7,8 +7,7 @@ import Testing
 
 @testable import QuakeServer
 
-@Suite("The event service")
-struct FDSNServiceTests {
+@Suite struct FDSNServiceTests {
   private let scene: ServiceScene
 
   init() throws {
@@ -94,8 +93,7 @@ struct FDSNServiceTests {
     ),
   ]
 
-  @Test("takes every filter")
-  func filters() throws {
+  @Test func theServiceTakesEveryFilter() throws {
     for (query, ids) in Self.filters { try filter(query, ids) }
   }
 
@@ -107,8 +105,7 @@ struct FDSNServiceTests {
     #expect(count == "{\"count\":\(wanted),\"maxAllowed\":20000}", "\(query)")
   }
 
-  @Test("finds by updatedafter what changed in the store, whoever changed it")
-  func changedSince() throws {
+  @Test func theServiceFindsByUpdatedafterWhateverChangedInTheStore() throws {
     let connection = scene.connection
     try connection.run("update quake.change_transaction set at = '2024-03-01Z'")
     #expect(try scene.ids("updatedafter=2024-03-01T00:00:01") == [])
@@ -198,8 +195,7 @@ struct FDSNServiceTests {
     (409, "format=csv&eventid=gone", "has been deleted"),
   ]
 
-  @Test("refuses what USGS's service refuses, in its words")
-  func refusals() throws {
+  @Test func theServiceRefusesWhatThatOfUSGSRefusesInItsWords() throws {
     for (status, query, sentence) in Self.refusals { try refusal(status, query, sentence) }
   }
 
@@ -231,8 +227,7 @@ struct FDSNServiceTests {
     #expect(root["type"] as? String == (status == 400 ? "FeatureCollection" : "Feature"))
   }
 
-  @Test("answers without events as each format has them")
-  func nothing() throws {
+  @Test func theServiceAnswersWithoutEventsAsEachFormatHasThem() throws {
     for format in ["", "format=xml", "format=quakeml"] {
       let answer = try scene.get("\(Self.path)/query?minmagnitude=9&\(format)")
       #expect(answer.status == 204 && answer.text.isEmpty)
@@ -255,8 +250,7 @@ struct FDSNServiceTests {
     #expect(try scene.text("\(Self.path)/count?eventid=at1") == "1")
   }
 
-  @Test("refuses more events than its limit, unless the query limits itself")
-  func limit() throws {
+  @Test func theServiceRefusesMoreEventsThanItsLimitUnlessTheQueryLimitsItself() throws {
     try scene.connection.run(
       """
       insert into quake.quake (code, time, longitude, latitude)
@@ -275,8 +269,7 @@ struct FDSNServiceTests {
       count.hasPrefix("{\"count\":20001,\"maxAllowed\":20000,\"error\":\"20001 matching events"))
   }
 
-  @Test("writes GeoJSON with every value that clients need")
-  func geoJSON() throws {
+  @Test func theServiceWritesGeoJSONWithEveryValueThatClientsNeed() throws {
     let target = "\(Self.path)/query?format=geojson&starttime=2020-01-01&limit=3&offset=1"
     let answer = try scene.get(target)
     #expect(answer.type == "application/json; charset=utf-8")
@@ -313,8 +306,7 @@ struct FDSNServiceTests {
     #expect(blast["title"] as? String == "M 1.2 Quarry Blast - Mojave")
   }
 
-  @Test("writes one event with the products that the store knows")
-  func detail() throws {
+  @Test func theServiceWritesOneEventWithTheProductsThatTheStoreKnows() throws {
     try scene.connection.run(
       "update quake.quake set magnitude = 6.6, updated = '2024-02-05Z' where code = 'us1'")
     func products(_ query: String) throws -> [String: [[String: Any]]] {
@@ -345,8 +337,7 @@ struct FDSNServiceTests {
     #expect(try scene.get("\(Self.path)/query?format=geojson&eventid=us2").status == 409)
   }
 
-  @Test("describes itself")
-  func descriptions() throws {
+  @Test func theServiceDescribesItself() throws {
     #expect(try scene.get("\(Self.path)/version").text == "1.2.0")
     let wadl = try scene.get("\(Self.path)/application.wadl")
     #expect(wadl.type == "application/xml")
@@ -367,8 +358,7 @@ struct FDSNServiceTests {
     #expect(throws: HTTPError.self) { try scene.get("/fdsnws/dataselect/1/application.wadl") }
   }
 
-  @Test("takes the format from the path")
-  func formatOfPath() throws {
+  @Test func theServiceTakesTheFormatFromThePath() throws {
     let query = "starttime=2020-01-01"
     #expect(
       try scene.text("\(Self.path)/query.geojson?\(query)").hasPrefix(

@@ -7,8 +7,7 @@ import Testing
 
 @testable import QuakeServer
 
-@Suite("The feeds")
-struct FeedServiceTests {
+@Suite struct FeedServiceTests {
   private let scene: ServiceScene
 
   init() throws {
@@ -36,8 +35,7 @@ struct FeedServiceTests {
     return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
   }
 
-  @Test("are titled by their source")
-  func titles() throws {
+  @Test func theFeedsAreTitledByTheirSource() throws {
     for (change, name) in [
       ("source = 'usgs'", "USGS "), ("source = 'geonet'", "GeoNet "),
       ("source = 'mynet'", "mynet "),
@@ -57,8 +55,7 @@ struct FeedServiceTests {
     }
   }
 
-  @Test("hold the events of their window and threshold")
-  func contents() throws {
+  @Test func theFeedsHoldTheEventsOfTheirWindowAndThreshold() throws {
     for feed in SummaryFeed.all {
       let root = try document("\(Self.path)/summary/\(feed.name).geojson")
       let metadata = try #require(root["metadata"] as? [String: Any])
@@ -90,8 +87,7 @@ struct FeedServiceTests {
     }
   }
 
-  @Test("come in USGS's formats")
-  func formats() throws {
+  @Test func theFeedsComeInTheFormatsOfUSGS() throws {
     for (ending, type, begin) in [
       ("geojson", "application/json; charset=utf-8", "{\"type\":\"FeatureCollection\""),
       ("csv", "text/csv; charset=utf-8", "time,latitude,longitude"),
@@ -110,8 +106,7 @@ struct FeedServiceTests {
     }
   }
 
-  @Test("draw KML in USGS's colours of ages")
-  func kml() throws {
+  @Test func theFeedsDrawKMLInTheColoursOfAges() throws {
     let age = try scene.text("\(Self.path)/summary/all_month_age.kml")
     // Red: the past hour; then orange, yellow and white.
     for colour in ["dd0000fc", "dd009dfe", "dd03fffb", "ddffffff"] {
@@ -120,8 +115,7 @@ struct FeedServiceTests {
     #expect(!age.contains("TimeStamp"))
   }
 
-  @Test("are not there under other names")
-  func unknown() throws {
+  @Test func theFeedsAreNotThereUnderOtherNames() throws {
     for name in [
       "all_year.geojson", "3.0_day.geojson", "all_day_age.geojson", "all_day_link.kml",
       "all_day_age_link.kml", "all.geojson", "all_day_.kml",
@@ -132,8 +126,7 @@ struct FeedServiceTests {
     }
   }
 
-  @Test("have documents about single events")
-  func detail() throws {
+  @Test func theFeedsHaveDocumentsAboutSingleEvents() throws {
     for id in ["us4", "old1"] {
       let root = try document("\(Self.path)/detail/\(id).geojson")
       #expect(root["id"] as? String == "us4")

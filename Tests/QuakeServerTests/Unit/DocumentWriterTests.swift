@@ -2,10 +2,9 @@ import Testing
 
 @testable import QuakeServer
 
-@Suite("A writer of documents")
-struct DocumentWriterTests {
-  @Test("replaces what it has written, in memory and in a file", arguments: [10, 1_000_000])
-  func replace(size: Int) throws {
+@Suite struct DocumentWriterTests {
+  @Test(arguments: [10, 1_000_000])
+  func aWriterReplacesWhatItHasWrittenInMemoryAndInAFile(size: Int) throws {
     var writer = DocumentWriter(contentType: "text/plain")
     try writer.write("[12345]")
     try writer.write(String(repeating: "x", count: size))

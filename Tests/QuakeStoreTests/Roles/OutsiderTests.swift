@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 /// The attacks of a role that has only the privilege to connect, each with its result.
-@Suite("A role that may only connect")
-struct OutsiderTests {
+@Suite struct OutsiderTests {
   /// A database with roles, and one that has only CONNECT.
   private final class Scene {
     let roled: RoledDatabase
@@ -35,8 +34,8 @@ struct OutsiderTests {
     }
   }
 
-  @Test("has no privilege on anything", arguments: ServerVersion.present)
-  func privileges(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderHasNoPrivilegeOnAnything(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     // This operation needs privileges on a row of the role's own.
     let operations = try Operation.all(scene.roled)
@@ -50,17 +49,17 @@ struct OutsiderTests {
     #expect(try scene.roled.findings() == [])
   }
 
-  @Test("cannot connect without the privilege CONNECT", arguments: ServerVersion.present)
-  func connecting(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderCannotConnectWithoutThePrivilegeConnect(_ version: ServerVersion) throws {
     let roled = try RoledDatabase(on: version)
     let role = try roled.makeRole("outsider")
     let error = try #require(throws: PostgresError.self) { _ = try roled.connect(as: role) }
     #expect(error.message.contains("permission denied for database"), "\(error)")
   }
 
-  @Test(
-    "cannot stop commits with locks that earlier versions took", arguments: ServerVersion.present)
-  func commitLock(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderCannotStopCommitsWithLocksThatEarlierVersionsTook(_ version: ServerVersion) throws
+  {
     let scene = try Scene(version)
     // 'quake' in ASCII followed by 01, and by 02 for migrations; in both forms, shared and not.
     try scene.outsider.run(
@@ -79,10 +78,10 @@ struct OutsiderTests {
       try Migrator(connection: scene.roled.connect(as: .owner), program: "tests").migrate().isEmpty)
   }
 
-  @Test(
-    "cannot stop commits with an abandoned prepared transaction",
-    arguments: ServerVersion.present)
-  func preparedTransaction(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderCannotStopCommitsWithAnAbandonedPreparedTransaction(_ version: ServerVersion)
+    throws
+  {
     let scene = try Scene(version)
     let name = scene.roled.names.prefix
     let connection = try scene.roled.connect(as: scene.role)
@@ -96,8 +95,8 @@ struct OutsiderTests {
     #expect(try scene.count("quake.change_transaction") == "1")
   }
 
-  @Test("cannot keep a feed from its worker", arguments: ServerVersion.present)
-  func feedLock(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderCannotKeepAFeedFromItsWorker(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let writer = try scene.writer()
     let names = ["all_hour", "all_day"]
@@ -118,10 +117,10 @@ struct OutsiderTests {
         == names.sorted())
   }
 
-  @Test(
-    "hears tokens, authors and counts on the channel, and nothing else",
-    arguments: ServerVersion.present)
-  func listening(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderHearsTokensAuthorsAndCountsOnTheChannelAndNothingElse(_ version: ServerVersion)
+    throws
+  {
     let scene = try Scene(version)
     try scene.outsider.run("listen quake_changes", "listen quake_refresh", "listen quake_refreshed")
     let writer = try scene.writer()
@@ -141,8 +140,8 @@ struct OutsiderTests {
         == ["author", "deleted", "inserted", "token", "truncated", "updated"])
   }
 
-  @Test("changes nothing with its own notifications", arguments: ServerVersion.present)
-  func notifications(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderChangesNothingWithItsOwnNotifications(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let reader = try scene.roled.connect(as: .reader)
     try reader.run("listen quake_changes")
@@ -157,8 +156,8 @@ struct OutsiderTests {
     #expect(try reader.table("select code from quake.changes_since('0')") == ["a"])
   }
 
-  @Test("cannot use Quake's trigger functions on its own tables", arguments: ServerVersion.present)
-  func triggers(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderCannotUseQuakesTriggerFunctionsOnItsOwnTables(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     try scene.admin.run("grant create on schema public to \(scene.role)")
     try scene.outsider.run("create table public.own (a integer)")
@@ -180,10 +179,8 @@ struct OutsiderTests {
     }
   }
 
-  @Test(
-    "runs no code of his own as others, where he may create in schema public",
-    arguments: ServerVersion.present)
-  func plantedObjects(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderRunsNoCodeAsOthersFromTheSchemaPublic(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let role = scene.role
     try scene.admin.run(
@@ -226,8 +223,8 @@ struct OutsiderTests {
     #expect(try scene.admin.table("select who from public.trap") == [])
   }
 
-  @Test("changes nothing by setting quake.* parameters", arguments: ServerVersion.present)
-  func settings(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anOutsiderChangesNothingBySettingQuakeParameters(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     try scene.outsider.run(
       "begin", "set quake.pending = '(0,1)'", "set quake.import = '1'", "set quake.author = 'x'",

@@ -5,18 +5,15 @@ import Testing
 
 /// Each role tries each operation on each object, over a connection of its own: what the table of
 /// privileges allows is not refused, everything else is, with SQLSTATE 42501.
-@Suite("The privilege matrix")
-struct PrivilegeMatrixTests {
-  @Test(
-    "is also tried on the server that QUAKE_PG18_BIN names",
-    .enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
-  func otherVersion() throws {
+@Suite struct PrivilegeMatrixTests {
+  @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
+  func theMatrixIsAlsoTriedOnASecondVersionOfPostgreSQL() throws {
     let database = try TestDatabase(on: try #require(TestServer.other))
     #expect(try database.connect().serverVersion >= 180000)
   }
 
-  @Test("names every object of the schema", arguments: ServerVersion.present)
-  func completeness(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func theMatrixNamesEveryObjectOfTheSchema(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()
     let objects = try connection.table(
@@ -55,8 +52,8 @@ struct PrivilegeMatrixTests {
     }
   }
 
-  @Test("equals the privileges of each role", arguments: ServerVersion.present)
-  func operations(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func theMatrixEqualsThePrivilegesOfEachRole(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let operations = try Operation.all(database)
     #expect(operations.count > 600)
@@ -71,8 +68,8 @@ struct PrivilegeMatrixTests {
     }
   }
 
-  @Test("gives only the owner grant options", arguments: ServerVersion.present)
-  func grantOptions(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func theMatrixGivesOnlyTheOwnerGrantOptions(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     for role in Role.allCases where role != .owner {
       let name = database.names.name(role)

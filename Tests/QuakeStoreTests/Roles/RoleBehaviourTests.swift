@@ -8,10 +8,9 @@ import TestSupport
 import Testing
 
 /// Behaviour beyond privileges: a role's own rows, and functions that run with the owner's privileges.
-@Suite("What roles do")
-struct RoleBehaviourTests {
-  @Test("a watcher moves only its own cursor", arguments: ServerVersion.present)
-  func cursors(_ version: ServerVersion) throws {
+@Suite struct RoleBehaviourTests {
+  @Test(arguments: ServerVersion.present)
+  func aWatcherMovesOnlyItsOwnCursor(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let other = try database.makeRole("colleague")
     try database.connection.run("grant \(database.names.name(.watcher)) to \(other)")
@@ -58,8 +57,8 @@ struct RoleBehaviourTests {
     #expect(try DurableCursor.list(over: mine).map(\.name) == ["mine"])
   }
 
-  @Test("an editor's changes are recorded with its name", arguments: ServerVersion.present)
-  func editing(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func anEditorsChangesAreRecordedWithItsName(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
     try editor.run(
@@ -73,10 +72,9 @@ struct RoleBehaviourTests {
         == ["insert", "update", "delete"].map { "\($0)|\(database.names.name(.editor))" })
   }
 
-  @Test(
-    "the owner enables associations, writers and editors update them, editors decide",
-    arguments: ServerVersion.present)
-  func associating(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func theOwnerEnablesAssociationsWritersUpdateThemAndEditorsDecide(_ version: ServerVersion) throws
+  {
     let database = try RoledDatabase(on: version)
     #expect(throws: PostgresError.self) {
       try AssociationTriggers.enable(over: database.connect(as: .editor))
@@ -113,9 +111,8 @@ struct RoleBehaviourTests {
     #expect(try database.findings() == [])
   }
 
-  @Test(
-    "a purger purges, and changes nothing else of the history", arguments: ServerVersion.present)
-  func purging(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func aPurgerPurgesAndChangesNothingElseOfTheHistory(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
     try editor.run("insert into quake.quake (code, time) values ('a', now())")
@@ -137,8 +134,7 @@ struct RoleBehaviourTests {
     }
   }
 
-  @Test("a session that has its token and stays in its transaction is ended by the setting")
-  func heldCommitLock() throws {
+  @Test func aSessionThatKeepsItsTokenIsEndedByTheSetting() throws {
     let database = try RoledDatabase(on: .main)
     let idle = "idle_in_transaction_session_timeout"
     #expect(try database.connect(as: .writer).ask("show \(idle)") == "10min")
@@ -159,8 +155,8 @@ struct RoleBehaviourTests {
     #expect(try editor.table("select code from quake.quake") == ["a"])
   }
 
-  @Test("a reader asks for a refresh, a monitor reads the status", arguments: ServerVersion.present)
-  func readers(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func aReaderAsksForARefreshAMonitorReadsTheStatus(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let writer = try database.connect(as: .writer)
     try writer.run("insert into quake.feed (name, url) values ('all_day', 'https://example.org')")

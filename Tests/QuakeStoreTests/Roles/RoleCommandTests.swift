@@ -5,10 +5,10 @@ import Testing
 
 /// Creating, checking and dropping roles. One after the other: all databases of a server share its
 /// roles.
-@Suite("Roles of a database", .serialized)
+@Suite(.serialized)
 struct RoleCommandTests {
-  @Test("are created once, and then no differences remain", arguments: ServerVersion.present)
-  func idempotence(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func rolesAreCreatedOnceAndThenNoDifferencesRemain(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     #expect(
       try database.findings().filter { $0.hasPrefix("missing role") }.count == Role.allCases.count)
@@ -31,10 +31,8 @@ struct RoleCommandTests {
         """) == [database.names.name(.owner)])
   }
 
-  @Test(
-    "are checked: each privilege too many or too few is named, and put right",
-    arguments: ServerVersion.present)
-  func check(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func eachPrivilegeTooManyOrTooFewIsNamedAndPutRight(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
     try database.connection.run(
@@ -73,8 +71,8 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  @Test("that others have are reported, and left to a person", arguments: ServerVersion.present)
-  func strangers(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func rolesThatOthersHaveAreReportedAndLeftToAPerson(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
     let stranger = try database.makeRole("stranger")
@@ -109,8 +107,7 @@ struct RoleCommandTests {
     #expect(outcome.left.count == findings.count)
   }
 
-  @Test("get what they need on the objects of a new migration")
-  func newObjects() throws {
+  @Test func rolesGetWhatTheyNeedOnTheObjectsOfANewMigration() throws {
     let database = try RoledDatabase(on: .main)
     // As after a migration: only the owner has privileges on a table, and PUBLIC may execute a function.
     let owner = try database.connect(as: .owner)
@@ -123,10 +120,8 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  @Test(
-    "own the view of the points, and may read it if they may read the events",
-    arguments: ServerVersion.present)
-  func optionalView(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func rolesOwnTheViewOfThePointsAndReadItIfTheyMayReadEvents(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     // Its columns do not matter, so that the test needs no PostGIS.
     try database.connection.run(
@@ -156,8 +151,7 @@ struct RoleCommandTests {
         == database.names.name(.owner))
   }
 
-  @Test("keep settings and tables that an administrator added")
-  func ownSettings() throws {
+  @Test func rolesKeepSettingsAndTablesThatAnAdministratorAdded() throws {
     let database = try RoledDatabase(on: .main)
     let reader = database.names.name(.reader)
     try database.connection.run(
@@ -171,10 +165,8 @@ struct RoleCommandTests {
     try connection.run("select * from quake.note")
   }
 
-  @Test(
-    "can be made by a role that may make roles and owns the database",
-    arguments: ServerVersion.present)
-  func ordinaryCreator(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func rolesCanBeMadeByARoleThatMayMakeRolesAndOwnsTheDatabase(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     let creator = try database.makeRole("creator", "login createrole")
     let other = try database.makeRole("other", "login createrole")
@@ -235,8 +227,7 @@ struct RoleCommandTests {
         == creator)
   }
 
-  @Test("cannot be created without the privileges, which the error names")
-  func ordinaryRole() throws {
+  @Test func rolesCannotBeCreatedWithoutThePrivilegesWhichTheErrorNames() throws {
     let database = try RoledDatabase(on: .main, makesRoles: false)
     let reader = try database.makeRole("ordinary")
     let connection = try database.connect(as: reader)
@@ -252,8 +243,8 @@ struct RoleCommandTests {
         "select count(*) from pg_roles where rolname like '\(database.names.prefix)%'") == "1")
   }
 
-  @Test("get passwords that no statement and no table contains", arguments: ServerVersion.present)
-  func passwords(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func rolesGetPasswordsThatNoStatementAndNoTableContains(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     var options = RoleMaker.Options()
     options.passwords = [.writer: "dragon's \\ brëath"]
@@ -267,10 +258,9 @@ struct RoleCommandTests {
         """) == ["\(database.names.name(.writer))|SCRAM-SHA-256$4096:"])
   }
 
-  @Test(
-    "are dropped with all they were granted; events and roles of others stay",
-    arguments: ServerVersion.present)
-  func drop(_ version: ServerVersion) throws {
+  @Test(arguments: ServerVersion.present)
+  func rolesAreDroppedWithTheirPrivilegesAndEventsAndOtherRolesStay(_ version: ServerVersion) throws
+  {
     let database = try RoledDatabase(on: version, makesRoles: false)
     let names = database.names
     // This one was there before.
@@ -305,8 +295,7 @@ struct RoleCommandTests {
     #expect(try RoleRemoval(names, over: database.connection).remove().removed == [])
   }
 
-  @Test("are not dropped while another database depends on them")
-  func otherDatabases() throws {
+  @Test func rolesAreNotDroppedWhileAnotherDatabaseDependsOnThem() throws {
     let database = try RoledDatabase(on: .main)
     let other = try TestDatabase()
     let there = try other.connect()
@@ -330,8 +319,7 @@ struct RoleCommandTests {
     _ = try RoleRemoval(database.names, over: database.connection).remove()
   }
 
-  @Test("are not dropped by one of them")
-  func oneself() throws {
+  @Test func rolesAreNotDroppedByOneOfThem() throws {
     let database = try RoledDatabase(on: .main)
     let owner = try database.connect(as: .owner)
     #expect(throws: RoleRemoval.Refusal.self) {
@@ -339,8 +327,7 @@ struct RoleCommandTests {
     }
   }
 
-  @Test("have names that need no quotes")
-  func prefixes() {
+  @Test func rolesHaveNamesThatNeedNoQuotes() {
     #expect(RoleNames(prefix: "quake_")?.name(.writer) == "quake_writer")
     #expect(RoleNames(prefix: "q2_")?.role(named: "q2_owner") == .owner)
     for prefix in [
