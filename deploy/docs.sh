@@ -23,7 +23,7 @@ for map in Sources/*/module.modulemap "$products"/C*.build/module.modulemap; do
 done
 
 # The umbrella's documentation has the symbols of the modules that it exports.
-exported=$(sed -n 's/^@_exported public import //p' Sources/QuakeStore/QuakeStore.swift | paste -sd,)
+exported=$(sed -nE 's/^@_exported public import ((enum|protocol) )?([A-Za-z]+).*/\3/p' Sources/QuakeStore/QuakeStore.swift | paste -sd,)
 
 status=0
 for module in QuakeModel QuakeFeed QuakeStore; do

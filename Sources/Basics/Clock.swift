@@ -5,9 +5,9 @@ internal import SwiftOverlayShims  // where this compiler finds the members of t
 ///
 /// The standard library's `ContinuousClock` belongs to the concurrency runtime, which would double the
 /// memory of an idle `quake-watch`.
-public enum MonotonicClock {
+package enum MonotonicClock {
   /// The time since an arbitrary moment in the past.
-  public static func now() -> Duration {
+  package static func now() -> Duration {
     let time = reading()
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
@@ -26,9 +26,9 @@ public enum MonotonicClock {
 }
 
 /// The system's date and time (`CLOCK_REALTIME`), which may be set back.
-public enum WallClock {
+package enum WallClock {
   /// Microseconds since 1970-01-01T00:00:00Z.
-  public static var microseconds: Int64 {
+  package static var microseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
@@ -36,27 +36,27 @@ public enum WallClock {
 }
 
 /// A moment on the monotonic clock by which something must have happened.
-public struct Deadline: Comparable, Sendable {
+package struct Deadline: Comparable, Sendable {
   /// Milliseconds on `CLOCK_MONOTONIC`.
   private let milliseconds: Int64
 
   /// The moment `duration` from now.
-  public init(after duration: Duration) {
+  package init(after duration: Duration) {
     let (moment, overflow) = MonotonicClock.milliseconds.addingReportingOverflow(
       duration.wholeMilliseconds)
     milliseconds = overflow ? .max : moment
   }
 
   /// The earlier deadline is the smaller.
-  public static func < (left: Deadline, right: Deadline) -> Bool {
+  package static func < (left: Deadline, right: Deadline) -> Bool {
     left.milliseconds < right.milliseconds
   }
 
   /// Whether the moment has come.
-  public var hasPassed: Bool { MonotonicClock.milliseconds >= milliseconds }
+  package var hasPassed: Bool { MonotonicClock.milliseconds >= milliseconds }
 
   /// The timeout for `poll(2)`: the milliseconds left, at least 0.
-  public var pollTimeout: Int32 { pollTimeout(at: MonotonicClock.milliseconds) }
+  package var pollTimeout: Int32 { pollTimeout(at: MonotonicClock.milliseconds) }
 
   /// The timeout at a given moment. The clock must be read only once: if the process was not scheduled
   /// between two readings, the time left could be negative, which poll(2) takes for "forever".
@@ -68,21 +68,21 @@ public struct Deadline: Comparable, Sendable {
 }
 
 /// A timer that a loop checks, and that is due at regular intervals.
-public struct PeriodicTimer {
+package struct PeriodicTimer {
   private let interval: Duration
   private var due: Duration
 
   /// A timer that is due every `interval`, first after `delay`; by default after a whole interval.
-  public init(_ interval: Duration, first delay: Duration? = nil) {
+  package init(_ interval: Duration, first delay: Duration? = nil) {
     self.interval = interval
     due = MonotonicClock.now() + (delay ?? interval)
   }
 
   /// The time until it is due, at least zero.
-  public var remaining: Duration { max(.zero, due - MonotonicClock.now()) }
+  package var remaining: Duration { max(.zero, due - MonotonicClock.now()) }
 
   /// Whether it is due. If so, it is due again a whole interval from now.
-  public mutating func fireIfDue() -> Bool {
+  package mutating func fireIfDue() -> Bool {
     guard remaining == .zero else { return false }
     due = MonotonicClock.now() + interval
     return true
@@ -91,12 +91,12 @@ public struct PeriodicTimer {
 
 extension Duration {
   /// The length in seconds.
-  public var inSeconds: Double {
+  package var inSeconds: Double {
     Double(components.seconds) + Double(components.attoseconds) * 1e-18
   }
 
   /// The length in whole milliseconds, rounded up and limited to the range of poll(2)'s timeout.
-  public var pollTimeout: Int32 {
+  package var pollTimeout: Int32 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     guard seconds < 2_000_000 else { return 2_000_000_000 }
@@ -105,10 +105,10 @@ extension Duration {
   }
 
   /// The length in whole milliseconds: less than one is dropped, and more than `Int64` can hold is its limit.
-  public var wholeMilliseconds: Int64 { whole(unitsPerSecond: 1_000) }
+  package var wholeMilliseconds: Int64 { whole(unitsPerSecond: 1_000) }
 
   /// The length in whole microseconds: less than one is dropped, and more than `Int64` can hold is its limit.
-  public var wholeMicroseconds: Int64 { whole(unitsPerSecond: 1_000_000) }
+  package var wholeMicroseconds: Int64 { whole(unitsPerSecond: 1_000_000) }
 
   private func whole(unitsPerSecond: Int64) -> Int64 {
     let (seconds, attoseconds) = components

@@ -1,11 +1,11 @@
 internal import Glibc
 
 /// A socket that listens on a TCP port. The caller closes it.
-public struct ListeningSocket: Sendable {
+package struct ListeningSocket: Sendable {
   /// Its descriptor, which is non-blocking and close-on-exec.
-  public let descriptor: Int32
+  package let descriptor: Int32
   /// The port, also if any free one was asked for.
-  public let port: Int
+  package let port: Int
 
   /// Listens at the first address that the name of a host has.
   ///
@@ -14,7 +14,7 @@ public struct ListeningSocket: Sendable {
   ///   - port: 0 to 65535; 0: any free port.
   ///   - backlog: How many connections may wait to be accepted.
   /// - Throws: A failure with the code `EINVAL` if the name has no address.
-  public init(host: String, port: Int, backlog: Int32) throws(SystemFailure) {
+  package init(host: String, port: Int, backlog: Int32) throws(SystemFailure) {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -58,12 +58,12 @@ public struct ListeningSocket: Sendable {
 
 /// A temporary file without a name. The system deletes it when its last descriptor is closed, also if the
 /// process is killed.
-public enum UnnamedFile {
+package enum UnnamedFile {
   /// Creates an empty file in `folder` for reading and writing. The caller closes it.
   ///
   /// - Parameter name: The beginning of the name that the file has for a moment on some file systems.
   /// - Returns: Its descriptor, which is close-on-exec.
-  public static func create(in folder: String, named name: String) throws(SystemFailure) -> Int32 {
+  package static func create(in folder: String, named name: String) throws(SystemFailure) -> Int32 {
     // The file never has a name, and O_EXCL prevents giving it one.
     let file = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0o600)
     if file >= 0 { return file }
@@ -80,7 +80,7 @@ public enum UnnamedFile {
   private static let O_TMPFILE = Int32(0o20_000_000) | O_DIRECTORY
 
   /// Writes all of `bytes` at the file's position.
-  public static func write(
+  package static func write(
     _ bytes: UnsafeRawBufferPointer, to file: Int32
   ) throws(SystemFailure) {
     var rest = bytes
@@ -96,11 +96,11 @@ public enum UnnamedFile {
 }
 
 /// A call of the system has failed. The module that needed it says what it could not do, in an error of its own.
-public struct SystemFailure: Error {
+package struct SystemFailure: Error {
   /// The error number.
-  public let code: Int32
+  package let code: Int32
   /// The system's description of it.
-  public let reason: String
+  package let reason: String
 
   init(_ code: Int32) {
     self.init(code, reason: String(cString: strerror(code)))

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Starts threads for blocking calls, which must not run on Swift's pool: that has only as many threads as the
 /// machine has cores.
-public enum DetachedThread {
+package enum DetachedThread {
   /// The object behind the one pointer that a C function gets.
   private final class Work: Sendable {
     let body: @Sendable () -> Void
@@ -17,7 +17,7 @@ public enum DetachedThread {
   private static let stackSize = 1 << 20
 
   /// Runs `body` on a new thread, which blocks all signals: they are for the program's own threads.
-  public static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
+  package static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
@@ -45,11 +45,11 @@ public enum DetachedThread {
 }
 
 /// The system refuses another thread.
-public struct ThreadError: ExplainedError {
+package struct ThreadError: ExplainedError {
   /// What failed.
-  public let message: String
+  package let message: String
   /// What to do.
-  public let hint: String? = "The limit on processes of the user or of the service may be too low."
+  package let hint: String? = "The limit on processes of the user or of the service may be too low."
   /// It may work later.
-  public let category = ErrorCategory.tryLater
+  package let category = ErrorCategory.tryLater
 }

@@ -2,12 +2,12 @@
 ///
 /// It escapes the characters that JSON requires, and each ``HiddenCharacter``, so that a line of JSON is
 /// harmless on a terminal. A JSON parser restores the original text. Bytes that are not UTF-8 become U+FFFD.
-public enum EscapedText {
+package enum EscapedText {
   /// The most memory that `put` needs for a number of bytes: six for each, and a word at the end.
-  public static func capacity(for count: Int) -> Int { count * 6 + 8 }
+  package static func capacity(for count: Int) -> Int { count * 6 + 8 }
 
   /// Writes escaped UTF-8. The memory must have the size that `capacity` returns.
-  public static func put(
+  package static func put(
     _ text: UnsafeRawBufferPointer, _ end: inout UnsafeMutablePointer<UInt8>
   ) {
     guard let start = text.baseAddress else { return }
@@ -71,7 +71,7 @@ public enum EscapedText {
   }
 
   /// A JSON string with its quotes.
-  public static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     var text = text
     return text.withUTF8 { utf8 in
       String(unsafeUninitializedCapacity: capacity(for: utf8.count) + 2) { buffer in
@@ -161,9 +161,9 @@ private func append(_ byte: UInt8, _ end: inout UnsafeMutablePointer<UInt8>) {
 /// They are Unicode's general categories Cc, Cf, Zl, Zp and Co (Cs cannot be encoded), and neighbouring code
 /// points that are reserved for such characters. Variation selectors are not included: each affects only the
 /// character before it, and Japanese names and emoji need them.
-public enum HiddenCharacter {
+package enum HiddenCharacter {
   /// Whether the character with this code point is one. Line breaks and tabs are.
-  public static func includes(_ scalar: UInt32) -> Bool {
+  package static func includes(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0x00...0x1F, 0x7F...0x9F: true  // C0, DEL, C1
     case 0x0020...0x00AC: false  // fast path for most text
@@ -180,9 +180,9 @@ public enum HiddenCharacter {
 }
 
 /// Decodes unvalidated UTF-8.
-public enum UTF8Text {
+package enum UTF8Text {
   /// The code point that begins at a byte, and its number of bytes; nil if there is no complete character.
-  public static func scalar(
+  package static func scalar(
     in text: UnsafeRawBufferPointer, at index: Int
   ) -> (scalar: UInt32, length: Int)? {
     let first = UInt32(text[index])
@@ -210,7 +210,7 @@ public enum UTF8Text {
 
   /// The length of the longest beginning of a text that has at most `limit` bytes and ends with a complete
   /// character.
-  public static func length(of text: UnsafeRawBufferPointer, upTo limit: Int) -> Int {
+  package static func length(of text: UnsafeRawBufferPointer, upTo limit: Int) -> Int {
     guard text.count > limit else { return text.count }
     var end = max(0, limit)
     // A character has at most three bytes after its first.

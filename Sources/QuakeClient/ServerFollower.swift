@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 public import QuakeModel
 
 /// Follows the history that a server of `quake-serve` has: hands over the changes after a cursor in commit
@@ -312,7 +312,7 @@ public final class ServerFollower {
   /// Waits until there may be new changes, at most until `deadline`.
   ///
   /// - Throws: `ServerError` if the server has sent nothing for too long.
-  public func wait(until deadline: Deadline) throws -> WaitOutcome {
+  package func wait(until deadline: Deadline) throws -> WaitOutcome {
     guard failure == nil, pending == nil, let stream else { return .ready }
     switch try stream.wait(until: deadline) {
     case .progress, .ended: return .ready

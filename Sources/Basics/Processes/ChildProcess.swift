@@ -1,12 +1,12 @@
-@preconcurrency public import Glibc  // for `environ`, a C global
-public import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
+@preconcurrency package import Glibc  // for `environ`, a C global
+package import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
 
 /// A program to run without a shell: an executable, its arguments, its environment and its input.
 ///
 /// The child inherits no descriptors except the three standard ones, and no ignored or blocked signals.
-public struct ChildProcess: Sendable {
+package struct ChildProcess: Sendable {
   /// The environment variables of the child.
-  public enum Environment: Sendable {
+  package enum Environment: Sendable {
     /// The caller's variables, with these added or, if `nil`, removed.
     case inherited([String: String?])
     /// These and no others.
@@ -14,29 +14,29 @@ public struct ChildProcess: Sendable {
   }
 
   /// The path of the program. PATH is not searched.
-  public var executable: String
+  package var executable: String
   /// The arguments after the program's name.
-  public var arguments: [String]
+  package var arguments: [String]
   /// The child's environment.
-  public var environment: Environment = .inherited([:])
+  package var environment: Environment = .inherited([:])
   /// The folder to run in; `nil` is the caller's.
-  public var workingDirectory: String?
+  package var workingDirectory: String?
   /// The standard input of the child; `nil` is `/dev/null`.
-  public var input: [UInt8]?
+  package var input: [UInt8]?
   /// The most bytes kept of each output. Of a longer output the end is kept, because programs print their
   /// errors there.
-  public var outputLimit = 1 << 20
+  package var outputLimit = 1 << 20
   /// The time after which the child gets SIGTERM, and later SIGKILL; `nil` waits for ever.
-  public var timeout: Duration?
+  package var timeout: Duration?
 
   /// Runs `executable` with `arguments`, no input and the caller's environment.
-  public init(_ executable: String, _ arguments: [String] = []) {
+  package init(_ executable: String, _ arguments: [String] = []) {
     self.executable = executable
     self.arguments = arguments
   }
 
   /// How a child ended.
-  public enum Ending: Equatable, Sendable {
+  package enum Ending: Equatable, Sendable {
     /// It exited with this status.
     case exited(Int32)
     /// This signal ended it.
@@ -46,27 +46,27 @@ public struct ChildProcess: Sendable {
   }
 
   /// The result of a child.
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// How it ended.
-    public var ending: Ending
+    package var ending: Ending
     /// Its standard output, or the end of it.
-    public var output: [UInt8]
+    package var output: [UInt8]
     /// Its standard error, or the end of it.
-    public var errors: [UInt8]
+    package var errors: [UInt8]
 
     /// Whether it exited with status 0.
-    public var succeeded: Bool { ending == .exited(0) }
+    package var succeeded: Bool { ending == .exited(0) }
   }
 
   /// The error of a program that could not be started.
-  public struct LaunchError: Error, Equatable, Sendable, CustomStringConvertible {
+  package struct LaunchError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The program.
-    public var executable: String
+    package var executable: String
     /// The system's error number.
-    public var code: Int32
+    package var code: Int32
 
     /// One line, lower case, no full stop.
-    public var description: String {
+    package var description: String {
       "could not run \"\(executable)\": \(String(cString: strerror(code)))"
     }
   }
@@ -74,7 +74,7 @@ public struct ChildProcess: Sendable {
   /// Replaces the calling process by the program (exec): on success, this function does not return.
   ///
   /// The program keeps the caller's standard descriptors, terminal and environment.
-  public static func replaceProcess(
+  package static func replaceProcess(
     _ executable: String, _ arguments: [String]
   ) throws(LaunchError) -> Never {
     let code = withCStrings([executable] + arguments) { pointers -> Int32 in
@@ -87,16 +87,16 @@ public struct ChildProcess: Sendable {
 
 extension ChildProcess {
   /// The descriptors that become the child's standard ones.
-  public struct Descriptors: Sendable {
+  package struct Descriptors: Sendable {
     /// Its standard input.
-    public var input: Int32
+    package var input: Int32
     /// Its standard output.
-    public var output: Int32
+    package var output: Int32
     /// Its standard error.
-    public var errors: Int32
+    package var errors: Int32
 
     /// Three descriptors, which the caller continues to own.
-    public init(input: Int32, output: Int32, errors: Int32) {
+    package init(input: Int32, output: Int32, errors: Int32) {
       self.input = input
       self.output = output
       self.errors = errors
@@ -104,7 +104,7 @@ extension ChildProcess {
   }
 
   /// Which signals of a terminal reach the child.
-  public enum Group: Sendable {
+  package enum Group: Sendable {
     /// Those that reach the caller.
     case callers
     /// None: it is in a process group of its own.
@@ -114,7 +114,7 @@ extension ChildProcess {
   }
 
   /// Starts the program and returns its process id. The caller must wait for the process.
-  public func spawn(
+  package func spawn(
     _ descriptors: Descriptors, in group: Group = .callers
   ) throws(LaunchError) -> pid_t {
     var actions = posix_spawn_file_actions_t()

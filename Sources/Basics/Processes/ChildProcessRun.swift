@@ -1,12 +1,12 @@
 internal import CLinux
-public import Glibc
-public import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
+package import Glibc
+package import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
 
 extension ChildProcess {
   /// Runs the program to its end, writes its input and collects its outputs.
   ///
   /// A grandchild that keeps the outputs open does not prolong the call.
-  public func run() throws(LaunchError) -> Outcome {
+  package func run() throws(LaunchError) -> Outcome {
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(nothing) }
     var toChild = Pipe.closed
@@ -113,11 +113,11 @@ extension ChildProcess {
 ///
 /// No call blocks; poll `descriptors`. The child is in a process group of its own, so that Ctrl-C does not
 /// reach it. Use it from one thread only.
-public final class RunningChild {
+package final class RunningChild {
   /// Its process id, which is also that of its group.
-  public let pid: pid_t
+  package let pid: pid_t
   /// How it ended; nil until its end is detected.
-  public private(set) var ending: ChildProcess.Ending?
+  package private(set) var ending: ChildProcess.Ending?
   private var input: Int32
   private var end: Int32
   /// The input that has not been written to the pipe yet.
@@ -125,7 +125,7 @@ public final class RunningChild {
   private var isAll = false
 
   /// Starts `program`. Its `input` and `timeout` are ignored.
-  public init(_ program: ChildProcess) throws(ChildProcess.LaunchError) {
+  package init(_ program: ChildProcess) throws(ChildProcess.LaunchError) {
     guard var pipe = Pipe() else {
       throw ChildProcess.LaunchError(executable: program.executable, code: errno)
     }
@@ -150,13 +150,13 @@ public final class RunningChild {
   // MARK: Feeding
 
   /// Whether some of its input has not been written to the pipe yet.
-  public var isTaking: Bool { input >= 0 && !pending.isEmpty }
+  package var isTaking: Bool { input >= 0 && !pending.isEmpty }
 
   /// Adds bytes to its input. They are written to the pipe, as far as it has space, now and by `advance`. If
   /// the child has closed its input, they are dropped.
   ///
   /// - Parameter isLast: Whether its input ends after them.
-  public func give(_ bytes: [UInt8], isLast: Bool = false) {
+  package func give(_ bytes: [UInt8], isLast: Bool = false) {
     // The child has closed its input, so the bytes would never be read.
     guard input >= 0 else { return }
     isAll = isAll || isLast
@@ -187,10 +187,10 @@ public final class RunningChild {
   // MARK: Waiting
 
   /// How often to call `advance` if `reportsEnd` is false.
-  public static let pollInterval = Duration.milliseconds(10)
+  package static let pollInterval = Duration.milliseconds(10)
 
   /// The descriptors to poll: its pipe has space for more input, or it has ended.
-  public var descriptors: [pollfd] {
+  package var descriptors: [pollfd] {
     [
       pollfd(fd: isTaking ? input : -1, events: Int16(POLLOUT), revents: 0),
       pollfd(fd: end, events: Int16(POLLIN), revents: 0),
@@ -198,10 +198,10 @@ public final class RunningChild {
   }
 
   /// Whether `descriptors` include its end; if not, call `advance` every `pollInterval`.
-  public var reportsEnd: Bool { end >= 0 }
+  package var reportsEnd: Bool { end >= 0 }
 
   /// Writes as much input as fits into the pipe, and checks whether the child has ended.
-  public func advance() {
+  package func advance() {
     feed()
     guard ending == nil else { return }
     var status: Int32 = 0
@@ -213,7 +213,7 @@ public final class RunningChild {
   }
 
   /// Sends a signal to its process group.
-  public func signal(_ number: Int32) {
+  package func signal(_ number: Int32) {
     if ending == nil { kill(-pid, number) }
   }
 }

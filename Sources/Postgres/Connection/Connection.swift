@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 internal import CLibpq
 internal import Glibc
 
@@ -224,7 +224,7 @@ public final class Connection {
   }
 
   /// Waits until the server has sent something, such as a notification.
-  public func wait(until deadline: Deadline, wake: Int32? = nil) -> WaitOutcome {
+  package func wait(until deadline: Deadline, wake: Int32? = nil) -> WaitOutcome {
     Self.wait(PQsocket(connection), for: Int16(POLLIN), until: deadline, wake: wake)
   }
 

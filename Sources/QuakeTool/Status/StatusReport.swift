@@ -4,7 +4,6 @@ package import Postgres
 internal import QuakeHistory
 package import QuakeModel
 internal import QuakeSchema
-internal import QuakeTool
 package import QuakeWorker
 
 /// The state of a database, as `quake-admin status` reports it.
