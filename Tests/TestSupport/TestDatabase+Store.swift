@@ -1,6 +1,5 @@
 import Postgres
 import QuakeSchema
-public import TestSupport
 
 extension TestDatabase {
   /// A new database with Quake's schema and without events.

@@ -1,5 +1,4 @@
 internal import CInih
-public import CommandLine
 internal import Glibc
 
 /// A file of `key = value` lines, whose keys are the long names of a command's options.

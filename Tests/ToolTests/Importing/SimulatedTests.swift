@@ -38,7 +38,7 @@ import Testing
     let feed = "http://127.0.0.1:\(service.port)/earthquakes/feed/v1.0/summary/all_month"
     var seen: Set<String> = []
     for url in [
-      feed + ".geojson", feed + ".csv", service.base + "/query?format=text",
+      feed + ".geojson", service.base + "/query?format=text",
       service.base + "/query?format=geojson",
     ] {
       let database = try TestDatabase()
