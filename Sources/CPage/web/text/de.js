@@ -167,7 +167,6 @@ const texts = {
   "share.embed": "Karte für eine andere Seite",
   "share.embed.text": "Eine Zeile HTML, die diese Karte live auf Ihrer eigenen Seite zeigt.",
   "share.frame": "Erdbebenkarte",
-  "share.print": "Liste drucken",
   "help.open": "Tasten und Hilfe",
   "help.title": "Tasten und Hilfe",
   "help.text":
@@ -212,20 +211,6 @@ const texts = {
   "summary.live": "Die Verbindung besteht wieder.",
   upgrade: "Der Server hat eine neuere Version dieser Seite.",
   "upgrade.reload": "Laden",
-  "print.title": "Erdbeben",
-  "print.time": "Stand: {time}",
-  "print.past": "Stand: {time}; gedruckt {now}",
-  "print.filter": "Filter: {filter}",
-  "print.all": "alle Erdbeben",
-  "print.some": "Die ersten {n} von {all} Erdbeben",
-  "print.magnitude": "Magnitude",
-  "print.type": "Typ",
-  "print.time.column": "Herdzeit",
-  "print.place": "Ort",
-  "print.position": "Epizentrum",
-  "print.depth": "Tiefe",
-  "print.notes": "Hinweise",
-  "print.code": "Id",
 
   // Map and charts (map/, charts/)
   "map.name": "Karte der Erdbeben",

@@ -158,7 +158,6 @@ const texts = {
   "share.embed": "Map for another page",
   "share.embed.text": "A line of HTML that shows this map, live, within a page of yours.",
   "share.frame": "Map of earthquakes",
-  "share.print": "Print the list",
   "help.open": "Keys and help",
   "help.title": "Keys and help",
   "help.text":
@@ -203,20 +202,6 @@ const texts = {
   "summary.live": "The connection is back.",
   upgrade: "The server has a newer version of this page.",
   "upgrade.reload": "Load it",
-  "print.title": "Earthquakes",
-  "print.time": "As of {time}",
-  "print.past": "As of {time}; printed at {now}",
-  "print.filter": "Filter: {filter}",
-  "print.all": "all earthquakes",
-  "print.some": "The first {n} of {all} earthquakes",
-  "print.magnitude": "Magnitude",
-  "print.type": "Type",
-  "print.time.column": "Origin time",
-  "print.place": "Place",
-  "print.position": "Epicentre",
-  "print.depth": "Depth",
-  "print.notes": "Notes",
-  "print.code": "Id",
 
   // Map and charts (map/, charts/)
   "map.name": "Map of the earthquakes",

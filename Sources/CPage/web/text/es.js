@@ -159,7 +159,6 @@ const texts = {
   "share.embed": "Mapa para otra página",
   "share.embed.text": "Una línea de HTML que muestra este mapa, en directo, dentro de su página.",
   "share.frame": "Mapa de terremotos",
-  "share.print": "Imprimir la lista",
   "help.open": "Teclas y ayuda",
   "help.title": "Teclas y ayuda",
   "help.text":
@@ -204,20 +203,6 @@ const texts = {
   "summary.live": "La conexión se ha restablecido.",
   upgrade: "El servidor tiene una versión más reciente de esta página.",
   "upgrade.reload": "Cargarla",
-  "print.title": "Terremotos",
-  "print.time": "Datos de {time}",
-  "print.past": "Datos de {time}; impreso {now}",
-  "print.filter": "Filtro: {filter}",
-  "print.all": "todos los terremotos",
-  "print.some": "Los primeros {n} de {all} terremotos",
-  "print.magnitude": "Magnitud",
-  "print.type": "Tipo",
-  "print.time.column": "Hora de origen",
-  "print.place": "Lugar",
-  "print.position": "Epicentro",
-  "print.depth": "Profundidad",
-  "print.notes": "Notas",
-  "print.code": "Id",
 
   // Map and charts (map/, charts/)
   "map.name": "Mapa de los terremotos",
