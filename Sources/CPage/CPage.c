@@ -348,165 +348,162 @@ static const unsigned char file112[] = {
 #embed "web/marks/overlay.js"
 };
 static const unsigned char file113[] = {
-#embed "web/marks/trail-zoom.js"
-};
-static const unsigned char file114[] = {
 #embed "web/marks/trail.js"
 };
-static const unsigned char file115[] = {
+static const unsigned char file114[] = {
 #embed "web/painter/canvas.js"
 };
-static const unsigned char file116[] = {
+static const unsigned char file115[] = {
 #embed "web/painter/graticule.js"
 };
-static const unsigned char file117[] = {
+static const unsigned char file116[] = {
 #embed "web/painter/ground.js"
 };
-static const unsigned char file118[] = {
+static const unsigned char file117[] = {
 #embed "web/painter/land-110m.bin"
 };
-static const unsigned char file119[] = {
+static const unsigned char file118[] = {
 #embed "web/painter/land-50m.bin"
 };
-static const unsigned char file120[] = {
+static const unsigned char file119[] = {
 #embed "web/painter/land.js"
 };
-static const unsigned char file121[] = {
+static const unsigned char file120[] = {
 #embed "web/painter/painter.js"
 };
-static const unsigned char file122[] = {
+static const unsigned char file121[] = {
 #embed "web/painter/points.js"
 };
-static const unsigned char file123[] = {
+static const unsigned char file122[] = {
 #embed "web/painter/sprites.js"
 };
-static const unsigned char file124[] = {
+static const unsigned char file123[] = {
 #embed "web/painter/types.js"
 };
-static const unsigned char file125[] = {
+static const unsigned char file124[] = {
 #embed "web/rest.js"
 };
-static const unsigned char file126[] = {
+static const unsigned char file125[] = {
 #embed "web/state/settings.js"
 };
-static const unsigned char file127[] = {
+static const unsigned char file126[] = {
 #embed "web/state/view-address.js"
 };
-static const unsigned char file128[] = {
+static const unsigned char file127[] = {
 #embed "web/state/view.js"
 };
-static const unsigned char file129[] = {
+static const unsigned char file128[] = {
 #embed "web/style/base.css"
 };
-static const unsigned char file130[] = {
+static const unsigned char file129[] = {
 #embed "web/style/charts.css"
 };
-static const unsigned char file131[] = {
+static const unsigned char file130[] = {
 #embed "web/style/detail.css"
 };
-static const unsigned char file132[] = {
+static const unsigned char file131[] = {
 #embed "web/style/dialogs.css"
 };
-static const unsigned char file133[] = {
+static const unsigned char file132[] = {
 #embed "web/style/embed.css"
 };
-static const unsigned char file134[] = {
+static const unsigned char file133[] = {
 #embed "web/style/filters.css"
 };
-static const unsigned char file135[] = {
+static const unsigned char file134[] = {
 #embed "web/style/header.css"
 };
-static const unsigned char file136[] = {
+static const unsigned char file135[] = {
 #embed "web/style/layout.css"
 };
-static const unsigned char file137[] = {
+static const unsigned char file136[] = {
 #embed "web/style/list.css"
 };
-static const unsigned char file138[] = {
+static const unsigned char file137[] = {
 #embed "web/style/map.css"
 };
-static const unsigned char file139[] = {
+static const unsigned char file138[] = {
 #embed "web/style/time.css"
 };
-static const unsigned char file140[] = {
+static const unsigned char file139[] = {
 #embed "web/style/tokens.css"
 };
-static const unsigned char file141[] = {
+static const unsigned char file140[] = {
 #embed "web/text/de.js"
 };
-static const unsigned char file142[] = {
+static const unsigned char file141[] = {
 #embed "web/text/en.js"
 };
-static const unsigned char file143[] = {
+static const unsigned char file142[] = {
 #embed "web/text/es.js"
 };
-static const unsigned char file144[] = {
+static const unsigned char file143[] = {
 #embed "web/text/format.js"
 };
-static const unsigned char file145[] = {
+static const unsigned char file144[] = {
 #embed "web/text/locale.js"
 };
-static const unsigned char file146[] = {
+static const unsigned char file145[] = {
 #embed "web/text/point.js"
 };
-static const unsigned char file147[] = {
+static const unsigned char file146[] = {
 #embed "web/text/text.js"
 };
-static const unsigned char file148[] = {
+static const unsigned char file147[] = {
 #embed "web/time/changes.js"
 };
-static const unsigned char file149[] = {
+static const unsigned char file148[] = {
 #embed "web/time/controls.js"
 };
-static const unsigned char file150[] = {
+static const unsigned char file149[] = {
 #embed "web/time/history.js"
 };
-static const unsigned char file151[] = {
+static const unsigned char file150[] = {
 #embed "web/time/journey.js"
 };
-static const unsigned char file152[] = {
+static const unsigned char file151[] = {
 #embed "web/time/player.js"
 };
-static const unsigned char file153[] = {
+static const unsigned char file152[] = {
 #embed "web/time/slider.js"
 };
-static const unsigned char file154[] = {
+static const unsigned char file153[] = {
 #embed "web/time/time.js"
 };
-static const unsigned char file155[] = {
+static const unsigned char file154[] = {
 #embed "web/time/what-changed.js"
 };
-static const unsigned char file156[] = {
+static const unsigned char file155[] = {
 #embed "web/types.js"
 };
-static const unsigned char file157[] = {
+static const unsigned char file156[] = {
 #embed "web/ui/button.js"
 };
-static const unsigned char file158[] = {
+static const unsigned char file157[] = {
 #embed "web/ui/copy.js"
 };
-static const unsigned char file159[] = {
+static const unsigned char file158[] = {
 #embed "web/ui/dialogs.js"
 };
-static const unsigned char file160[] = {
+static const unsigned char file159[] = {
 #embed "web/ui/dom.js"
 };
-static const unsigned char file161[] = {
+static const unsigned char file160[] = {
 #embed "web/ui/failure.js"
 };
-static const unsigned char file162[] = {
+static const unsigned char file161[] = {
 #embed "web/ui/icons.js"
 };
-static const unsigned char file163[] = {
+static const unsigned char file162[] = {
 #embed "web/ui/part.js"
 };
-static const unsigned char file164[] = {
+static const unsigned char file163[] = {
 #embed "web/ui/server.js"
 };
-static const unsigned char file165[] = {
+static const unsigned char file164[] = {
 #embed "web/ui/sign.js"
 };
-static const unsigned char file166[] = {
+static const unsigned char file165[] = {
 #embed "web/ui/toasts.js"
 };
 
@@ -624,60 +621,59 @@ static const struct quake_page_asset assets[] = {
     {"marks/box.js", file110, sizeof file110},
     {"marks/flashes.js", file111, sizeof file111},
     {"marks/overlay.js", file112, sizeof file112},
-    {"marks/trail-zoom.js", file113, sizeof file113},
-    {"marks/trail.js", file114, sizeof file114},
-    {"painter/canvas.js", file115, sizeof file115},
-    {"painter/graticule.js", file116, sizeof file116},
-    {"painter/ground.js", file117, sizeof file117},
-    {"painter/land-110m.bin", file118, sizeof file118},
-    {"painter/land-50m.bin", file119, sizeof file119},
-    {"painter/land.js", file120, sizeof file120},
-    {"painter/painter.js", file121, sizeof file121},
-    {"painter/points.js", file122, sizeof file122},
-    {"painter/sprites.js", file123, sizeof file123},
-    {"painter/types.js", file124, sizeof file124},
-    {"rest.js", file125, sizeof file125},
-    {"state/settings.js", file126, sizeof file126},
-    {"state/view-address.js", file127, sizeof file127},
-    {"state/view.js", file128, sizeof file128},
-    {"style/base.css", file129, sizeof file129},
-    {"style/charts.css", file130, sizeof file130},
-    {"style/detail.css", file131, sizeof file131},
-    {"style/dialogs.css", file132, sizeof file132},
-    {"style/embed.css", file133, sizeof file133},
-    {"style/filters.css", file134, sizeof file134},
-    {"style/header.css", file135, sizeof file135},
-    {"style/layout.css", file136, sizeof file136},
-    {"style/list.css", file137, sizeof file137},
-    {"style/map.css", file138, sizeof file138},
-    {"style/time.css", file139, sizeof file139},
-    {"style/tokens.css", file140, sizeof file140},
-    {"text/de.js", file141, sizeof file141},
-    {"text/en.js", file142, sizeof file142},
-    {"text/es.js", file143, sizeof file143},
-    {"text/format.js", file144, sizeof file144},
-    {"text/locale.js", file145, sizeof file145},
-    {"text/point.js", file146, sizeof file146},
-    {"text/text.js", file147, sizeof file147},
-    {"time/changes.js", file148, sizeof file148},
-    {"time/controls.js", file149, sizeof file149},
-    {"time/history.js", file150, sizeof file150},
-    {"time/journey.js", file151, sizeof file151},
-    {"time/player.js", file152, sizeof file152},
-    {"time/slider.js", file153, sizeof file153},
-    {"time/time.js", file154, sizeof file154},
-    {"time/what-changed.js", file155, sizeof file155},
-    {"types.js", file156, sizeof file156},
-    {"ui/button.js", file157, sizeof file157},
-    {"ui/copy.js", file158, sizeof file158},
-    {"ui/dialogs.js", file159, sizeof file159},
-    {"ui/dom.js", file160, sizeof file160},
-    {"ui/failure.js", file161, sizeof file161},
-    {"ui/icons.js", file162, sizeof file162},
-    {"ui/part.js", file163, sizeof file163},
-    {"ui/server.js", file164, sizeof file164},
-    {"ui/sign.js", file165, sizeof file165},
-    {"ui/toasts.js", file166, sizeof file166},
+    {"marks/trail.js", file113, sizeof file113},
+    {"painter/canvas.js", file114, sizeof file114},
+    {"painter/graticule.js", file115, sizeof file115},
+    {"painter/ground.js", file116, sizeof file116},
+    {"painter/land-110m.bin", file117, sizeof file117},
+    {"painter/land-50m.bin", file118, sizeof file118},
+    {"painter/land.js", file119, sizeof file119},
+    {"painter/painter.js", file120, sizeof file120},
+    {"painter/points.js", file121, sizeof file121},
+    {"painter/sprites.js", file122, sizeof file122},
+    {"painter/types.js", file123, sizeof file123},
+    {"rest.js", file124, sizeof file124},
+    {"state/settings.js", file125, sizeof file125},
+    {"state/view-address.js", file126, sizeof file126},
+    {"state/view.js", file127, sizeof file127},
+    {"style/base.css", file128, sizeof file128},
+    {"style/charts.css", file129, sizeof file129},
+    {"style/detail.css", file130, sizeof file130},
+    {"style/dialogs.css", file131, sizeof file131},
+    {"style/embed.css", file132, sizeof file132},
+    {"style/filters.css", file133, sizeof file133},
+    {"style/header.css", file134, sizeof file134},
+    {"style/layout.css", file135, sizeof file135},
+    {"style/list.css", file136, sizeof file136},
+    {"style/map.css", file137, sizeof file137},
+    {"style/time.css", file138, sizeof file138},
+    {"style/tokens.css", file139, sizeof file139},
+    {"text/de.js", file140, sizeof file140},
+    {"text/en.js", file141, sizeof file141},
+    {"text/es.js", file142, sizeof file142},
+    {"text/format.js", file143, sizeof file143},
+    {"text/locale.js", file144, sizeof file144},
+    {"text/point.js", file145, sizeof file145},
+    {"text/text.js", file146, sizeof file146},
+    {"time/changes.js", file147, sizeof file147},
+    {"time/controls.js", file148, sizeof file148},
+    {"time/history.js", file149, sizeof file149},
+    {"time/journey.js", file150, sizeof file150},
+    {"time/player.js", file151, sizeof file151},
+    {"time/slider.js", file152, sizeof file152},
+    {"time/time.js", file153, sizeof file153},
+    {"time/what-changed.js", file154, sizeof file154},
+    {"types.js", file155, sizeof file155},
+    {"ui/button.js", file156, sizeof file156},
+    {"ui/copy.js", file157, sizeof file157},
+    {"ui/dialogs.js", file158, sizeof file158},
+    {"ui/dom.js", file159, sizeof file159},
+    {"ui/failure.js", file160, sizeof file160},
+    {"ui/icons.js", file161, sizeof file161},
+    {"ui/part.js", file162, sizeof file162},
+    {"ui/server.js", file163, sizeof file163},
+    {"ui/sign.js", file164, sizeof file164},
+    {"ui/toasts.js", file165, sizeof file165},
 };
 
 const struct quake_page_asset *quake_page_asset(size_t index) {

@@ -239,7 +239,6 @@ const texts = {
   "map.sizes": "Größe der Kreise nach Magnitude",
   "map.tooltip.magnitude": "M {magnitude}",
   "map.tooltip.depth": "{depth} tief",
-  "map.trail": "Zu den Revisionen zoomen",
   "map.land.failed":
     "Die Karte konnte ihre Küstenlinien nicht laden: {reason}. Die Erdbeben werden ohne sie "
     + "gezeigt. Laden Sie die Seite neu, um es noch einmal zu versuchen.",

@@ -229,7 +229,6 @@ const texts = {
   "map.sizes": "Size of the circles by magnitude",
   "map.tooltip.magnitude": "M {magnitude}",
   "map.tooltip.depth": "{depth} deep",
-  "map.trail": "Zoom to the revisions",
   "map.land.failed":
     "The map could not load its coastlines: {reason}. The earthquakes are shown without them. "
     + "Load the page again to try once more.",

@@ -231,7 +231,6 @@ const texts = {
   "map.sizes": "Tamaño de los círculos según la magnitud",
   "map.tooltip.magnitude": "M {magnitude}",
   "map.tooltip.depth": "{depth} de profundidad",
-  "map.trail": "Acercar a las revisiones",
   "map.land.failed":
     "El mapa no pudo cargar las costas: {reason}. Los terremotos se muestran sin ellas. Vuelva a "
     + "cargar la página para intentarlo otra vez.",
