@@ -365,7 +365,6 @@ const texts = {
   "filters.networks": "Netz",
   "filters.area": "Gebiet",
   "filters.mapOnly": "Nur was die Karte zeigt",
-  "filters.box.fix": "Dieses Gebiet behalten",
   "filters.is.magnitude": "Magnitude {range}",
   "filters.is.depth": "Tiefe {range} km",
   "filters.is.network": "Netz {networks}",

@@ -351,7 +351,6 @@ const texts = {
   "filters.networks": "Network",
   "filters.area": "Area",
   "filters.mapOnly": "Only what the map shows",
-  "filters.box.fix": "Keep this area",
   "filters.is.magnitude": "Magnitude {range}",
   "filters.is.depth": "Depth {range} km",
   "filters.is.network": "Network {networks}",

@@ -358,7 +358,6 @@ const texts = {
   "filters.networks": "Red",
   "filters.area": "Zona",
   "filters.mapOnly": "Solo lo que muestra el mapa",
-  "filters.box.fix": "Fijar esta zona",
   "filters.is.magnitude": "Magnitud {range}",
   "filters.is.depth": "Profundidad {range} km",
   "filters.is.network": "Red {networks}",
