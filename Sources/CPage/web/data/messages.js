@@ -1,10 +1,9 @@
 /**
- * A tab begins. `seedFollows`: it is reading the first rows. `continues`: it has what the last leader sent.
+ * A tab begins. `seedFollows`: it is reading the first rows.
  * @typedef {object} Hello
  * @property {"hello"} type
  * @property {number} period ms
  * @property {boolean} seedFollows
- * @property {boolean} [continues]
  */
 
 /**
