@@ -14,7 +14,6 @@
  * @property {string} rows
  * @property {string[]} gone
  * @property {string} token
- * @property {number|null} at when the newest change was committed, where this is known
  * @property {boolean} more another part follows
  * @property {boolean} end the history has nothing after this point
  * @property {boolean} isLarge the list has only what the view selects, because all is too much for a page
@@ -75,7 +74,7 @@
  *   | {type: "need", period: number}
  *   | {type: "wake"}
  *   | {type: "past", id: number, asOf: string, from: number|null, query: string}
- *   | {type: "advance", id: number, until: number|null, transaction: number|null}
+ *   | {type: "advance", id: number, until: number}
  *   | {type: "present"}
  *   | {type: "select", id: number, query: string}
  *   | {type: "unselect"}

@@ -131,7 +131,7 @@ class Client {
         this.#past.go(message.id, message.asOf, message.from, message.query);
         break;
       case "advance":
-        this.#past?.advance(message.id, message.until, message.transaction);
+        this.#past?.advance(message.id, message.until);
         break;
       case "present":
         this.#past?.stop();
