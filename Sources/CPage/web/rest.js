@@ -5,7 +5,6 @@ import { start as startAlerts } from "./frame/alerts.js";
 import { start as startDock } from "./frame/dock.js";
 import { start as startKeys } from "./frame/keys.js";
 import { part } from "./ui/part.js";
-import { start as startPrint } from "./frame/print.js";
 import { start as startSheet } from "./frame/sheet.js";
 import { start as startSummary } from "./frame/summary.js";
 import { start as startUpgrade } from "./frame/upgrade.js";
@@ -16,14 +15,12 @@ const sheets = ["filters", "detail", "dialogs", "map", "time", "charts"];
 /**
  * Loads a style sheet. A part without its style works, so a failure does not stop it.
  * @param {string} name
- * @param {string} [media]
  * @returns {Promise<void>}
  */
-function style(name, media) {
+function style(name) {
   const link = document.createElement("link");
   link.rel = "stylesheet";
   link.href = new URL(`./style/${name}.css`, import.meta.url).href;
-  if (media) link.media = media;
   document.head.append(link);
   return new Promise((resolve) => {
     link.addEventListener("load", () => resolve());
@@ -33,8 +30,7 @@ function style(name, media) {
 
 /** Starts everything beside the list: the second step of main.js. */
 export async function start() {
-  void style("print", "print");
-  await Promise.all(sheets.map((name) => style(name)));
+  await Promise.all(sheets.map(style));
   void part("header", startTools);
   void part("filters", startFilters);
   void part("detail", startDetail);
@@ -44,7 +40,6 @@ export async function start() {
   void part("summary", startSummary);
   startKeys();
   startAlerts();
-  startPrint();
   void startUpgrade();
   document.documentElement.dataset.ready = "";
 }

@@ -5,7 +5,7 @@ const address = new URL("./worker.js", import.meta.url);
 const limit = stored("quake-row-limit");
 if (limit !== null) address.searchParams.set("limit", limit);
 
-/** The connection of this tab to the worker that all tabs share. */
+/** The connection of this tab to the worker, which all tabs share where the browser has shared workers. */
 export class Link {
   /** @type {MessagePort|Worker} */
   #port;

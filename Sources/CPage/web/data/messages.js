@@ -1,10 +1,9 @@
 /**
- * A tab begins. `seedFollows`: it is reading the first rows. `continues`: it has what the last leader sent.
+ * A tab begins. `seedFollows`: it is reading the first rows.
  * @typedef {object} Hello
  * @property {"hello"} type
  * @property {number} period ms
  * @property {boolean} seedFollows
- * @property {boolean} [continues]
  */
 
 /**
@@ -15,7 +14,6 @@
  * @property {string} rows
  * @property {string[]} gone
  * @property {string} token
- * @property {number|null} at when the newest change was committed, where this is known
  * @property {boolean} more another part follows
  * @property {boolean} end the history has nothing after this point
  * @property {boolean} isLarge the list has only what the view selects, because all is too much for a page
@@ -76,7 +74,7 @@
  *   | {type: "need", period: number}
  *   | {type: "wake"}
  *   | {type: "past", id: number, asOf: string, from: number|null, query: string}
- *   | {type: "advance", id: number, until: number|null, transaction: number|null}
+ *   | {type: "advance", id: number, until: number}
  *   | {type: "present"}
  *   | {type: "select", id: number, query: string}
  *   | {type: "unselect"}

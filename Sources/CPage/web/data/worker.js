@@ -1,14 +1,7 @@
 /**
  * The worker of the page: it holds the events and the one stream of changes, so that the tabs neither parse
- * nor connect. How the tabs of a browser share it:
- *
- * - Where there is a SharedWorker, this file is one: all tabs talk to the same engine, which ends with the
- *   last tab.
- * - Else each tab has this file as a worker of its own, and the one that holds a lock is the leader: its
- *   engine serves all tabs through a BroadcastChannel (`live/relay.js`). When its tab is closed, the browser
- *   gives the lock to the next, which goes on at the cursor of the last message that was broadcast.
- * - Where there are no locks either (an address without TLS, in a browser without SharedWorker), each tab has
- *   an engine of its own.
+ * nor connect. Where there is a SharedWorker, this file is one: all tabs talk to the same engine, which ends
+ * with the last tab. Else each tab has this file as a worker, and an engine, of its own.
  *
  * Selection: the server selects by age only, and the engine holds the longest period that any tab asked for;
  * every other filter is applied by the tabs, so that different views share one set and a filter acts at once.
@@ -19,20 +12,21 @@
  * comes by both ways is one. Tabs receive what differs from what they have, in the order of the commits.
  */
 import { Clients } from "../live/clients.js";
-import { Relay } from "../live/relay.js";
 
 /** @typedef {import("./messages.js").TabMessage} TabMessage */
 
 /** @type {any} */
 const scope = globalThis;
 
+const clients = new Clients();
 if ("onconnect" in scope) {
-  const clients = new Clients();
   scope.onconnect = (/** @type {MessageEvent} */ { ports: [port] }) => {
     const client = clients.add((message) => port.postMessage(message));
     port.onmessage = ({ data }) => client.receive(/** @type {TabMessage} */ (data));
   };
 } else {
-  const relay = new Relay((message) => scope.postMessage(message));
-  scope.onmessage = (/** @type {MessageEvent} */ { data }) => relay.receive(data);
+  const client = clients.add((message) => scope.postMessage(message));
+  scope.onmessage = (/** @type {MessageEvent} */ { data }) => {
+    client.receive(/** @type {TabMessage} */ (data));
+  };
 }

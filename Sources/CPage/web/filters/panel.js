@@ -34,10 +34,6 @@ export function filterPanel() {
   const networks = choices("networks", (quake) => quake.network, (network) => network);
   const mapOnly = h("input", { type: "checkbox" });
   mapOnly.addEventListener("change", () => view.set({ mapOnly: mapOnly.checked }));
-  const fix = button({
-    text: t("filters.box.fix"), kind: "outlined",
-    action: () => view.set({ box: view.bounds(), mapOnly: false }),
-  });
   const element = h(
     "div", { class: "filter-panel" },
     field("magnitude", magnitude.element),
@@ -46,9 +42,7 @@ export function filterPanel() {
     field("dates", days.element),
     field("types", types.element),
     field("networks", networks.element),
-    field(
-      "area", h("div", { class: "area" }, h("label", { class: "check" }, mapOnly, t("filters.mapOnly")), fix),
-    ),
+    field("area", h("div", {}, h("label", { class: "check" }, mapOnly, t("filters.mapOnly")))),
   );
   return {
     element,
@@ -67,7 +61,6 @@ export function filterPanel() {
       types.update(now);
       networks.update(now);
       mapOnly.checked = now.mapOnly;
-      fix.disabled = view.bounds() === null;
     },
   };
 }

@@ -19,12 +19,6 @@ export function showShare() {
     h("p", { class: "quiet small", text: t("share.link.text") }),
     line("share-embed", t("share.embed"), frame.outerHTML),
     h("p", { class: "quiet small", text: t("share.embed.text") }),
-    h("div", { class: "dialog-actions" }, button({
-      icon: "print", text: t("share.print"), kind: "outlined", action: () => {
-        document.querySelector("dialog")?.close();
-        setTimeout(() => print());
-      },
-    })),
   ]);
 }
 

@@ -23,18 +23,16 @@ export class Clients {
   /** @type {Set<Client>} */
   #clients = new Set();
   /** @type {Send} */
-  #broadcast;
+  #broadcast = (message) => {
+    for (const client of this.#clients) client.send(message);
+  };
+  engine = new Engine(this.#broadcast);
   #lastTick = Date.now();
   /** @type {ReturnType<typeof setTimeout>|undefined} */
   #rest;
 
-  /** @param {Send} [broadcast] one message to all, where a channel can do that; by default one to each */
-  constructor(broadcast) {
-    this.#broadcast = broadcast ?? ((message) => {
-      for (const client of this.#clients) client.send(message);
-    });
-    this.engine = new Engine(this.#broadcast);
-    this.clock = setInterval(() => this.#tick(), tick);
+  constructor() {
+    setInterval(() => this.#tick(), tick);
   }
 
   /** @param {Send} send @returns {Client} */
@@ -58,13 +56,6 @@ export class Clients {
       this.engine.stop();
       this.engine = new Engine(this.#broadcast);
     }, rest);
-  }
-
-  stop() {
-    clearInterval(this.clock);
-    clearTimeout(this.#rest);
-    this.engine.stop();
-    for (const client of this.#clients) client.stop();
   }
 
   #tick() {
@@ -112,7 +103,7 @@ class Client {
       case "hello":
         this.#period = message.period;
         this.clients.join(this);
-        if (!message.continues) this.clients.engine.attach(this.send);
+        this.clients.engine.attach(this.send);
         if (message.seedFollows && !this.clients.engine.begun) {
           this.#seedTimer = setTimeout(() => this.#load(), seedDelay);
         } else {
@@ -140,7 +131,7 @@ class Client {
         this.#past.go(message.id, message.asOf, message.from, message.query);
         break;
       case "advance":
-        this.#past?.advance(message.id, message.until, message.transaction);
+        this.#past?.advance(message.id, message.until);
         break;
       case "present":
         this.#past?.stop();

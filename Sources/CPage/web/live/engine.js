@@ -79,18 +79,6 @@ export class Engine {
   }
 
   /**
-   * Continues where another worker ended.
-   * @param {RowSet} set @param {string} cursor @param {number|null} from @param {number|null} horizon
-   */
-  adopt(set, cursor, from, horizon) {
-    this.#set = set;
-    this.#from = from;
-    this.#horizon = horizon;
-    this.#complete = true;
-    this.#follow(cursor);
-  }
-
-  /**
    * Loads events of this period, if the set does not have them.
    * @param {number} period ms
    */

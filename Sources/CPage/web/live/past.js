@@ -1,5 +1,5 @@
 import { ApiError } from "../data/api-error.js";
-import { isListed, milliseconds, rowLimit, rowOfRecord, transactionNumber } from "../data/rows.js";
+import { isListed, milliseconds, rowLimit, rowOfRecord } from "../data/rows.js";
 import { piecesOf, RowSet } from "./row-set.js";
 import { readText } from "./read-text.js";
 import { readTable } from "./table.js";
@@ -72,19 +72,17 @@ export class Past {
   }
 
   /**
-   * Applies the changes up to a time, or up to a transaction.
+   * Applies the changes up to a time.
    * @param {number} id of the request
-   * @param {number|null} until ms
-   * @param {number|null} transaction
+   * @param {number} until ms
    */
-  advance(id, until, transaction) {
+  advance(id, until) {
     return this.#answer(id, async (signal) => {
       /** @type {Map<string, string|null>} */
       const changed = new Map();
-      let at = null;
       let pages = 0;
       // The history goes on while it is played.
-      if (this.#ended && this.#ahead.length === 0 && (until ?? 0) > this.#readAt - clocks) {
+      if (this.#ended && this.#ahead.length === 0 && until > this.#readAt - clocks) {
         this.#from = this.#token;
         this.#next = "";
         this.#ended = false;
@@ -92,29 +90,26 @@ export class Past {
       for (;;) {
         if (this.#ahead.length === 0) {
           pages += 1;
-          if (pages > mostPages && until !== null) {
-            this.#report(id, changed, null, false, true);
+          if (pages > mostPages) {
+            this.#report(id, changed, false, true);
             return this.#readTable(id, new Date(until).toISOString(), signal);
           }
           try {
             await this.#readAhead(signal);
           } catch (error) {
             // The tab must learn what was applied: the next answer has only what differs from it.
-            this.#report(id, changed, null, false, true);
+            this.#report(id, changed, false, true);
             throw error;
           }
         }
         const change = this.#ahead[0];
         if (!change) break;
-        const time = milliseconds(change.transaction?.at ?? null) ?? 0;
-        if (transaction === null ? time > (until ?? 0) : transactionNumber(change.token) > transaction) break;
+        if ((milliseconds(change.transaction?.at ?? null) ?? 0) > until) break;
         this.#ahead.shift();
         this.#token = change.token;
-        // Up to a time, the list is as of that time; up to a transaction, as of its commit.
-        if (transaction !== null) at = time;
         this.#apply(change, changed);
       }
-      this.#report(id, changed, at, this.#ended && this.#ahead.length === 0, false);
+      this.#report(id, changed, this.#ended && this.#ahead.length === 0, false);
     });
   }
 
@@ -161,7 +156,7 @@ export class Past {
     this.#from = token;
     this.#next = "";
     this.#ended = false;
-    this.#report(id, changed, null, false, false);
+    this.#report(id, changed, false, false);
   }
 
   /** @param {AbortSignal} signal */
@@ -196,11 +191,10 @@ export class Past {
   /**
    * @param {number} id
    * @param {Map<string, string|null>} changed
-   * @param {number|null} at
    * @param {boolean} end
    * @param {boolean} more whether another report of this answer follows
    */
-  #report(id, changed, at, end, more) {
+  #report(id, changed, end, more) {
     const token = this.#token;
     const texts = [];
     const gone = [];
@@ -210,9 +204,9 @@ export class Past {
     }
     const which = { isLarge: this.#isLarge, isPart: this.#isPart };
     for (const rows of piecesOf(texts)) {
-      this.send({ type: "past", id, rows, gone: [], token, at, more: true, end, ...which });
+      this.send({ type: "past", id, rows, gone: [], token, more: true, end, ...which });
     }
-    this.send({ type: "past", id, rows: "[]", gone, token, at, more, end, ...which });
+    this.send({ type: "past", id, rows: "[]", gone, token, more, end, ...which });
   }
 }
 

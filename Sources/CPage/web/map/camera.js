@@ -76,16 +76,6 @@ export class Camera extends EventTarget {
   }
 
   /**
-   * @param {number} x
-   * @param {number} y world coordinates
-   * @param {number} zoom is limited
-   * @returns {Place} with the point in the middle of what is not covered
-   */
-  around(x, y, zoom) {
-    return this.#shifted({ x, y, zoom: Math.max(this.minZoom, Math.min(maxZoom, zoom)) });
-  }
-
-  /**
    * The whole number of worlds by which a point is moved to lie nearest to the middle.
    * @param {number} x
    */

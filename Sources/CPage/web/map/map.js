@@ -14,9 +14,9 @@ import { isLocated } from "./projection.js";
 import { Screen } from "./screen.js";
 import { tilesOfServer } from "./tiles.js";
 import { Tooltip } from "./tooltip.js";
-import { startTrail } from "../marks/trail-zoom.js";
 
 /** @typedef {import("./projection.js").Located} Located */
+/** @typedef {import("../marks/trail.js").Revision} Revision */
 
 /** After the last motion, before the list follows what the map shows. */
 const stillDelay = 150;
@@ -39,7 +39,6 @@ export function start(element) {
   const camera = new Camera();
   const events = new Events();
   const screen = new Screen(element, camera, events, still);
-  startTrail(element, camera, screen, still);
   startControls(element, {
     in: () => camera.flyZoom(...middle(camera), 1, still()),
     out: () => camera.flyZoom(...middle(camera), -1, still()),
@@ -187,6 +186,10 @@ function followView(camera, screen) {
   view.addEventListener("opened", (event) => {
     opened = /** @type {CustomEvent<import("../types.js").Quake|null>} */ (event).detail;
     select();
+  });
+  view.addEventListener("trail", (event) => {
+    screen.overlay.trail = /** @type {CustomEvent<Revision[]>} */ (event).detail;
+    screen.refresh();
   });
   store.addEventListener("change", select);
   view.addEventListener("change", (event) => {

@@ -64,20 +64,19 @@ class Journey extends EventTarget {
   }
 
   /**
-   * Applies the changes up to a point after the present one.
-   * @param {{time: number}|{number: number}} point
+   * Applies the changes up to a time after the present one.
+   * @param {number} time in ms
    * @returns {Promise<void>}
    */
-  async advance(point) {
+  async advance(time) {
     const before = view.get().asOf;
     if (this.busy || before === null) return;
-    const until = "time" in point ? Math.floor(point.time) : null;
-    const transaction = "number" in point ? Math.floor(point.number) : null;
-    this.#time = until ?? this.time ?? Date.now();
-    await this.#ask((id) => connection.send({ type: "advance", id, until, transaction }));
+    const until = Math.floor(time);
+    this.#time = until;
+    await this.#ask((id) => connection.send({ type: "advance", id, until }));
     // Where nothing else was asked for meanwhile, the view is where the store is now.
     if (view.get().asOf === before) {
-      this.#asOf = until === null ? String(this.number) : new Date(until).toISOString();
+      this.#asOf = new Date(until).toISOString();
       view.set({ asOf: this.#asOf });
     }
     await this.#follow();
@@ -166,7 +165,7 @@ class Journey extends EventTarget {
     this.#batch = new Map();
     this.number = transactionNumber(message.token);
     this.atEnd = message.end;
-    const time = message.at ?? this.#time;
+    const time = this.#time;
     const answered = this.#answered;
     this.#isLarge = message.isLarge;
     await store.applyPast(batch, time, message.isPart);

@@ -1,18 +1,14 @@
 import { view } from "../state/view.js";
 import { journey } from "./journey.js";
 
-/** @typedef {"time"|"transaction"} Unit */
-
 /** So often the list moves on while the history is played. */
 const interval = 200;
 
 /** Plays the history. Its event "change" tells that it began or ended. */
 class Player extends EventTarget {
   playing = false;
-  /** Seconds of the history, or transactions, in a second. */
+  /** Seconds of the history in a second. */
   speed = 3600;
-  /** @type {Unit} */
-  unit = "time";
   #position = 0;
   #last = 0;
   #timer = 0;
@@ -29,7 +25,7 @@ class Player extends EventTarget {
   play() {
     if (this.playing || journey.time === null) return;
     this.playing = true;
-    this.#position = this.unit === "time" ? journey.time : journey.number;
+    this.#position = journey.time;
     this.#last = performance.now();
     this.#timer = window.setInterval(() => this.#step(), interval);
     this.dispatchEvent(new CustomEvent("change"));
@@ -48,14 +44,13 @@ class Player extends EventTarget {
     // A page that was hidden, or a slow answer, must not make the history leap.
     const elapsed = Math.min(1, (now - this.#last) / 1000);
     this.#last = now;
-    this.#position += elapsed * this.speed * (this.unit === "time" ? 1000 : 1);
-    if (journey.atEnd && (this.unit === "transaction" || this.#position >= Date.now())) {
+    this.#position += elapsed * this.speed * 1000;
+    if (journey.atEnd && this.#position >= Date.now()) {
       this.pause();
       view.set({ asOf: null });
       return;
     }
-    const position = this.#position;
-    await journey.advance(this.unit === "time" ? { time: position } : { number: position });
+    await journey.advance(this.#position);
   }
 }
 

@@ -1,10 +1,7 @@
 import { format, t } from "../text/text.js";
 import { h } from "../ui/dom.js";
 
-/** @typedef {import("./history.js").Point} Point */
-/** @typedef {import("./player.js").Unit} Unit */
-
-/** The keys move by a part of the history, or by one transaction. */
+/** The keys move by a part of the history. */
 const step = 1 / 500;
 const page = 1 / 20;
 
@@ -15,7 +12,9 @@ const keys = {
 
 /** The slider over the history, with marks where much was committed. */
 export class Slider {
-  #input = h("input", { type: "range", class: "time-input", "aria-label": t("time.slider") });
+  #input = h("input", {
+    type: "range", class: "time-input", step: "any", "aria-label": t("time.slider"),
+  });
   #marks = h("canvas", { class: "time-marks", "aria-hidden": "true" });
   #from = h("span", {});
   #to = h("span", { text: t("time.end") });
@@ -28,10 +27,8 @@ export class Slider {
   #spans = [];
   #least = 0;
   #most = 1;
-  /** @type {Unit} */
-  #unit = "time";
 
-  /** @param {(value: number|null) => void} moved a time or a number of a transaction; null is now */
+  /** @param {(value: number|null) => void} moved a time; null is now */
   constructor(moved) {
     const input = this.#input;
     input.addEventListener("input", () => {
@@ -43,10 +40,7 @@ export class Slider {
       if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
-      let distance = by * (this.#most - this.#least);
-      if (this.#unit === "transaction") {
-        distance = Math.sign(by) * Math.max(1, Math.abs(Math.round(distance)));
-      }
+      const distance = by * (this.#most - this.#least);
       const value = Math.min(this.#most, Math.max(this.#least, Number(input.value) + distance));
       input.value = String(value);
       moved(value >= this.#most ? null : value);
@@ -54,20 +48,13 @@ export class Slider {
     new ResizeObserver(() => this.#draw()).observe(this.#marks);
   }
 
-  /**
-   * @param {Unit} unit
-   * @param {Point} first
-   * @param {Point} last
-   */
-  setRange(unit, first, last) {
-    this.#unit = unit;
-    this.#least = unit === "time" ? first.time : first.number;
-    this.#most = Math.max(this.#least + 1, unit === "time" ? last.time : last.number);
+  /** @param {number} first @param {number} last the times at its ends, in ms */
+  setRange(first, last) {
+    this.#least = first;
+    this.#most = Math.max(first + 1, last);
     this.#input.min = String(this.#least);
     this.#input.max = String(this.#most);
-    this.#input.step = unit === "time" ? "any" : "1";
-    const isTime = unit === "time";
-    this.#from.textContent = isTime ? format.time(first.time) : t("time.number", { n: first.number });
+    this.#from.textContent = format.time(first);
     this.#draw();
   }
 
@@ -95,7 +82,6 @@ export class Slider {
     const scale = devicePixelRatio;
     this.#marks.width = width * scale;
     this.#marks.height = height * scale;
-    if (this.#unit !== "time") return;
     context.scale(scale, scale);
     context.fillStyle = getComputedStyle(this.#marks).color;
     const most = Math.max(1, ...this.#spans.map(({ count }) => count));

@@ -29,14 +29,10 @@ export async function start(element) {
   const since = button({ text: "", kind: "outlined", action: () => showChanges() });
   const panel = new ChangesPanel();
   connection.onAnswer((message) => panel.receive(message));
-  const controls = new PlayControls((unit) => {
-    if (range) slider.setRange(unit, range.first, range.last);
-    showPosition();
-  }, () => play());
+  const controls = new PlayControls(() => play());
   const slider = new Slider((value) => {
     player.pause();
-    if (value === null) return view.set({ asOf: null });
-    view.set({ asOf: player.unit === "time" ? new Date(value).toISOString() : String(Math.round(value)) });
+    view.set({ asOf: value === null ? null : new Date(value).toISOString() });
   });
   const note = h("p", { class: "quiet", text: t("time.loading") });
   element.classList.add("time");
@@ -90,9 +86,8 @@ export async function start(element) {
   /** The history goes on: the slider ends with now. */
   function extend() {
     if (!range || player.playing) return;
-    const number = Math.max(range.last.number, transactionNumber(connection.cursor ?? "0"));
-    range = { first: range.first, last: { time: Date.now(), number } };
-    slider.setRange(player.unit, range.first, range.last);
+    range = { first: range.first, last: { ...range.last, time: Date.now() } };
+    slider.setRange(range.first.time, range.last.time);
     controls.suit(range.last.time - range.first.time);
     showPosition();
   }
@@ -108,9 +103,7 @@ export async function start(element) {
     label.setAttribute("aria-live", player.playing ? "off" : "polite");
     if (label.textContent !== text) label.textContent = text;
     const dragged = past && timeOfPoint(view.get().asOf ?? "");
-    if (!past) slider.set(null, text);
-    else if (player.unit === "transaction") slider.set(number, text);
-    else slider.set(dragged || time, text);
+    slider.set(past ? dragged || time : null, text);
   }
 
   /** Plays from the point that is shown or on its way; from the oldest one, if this is now. */
@@ -118,10 +111,7 @@ export async function start(element) {
     if (!range) return;
     const isPast = view.get().asOf !== null;
     if (isPast && journey.time !== null) return player.play();
-    const { first } = range;
-    if (!isPast) {
-      view.set({ asOf: player.unit === "time" ? new Date(first.time).toISOString() : String(first.number) });
-    }
+    if (!isPast) view.set({ asOf: new Date(range.first.time).toISOString() });
     // A point that could not be shown must not begin to play when the person goes to another one.
     const arrival = new AbortController();
     const { signal } = arrival;

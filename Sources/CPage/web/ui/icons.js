@@ -27,7 +27,6 @@ const paths = Object.freeze({
   chart: "M2.5 13.5h11M4.5 11V7.5M8 11V3M11.5 11V6",
   more: "M3 8h.01M8 8h.01M13 8h.01",
   select: "M2.5 2.5h11v11h-11zM5 8l2.2 2.2L11 6",
-  print: "M4.5 6V2.5h7V6M4.5 11.5h-2V6h11v5.5h-2M4.5 9.5h7v4h-7z",
   play: "M5 3v10l7.5-5z",
   pause: "M5.5 3v10M10.5 3v10",
   wave: "M1.5 8c1.2-2.6 2.5-2.6 3.7 0s2.5 2.6 3.7 0 2.5-2.6 3.7 0c.5 1.2 1.1 1.9 1.9 1.9",
