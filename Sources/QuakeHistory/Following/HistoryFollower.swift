@@ -1,4 +1,4 @@
-internal import Basics
+package import Basics
 public import Postgres
 public import QuakeModel
 
@@ -145,7 +145,7 @@ public final class HistoryFollower {
   ///     history is read every five seconds whether or not a notification comes.
   ///   - wake: A descriptor that becomes readable when the wait is to end.
   /// - Returns: `ready` if changes are likely, `timedOut` if not.
-  public func wait(
+  package func wait(
     until deadline: Deadline? = nil, wake: Int32
   ) throws -> Connection.WaitOutcome {
     guard var listener else {
