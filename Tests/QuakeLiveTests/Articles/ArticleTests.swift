@@ -143,7 +143,7 @@ struct ArticleTests {
       var place: HistoryCursor?
       await #expect(throws: Enough.self) {
         try await mirror(database.live, from: saved) { quakes, cursor in
-          copy = quakes.compactMap { $0.text(.code) }
+          copy = quakes.compactMap { $0.code }
           place = cursor
           try connection.execute("delete from quake.quake where code = 'a1'")
           try connection.insertQuakes("b")

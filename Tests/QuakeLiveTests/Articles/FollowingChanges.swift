@@ -15,7 +15,7 @@ func follow(
 func show(_ database: QuakeDatabase, draw: ([String]) async throws -> Void) async throws {
   var rows: [String] = []
   for try await update in database.liveQuakes(order: .magnitudeDescending) {
-    update.difference.apply(to: &rows) { update.quakes[$0].text(.place) ?? "" }
+    update.difference.apply(to: &rows) { update.quakes[$0].place ?? "" }
     try await draw(rows)
   }
 }

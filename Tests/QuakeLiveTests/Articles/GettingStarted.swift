@@ -22,7 +22,7 @@ func strongEvents(in database: QuakeDatabase) async throws -> [String] {
   filter.minimumMagnitude = 6
   let snapshot = try await database.snapshot(filter: filter)
   return snapshot.quakes.map { quake in
-    "\(quake.double(.magnitude) ?? 0) \(quake.text(.place) ?? "somewhere")"
+    "\(quake.magnitude ?? 0) \(quake.place ?? "somewhere")"
   }
 }
 
