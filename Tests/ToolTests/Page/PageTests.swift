@@ -124,8 +124,8 @@ struct PageTests {
   }
 
   @Test(
-    .enabled(
-      if: Tools.isSoak && Feeds.hasReal, "make soak has it, if there are real feeds"))
+    .enabled(if: Tools.isSoak, "make soak has it"),
+    .enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
   func thePageAnswersForRealMonths() throws {
     let scene = "the_page_answers_for_real_months"
     try check(scene, try BrowserScenes.play(["real"], on: Self.realDatabase()))
