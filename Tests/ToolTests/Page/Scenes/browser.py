@@ -111,16 +111,19 @@ class Browser:
 
     def press(self, name, within="body"):
         """Clicks the button of this name as soon as there is one that is enabled."""
-        def enabled():
-            button = self.named(name, within)
-            return button if button and button.is_enabled() else None
-        button = self.until(f"an enabled button “{name}”", enabled)
-        self.driver.execute_script("arguments[0].click()", button)
+        self.until(f"an enabled button “{name}”", lambda: self.run("""
+          const button = [...document.querySelectorAll(arguments[1] + " button")].find((button) =>
+            (button.getAttribute("aria-label") ?? button.textContent).trim() === arguments[0]
+            && button.checkVisibility() && !button.disabled);
+          button?.click();
+          return button !== undefined;""", name, within))
 
     def press_id(self, selector):
         """Clicks an element as soon as there is one that is enabled."""
-        element = self.until(selector, lambda: self.find(selector + ":not([hidden]):not([disabled])"))[0]
-        self.driver.execute_script("arguments[0].click()", element)
+        self.until(selector, lambda: self.run("""
+          const element = document.querySelector(`${arguments[0]}:not([hidden]):not([disabled])`);
+          element?.click();
+          return element !== null;""", selector))
 
     def row(self, code):
         """The text of an event's row; None: the list does not show it."""

@@ -135,10 +135,13 @@ def playing_shows_what_is_committed_meanwhile(stage):
         "select to_char((now() - interval '2 s') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
     browser.open(f"{stage.url}/?as-of={moment}", live=False)
     browser.until("the past", lambda: browser.find("#header [data-kind=past]"))
-    browser.run("""
+    # The slider is loaded beside the past.
+    browser.until("the speeds", lambda: browser.run("""
       const speed = document.querySelector("#time [aria-label=Speed]");
+      if (speed === null) return false;
       speed.value = "1";
-      speed.dispatchEvent(new Event("change"));""")
+      speed.dispatchEvent(new Event("change"));
+      return true;"""))
     browser.press("Play", "#time")
     browser.until("it plays", lambda: browser.named("Pause", "#time"))
     # The end of the history is read at the first step.

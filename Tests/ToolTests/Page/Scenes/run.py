@@ -38,8 +38,10 @@ def main():
             result, text = "ok", scene()
         except SceneFailure as failure:
             result, text = "failed", str(failure)
-        except Exception:
-            result, text = "failed", traceback.format_exc()
+        except Exception as error:
+            # What went wrong comes first: a report has room for the beginning.
+            lines = [f"{place.name}:{place.lineno}" for place in traceback.extract_tb(error.__traceback__)[1:]]
+            result, text = "failed", f"{type(error).__name__}: {str(error).split('Stacktrace:')[0]} at {', '.join(lines)}"
         seconds = time.monotonic() - begun
         print(result, name, f"{seconds:.1f}", " ".join((text or "").split())[:3000], flush=True)
         return result == "ok"
