@@ -86,8 +86,10 @@ class Browser:
 
     def summary(self):
         """What a person would see of the state, for messages."""
-        text = "[...document.querySelectorAll('#header .status, #toasts, dialog[open], #list .state:not([hidden])')]"
-        return self.run(f"return {text}.map((e) => e.innerText.replace(/\\s+/g, ' ')).join(' | ')")[:600]
+        return self.run("""
+          const parts = "#header .status, #toasts, dialog[open], #list-count, #list .state:not([hidden])";
+          const texts = [...document.querySelectorAll(parts)].map((part) => part.innerText.replace(/\\s+/g, " "));
+          return [...texts, location.pathname + location.search].join(" | ")""")[:600]
 
     def open(self, url, live=True):
         self.driver.get(url)
