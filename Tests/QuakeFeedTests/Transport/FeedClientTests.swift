@@ -292,7 +292,7 @@ import Testing
     }
   }
 
-  @Test func noServer() throws {
+  @Test func aMissingServerIsUnavailable() throws {
     // The port has no listener, and no other program gets it meanwhile.
     let (descriptor, port) = try TestServer.bound()
     defer { close(descriptor) }

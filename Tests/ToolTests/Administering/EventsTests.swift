@@ -140,7 +140,7 @@ import Testing
     (["validate", "--bbox", "1,2,3", "--yes"], 64, "4 numbers"),
     (["validate", "us1", "--author", String(repeating: "a", count: 201), "--yes"], 64, "200"),
   ])
-  func badInput(arguments: [String], status: Int, message: String) throws {
+  func invalidInputOfEventsIsRefused(arguments: [String], status: Int, message: String) throws {
     try load(3)
     let before = try all()
     let outcome = try events(arguments)

@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func columnsAreAligned() throws {
+  @Test func columnsOfChangesAreAligned() throws {
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude, place)

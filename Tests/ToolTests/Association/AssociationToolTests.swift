@@ -203,7 +203,7 @@ import Testing
   ]
 
   @Test(arguments: refused)
-  func refusals(arguments: [String], status: Int32) throws {
+  func invalidDecisionsAboutAssociationsAreRefused(arguments: [String], status: Int32) throws {
     #expect(try associations("enable").status == 0)
     try loadBoth()
     let outcome = try Tools.run("quake-admin", ["associations"] + arguments + database.option)

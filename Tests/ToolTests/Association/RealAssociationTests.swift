@@ -94,7 +94,7 @@ import Testing
   @Test(
     .enabled(if: days.contains(where: \.isThere), "no real feeds of EMSC in QUAKE_REAL_FEEDS"),
     arguments: days.filter(\.isThere), [false, true])
-  func figures(day: Day, emscFirst: Bool) throws {
+  func associationsOfRealFeedsHaveTheKnownFigures(day: Day, emscFirst: Bool) throws {
     let database = try TestDatabase()
     let enabled = try Tools.run("quake-admin", ["associations", "enable"] + database.option)
     try #require(enabled.status == 0, "\(enabled.errors)")

@@ -120,7 +120,7 @@ struct AllRealFeedsTests {
   }
 
   /// The rules of Swift and SQL agree on every place.
-  @Test func places() throws {
+  @Test func swiftAndSQLAgreeOnEveryRealPlace() throws {
     let rows = try imported.database.connect().execute(
       """
       select distinct place, quake.locality(place), quake.region(place) from quake.quake_version

@@ -406,7 +406,7 @@ import Testing
     ["/tmp", "--bbox", "1,2,3,4"], ["--last", "7d", "--from", "2020-01-01"], ["--last", "0s"],
     ["--last", "7d", "--bbox", "1,2,3"], ["--last", "7d", "--within", "35.7,-117.5"],
   ])
-  func wrongUsage(arguments: [String]) throws {
+  func aWrongUsageOfBackfillIsRefused(arguments: [String]) throws {
     let outcome = try Tools.run("quake-ingest", ["backfill"] + arguments + database.option)
     #expect(outcome.status == 64, "\(outcome.errors)")
   }

@@ -46,7 +46,7 @@ struct RealFigureTests {
     ("month", "lambda e: time(e).strftime('%Y-%m')"),
     ("magnitude", "lambda e: None if e['mag'] is None else tenths(e['mag']) // 10"),
   ])
-  func groups(key: String, function: String) throws {
+  func groupsOfRealEventsEqualThoseOfPython(key: String, function: String) throws {
     let some = key == "type" ? "events" : "earthquakes"
     let value = try PythonReference.evaluate(
       "[groups(\(function), 'mag', \(some)), groups(\(function), 'depth', \(some))]", on: Self.feed)
@@ -69,7 +69,9 @@ struct RealFigureTests {
 
   private static let figures = ["completeness", "b_value_events", "b_value", "b_value_error"]
 
-  @Test(arguments: ["ak", "ci", "nc", "us"]) func bValueOfANetwork(network: String) throws {
+  @Test(arguments: ["ak", "ci", "nc", "us"]) func theBValueOfANetworkEqualsThatOfPython(
+    network: String
+  ) throws {
     let figures = try #require(
       try PythonReference.evaluate("b_value('\(network)')", on: Self.feed) as? [NSNumber])
     let statistics = try #require(try lines("stats", "--network", network).first)
@@ -123,7 +125,8 @@ struct RealFigureTests {
     return try #require(value as? [String: [String]])
   }
 
-  @Test(arguments: someCircles) func circles(circle: String) throws {
+  @Test(arguments: someCircles) func circlesSelectTheEventsThatPythonSelects(circle: String) throws
+  {
     let expected = try #require(try Self.areas.get()[circle])
     let parts = circle.split(separator: ",")
     let codes = try lines("list", "--codes", "--within", "\(parts[0]):\(parts[1]),\(parts[2])")
@@ -134,7 +137,7 @@ struct RealFigureTests {
     #expect(sql == expected)
   }
 
-  @Test(arguments: someBoxes) func boxes(box: String) throws {
+  @Test(arguments: someBoxes) func boxesSelectTheEventsThatPythonSelects(box: String) throws {
     let expected = try #require(try Self.areas.get()[box])
     #expect(!expected.isEmpty)
     let codes = try lines("list", "--codes", "--bbox=" + box)
@@ -144,7 +147,7 @@ struct RealFigureTests {
     #expect(sql == expected)
   }
 
-  @Test func filters() throws {
+  @Test func filtersSelectTheEventsThatPythonSelects() throws {
     let filters: [(arguments: [String], condition: String)] = [
       (["--place", "CALIFORNIA"], "'california' in e['place'].lower()"),
       (["--place", "pāhala"], "'pāhala' in e['place'].lower()"),
@@ -172,7 +175,7 @@ struct RealFigureTests {
     }
   }
 
-  @Test func daysAndTheMap() throws {
+  @Test func theViewsOfDaysAndTheMapEqualThoseOfPython() throws {
     let value = try PythonReference.evaluate(
       "groups(lambda e: time(e).strftime('%Y-%m-%d'))", on: Self.feed)
     let expected = try #require(value as? [String: [Any]])

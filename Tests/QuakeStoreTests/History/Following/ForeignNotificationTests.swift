@@ -6,8 +6,7 @@ import Testing
 @testable import QuakeHistory
 
 /// Any role that may connect can notify on any channel.
-@Suite("Notifications of other programs")
-struct ForeignNotificationTests {
+@Suite struct ForeignNotificationTests {
   private let database: TestDatabase
   private let sender: Connection
   private let reader: Connection
@@ -18,8 +17,7 @@ struct ForeignNotificationTests {
     reader = try database.connect()
   }
 
-  @Test("do not fill the memory, however many come with the answer to a statement")
-  func bounded() throws {
+  @Test func foreignNotificationsDoNotFillTheMemory() throws {
     try reader.run("listen quake_changes")
     for round in 0..<10 {
       try sender.run(
@@ -34,8 +32,7 @@ struct ForeignNotificationTests {
     #expect(try reader.takeNotifications().isEmpty)
   }
 
-  @Test("end no connection and lose no answer, however many come between the statements")
-  func answersKeepTheirLimit() throws {
+  @Test func foreignNotificationsEndNoConnectionAndLoseNoAnswer() throws {
     try reader.run("listen quake_changes")
     reader.answerTimeout = ToolProcess.patience
     for round in 0..<20 {
@@ -67,8 +64,7 @@ struct ForeignNotificationTests {
     try listener.hasRead(foundChanges: false)
   }
 
-  @Test("make a listener poll when they come without end and bring no changes")
-  func flood() throws {
+  @Test func endlessForeignNotificationsMakeAListenerPoll() throws {
     var listener = try ChangeListener(connection: reader, session: .direct)
     for _ in 0..<63 { try roundTrip(&listener) }
     #expect(listener.pollingReason == nil && listener.isListening)
@@ -84,8 +80,7 @@ struct ForeignNotificationTests {
     #expect(try listener.wait(until: Deadline(after: ToolProcess.patience), wake: -1) == .timedOut)
   }
 
-  @Test("do not make it poll when many of them bring changes")
-  func useful() throws {
+  @Test func notificationsThatBringChangesDoNotMakeAListenerPoll() throws {
     var listener = try ChangeListener(connection: reader, session: .direct)
     for round in 0..<500 {
       try notify()
