@@ -21,7 +21,7 @@ import Testing
     for arguments in [
       ["simulate", "--events", "200", "--output", file], ["import", file] + database.option,
     ] {
-      #expect(try Tools.run("quake-ingest", arguments).status == 0)
+      try Tools.succeed("quake-ingest", arguments)
     }
     let examples = try Self.examples(of: document)
     #expect(examples.count >= least)

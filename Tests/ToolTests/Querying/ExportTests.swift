@@ -14,14 +14,12 @@ import Testing
   }
 
   private func load(_ files: [String]) throws {
-    let outcome = try Tools.run("quake-ingest", ["import"] + database.option + files)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", ["import"] + database.option + files)
   }
 
   @discardableResult
   private func export(_ arguments: [String]) throws -> ToolProcess.Outcome {
-    let outcome = try Tools.run("quake-query", ["export"] + database.option + arguments)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try Tools.succeed("quake-query", ["export"] + database.option + arguments)
     return outcome
   }
 
@@ -94,9 +92,8 @@ import Testing
     for name in ["quakes.geojson", "quakes.ndjson", "quakes.txt", "quakes.xml"] {
       try export(["--output", folder.path + "/" + name])
       let other = try TestDatabase()
-      let outcome = try Tools.run(
+      try Tools.succeed(
         "quake-ingest", ["import"] + other.option + [folder.path + "/" + name])
-      try #require(outcome.status == 0, "\(outcome.errors)")
       #expect(try other.value(list) == before, "\(name)")
     }
   }

@@ -12,8 +12,7 @@ struct RealFigureTests {
   /// The store of all tests, which only read it.
   private static let original = Result<TestDatabase, any Error> {
     let database = try TestDatabase()
-    let outcome = try Tools.run("quake-ingest", ["import", feed] + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", ["import", feed] + database.option)
     return database
   }
   private let database: TestDatabase
@@ -25,8 +24,7 @@ struct RealFigureTests {
   private func lines(_ arguments: String...) throws -> [JSONLine] { try lines(arguments) }
 
   private func lines(_ arguments: [String]) throws -> [JSONLine] {
-    let outcome = try Tools.run("quake-query", arguments + ["--json"] + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try Tools.succeed("quake-query", arguments + ["--json"] + database.option)
     return try outcome.lines.map(JSONLine.init)
   }
 

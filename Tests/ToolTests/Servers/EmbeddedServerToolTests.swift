@@ -78,8 +78,7 @@ import Testing
   @Test func migrationsAreListedAndApplied() throws {
     let database = try TestDatabase.empty()
     func migrate(_ arguments: String...) throws -> ToolProcess.Outcome {
-      let outcome = try Tools.run("quake-admin", ["migrate"] + database.option + arguments)
-      try #require(outcome.status == 0, "\(outcome.errors)")
+      let outcome = try Tools.succeed("quake-admin", ["migrate"] + database.option + arguments)
       return outcome
     }
     #expect(try migrate("--dry-run").lines.first == "would apply migration 1 (events)")

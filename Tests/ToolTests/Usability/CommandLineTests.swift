@@ -131,8 +131,7 @@ import Testing
     let feed = try #require(try simulator.line().split(separator: " ").last.map(String.init))
     let port = try #require(URL(string: feed)?.port)
     let url = "http://127.0.0.1:\(port)/catalogue.geojson"
-    let outcome = try Tools.run("quake-ingest", ["import", url] + database.option)
-    #expect(outcome.status == 0)
+    let outcome = try Tools.succeed("quake-ingest", ["import", url] + database.option)
     simulator.signal(SIGTERM)
     #expect(try simulator.exit().ending == .exited(0))
     return outcome.output
@@ -143,7 +142,7 @@ import Testing
     let folder = try TemporaryFolder()
     let file = folder.path + "/a.geojson"
     let arguments = ["simulate", "--events", "50", "--output", file] + start
-    #expect(try Tools.run("quake-ingest", arguments).status == 0)
+    try Tools.succeed("quake-ingest", arguments)
     return try String(contentsOfFile: file, encoding: .utf8)
   }
 
@@ -164,8 +163,7 @@ import Testing
     #expect(try simulator.exit().ending == .exited(0))
     let folder = try TemporaryFolder()
     let file = folder.path + "/a.geojson"
-    let outcome = try Tools.run("quake-ingest", ["simulate", "--events", "50", "--output", file])
-    #expect(outcome.status == 0)
+    try Tools.succeed("quake-ingest", ["simulate", "--events", "50", "--output", file])
     #expect(try Feeds.events(file).count == 50)
     for arguments in [
       ["--fault", "rain"], ["--events", "-1"], ["--port", "70000"], ["--start", "2999-01-01"],
