@@ -204,11 +204,12 @@ import Testing
     #expect(try connection.ask("select to_regnamespace('quake') is null") == "t")
   }
 
-  @Test(arguments: [
-    "1_a.sql", "0000_a.sql", "0001_.sql", "0001-a.sql", "0001_a.txt", "000١_a.sql", "",
-  ])
-  func migrationFilesAreNamedByNumberAndName(file: String) throws {
-    _ = try refusal { _ = try migration(file, "select 1") }
+  @Test func migrationFilesAreNamedByNumberAndName() throws {
+    for file in [
+      "1_a.sql", "0000_a.sql", "0001_.sql", "0001-a.sql", "0001_a.txt", "000١_a.sql", "",
+    ] {
+      _ = try refusal { _ = try migration(file, "select 1") }
+    }
   }
 
   @Test func migrationFilesAreUTF8() throws {

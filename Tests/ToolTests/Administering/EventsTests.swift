@@ -114,7 +114,8 @@ import Testing
         == "10")
   }
 
-  @Test(arguments: [
+  /// Each input with its status and a part of the message.
+  private static let invalid: [(arguments: [String], status: Int32, message: String)] = [
     (["delete", "--yes"], 64, "--every-event"),
     (["delete", "--every-event", "us1", "--yes"], 64, "cannot be used"),
     (["set", "us1", "--yes"], 64, "expected COLUMN=VALUE"),
@@ -138,14 +139,17 @@ import Testing
     (["validate", "@/nonexistent/file", "--yes"], 64, "could not read"),
     (["validate", "--bbox", "1,2,3", "--yes"], 64, "4 numbers"),
     (["validate", "us1", "--author", String(repeating: "a", count: 201), "--yes"], 64, "200"),
-  ])
-  func invalidInputOfEventsIsRefused(arguments: [String], status: Int, message: String) throws {
+  ]
+
+  @Test func invalidInputOfEventsIsRefused() throws {
     try load(3)
     let before = try all()
-    let outcome = try events(arguments)
-    #expect(outcome.status == Int32(status), "\(outcome.errors)")
-    #expect(outcome.errors.contains(message), "\(outcome.errors)")
-    #expect(try all() == before)
+    for (arguments, status, message) in Self.invalid {
+      let outcome = try events(arguments)
+      #expect(outcome.status == status, "\(arguments): \(outcome.errors)")
+      #expect(outcome.errors.contains(message), "\(arguments): \(outcome.errors)")
+      #expect(try all() == before, "\(arguments)")
+    }
   }
 
   @Test func badIdsAndFilesAreRefused() throws {

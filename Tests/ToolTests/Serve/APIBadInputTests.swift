@@ -141,7 +141,7 @@ import Testing
     let phases =
       Tools.isSoak
       ? "--phases examples,coverage,fuzzing,stateful --max-examples 300"
-      : "--phases examples,fuzzing --max-examples 2"
+      : "--phases fuzzing --max-examples 1"
     let folder = try TemporaryFolder()
     // A stream does not end.
     let outcome = try Tools.startShell(

@@ -95,20 +95,4 @@ import Testing
     let both = try Tools.run("quake-admin", ["migrate", "--status", "--dry-run"] + database.option)
     #expect(both.status == 64)
   }
-
-  /// Each migration is applied by one of many concurrent processes.
-  @Test func concurrentMigrationsApplyEachMigrationOnce() throws {
-    let database = try TestDatabase.empty()
-    let processes = try (0..<20).map { _ in
-      try Tools.start("quake-admin", ["migrate"] + database.option)
-    }
-    var applied: [String] = []
-    for process in processes {
-      let outcome = try process.exit()
-      #expect(outcome.status == 0, "\(outcome.errors)")
-      applied += outcome.lines.filter { $0.hasPrefix("applied") }
-    }
-    #expect(applied.count == Set(applied).count)
-    #expect(try database.count("quake.migration") == applied.count)
-  }
 }
