@@ -294,7 +294,7 @@ import Testing
 
   @Test func aMissingServerIsUnavailable() throws {
     // The port has no listener, and no other program gets it meanwhile.
-    let (descriptor, port) = try TestServer.bound()
+    let (descriptor, port) = try LocalSocket.bind()
     defer { close(descriptor) }
     let error = try #require(failure(client(), "http://me:secret@127.0.0.1:\(port)/"))
     #expect(error.code == .network)
