@@ -139,8 +139,13 @@ import Testing
     }
   }
 
-  @Test(  // A second seed adds newer data, a third one repeats codes: see below.
-    arguments: Seeds.first(3, of: 1...6), [false, true])
+  /// Seeds, and whether the import is the first one. Beside stored events a second seed adds newer data, and a third one
+  /// repeats codes: see below.
+  private static let feeds =
+    Seeds.first(1, of: 1...6).map { (seed: $0, isFirst: true) }
+    + Seeds.first(3, of: 1...6).map { (seed: $0, isFirst: false) }
+
+  @Test(arguments: feeds)
   func aBulkImportOfAFeedHasTheResultOfASnapshotImport(seed: UInt64, isFirst: Bool) throws {
     // Of a kilobyte each, in any order: claimed ids and repeated codes are in other batches.
     var random = SeededGenerator(seed * 1_000)
