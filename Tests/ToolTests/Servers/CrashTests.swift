@@ -67,7 +67,7 @@ import Testing
   // MARK: The server
 
   @Test func runAndWatchSurviveAServerThatIsKilledOrStopped() throws {
-    let server = try ToolServer()
+    let server = try ToolServer(isInitialised: true)
     let run = try server.start(
       "quake-ingest", ["run", "--feed", "simulated", "--every", "100ms"])
     try run.waitForError("token 1.")

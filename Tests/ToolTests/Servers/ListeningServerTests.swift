@@ -8,7 +8,7 @@ import Testing
   private let server: ToolServer
 
   init() throws {
-    server = try ToolServer()
+    server = try ToolServer(isInitialised: true)
   }
 
   private func url(_ arguments: String...) throws -> String {
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func withoutListeningTheURLIsThatOfTheSocket() throws {
-    #expect(try server.command("url").status == 69)
+    #expect(try ToolServer().command("url").status == 69)
     let other = try server.command("url", "--database", "postgresql:///other")
     #expect(other.status == 64 && other.errors.contains("option --database names another server"))
     #expect(try server.command("start").status == 0)
