@@ -26,7 +26,7 @@ import Testing
       guard let scalar = Unicode.Scalar(code) else { continue }
       let isHidden = HiddenCharacter.includes(code)
       // All of those in question, and of the others one in some.
-      guard isHidden && code < 0xE000 || code % 97 == 0 || code < 0x3000 || code >> 8 == 0xE00
+      guard isHidden && code < 0xE000 || code % 197 == 0 || code < 0x400 || code >> 8 == 0xE00
       else { continue }
       let text = String(repeating: "x", count: Int(code % 9)) + String(Character(scalar)) + "yz\""
       let json = escaped(Array(text.utf8))
