@@ -19,14 +19,14 @@ import Testing
 
   @Test func foreignNotificationsDoNotFillTheMemory() throws {
     try reader.run("listen quake_changes")
-    for round in 0..<10 {
+    for round in 0..<5 {
       try sender.run(
         """
         select pg_notify('quake_changes', \(round) || '.' || i || repeat('x', 7000))
           from generate_series(1, 2000) i
         """)
     }
-    // The server has 140 MB of them to send.
+    // The server has 70 MB of them to send.
     for _ in 0..<20 { #expect(try reader.ask("select 1") == "1") }
     #expect(try reader.takeNotifications().count == 64)
     #expect(try reader.takeNotifications().isEmpty)
@@ -35,7 +35,7 @@ import Testing
   @Test func foreignNotificationsEndNoConnectionAndLoseNoAnswer() throws {
     try reader.run("listen quake_changes")
     reader.answerTimeout = ToolProcess.patience
-    for round in 0..<20 {
+    for round in 0..<8 {
       // 10 MB; empty payloads are the most messages for their bytes.
       try sender.run(
         """
