@@ -64,7 +64,7 @@ struct BackPressureTests {
   @Test func aSlowConsumerReadsALargeBacklogInBoundedMemory() async throws {
     let conninfo = database.test.conninfo
     let test = database.test
-    let backlog = 200_000
+    let backlog = Tools.isSoak ? 200_000 : 100_000
     let sizes = try await OwnThread.run(within: .seconds(900)) {
       let connection = try test.connect()
       // One transaction of half of it, and many small ones.

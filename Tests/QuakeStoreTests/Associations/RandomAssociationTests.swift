@@ -125,7 +125,7 @@ import Testing
         """) == ["0"])
   }
 
-  @Test(arguments: 0..<4)
+  @Test(arguments: 0..<(Tools.isSoak ? 4 : 2))
   func randomAssociationsAreCompleteAfterSimultaneousImports(round: Int) throws {
     let world = try AssociationWorld()
     let count = 300
