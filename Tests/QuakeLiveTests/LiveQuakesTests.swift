@@ -8,8 +8,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeStore
 
-@Suite("A live list")
-struct LiveQuakesTests {
+@Suite struct LiveQuakesTests {
   private let database: LiveDatabase
 
   init() throws {
@@ -34,8 +33,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("is the list as it is, and then what each change makes of it")
-  func changes() async throws {
+  @Test func aLiveListFollowsEachChange() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -67,8 +65,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("makes one difference of 150 transactions that came while the consumer was busy")
-  func manyTransactions() async throws {
+  @Test func aLiveListMakesOneDifferenceOfManyTransactions() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -95,8 +92,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("has no update for changes that do not concern it or that cancel out")
-  func nothing() async throws {
+  @Test func aLiveListHasNoUpdateForChangesThatCancelOut() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -128,8 +124,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("is read anew, in one difference, when its history has become another one")
-  func reset() async throws {
+  @Test func aLiveListIsReadAnewWhenItsHistoryIsAnotherOne() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -162,8 +157,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("is read anew, once, when what comes next has been purged")
-  func purged() async throws {
+  @Test func aLiveListIsReadAnewOnceWhenItsNextChangesWerePurged() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -192,8 +186,8 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("is always what the table was at its token", arguments: [1, 2, 3, 4] as [UInt64])
-  func property(seed: UInt64) async throws {
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func aLiveListIsAlwaysTheTableAtItsToken(seed: UInt64) async throws {
     let database = database
     let order = QuakeOrder.allCases[Int(seed) % QuakeOrder.allCases.count]
     var filter = QuakeFilter()
@@ -273,8 +267,7 @@ struct LiveQuakesTests {
     }
   }
 
-  @Test("needs no more memory for an event than is said")
-  func memory() async throws {
+  @Test func aLiveListNeedsNoMoreMemoryForAnEventThanStated() async throws {
     let database = database
     let count = 50_000
     let sizes = try await OwnThread.run(within: .seconds(900)) {

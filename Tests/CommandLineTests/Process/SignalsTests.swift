@@ -11,7 +11,7 @@ import Testing
       ("int-after-term", .exited(130)), ("term-twice", .exited(143)), ("wake", .exited(7)),
       ("readable", .exited(7)), ("defaults", .signalled(SIGTERM)),
     ] as [(String, ChildProcess.Ending)])
-  func scenario(name: String, ending: ChildProcess.Ending) throws {
+  func eachScenarioOfSignalsEndsAsExpected(name: String, ending: ChildProcess.Ending) throws {
     var process = ChildProcess(try Self.probe(), [name])
     process.timeout = .seconds(180)
     #expect(try process.run().ending == ending)

@@ -25,7 +25,7 @@ extension ServerTests {
       try JSONValue(reply.body)["features"]?.elements.count ?? 0
     }
 
-    @Test func stale() throws {
+    @Test func aStaleAnswerIsOlder() throws {
       let (faulty, good) = try provoke(.stale)
       let generated = try JSONValue(faulty.body)["metadata"]?["generated"]?.number
       #expect(generated == Double(noon.milliseconds - 72_000_000))
@@ -33,47 +33,47 @@ extension ServerTests {
       #expect(try (1..<count(good)).contains(count(faulty)))
     }
 
-    @Test func empty() throws {
+    @Test func anEmptyAnswerHasNoBody() throws {
       let (faulty, _) = try provoke(.empty)
       #expect(faulty.status == 200 && faulty.isComplete && faulty.body.isEmpty)
     }
 
-    @Test func noEvents() throws {
+    @Test func anAnswerWithoutEventsHasNone() throws {
       #expect(try count(provoke(.noEvents).faulty) == 0)
     }
 
-    @Test func truncated() throws {
+    @Test func aTruncatedAnswerIsCompleteButNoJSON() throws {
       let (faulty, good) = try provoke(.truncated)
       #expect(faulty.status == 200 && faulty.isComplete)
       #expect(faulty.body.count < good.body.count && good.body.starts(with: faulty.body))
       #expect(throws: (any Error).self) { try JSONValue(faulty.body) }
     }
 
-    @Test func short() throws {
+    @Test func aShortAnswerLacksBytesOfItsLength() throws {
       let (faulty, good) = try provoke(.short)
       #expect(faulty.status == 200 && !faulty.isComplete)
       #expect(faulty.headers["content-length"] == "\(good.body.count)")
       #expect(faulty.body.count == good.body.count / 2 && good.body.starts(with: faulty.body))
     }
 
-    @Test func html() throws {
+    @Test func anHTMLAnswerIsNoFeed() throws {
       let (faulty, _) = try provoke(.html)
       #expect(faulty.status == 200 && faulty.text.hasPrefix("<!DOCTYPE html>"))
     }
 
-    @Test func garbageTimes() throws {
+    @Test func anAnswerWithGarbageTimesHasTimesOf1970() throws {
       let (faulty, good) = try provoke(.garbageTimes)
       let times = try JSONValue(faulty.body)["features"]?.elements
         .compactMap { $0["properties"]?["time"]?.number }
       #expect(try times == Array(repeating: 2000, count: count(good)))
     }
 
-    @Test func unavailable() throws {
+    @Test func anUnavailableAnswerSaysWhenToRetry() throws {
       let (faulty, _) = try provoke(.unavailable)
       #expect(faulty.status == 503 && faulty.headers["retry-after"] == "60")
     }
 
-    @Test func stall() throws {
+    @Test func aStalledAnswerStaysSilent() throws {
       let server = try SimulatedFeedServer(frozen())
       defer { server.stop() }
       _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
@@ -111,12 +111,12 @@ extension ServerTests {
       #expect(server.context.stalled.count == 0)
     }
 
-    @Test func half() throws {
+    @Test func aHalfAnswerLacksEvents() throws {
       let (faulty, good) = try provoke(.half)
       #expect(try count(faulty) == (count(good) + 1) / 2)
     }
 
-    @Test func scheduled() throws {
+    @Test func scheduledFaultsComeAtTheirTimes() throws {
       var options = frozen(events: 100)
       options.faults = [ScheduledFault(.unavailable, every: 3), ScheduledFault(.html, every: 2)]
       let server = try SimulatedFeedServer(options)

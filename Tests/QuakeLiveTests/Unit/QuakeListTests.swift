@@ -4,8 +4,7 @@ import Testing
 
 @testable import QuakeStore
 
-@Suite("A list of events")
-struct QuakeListTests {
+@Suite struct QuakeListTests {
   private static func quake(
     _ code: String, time: Int64 = 0, magnitude: Double? = nil, place: String = ""
   ) -> QuakeRecord {
@@ -48,8 +47,7 @@ struct QuakeListTests {
     return list
   }
 
-  @Test("begins in its order, as insertions")
-  func beginning() {
+  @Test func aListBeginsInItsOrderAsInsertions() {
     var list = QuakeList(order: .timeDescending)
     let difference = list.apply(
       NetChanges(replacingAllWith: ["d": 10, "b": 30, "a": 40].map { Self.quake($0, time: $1) }))
@@ -58,8 +56,7 @@ struct QuakeListTests {
     #expect(difference.deletions.isEmpty && difference.modifications.isEmpty)
   }
 
-  @Test("gives old indices for deletions and new ones for insertions and modifications")
-  func indices() {
+  @Test func aListGivesOldIndicesForDeletionsAndNewOnesForTheRest() {
     var list = Self.fourEvents()
     let difference = Self.apply(
       [
@@ -73,8 +70,7 @@ struct QuakeListTests {
     #expect(difference.moves.isEmpty)
   }
 
-  @Test("moves an event only when it passes another that stays")
-  func moves() {
+  @Test func aListMovesAnEventOnlyWhenItPassesAnother() {
     var list = Self.fourEvents()
     var difference = Self.apply([Self.change("c", to: Self.quake("c", time: 15))], to: &list)
     #expect(Self.codes(list) == "abcd")
@@ -94,8 +90,7 @@ struct QuakeListTests {
     #expect(difference.moves.count == 1 && difference.modifications.count == 1)
   }
 
-  @Test("has no difference after changes that cancel out")
-  func net() {
+  @Test func aListHasNoDifferenceAfterChangesThatCancelOut() {
     var list = Self.fourEvents()
     let b = list.quakes[1]
     let difference = Self.apply(
@@ -112,8 +107,7 @@ struct QuakeListTests {
     #expect(Self.codes(list) == "abcd")
   }
 
-  @Test("is empty after a truncate but for what came after it")
-  func truncate() {
+  @Test func aListIsEmptyAfterATruncateButForWhatCameAfterIt() {
     var list = Self.fourEvents()
     let difference = Self.apply(
       [
@@ -126,8 +120,7 @@ struct QuakeListTests {
     #expect(difference.modifications.isEmpty)
   }
 
-  @Test("has an event while it meets the filter")
-  func filter() {
+  @Test func aListHasAnEventWhileItMeetsTheFilter() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 5
     var list = QuakeList(order: .magnitudeDescending)
@@ -143,8 +136,7 @@ struct QuakeListTests {
     #expect(list.quakes.isEmpty)
   }
 
-  @Test("orders magnitudes as PostgreSQL does, with those that are missing last")
-  func magnitudes() {
+  @Test func aListOrdersMagnitudesAsPostgreSQLDoes() {
     let quakes = [
       Self.quake("f"), Self.quake("e", magnitude: -1), Self.quake("c", magnitude: 0),
       Self.quake("d", magnitude: -0.0), Self.quake("b", magnitude: 7),
@@ -158,8 +150,8 @@ struct QuakeListTests {
     #expect(Self.codes(ascending) == "ecdbaf")
   }
 
-  @Test("is what any changes make of it, and each difference leads there", arguments: 0..<40)
-  func property(seed: UInt64) {
+  @Test(arguments: 0..<40)
+  func eachDifferenceOfAListLeadsToWhatItsChangesMake(seed: UInt64) {
     var generator = SeededGenerator(seed)
     let order = QuakeOrder.allCases[Int(seed) % QuakeOrder.allCases.count]
     var filter = QuakeFilter()

@@ -114,7 +114,7 @@ import Testing
   func aChangeWrittenReadAndWrittenIsTheSame(seed: UInt64) throws {
     var maker = Maker(random: SeededGenerator(seed))
     var parser = ChangeParser()
-    for _ in 0..<300 {
+    for _ in 0..<100 {
       let change = try maker.change()
       let text = Self.written(change)
       var problem = ""
@@ -161,7 +161,7 @@ import Testing
     for _ in 0..<3 {
       let text = Self.written(try maker.change())
       var parser = ChangeParser()
-      for count in stride(from: 0, to: text.count, by: max(1, text.count / 3000)) {
+      for count in stride(from: 0, to: text.count, by: max(1, text.count / 500)) {
         var problem = ""
         let isRefused = parser.change(Array(text[..<count]), problem: &problem) == nil
         // An expectation for each takes longer than the parser.

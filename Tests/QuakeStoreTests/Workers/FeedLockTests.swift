@@ -6,8 +6,7 @@ import Testing
 @testable import Basics
 @testable import QuakeWorker
 
-@Suite("Who polls a feed")
-struct FeedLockTests {
+@Suite struct FeedLockTests {
   private let database: TestDatabase
   private let first: Connection
   private let second: Connection
@@ -31,8 +30,7 @@ struct FeedLockTests {
     try holders(limit).first?.condition
   }
 
-  @Test("is one session at a time, until it ends")
-  func exclusive() throws {
+  @Test func aFeedHasOnePollingSessionAtATime() throws {
     #expect(try take(["day", "hour"], over: first).sorted() == ["day", "hour"])
     #expect(try take(["day", "hour", "month"], over: second) == ["month"])
     #expect(try take([], over: second) == [])
@@ -48,8 +46,7 @@ struct FeedLockTests {
     #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
-  @Test("is not confused by other locks, nor by other databases")
-  func otherLocks() throws {
+  @Test func otherLocksAndDatabasesDoNotAffectAFeedLock() throws {
     let elsewhere = try TestDatabase()
     let other = try elsewhere.connect()
     try FeedState.register([("day", "d")], over: other)
@@ -65,8 +62,7 @@ struct FeedLockTests {
     #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
-  @Test("has a random key, which only those learn who may poll")
-  func keys() throws {
+  @Test func onlyRolesThatMayPollLearnTheKeyOfAFeedLock() throws {
     let names = (0..<50).map { "feed\($0)" }
     try FeedState.register(names.map { ($0, "x") }, over: first)
     #expect(try take(names, over: first).count == 50)
@@ -89,8 +85,8 @@ struct FeedLockTests {
         "\(database.conninfo) user=\(role) connect_timeout=180", applicationName: "tests"))
   }
 
-  @Test("is not decided by who may merely connect", arguments: ["", "_shared"])
-  func foreign(_ mode: String) throws {
+  @Test(arguments: ["", "_shared"])
+  func aRoleThatMayOnlyConnectCannotHoldAFeed(_ mode: String) throws {
     let outsider = try outsider()
     let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
     try outsider.run("select pg_advisory_lock\(mode)(1903518059, \(key))")
@@ -112,8 +108,7 @@ struct FeedLockTests {
     }
   }
 
-  @Test("is not kept by a prepared transaction of somebody who may merely connect")
-  func prepared() throws {
+  @Test func aPreparedTransactionOfAStrangerCannotHoldAFeed() throws {
     let outsider = try outsider()
     let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
     try outsider.run(
@@ -124,8 +119,7 @@ struct FeedLockTests {
     #expect(taken.displaced == FeedLock.ForeignSession(processID: nil, role: nil))
   }
 
-  @Test("has one holder, however many try while another session takes every number that it sees")
-  func contended() throws {
+  @Test func aContendedFeedHasOneHolder() throws {
     let outsider = try outsider()
     for _ in 0..<20 {
       let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
@@ -146,8 +140,7 @@ struct FeedLockTests {
   }
 
   /// PostgreSQL keeps its list of sessions until the end of a transaction.
-  @Test("is not taken from a worker that connected after the transaction began")
-  func laterHolder() throws {
+  @Test func aFeedIsNotTakenFromAWorkerThatConnectedLater() throws {
     try first.run("begin")
     _ = try first.ask("select count(*) from pg_stat_activity")
     let later = try database.connect()
@@ -156,8 +149,7 @@ struct FeedLockTests {
     try first.run("rollback")
   }
 
-  @Test("is seen to have stopped when its server process has waited for it for long")
-  func stalled() throws {
+  @Test func aStalledHolderOfAFeedIsSeen() throws {
     #expect(try take(["day"], over: first) == ["day"])
     #expect(try holders().map(\.feed) == ["day"])
     #expect(try holders().map(\.processID) == [Int(first.serverProcessID)])
@@ -186,8 +178,7 @@ struct FeedLockTests {
     try first.finishPrefetch()
   }
 
-  @Test("is given more time within a COPY")
-  func copying() throws {
+  @Test func aHolderOfAFeedIsGivenMoreTimeWithinACopy() throws {
     #expect(try take(["day"], over: first) == ["day"])
     try first.run("create temporary table t (a bigint)")
     try first.copyIn("copy t from stdin (format binary)") { writer in
@@ -212,8 +203,7 @@ struct FeedLockTests {
     return false
   }
 
-  @Test("can be ended by the same role; other roles do not see its condition")
-  func ending() throws {
+  @Test func aHolderOfAFeedCanBeEndedByTheSameRoleOnly() throws {
     #expect(try take(["day"], over: first) == ["day"])
     let holder = try #require(try holders().first)
     let role = "quake_test_stranger"

@@ -6,8 +6,7 @@ import Testing
 @testable import Basics
 @testable import QuakeWorker
 
-@Suite("A request to poll a feed")
-struct RefreshTests {
+@Suite struct RefreshTests {
   private let database: TestDatabase
   private let asker: Connection
   private let worker: Connection
@@ -31,8 +30,7 @@ struct RefreshTests {
     return true
   }
 
-  @Test("reaches the worker when it is committed, and the answer reaches the client")
-  func request() throws {
+  @Test func aRefreshRequestReachesTheWorkerAndTheAnswerTheClient() throws {
     try RefreshQueue.listen(over: worker)
     try RefreshRequest.listen(over: asker)
     let request = try RefreshRequest.ask(for: "day", over: asker)
@@ -57,9 +55,7 @@ struct RefreshTests {
     #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
   }
 
-  @Test(
-    "is the same as all others that came before the poll, and another than those that came later")
-  func shared() throws {
+  @Test func refreshRequestsBeforeAPollShareIt() throws {
     let requests = try (0..<3).map { _ in try RefreshRequest.ask(for: "day", over: asker) }
     #expect(Set(requests.map(\.id)).count == 1)
     #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
@@ -81,8 +77,7 @@ struct RefreshTests {
     #expect(status.outcome == .badData && status.error == "it is HTML" && status.seen == nil)
   }
 
-  @Test("costs next to nothing when it is made again, and does not pile up")
-  func flood() throws {
+  @Test func repeatedRefreshRequestsDoNotPileUp() throws {
     let times = Tools.isSoak ? 20_000 : 2000
     try asker.run(
       "select quake.request_refresh('day') from generate_series(1, \(times))",
@@ -103,8 +98,7 @@ struct RefreshTests {
     #expect(kept > 900 && kept < 1100)
   }
 
-  @Test("for all feeds is another than one for each of them, and new when there are more feeds")
-  func coverage() throws {
+  @Test func aRefreshOfAllFeedsIsAnotherThanOneOfEach() throws {
     let day = try RefreshRequest.ask(for: "day", over: asker)
     let all = try RefreshRequest.ask(for: nil, over: asker)
     #expect(day.id != all.id)
@@ -117,8 +111,7 @@ struct RefreshTests {
     #expect(try more.status(over: asker).map(\.feed) == ["day", "hour", "week"])
   }
 
-  @Test("may be for all feeds that are polled, or for all there are")
-  func all() throws {
+  @Test func aRefreshIsForThePolledFeedsOrAllThereAre() throws {
     #expect(
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed)
         == ["day", "hour"])
@@ -128,8 +121,7 @@ struct RefreshTests {
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed) == ["hour"])
   }
 
-  @Test("for an unknown feed is refused, with the names of the known ones")
-  func unknown() throws {
+  @Test func aRefreshOfAnUnknownFeedNamesTheKnownOnes() throws {
     let error = #expect(throws: StoreError.self) {
       try RefreshRequest.ask(for: "week", over: asker)
     }
@@ -145,8 +137,7 @@ struct RefreshTests {
     #expect(try asker.ask("select count(*) from quake.refresh_request") == "0")
   }
 
-  @Test("is not waited for for ever, and forgotten after a day")
-  func old() throws {
+  @Test func aRefreshRequestIsNotAwaitedForeverAndForgottenAfterADay() throws {
     let request = try RefreshRequest.ask(for: "day", over: asker)
     try asker.run("update quake.refresh_request set requested_at = now() - interval '11 minutes'")
     #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
@@ -156,8 +147,7 @@ struct RefreshTests {
     #expect(try next.status(over: asker).count == 1)
   }
 
-  @Test("can be made by a role that may only read")
-  func reader() throws {
+  @Test func aReaderMayRequestARefresh() throws {
     let role = "quake_test_reader"
     try asker.run(
       "do $$ begin create role \(role); exception when duplicate_object or unique_violation then null; end $$",

@@ -8,7 +8,7 @@ public final class SilentServer {
 
   /// Opens a port.
   public init() throws {
-    (socket, port) = try LoopbackListener.open()
+    (socket, port) = try LocalSocket.listen()
   }
 
   deinit {

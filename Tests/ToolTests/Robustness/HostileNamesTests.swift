@@ -19,8 +19,10 @@ import Testing
     case forgetful
   }
 
+  /// In `make soak` all of them: what a pool in session mode passes on is what a direct connection does.
   private static var routes: [(Route, Bool)] {
-    let routes = Pooler.program == nil ? [.direct] : Route.allCases
+    let pooled = Tools.isSoak ? Route.allCases : [.direct, .transaction, .forgetful]
+    let routes = Pooler.program == nil ? [.direct] : pooled
     return routes.map { ($0, true) } + [(.direct, false)]
   }
 
