@@ -55,8 +55,9 @@ let package = Package(
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    // zlib and Zstandard. Their module map links both: one target can name only one file of pkg-config.
+    .systemLibrary(
+      name: "CCompression", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev", "libzstd-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .systemLibrary(
@@ -83,7 +84,7 @@ let package = Package(
     .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: tests),
     // gzip and Zstandard out.
-    .target(name: "Compression", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
+    .target(name: "Compression", dependencies: ["CCompression"], swiftSettings: strict),
 
     .target(
       name: "Postgres", dependencies: ["CLibpq", "Basics"],
@@ -95,7 +96,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
+        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CCompression",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -278,14 +279,14 @@ let package = Package(
       name: "ChangeFeedTests",
       dependencies: [
         "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
-        "CZlib",
+        "CCompression",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
       dependencies: [
         "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "TestSupport",
-        "CZlib",
+        "CCompression",
       ],
       swiftSettings: tests),
     .testTarget(
