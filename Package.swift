@@ -231,8 +231,8 @@ let package = Package(
       path: "Benchmarks/StreamLoad", swiftSettings: unoptimisedInTests),
 
     .executableTarget(
-      name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
-      swiftSettings: tests),
+      name: "test-probe", dependencies: ["CommandLine", "QuakeStore", "QuakeModel"],
+      path: "Tests/TestProbe", swiftSettings: tests),
     .target(
       name: "TestSupport",
       dependencies: ["Basics", "EmbeddedPostgres", "Postgres", "QuakeSchema"],
@@ -252,15 +252,12 @@ let package = Package(
         "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "TestSupport",
       ],
       swiftSettings: tests),
-    .executableTarget(
-      name: "live-probe", dependencies: ["QuakeStore", "QuakeModel"], path: "Tests/LiveProbe",
-      swiftSettings: tests),
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
         "QuakeStore", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
         "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
-        "TestSupport", "live-probe",
+        "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -292,7 +289,7 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "signal-probe",
+        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
   ],
