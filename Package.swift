@@ -221,15 +221,10 @@ let package = Package(
       path: "Benchmarks",
       exclude: [
         "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
-        "StreamLoad",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
-    // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
-    .executableTarget(
-      name: "stream-load", dependencies: ["CLinux", "Postgres", "Basics"],
-      path: "Benchmarks/StreamLoad", swiftSettings: unoptimisedInTests),
-
+    // What tests look at in a process of its own.
     .executableTarget(
       name: "test-probe", dependencies: ["CommandLine", "QuakeStore", "QuakeModel"],
       path: "Tests/TestProbe", swiftSettings: tests),

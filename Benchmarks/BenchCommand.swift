@@ -15,6 +15,8 @@ enum BenchCommand {
       Workloads: \(WorkloadList.all.map { "\($0.letter) \($0.title)" }.joined(separator: "; ")).
 
       Contenders: \(Contender.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).
+
+      "quake-bench stream-load DATABASE PORT PROCESS" loads a running quake-serve with 10,000 clients of its stream.
       """,
     version: productVersion,
     options: [

@@ -6,15 +6,37 @@ import Postgres
 /// Many clients of one server's stream of changes, in one loop.
 final class StreamLoad {
   struct Settings {
-    var port: UInt16 = 8080
-    var conninfo = ""
+    var port: UInt16
+    var conninfo: String
     var clients = 10_000
     var filters = 1000
-    var process: Int32 = 0
+    var process: Int32
     var broadcasts = 30
     var commits = 1000
     var idleSeconds = 30
     var stalled = 200
+
+    /// `stream-load DATABASE PORT PROCESS [CLIENTS [FILTERS [COMMITS [IDLE_SECONDS]]]]`; nil: another command line.
+    init?(_ arguments: [String]) {
+      guard arguments.first == "stream-load" else { return nil }
+      let numbers = arguments.dropFirst(2).map { Int($0) ?? -1 }
+      guard (2...6).contains(numbers.count), numbers.allSatisfy({ $0 >= 0 }),
+        let port = UInt16(exactly: numbers[0]), let process = Int32(exactly: numbers[1])
+      else {
+        print(
+          """
+          usage: quake-bench stream-load DATABASE PORT PROCESS [CLIENTS [FILTERS [COMMITS [IDLE_SECONDS]]]]
+          """)
+        exit(64)
+      }
+      conninfo = arguments[1]
+      self.port = port
+      self.process = process
+      if numbers.count > 2 { clients = numbers[2] }
+      if numbers.count > 3 { filters = numbers[3] }
+      if numbers.count > 4 { commits = numbers[4] }
+      if numbers.count > 5 { idleSeconds = numbers[5] }
+    }
   }
 
   struct Failure: Error {
