@@ -112,18 +112,15 @@ let package = Package(
     .target(
       name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
-    // Which events of different sources are the same earthquake.
-    .target(
-      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"],
-      swiftSettings: unoptimisedInTests),
-    // Queries of the events: lists, groups and statistics; and batch edits.
+    // Queries of the events: lists, groups and statistics; batch edits; and which events of different sources are the
+    // same earthquake.
     .target(
       name: "QuakeQuery",
-      dependencies: ["QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "Basics"],
+      dependencies: ["QuakeHistory", "QuakeModel", "Postgres", "Basics"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
-      dependencies: ["QuakeAssociation", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
+      dependencies: ["QuakeQuery", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
@@ -132,7 +129,7 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeAssociation", "QuakeFeed",
+        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
         "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
@@ -197,7 +194,7 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema", "QuakeAssociation",
+        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema",
         "QuakeWorker", "QuakeQuery", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "Postgres",
         "CommandLine",
       ],
@@ -243,7 +240,7 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
-        "Basics", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
+        "Basics", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
         "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "TestSupport",
       ],
       swiftSettings: tests),

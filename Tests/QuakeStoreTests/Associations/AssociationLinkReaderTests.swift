@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import QuakeAssociation
+@testable import QuakeQuery
 
 @Suite("Reading what links events")
 struct AssociationLinkReaderTests {

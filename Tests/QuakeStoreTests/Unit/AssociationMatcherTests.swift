@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import QuakeAssociation
+@testable import QuakeQuery
 
 @Suite("Matching events of different sources")
 struct AssociationMatcherTests {

@@ -13,8 +13,7 @@ import Testing
     (
       "the store",
       [
-        "QuakeWorker", "QuakeQuery", "QuakeImport", "QuakeAssociation", "QuakeHistory",
-        "QuakeSchema",
+        "QuakeWorker", "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema",
       ]
     ),
     (
