@@ -216,9 +216,7 @@ let package = Package(
         "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine",
       ],
       path: "Benchmarks",
-      exclude: [
-        "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
-      ],
+      exclude: ["contenders/psycopg_copy.py"],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
     // What tests look at in a process of its own.

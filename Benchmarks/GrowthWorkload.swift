@@ -1,6 +1,5 @@
 import CommandLine
 import Postgres
-import QuakeModel
 
 /// Loads the month feed, loads it again unchanged, and loads it revised: into an empty store, and
 /// into one that has grown.
@@ -8,11 +7,13 @@ struct GrowthWorkload: Workload {
   let letter: String
   let title: String
 
+  private static let steps = ["first load", "unchanged", "2 % revised"]
+
   func run(_ bench: Bench) throws -> ResultTable {
     let grown = GrownStore(events: bench.options.grownEvents)
     var table = ResultTable(self, size: grown.size, columns: Series.columns(reference: "empty"))
     table.subject = "store"
-    guard let quake = bench.contender("quake") else {
+    guard let quake = bench.quake else {
       table.notes.append("Not measured: quake was not selected, or is not installed.")
       return table
     }
@@ -21,79 +22,46 @@ struct GrowthWorkload: Workload {
     defer { try? bench.server.drop("grown") }
     try grown.fill("grown", bench)
 
-    var series = Array(repeating: (empty: Series(), grown: Series()), count: Step.all.count)
-    for round in 0..<bench.options.repeats {
+    let stores = ["empty", "grown"]
+    var series = Array(repeating: [Series(), Series()], count: Self.steps.count)
+    try bench.alternate(stores.count) { store, round in
       // Other events in each round, so that the store need not be restored.
       let serial = (round + 1) * bench.options.monthEvents * 10
-      let files = (
-        feed: try bench.data.file(.month, serial: serial),
-        revised: try bench.data.file(.revisedMonth, serial: serial)
-      )
-      for isGrown in round % 2 == 0 ? [false, true] : [true, false] {
-        let database = isGrown ? "grown" : "run"
-        if !isGrown {
-          try bench.server.drop("run")
-          try bench.server.create("run", from: empty)
-        }
-        for (index, step) in Step.all.enumerated() {
-          let file = step.isRevised ? files.revised : files.feed
-          let run = try measure(quake, file, step, database, bench)
-          bench.progress(letter, "\(step.name), \(isGrown ? "grown" : "empty")", round, run)
-          if isGrown {
-            series[index].grown.runs.append(run)
-          } else {
-            series[index].empty.runs.append(run)
-          }
-        }
+      let database = store == 0 ? try bench.freshDatabase(from: empty) : "grown"
+      for (step, name) in Self.steps.enumerated() {
+        let file = try bench.data.file(step == 2 ? .revisedMonth : .month, serial: serial)
+        let run = try measure(quake, file, isFirst: step == 0, database, bench)
+        bench.progress(letter, "\(name), \(stores[store])", round, run)
+        series[step][store].runs.append(run)
       }
     }
-    for (step, series) in zip(Step.all, series) {
-      table.add("\(step.name), empty", series.empty.figures(reference: series.empty))
-      table.add("\(step.name), grown", series.grown.figures(reference: series.empty))
+    for (step, series) in zip(Self.steps, series) {
+      for (store, runs) in zip(stores, series) {
+        table.add("\(step), \(store)", runs.figures(reference: series[0]))
+      }
     }
     return table
   }
 
-  /// One load of the month feed.
-  private struct Step {
-    let name: String
-    var isFirst = false
-    var isRevised = false
-
-    static let all = [
-      Step(name: "first load", isFirst: true), Step(name: "unchanged"),
-      Step(name: "2 % revised", isRevised: true),
-    ]
-  }
-
   private func measure(
-    _ quake: Contender, _ file: DataFile, _ step: Step, _ database: String, _ bench: Bench
+    _ quake: Contender, _ file: DataFile, isFirst: Bool, _ database: String, _ bench: Bench
   ) throws -> Measurement {
-    let before = try newestToken(database, bench)
-    let run = try bench.measure(
-      quake.command(file, database, bench), on: database)
-    let row = try bench.server.connect(database).execute(
+    let before = try bench.server.connect(database).execute(
+      "select coalesce(max(token), 0) from quake.change_transaction"
+    ).integer(0, 0)
+    let run = try bench.measure(quake.command(file, database, bench), on: database)
+    let inserted = isFirst ? file.contents.events : 0
+    try bench.server.connect(database).execute(
       """
       select coalesce(sum(t.inserted), 0)::bigint, coalesce(sum(t.updated), 0)::bigint,
              coalesce(sum((select count(*) from quake.quake_version v
                             where v.transaction_id = t.transaction_id)), 0)::bigint
         from quake.change_transaction t where t.token > $1
-      """, [.integer(before)])
-    let found = (0..<3).map { Int(row.integer(0, $0) ?? -1) }
-    let inserted = step.isFirst ? file.contents.events : 0
-    let wanted = [inserted, file.revised, inserted + file.revised]
-    guard found == wanted else {
-      throw BenchFailure(
-        "\(step.name) of \(file.name) left wrong rows",
-        detail: "Inserted, updated, versions: \(found), not \(wanted).")
-    }
+      """, [.integer(before)]
+    ).require(
+      [inserted, file.revised, inserted + file.revised],
+      "a load of \(file.name) left wrong rows", "Inserted, updated, versions")
     return run
-  }
-
-  private func newestToken(_ database: String, _ bench: Bench) throws -> Int64 {
-    try bench.server.connect(database).execute(
-      "select coalesce(max(token), 0) from quake.change_transaction"
-    ).integer(0, 0) ?? 0
   }
 }
 
@@ -107,7 +75,9 @@ struct GrownStore {
   private static let transactionSize = 10_000
   private static let batchSize = 500_000
 
-  var transactions: Int { (events + Self.transactionSize - 1) / Self.transactionSize * 2 }
+  private var transactions: Int {
+    (events + Self.transactionSize - 1) / Self.transactionSize * 2
+  }
 
   /// Its contents, in a few words.
   var size: String {
@@ -127,10 +97,10 @@ struct GrownStore {
       let range: [Parameter] = [
         .integer(Int64(first)), .integer(Int64(last)), .integer(Int64(events)),
       ]
-      try connection.execute(insertEvents, range)
-      try connection.execute(insertVersions, range)
+      try connection.execute(Self.insertEvents, range)
+      try connection.execute(Self.insertVersions, range)
       bar.update(done: last)
-      try Run.stopIfAsked()
+      try Bench.stopIfAsked()
     }
     bar.finish()
     try connection.execute(Self.insertTransactions, [.integer(Int64(events))])
@@ -144,37 +114,56 @@ struct GrownStore {
     try check(connection)
   }
 
-  private var columns: String { QuakeColumn.allCases.map(\.name).joined(separator: ", ") }
-  private var values: String {
-    QuakeColumn.allCases.map { "\(Self.value(of: $0)) as \($0.name)" }.joined(separator: ",\n")
-  }
+  /// The columns, and their values for event `i` of `$3`, as inserted (`revision` 0) or revised (1). The times are
+  /// over 30 years, up to the month of the feeds.
+  private static let columns = """
+    code, net, net_code, source, type, status, magnitude, magnitude_type, place, time, updated, longitude, latitude,
+    depth, title, url, detail, felt, cdi, tsunami, sig, nst, dmin, rms, gap, ids, sources, types, as_of, validated,
+    first_stored
+    """
+  private static let values = """
+    e.code, 'gr', lpad(i::text, 9, '0'), 'simulated', 'earthquake',
+    case revision when 0 then 'automatic' else 'reviewed' end, e.magnitude::float8, 'ml', e.place, e.time,
+    e.time + interval '1 hour' + revision * interval '1 day', (i * 7919 % 36000) / 100.0 - 180,
+    (i * 104729 % 18000) / 100.0 - 90, (i * 31 % 10000) / 100.0, 'M ' || e.magnitude || ' - ' || e.place,
+    'https://earthquake.usgs.gov/earthquakes/eventpage/' || e.code,
+    'https://earthquake.usgs.gov/earthquakes/feed/v1.0/detail/' || e.code || '.geojson',
+    case when i % 20 = 0 then 1 + i % 7 end::integer, case when i % 20 = 0 then 2.5 end, 0::smallint,
+    (i * 13 % 400)::integer, (3 + i % 60)::integer, (i % 5000) / 10000.0, (i % 110) / 100.0, 20 + i % 280,
+    ',' || e.code || ',', ',gr,', ',origin,phase-data,', e.time + interval '2 hours' + revision * interval '1 day',
+    false, e.time + interval '1 hour'
+    """
+  private static let rows = """
+    cross join lateral (
+      select 'gr' || lpad(i::text, 9, '0') as code,
+             round(((i * 7919 % 600) / 100.0 - 0.5 + revision * 0.1)::numeric, 2) as magnitude,
+             i % 90 || ' km NNE of Town ' || i % 977 || ', Alaska' as place,
+             date_trunc('milliseconds', '1996-05-01 00:00:00Z'::timestamptz + interval '30 years' * (i / $3::bigint::float8))
+               as time) e
+    """
 
-  private var insertEvents: SQL {
-    SQL(
-      trusted: """
-        insert into quake.quake (\(columns))
-        select \(values)
-          from generate_series($1::bigint, $2::bigint) i
-         cross join (select 1 as revision) r
-         where $3::bigint >= i
-         order by i
-        """)
-  }
+  private static let insertEvents = SQL(
+    trusted: """
+      insert into quake.quake (\(columns))
+      select \(values)
+        from generate_series($1::bigint, $2::bigint) i
+       cross join (select 1 as revision) r
+       \(rows)
+       order by i
+      """)
 
-  private var insertVersions: SQL {
-    SQL(
-      trusted: """
-        insert into quake.quake_version (transaction_id, op, changed, \(columns))
-        select (i - 1) / \(Self.transactionSize) * 2 + 1 + revision,
-               case revision when 0 then 'insert' else 'update' end,
-               case revision when 1 then array['status', 'magnitude', 'updated', 'title', 'as_of'] end,
-               \(values)
-          from generate_series($1::bigint, $2::bigint) i
-         cross join (values (0), (1)) r (revision)
-         where $3::bigint >= i
-         order by 1, i
-        """)
-  }
+  private static let insertVersions = SQL(
+    trusted: """
+      insert into quake.quake_version (transaction_id, op, changed, \(columns))
+      select (i - 1) / \(transactionSize) * 2 + 1 + revision,
+             case revision when 0 then 'insert' else 'update' end,
+             case revision when 1 then array['status', 'magnitude', 'updated', 'title', 'as_of'] end,
+             \(values)
+        from generate_series($1::bigint, $2::bigint) i
+       cross join (values (0), (1)) r (revision)
+       \(rows)
+       order by 1, i
+      """)
 
   private static let insertTransactions = SQL(
     trusted: """
@@ -189,59 +178,10 @@ struct GrownStore {
        order by t
       """)
 
-  /// The SQL expression for a column of event `i` of `$3`, as inserted (`revision` 0) or revised
-  /// (1).
-  private static func value(of column: QuakeColumn) -> String {
-    let code = "'gr' || lpad(i::text, 9, '0')"
-    let magnitude = "round(((i * 7919 % 600) / 100.0 - 0.5 + revision * 0.1)::numeric, 2)"
-    // Over 30 years, up to the month of the feeds.
-    let time =
-      "date_trunc('milliseconds', '1996-05-01 00:00:00Z'::timestamptz + interval '30 years' * (i / $3::float8))"
-    let place = "i % 90 || ' km NNE of Town ' || i % 977 || ', Alaska'"
-    let page = "https://earthquake.usgs.gov/earthquakes"
-    return switch column {
-    case .code: code
-    case .net: "'gr'"
-    case .netCode: "lpad(i::text, 9, '0')"
-    case .source: "'simulated'"
-    case .type: "'earthquake'"
-    case .status: "case revision when 0 then 'automatic' else 'reviewed' end"
-    case .magnitude: "\(magnitude)::float8"
-    case .magnitudeType: "'ml'"
-    case .place: place
-    case .time: time
-    case .updated: "\(time) + interval '1 hour' + revision * interval '1 day'"
-    case .longitude: "(i * 7919 % 36000) / 100.0 - 180"
-    case .latitude: "(i * 104729 % 18000) / 100.0 - 90"
-    case .depth: "(i * 31 % 10000) / 100.0"
-    case .title: "'M ' || \(magnitude) || ' - ' || \(place)"
-    case .url: "'\(page)/eventpage/' || \(code)"
-    case .detail: "'\(page)/feed/v1.0/detail/' || \(code) || '.geojson'"
-    case .felt: "case when i % 20 = 0 then 1 + i % 7 end::integer"
-    case .cdi: "case when i % 20 = 0 then 2.5 end"
-    case .mmi: "null::float8"
-    case .alert: "null::text"
-    case .tsunami: "0::smallint"
-    case .sig: "(i * 13 % 400)::integer"
-    case .nst: "(3 + i % 60)::integer"
-    case .dmin: "(i % 5000) / 10000.0"
-    case .rms: "(i % 110) / 100.0"
-    case .gap: "20 + i % 280"
-    case .ids: "',' || \(code) || ','"
-    case .sources: "',gr,'"
-    case .types: "',origin,phase-data,'"
-    case .asOf: "\(time) + interval '2 hours' + revision * interval '1 day'"
-    case .validated: "false"
-    case .withdrawnAt: "null::timestamptz"
-    case .supersededBy: "null::text"
-    case .firstStored: "\(time) + interval '1 hour'"
-    }
-  }
-
   /// Throws unless the numbers of rows are as expected and, in a small store, the history gives the
   /// events as they are in the table.
   private func check(_ connection: Connection) throws {
-    let row = try connection.execute(
+    try connection.execute(
       """
       select (select count(*) from quake.quake), (select count(*) from quake.quake_version),
              (select sum(inserted + updated)::bigint from quake.change_transaction),
@@ -250,14 +190,9 @@ struct GrownStore {
                 except
                 select * from quake.as_of(case when $1 then quake.latest_token() else '0' end)) d)
       """,
-      [.bool(events <= 200_000), .text("gr")])
-    let found = (0..<4).map { Int(row.integer(0, $0) ?? -1) }
-    let wanted = [events, events * 2, events * 2, 0]
-    guard found == wanted else {
-      throw BenchFailure(
-        "the store that has grown is not valid",
-        detail:
-          "Events, versions, changes, events not as the history tells: \(found), not \(wanted).")
-    }
+      [.bool(events <= 200_000), .text("gr")]
+    ).require(
+      [events, events * 2, events * 2, 0], "the store that has grown is not valid",
+      "Events, versions, changes, events not as the history tells")
   }
 }
