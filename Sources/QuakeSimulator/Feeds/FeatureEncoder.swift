@@ -5,16 +5,12 @@ struct FeatureEncoder {
   private static let pageBase = Array("http://simulated.invalid/earthquakes/eventpage/".utf8)
   private static let detailBase = Array(
     "http://simulated.invalid/earthquakes/feed/v1.0/detail/".utf8)
-  /// Whether all times are those of the incident of 7 October 2024, in 1970.
-  private let hasGarbageTimes: Bool
   private var writer = JSONWriter()
   private var scratch: [UInt8] = []
 
   /// An encoder whose features link to a host that cannot exist: links with the address of the simulator
   /// would differ from run to run, and so would the events.
-  init(hasGarbageTimes: Bool = false) {
-    self.hasGarbageTimes = hasGarbageTimes
-  }
+  init() {}
 
   static let textHeader = """
     #EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|\
@@ -64,9 +60,9 @@ struct FeatureEncoder {
     writer.key("place")
     writer.text(&scratch) { $0.append(event.place) }
     writer.key("time")
-    writer.integer(Int(milliseconds(event.time)))
+    writer.integer(Int(event.time))
     writer.key("updated")
-    writer.integer(Int(milliseconds(event.updated)))
+    writer.integer(Int(event.updated))
     writer.key("tz")
     writer.null()
     writer.key("url")
@@ -128,8 +124,6 @@ struct FeatureEncoder {
     writer.text(&scratch) { appendTitle(event, to: &$0) }
   }
 
-  private func milliseconds(_ time: Int64) -> Int64 { hasGarbageTimes ? 2000 : time }
-
   private func appendTitle(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: "M ".utf8)
     if let magnitude = event.magnitude {
@@ -182,7 +176,7 @@ struct FeatureEncoder {
     let network = event.id.network.rawValue.utf8
     output.append(event.id)
     output.append(0x7C)
-    Timestamp(microseconds: milliseconds(event.time) * 1000).append(to: &output)
+    Timestamp(microseconds: event.time * 1000).append(to: &output)
     if output.last == UInt8(ascii: "Z") { output.removeLast() }  // services leave it out
     for number in [event.latitude, event.longitude, event.depth] {
       output.append(0x7C)
