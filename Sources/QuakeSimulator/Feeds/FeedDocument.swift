@@ -39,10 +39,9 @@ struct FeedDocument {
   }
 
   private func text(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder()
     var output = Array(FeatureEncoder.textHeader.utf8)
     output.reserveCapacity(160 * (events.count + 1))
-    for event in events { encoder.appendTextRow(event, to: &output) }
+    for event in events { FeatureEncoder.appendTextRow(event, to: &output) }
     return output
   }
 
