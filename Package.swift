@@ -82,7 +82,6 @@ let package = Package(
 
     // What every module stands on: clocks, threads, descriptors, other programs, errors, and text that is safe to print.
     .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
-    .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: tests),
     // gzip and Zstandard out.
     .target(name: "Compression", dependencies: ["CCompression"], swiftSettings: strict),
 
