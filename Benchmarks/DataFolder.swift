@@ -30,7 +30,12 @@ final class DataFolder {
   func file(_ kind: DataFile.Kind, serial: Int = 0) throws -> DataFile {
     let name = serial == 0 ? kind.rawValue : "\(kind.rawValue)-\(serial)"
     if let file = files[name] { return file }
-    let events = kind.isLarge ? options.events : options.monthEvents
+    let events =
+      switch kind {
+      case .month, .revisedMonth: options.monthEvents
+      case .million, .revisedMillion: options.events
+      case .grown, .revisedGrown: options.grownEvents
+      }
     var writer = FeedFileWriter(seed: 1, events: events, now: Self.now)
     writer.revised = events * kind.revisedPercent / 100
     writer.serial = serial
@@ -69,10 +74,18 @@ struct DataFile: Sendable {
     case revisedMonth = "month-revised"
     case million = "million"
     case revisedMillion = "million-revised"
+    case grown = "grown"
+    case revisedGrown = "grown-revised"
 
     /// The percentage of its events that have been revised.
-    var revisedPercent: Int { self == .revisedMonth ? 2 : self == .revisedMillion ? 5 : 0 }
-    var isLarge: Bool { self == .million || self == .revisedMillion }
+    var revisedPercent: Int {
+      switch self {
+      case .month, .million, .grown: 0
+      case .revisedMonth: 2
+      case .revisedMillion: 5
+      case .revisedGrown: 100
+      }
+    }
   }
 
   /// The name of the file, and of what is made from it.
