@@ -130,7 +130,7 @@ schema: setup ## write migrations/schema.sql anew, after a new migration
 # QUICK=1 takes minutes, ONLY=a,b,d measures these workloads, EVENTS=N loads N events instead of a
 # million, BENCH has further options. PYTHON is the one that has psycopg.
 .PHONY: bench
-bench: build ## measure, beside the database's limit and other tools (QUICK=1, ONLY=a,b)
+bench: build ## measure, beside the database's limit and a script (QUICK=1, ONLY=a,b)
 	@"$(BIN)/quake-bench" $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(EVENTS),--events $(EVENTS)) --markdown .build/benchmarks.md $(BENCH)
 	echo "also in .build/benchmarks.md, as Markdown"
