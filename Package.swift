@@ -55,8 +55,9 @@ let package = Package(
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    // zlib and Zstandard. Their module map links both: one target can name only one file of pkg-config.
+    .systemLibrary(
+      name: "CCompression", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev", "libzstd-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .systemLibrary(
@@ -81,9 +82,8 @@ let package = Package(
 
     // What every module stands on: clocks, threads, descriptors, other programs, errors, and text that is safe to print.
     .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
-    .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: tests),
     // gzip and Zstandard out.
-    .target(name: "Compression", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
+    .target(name: "Compression", dependencies: ["CCompression"], swiftSettings: strict),
 
     .target(
       name: "Postgres", dependencies: ["CLibpq", "Basics"],
@@ -95,7 +95,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
+        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CCompression",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -111,18 +111,15 @@ let package = Package(
     .target(
       name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
-    // Which events of different sources are the same earthquake.
-    .target(
-      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"],
-      swiftSettings: unoptimisedInTests),
-    // Queries of the events: lists, groups and statistics; and batch edits.
+    // Queries of the events: lists, groups and statistics; batch edits; and which events of different sources are the
+    // same earthquake.
     .target(
       name: "QuakeQuery",
-      dependencies: ["QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "Basics"],
+      dependencies: ["QuakeHistory", "QuakeModel", "Postgres", "Basics"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
-      dependencies: ["QuakeAssociation", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
+      dependencies: ["QuakeQuery", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
@@ -131,7 +128,7 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeAssociation", "QuakeFeed",
+        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
         "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
@@ -196,7 +193,7 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema", "QuakeAssociation",
+        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema",
         "QuakeWorker", "QuakeQuery", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "Postgres",
         "CommandLine",
       ],
@@ -218,20 +215,13 @@ let package = Package(
         "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine",
       ],
       path: "Benchmarks",
-      exclude: [
-        "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
-        "StreamLoad",
-      ],
+      exclude: ["contenders/psycopg_copy.py"],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
-    // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
+    // What tests look at in a process of its own.
     .executableTarget(
-      name: "stream-load", dependencies: ["CLinux", "Postgres", "Basics"],
-      path: "Benchmarks/StreamLoad", swiftSettings: unoptimisedInTests),
-
-    .executableTarget(
-      name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
-      swiftSettings: tests),
+      name: "test-probe", dependencies: ["CommandLine", "QuakeStore", "QuakeModel"],
+      path: "Tests/TestProbe", swiftSettings: tests),
     .target(
       name: "TestSupport",
       dependencies: ["Basics", "EmbeddedPostgres", "Postgres", "QuakeSchema"],
@@ -247,19 +237,16 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
-        "Basics", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
+        "Basics", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
         "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "TestSupport",
       ],
-      swiftSettings: tests),
-    .executableTarget(
-      name: "live-probe", dependencies: ["QuakeStore", "QuakeModel"], path: "Tests/LiveProbe",
       swiftSettings: tests),
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
         "QuakeStore", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
         "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
-        "TestSupport", "live-probe",
+        "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -278,20 +265,20 @@ let package = Package(
       name: "ChangeFeedTests",
       dependencies: [
         "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
-        "CZlib",
+        "CCompression",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
       dependencies: [
         "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "TestSupport",
-        "CZlib",
+        "CCompression",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "signal-probe",
+        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
   ],

@@ -1,7 +1,7 @@
 internal import Basics
 public import Postgres
-internal import QuakeAssociation
 public import QuakeModel
+internal import QuakeQuery
 
 /// Imports the records of a source. An event that did not change is not written.
 ///

@@ -1,6 +1,5 @@
 @_exported public import EmbeddedPostgres
 @_exported public import Postgres
-@_exported public import QuakeAssociation
 @_exported public import QuakeFeed
 @_exported public import QuakeHistory
 @_exported public import QuakeImport

@@ -1,5 +1,4 @@
 import Postgres
-import QuakeAssociation
 import QuakeModel
 import QuakeQuery
 import QuakeSchema

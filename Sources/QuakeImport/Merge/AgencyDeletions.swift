@@ -1,6 +1,6 @@
 internal import Postgres
-internal import QuakeAssociation
 internal import QuakeModel
+internal import QuakeQuery
 
 /// Withdraws the events that their agency has deleted, and restores those that it has revived.
 ///

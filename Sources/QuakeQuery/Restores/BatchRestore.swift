@@ -1,6 +1,5 @@
 internal import Basics
 public import Postgres
-internal import QuakeAssociation
 internal import QuakeHistory
 internal import QuakeModel
 

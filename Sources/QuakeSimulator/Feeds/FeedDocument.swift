@@ -29,8 +29,6 @@ struct FeedDocument {
   }
 
   var metadata: Metadata
-  /// Whether all times are in 1970, which is a fault.
-  var hasGarbageTimes = false
 
   /// The document with `events`, in their order.
   func render(_ events: [SimulatedEvent], _ format: SimulatedFormat) -> [UInt8] {
@@ -41,15 +39,14 @@ struct FeedDocument {
   }
 
   private func text(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(hasGarbageTimes: hasGarbageTimes)
     var output = Array(FeatureEncoder.textHeader.utf8)
     output.reserveCapacity(160 * (events.count + 1))
-    for event in events { encoder.appendTextRow(event, to: &output) }
+    for event in events { FeatureEncoder.appendTextRow(event, to: &output) }
     return output
   }
 
   private func geoJSON(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(hasGarbageTimes: hasGarbageTimes)
+    var encoder = FeatureEncoder()
     var output: [UInt8] = []
     output.reserveCapacity(900 * (events.count + 1))
     Self.appendHead(metadata, count: events.count, to: &output)

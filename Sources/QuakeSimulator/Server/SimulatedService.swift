@@ -185,16 +185,15 @@ final class SimulatedService: Sendable {
     _ format: SimulatedFormat, _ request: Request, now: Int64
   ) -> Answer {
     var events = events
-    var document = FeedDocument(metadata: metadata)
     switch fault {
-    case .noEvents: events = []
     case .half: events = events.indices.filter { $0.isMultiple(of: 2) }.map { events[$0] }
-    case .garbageTimes: document.hasGarbageTimes = true
+    case .garbageTimes:
+      for index in events.indices { (events[index].time, events[index].updated) = (2000, 2000) }
     default: break
     }
     var answer = Answer(headers: cachingHeaders(generated: metadata.generated, now: now))
     answer.headers.append(Answer.Header("Content-Type", format.contentType))
-    answer.body = document.render(events, format)
+    answer.body = FeedDocument(metadata: metadata).render(events, format)
     return FaultyAnswer.spoil(
       answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))
   }

@@ -1,8 +1,8 @@
 import Basics
 import CommandLine
 import Postgres
-import QuakeAssociation
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import QuakeTool
 

@@ -1,6 +1,6 @@
 import CommandLine
-import QuakeAssociation
 import QuakeModel
+import QuakeQuery
 import QuakeTool
 
 /// The output of `quake-admin associations`.

@@ -1,7 +1,7 @@
 import CommandLine
 import Postgres
-import QuakeAssociation
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import QuakeTool
 

@@ -38,10 +38,6 @@ extension ServerTests {
       #expect(faulty.status == 200 && faulty.isComplete && faulty.body.isEmpty)
     }
 
-    @Test func anAnswerWithoutEventsHasNone() throws {
-      #expect(try count(provoke(.noEvents).faulty) == 0)
-    }
-
     @Test func aTruncatedAnswerIsCompleteButNoJSON() throws {
       let (faulty, good) = try provoke(.truncated)
       #expect(faulty.status == 200 && faulty.isComplete)
@@ -71,44 +67,6 @@ extension ServerTests {
     @Test func anUnavailableAnswerSaysWhenToRetry() throws {
       let (faulty, _) = try provoke(.unavailable)
       #expect(faulty.status == 503 && faulty.headers["retry-after"] == "60")
-    }
-
-    @Test func aStalledAnswerStaysSilent() throws {
-      let server = try SimulatedFeedServer(frozen())
-      defer { server.stop() }
-      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
-      let client = try HTTPClient(port: server.port)
-      try client.send("GET", target)
-      // The fault is that of the first answer that begins.
-      client.read { !$0.body.isEmpty }
-      let good = try HTTPClient.get(target, port: server.port)
-      client.read { $0.body.count >= good.body.count / 2 }
-      // A later answer is complete, and the stalled one is as it was.
-      let later = try HTTPClient.get(target, port: server.port)
-      #expect(later.isComplete)
-      client.read(milliseconds: 0)
-      #expect(!client.isClosed && client.reply.body.count == good.body.count / 2)
-      server.stop()
-      client.read()
-      #expect(client.isClosed && client.reply.body.count == good.body.count / 2)
-      #expect(!client.reply.isComplete)
-    }
-
-    @Test func aStalledConnectionIsReleasedWhenTheClientClosesIt() throws {
-      let server = try SimulatedFeedServer(frozen(events: 100))
-      defer { server.stop() }
-      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
-      do {
-        let client = try HTTPClient(port: server.port)
-        try client.send("GET", target)
-        client.read { !$0.body.isEmpty }
-      }
-      // Each request checks for closed connections; the first one may be too early.
-      let deadline = ContinuousClock.now + .seconds(180)
-      repeat {
-        _ = try HTTPClient.get("/state", port: server.port)
-      } while server.context.stalled.count > 0 && ContinuousClock.now < deadline
-      #expect(server.context.stalled.count == 0)
     }
 
     @Test func aHalfAnswerLacksEvents() throws {

@@ -1,5 +1,4 @@
 import Postgres
-import QuakeAssociation
 import QuakeHistory
 import QuakeImport
 import QuakeModel

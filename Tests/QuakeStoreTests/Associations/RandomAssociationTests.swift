@@ -1,8 +1,8 @@
 import Glibc
 import Postgres
-import QuakeAssociation
 import QuakeImport
 import QuakeModel
+import QuakeQuery
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Postgres
-import QuakeAssociation
 import QuakeHistory
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import QuakeWorker
 import TestSupport

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import QuakeAssociation
+@testable import QuakeQuery
 
 @Suite struct AssociationMatcherTests {
   private typealias Pair = AssociationMatcher.Pair

@@ -3,17 +3,13 @@ import QuakeModel
 import QuakeStore
 
 /// What `QuakeLiveTests` measures: each in a process of its own.
-@main enum LiveProbe {
-  static func main() async throws {
-    let arguments = CommandLine.arguments.dropFirst()
-    guard arguments.count == 3, let kind = arguments.first,
-      let conninfo = arguments.dropFirst().first,
-      let count = arguments.last.flatMap({ Int($0) })
-    else { exit(64) }
+enum LiveProbe {
+  static func run(_ arguments: [String]) async throws {
+    guard arguments.count == 3, let count = Int(arguments[2]) else { exit(64) }
     // On a busy machine a connection may take longer than the default.
     let database = QuakeDatabase(
-      conninfo + " connect_timeout=180", applicationName: "live-probe")
-    switch kind {
+      arguments[1] + " connect_timeout=180", applicationName: "test-probe")
+    switch arguments[0] {
     case "changes": try await readChanges(of: database, count: count)
     case "list": try await holdList(of: database, count: count)
     default: exit(64)

@@ -6,19 +6,37 @@ import Postgres
 /// Many clients of one server's stream of changes, in one loop.
 final class StreamLoad {
   struct Settings {
-    var port: UInt16 = 8080
-    var conninfo = ""
+    var port: UInt16
+    var conninfo: String
     var clients = 10_000
     var filters = 1000
-    var process: Int32 = 0
+    var process: Int32
     var broadcasts = 30
     var commits = 1000
     var idleSeconds = 30
     var stalled = 200
-  }
 
-  struct Failure: Error {
-    var description: String
+    /// `stream-load DATABASE PORT PROCESS [CLIENTS [FILTERS [COMMITS [IDLE_SECONDS]]]]`; nil: another command line.
+    init?(_ arguments: [String]) {
+      guard arguments.first == "stream-load" else { return nil }
+      let numbers = arguments.dropFirst(2).map { Int($0) ?? -1 }
+      guard (2...6).contains(numbers.count), numbers.allSatisfy({ $0 >= 0 }),
+        let port = UInt16(exactly: numbers[0]), let process = Int32(exactly: numbers[1])
+      else {
+        print(
+          """
+          usage: quake-bench stream-load DATABASE PORT PROCESS [CLIENTS [FILTERS [COMMITS [IDLE_SECONDS]]]]
+          """)
+        exit(64)
+      }
+      conninfo = arguments[1]
+      self.port = port
+      self.process = process
+      if numbers.count > 2 { clients = numbers[2] }
+      if numbers.count > 3 { filters = numbers[3] }
+      if numbers.count > 4 { commits = numbers[4] }
+      if numbers.count > 5 { idleSeconds = numbers[5] }
+    }
   }
 
   private let settings: Settings
@@ -94,7 +112,7 @@ final class StreamLoad {
         Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard status == 0 else { throw Failure(description: "could not connect: \(errno)") }
+    guard status == 0 else { throw BenchFailure("could not connect: \(errno)") }
     let least = clients[index].least
     let query = least == 0 ? "" : "?min-magnitude=\(Double(least) / 1000)"
     let field = id.map { "Last-Event-ID: \($0)\r\n" } ?? ""
@@ -105,7 +123,7 @@ final class StreamLoad {
     clients[index].hasHeader = false
     clients[index].partial = []
     guard quake_epoll_add_socket(epoll, descriptor, UInt64(index), 1) == 0 else {
-      throw Failure(description: "could not wait for a socket: \(errno)")
+      throw BenchFailure("could not wait for a socket: \(errno)")
     }
   }
 
@@ -149,7 +167,7 @@ final class StreamLoad {
   ) throws {
     let deadline = Deadline(after: limit)
     while !isDone() {
-      guard !deadline.hasPassed else { throw Failure(description: "timed out: \(what)") }
+      guard !deadline.hasPassed else { throw BenchFailure("timed out: \(what)") }
       turn(50)
     }
   }
@@ -186,10 +204,7 @@ final class StreamLoad {
       while !pause.hasPassed { turn(20) }
     }
     let time = processorTime() - before
-    delays.sort()
-    func percentile(_ share: Double) -> String {
-      Self.text(delays[min(delays.count - 1, Int(Double(delays.count) * share))])
-    }
+    func percentile(_ share: Double) -> String { Self.text(delays.quantile(share)) }
     print(
       """
       \(title): \(count) to \(readers) readers, from before the commit to the receipt: \
@@ -242,7 +257,7 @@ final class StreamLoad {
       exactness: \(settings.commits) commits in \(Self.text(time)) s, \(reconnects) reconnections, \
       \(clients.reduce(0) { $0 + $1.changes }) changes received; \(wrong.count) clients differ from the history
       """)
-    guard wrong.isEmpty else { throw Failure(description: "clients have lost or repeated changes") }
+    guard wrong.isEmpty else { throw BenchFailure("clients have lost or repeated changes") }
   }
 
   private func expectedDigests(
@@ -280,31 +295,14 @@ final class StreamLoad {
     "\((number * 100).rounded() / 100)"
   }
 
-  private func file(_ name: String) -> String {
-    guard let file = fopen("/proc/\(settings.process)/\(name)", "r") else { return "" }
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 8192)
-    let count = fread(&bytes, 1, bytes.count, file)
-    return String(decoding: bytes[..<count], as: UTF8.self)
-  }
-
   /// The private memory of the server in kilobytes.
   private func memory() -> Int {
-    var sum = 0
-    for line in file("smaps_rollup").split(separator: "\n") where line.hasPrefix("Private_") {
-      sum += line.split(separator: " ").compactMap { Int($0) }.first ?? 0
-    }
-    return sum
+    ProcFile.lines("\(settings.process)/smaps_rollup").filter { $0.hasPrefix("Private_") }
+      .reduce(0) { $0 + ($1.split(separator: " ").compactMap { Int($0) }.first ?? 0) }
   }
 
   /// The processor time of the server in seconds.
-  private func processorTime() -> Double {
-    let words = file("stat").split(separator: ")").last?.split(separator: " ") ?? []
-    guard words.count > 12, let user = Double(words[11]), let system = Double(words[12]) else {
-      return 0
-    }
-    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-  }
+  private func processorTime() -> Double { ServerProcesses.cpu(of: settings.process) }
 }
 
 /// One client of the stream: a socket, and what it has received.
@@ -355,33 +353,30 @@ struct LoadClient {
   private mutating func parse(_ bytes: UnsafeRawBufferPointer, _ onChange: () -> Void) -> Int {
     var position = 0
     if !hasHeader {
-      guard let end = Self.lineEnd(in: bytes, from: 0, before: UInt8(ascii: "\r")) else { return 0 }
+      guard let end = Self.find("\r\n\r\n", in: bytes, from: 0) else { return 0 }
       hasHeader = true
-      position = end + 3
+      position = end + 4
     }
-    while let end = Self.lineEnd(in: bytes, from: position, before: UInt8(ascii: "\n")) {
+    while let end = Self.find("\n\n", in: bytes, from: position) {
       event(UnsafeRawBufferPointer(rebasing: bytes[position..<end + 2]), onChange)
       position = end + 2
     }
     return position
   }
 
-  /// The first end of a line that a byte follows.
-  private static func lineEnd(
-    in bytes: UnsafeRawBufferPointer, from start: Int, before next: UInt8
+  private static func find(
+    _ text: StaticString, in bytes: UnsafeRawBufferPointer, from start: Int
   ) -> Int? {
     guard let base = bytes.baseAddress else { return nil }
+    let size = text.utf8CodeUnitCount
     var position = start
     while position < bytes.count,
-      let found = memchr(base + position, 10, bytes.count - position)
+      let found = memchr(base + position, Int32(text.utf8Start.pointee), bytes.count - position)
     {
-      let end = UnsafeRawPointer(found) - base
-      guard end + 1 < bytes.count else { return nil }
-      if bytes[end + 1] == next {
-        // An end of the header has one more byte.
-        return next == 10 || end + 2 < bytes.count ? end : nil
-      }
-      position = end + 1
+      position = UnsafeRawPointer(found) - base
+      guard position + size <= bytes.count else { return nil }
+      if memcmp(found, text.utf8Start, size) == 0 { return position }
+      position += 1
     }
     return nil
   }

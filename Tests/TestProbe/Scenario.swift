@@ -5,7 +5,7 @@ import Glibc
 /// environment belong to the whole process. Where nothing else ends it, it ends with status 7 if all was as it
 /// should be.
 enum Scenario {
-  static func run(_ name: String?) {
+  static func run(_ name: String) {
     switch name {
     case "int-after-term": intAfterTerm()
     case "term-twice":

@@ -1,7 +1,6 @@
 /// Parts of the text that describes a place, such as `6 km SSW of Pāhala, Hawaii`.
 ///
-/// The functions `quake.locality` and `quake.region` of the database follow the same rules; a test compares
-/// both on real feeds.
+/// The functions `quake.locality` and `quake.region` of the database are compared with these.
 public enum PlaceName {
   /// The place without the distance and direction in front of it: `Pāhala, Hawaii`. Spaces and commas around
   /// it are removed. Nil if nothing is left.

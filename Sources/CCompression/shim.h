@@ -1,7 +1,8 @@
-#ifndef QUAKE_CZLIB_SHIM_H
-#define QUAKE_CZLIB_SHIM_H
+#ifndef QUAKE_CCOMPRESSION_SHIM_H
+#define QUAKE_CCOMPRESSION_SHIM_H
 
-#include <zlib.h>  // the library itself
+#include <zlib.h>
+#include <zstd.h>
 
 // inflateInit2 is a macro, which Swift cannot call. 15: the largest window; 16: a gzip wrapper, not
 // zlib's own, and its checksum is verified.
