@@ -69,7 +69,7 @@ final class RecordBatch {
       switch item {
       case .record: append(reader.record)
       case .reject(let reject):
-        let isKept = budget.takes(reject)
+        let isKept = budget.keeps(reject)
         rejects.append((seen, isKept ? reject : reject.withoutText, isKept))
         if isKept { rejectedBytes += reject.raw.utf8.count + reject.reason.utf8.count }
         rejectedBytes += 256

@@ -33,7 +33,7 @@ struct ImportStaging {
         case .reject(let reject):
           batch.rejected += 1
           if batch.firstReject == nil { batch.firstReject = reject }
-          try write(reject, isKept: budget.takes(reject), to: &writer)
+          try write(reject, isKept: budget.keeps(reject), to: &writer)
         }
         if batch.seen % 1000 == 0 { progress(before.seen + batch.seen) }
         try reader.advance()

@@ -70,7 +70,8 @@ struct BackfillCommand {
     "from", "to", "last", "min-magnitude", "bbox", "within", "url", "limit", "rate", "attempts",
   ]
 
-  private struct Fetch {
+  /// What to fetch from an event service, and how.
+  struct Fetch {
     var service: EventService
     var parameters: Backfill.Parameters
     let region: EventService.Region
@@ -162,8 +163,8 @@ struct BackfillCommand {
     if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
       try ServiceBackfill(
-        fetch.service, backfill, connection: connection, settings: settings, region: fetch.region,
-        manners: fetch.manners, output: output("events"), diagnostics: diagnostics
+        fetch, backfill, connection: connection, settings: settings, output: output("events"),
+        diagnostics: diagnostics
       ).run()
       return .ok
     }

@@ -150,7 +150,7 @@ struct RunCommand {
     let references = try feeds.map { feed in
       feed.feed.text == Self.simulated ? nil : try reference(to: feed)
     }
-    try refuseNamesakes(references.map { $0?.name ?? Self.simulated })
+    try requireDistinctNames(of: references.map { $0?.name ?? Self.simulated })
     // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
     // it.
     let connection = try IngestCommand.connect(to: database, migrates: migrates)
@@ -237,7 +237,7 @@ struct RunCommand {
   }
 
   /// Throws if two feeds share a name, under which the database stores a feed's state.
-  private func refuseNamesakes(_ feeds: [String]) throws {
+  private func requireDistinctNames(of feeds: [String]) throws {
     var names: Set<String> = []
     for name in feeds where !names.insert(name).inserted {
       throw UsageError(
