@@ -3,7 +3,6 @@ import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -159,7 +158,6 @@ struct BackfillCommand {
     Signals.install()
     let folders = try paths.map { path throws(FeedError) in try FeedFolder.absolute(path) }
     let connection = try IngestCommand.connect(to: database)
-    try Migrator.checkSchema(of: connection)
     if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
       try ServiceBackfill(

@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeSimulator
 import QuakeTool
 import QuakeWorker
@@ -154,7 +153,6 @@ struct RunCommand {
     // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
     // it.
     let connection = try IngestCommand.connect(to: database, migrates: migrates)
-    try Migrator.checkSchema(of: connection)
     if !settings.importing.mixesSimulated { try checkSimulated(references, over: connection) }
     var simulator: SimulatedFeedServer?
     defer { simulator?.stop() }
