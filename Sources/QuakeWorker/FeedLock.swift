@@ -29,7 +29,7 @@ public enum FeedLock {
   private static let copyPatience = 20.0
 
   /// A feed whose lock the calling connection has taken.
-  public struct Taken: Sendable, Equatable {
+  public struct Acquired: Sendable, Equatable {
     /// The feed.
     public let feed: String
     /// The session that held the feed's earlier lock although its role may not poll feeds; nil if there was
@@ -45,12 +45,12 @@ public enum FeedLock {
     public let role: String?
   }
 
-  /// Takes the free locks of feeds in one statement, without waiting.
+  /// Acquires the free locks of feeds in one statement, without waiting.
   ///
   /// - Returns: The feeds whose locks this connection now holds.
-  public static func take(
+  public static func acquire(
     _ feeds: [String], over connection: Connection
-  ) throws(PostgresError) -> [Taken] {
+  ) throws(PostgresError) -> [Acquired] {
     let result = try connection.executePrepared(
       "select feed, foreign_pid, foreign_role from quake.feed_lock__take($1::text[])",
       [.array(feeds)])
@@ -59,7 +59,7 @@ public enum FeedLock {
         ForeignSession(
           processID: processID == 0 ? nil : Int(processID), role: result.text(row, 2))
       }
-      return Taken(feed: result.text(row, 0) ?? "", displaced: displaced)
+      return Acquired(feed: result.text(row, 0) ?? "", displaced: displaced)
     }
   }
 

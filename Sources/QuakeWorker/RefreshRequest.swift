@@ -157,11 +157,11 @@ public enum RefreshQueue {
     try connection.execute("listen quake_refresh")
   }
 
-  /// Marks the open requests for `feeds` as seen by a worker.
+  /// Accepts the open requests for `feeds`: marks them as seen by a worker.
   ///
   /// - Parameter feeds: The feeds that this worker polls.
   /// - Returns: The feeds with open requests. Requests older than ten minutes are ignored.
-  public static func take(
+  public static func accept(
     for feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String] {
     let result = try connection.executePrepared(

@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin imports`: lists imports, and applies or discards quarantined snapshots.
@@ -60,8 +59,7 @@ enum ImportsCommand {
     let id = try action.map { try number(arguments, for: $0) }
     // An import finishes after the first signal; the other actions may be killed at any point.
     if action == "apply" { Signals.install() }
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()
     switch (action, id) {
     case ("apply", let id?): return try apply(id, connection, arguments, diagnostics)
     case ("discard", let id?):
@@ -93,9 +91,8 @@ enum ImportsCommand {
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
     let consent = try Consent(arguments, diagnostics)
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    connection.answerTimeout = .seconds(600)
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics)
+      .connectToStore(answerTimeout: .seconds(600))
     let quarantine = Quarantine(connection: connection)
     let pending = try quarantine.pending()
     guard let newest = pending.newest else {

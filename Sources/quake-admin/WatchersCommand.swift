@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin watchers`: lists or removes durable cursors.
@@ -53,10 +52,7 @@ enum WatchersCommand {
   private static func connect(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    connection.answerTimeout = .seconds(60)
-    try Migrator.checkSchema(of: connection)
-    return connection
+    try DatabaseAccess(arguments, diagnostics).connectToStore(answerTimeout: .seconds(60))
   }
 
   private static func remove(

@@ -100,7 +100,7 @@ struct HTTPHeaders {
   private static let longestLine = 8192
 
   /// Adds one line from libcurl, with its line break.
-  mutating func take(line bytes: UnsafeRawBufferPointer) {
+  mutating func add(line bytes: UnsafeRawBufferPointer) {
     let line = String(decoding: bytes, as: UTF8.self)
     let text = Self.trim(Substring(line))
     if text.isEmpty {

@@ -92,12 +92,12 @@ final class HTTPTransfer {
     quake_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
       guard let bytes, let owner else { return 0 }
       let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
-      return transfer.take(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
+      return transfer.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
     }
     quake_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
       guard let bytes, let owner else { return 0 }
       let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
-      transfer.take(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
+      transfer.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
       return size * count
     }
     quake_curl_set_pointer(easy, CURLOPT_PREREQDATA, owner)
@@ -159,16 +159,16 @@ final class HTTPTransfer {
 // MARK: - What libcurl calls
 
 extension HTTPTransfer {
-  fileprivate func take(header line: UnsafeRawBufferPointer) {
+  fileprivate func receive(header line: UnsafeRawBufferPointer) {
     bytes += line.count
-    headers.take(line: line)
+    headers.add(line: line)
   }
 
-  fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
+  fileprivate func receive(body bytes: UnsafeRawBufferPointer) -> Int {
     if let spool {
       self.bytes += bytes.count
       // The body of an error answer is discarded.
-      return headers.status != 200 || spool.take(bytes, of: name) ? bytes.count : 0
+      return headers.status != 200 || spool.append(bytes, of: name) ? bytes.count : 0
     }
     if buffer.count - bufferEnd < bytes.count, bufferStart > 0 {
       let rest = UnsafeRawBufferPointer(rebasing: buffer[bufferStart..<bufferEnd])

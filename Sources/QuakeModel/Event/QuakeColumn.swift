@@ -41,8 +41,8 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The column's name in SQL and in JSON, for the JSON writer.
-  var key: StaticString {
+  /// The column's name in SQL and in JSON, for writers and readers of JSON.
+  package var key: StaticString {
     switch self {
     case .code: "code"
     case .net: "net"

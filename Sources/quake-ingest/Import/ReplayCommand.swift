@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-ingest replay`: imports past snapshots in their order, as if they arrived now.
@@ -66,7 +65,6 @@ struct ReplayCommand {
       )
     }
     let connection = try IngestCommand.connect(to: database)
-    try Migrator.checkSchema(of: connection)
     let output = StandardOutput()
     var total = Total()
     let bar = ProgressBar(

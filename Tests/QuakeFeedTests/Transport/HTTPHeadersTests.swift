@@ -7,7 +7,7 @@ import Testing
   private func headers(_ lines: String...) -> HTTPHeaders {
     var headers = HTTPHeaders()
     for line in lines {
-      Array("\(line)\r\n".utf8).withUnsafeBytes { headers.take(line: $0) }
+      Array("\(line)\r\n".utf8).withUnsafeBytes { headers.add(line: $0) }
     }
     return headers
   }
@@ -23,7 +23,7 @@ import Testing
     ] as [([String], Int?)])
   func theMaximumAgeOfAnAnswerIsRead(lines: [String], seconds: Int?) {
     var headers = headers("HTTP/1.1 200 OK")
-    for line in lines { Array("\(line)\r\n".utf8).withUnsafeBytes { headers.take(line: $0) } }
+    for line in lines { Array("\(line)\r\n".utf8).withUnsafeBytes { headers.add(line: $0) } }
     #expect(headers.maxAge == seconds)
   }
 

@@ -267,15 +267,12 @@ import Testing
   @Test func aBulkImportHoldsNoMoreRejectsThanRecords() throws {
     let reject = ImportReject(
       place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
-    var source = FakeSource(Array(repeating: .reject(reject), count: 100))
-    let batch = RecordBatch(columns: source.columns, capacity: 200_000)
-    var record = QuakeRecord()
-    let first = try source.next(into: &record)
+    var reader = ImportReader(FakeSource(Array(repeating: .reject(reject), count: 100)))
+    let batch = RecordBatch(columns: reader.source.columns, capacity: 200_000)
+    try reader.advance()
     var budget = RejectBudget(after: ImportReport())
-    let next = try batch.fill(
-      from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000,
-      budget: &budget)
-    #expect(next != nil && batch.seen < 21 && batch.seen > 10)
+    try batch.fill(from: &reader, limit: .max, bytes: 200_000, budget: &budget)
+    #expect(reader.item != nil && batch.seen < 21 && batch.seen > 10)
   }
 
   @Test func aLongBulkImportIsOneTransactionAndRepeatingItWritesNothing() throws {

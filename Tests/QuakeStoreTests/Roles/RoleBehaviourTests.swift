@@ -160,14 +160,14 @@ import Testing
     let database = try RoledDatabase(on: version)
     let writer = try database.connect(as: .writer)
     try writer.run("insert into quake.feed (name, url) values ('all_day', 'https://example.org')")
-    #expect(try FeedLock.take(["all_day"], over: writer).map(\.feed) == ["all_day"])
+    #expect(try FeedLock.acquire(["all_day"], over: writer).map(\.feed) == ["all_day"])
     for role in [Role.reader, .watcher, .editor, .writer] {
       let connection = try database.connect(as: role)
       let request = try RefreshRequest.ask(for: "all_day", over: connection)
       // Those who ask meanwhile may share one request.
       #expect(try request.status(over: connection).map(\.feed) == ["all_day"], "\(role)")
     }
-    #expect(try RefreshQueue.take(for: ["all_day"], over: writer) == ["all_day"])
+    #expect(try RefreshQueue.accept(for: ["all_day"], over: writer) == ["all_day"])
     let monitor = try database.connect(as: .monitor)
     let feed = try #require(
       try StoreStatus.read(

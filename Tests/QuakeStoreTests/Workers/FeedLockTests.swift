@@ -18,8 +18,8 @@ import Testing
     try FeedState.register([("day", "d"), ("hour", "h"), ("month", "m")], over: first)
   }
 
-  private func take(_ feeds: [String], over connection: Connection) throws -> [String] {
-    try FeedLock.take(feeds, over: connection).map(\.feed)
+  private func acquire(_ feeds: [String], over connection: Connection) throws -> [String] {
+    try FeedLock.acquire(feeds, over: connection).map(\.feed)
   }
 
   private func holders(_ limit: Duration = .seconds(30)) throws -> [FeedLock.Holder] {
@@ -31,9 +31,9 @@ import Testing
   }
 
   @Test func aFeedHasOnePollingSessionAtATime() throws {
-    #expect(try take(["day", "hour"], over: first).sorted() == ["day", "hour"])
-    #expect(try take(["day", "hour", "month"], over: second) == ["month"])
-    #expect(try take([], over: second) == [])
+    #expect(try acquire(["day", "hour"], over: first).sorted() == ["day", "hour"])
+    #expect(try acquire(["day", "hour", "month"], over: second) == ["month"])
+    #expect(try acquire([], over: second) == [])
     #expect(
       try first.table(
         """
@@ -43,14 +43,14 @@ import Testing
         == ["day|t|t|t", "hour|t|t|t", "month|t|f|t"])
     try second.run("select pg_terminate_backend(\(first.serverProcessID))")
     #expect(try second.eventually("not (select held from quake.feed_status where name = 'day')"))
-    #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
+    #expect(try acquire(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
   @Test func otherLocksAndDatabasesDoNotAffectAFeedLock() throws {
     let elsewhere = try TestDatabase()
     let other = try elsewhere.connect()
     try FeedState.register([("day", "d")], over: other)
-    #expect(try take(["day"], over: other) == ["day"])
+    #expect(try acquire(["day"], over: other) == ["day"])
     try first.run(
       "select pg_advisory_lock(x'7175616b6501'::bigint)",
       "select pg_advisory_lock(1903518060, quake.feed_lock_key('day'))",
@@ -59,13 +59,13 @@ import Testing
     )
     #expect(try first.ask("select count(*) from quake.feed_status where held") == "0")
     #expect(try first.ask("select count(*) from quake.feed_status") == "3")
-    #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
+    #expect(try acquire(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
   @Test func onlyRolesThatMayPollLearnTheKeyOfAFeedLock() throws {
     let names = (0..<50).map { "feed\($0)" }
     try FeedState.register(names.map { ($0, "x") }, over: first)
-    #expect(try take(names, over: first).count == 50)
+    #expect(try acquire(names, over: first).count == 50)
     #expect(try first.ask("select count(*) from quake.feed_status where held") == "50")
     #expect(
       try first.ask("select count(distinct lock_key) > 40 and min(lock_key) < 0 from quake.feed")
@@ -91,7 +91,7 @@ import Testing
     let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
     try outsider.run("select pg_advisory_lock\(mode)(1903518059, \(key))")
     #expect(try first.ask("select held from quake.feed_status where name = 'day'") == "f")
-    let taken = try #require(try FeedLock.take(["day"], over: first).first)
+    let taken = try #require(try FeedLock.acquire(["day"], over: first).first)
     #expect(taken.feed == "day")
     #expect(
       taken.displaced
@@ -101,7 +101,7 @@ import Testing
     #expect(try first.ask("select lock_key = \(key) from quake.feed where name = 'day'") == "f")
     // No other session has it besides, also when the outsider releases the old number, or waits for the new.
     try outsider.run("select pg_advisory_unlock_all()")
-    #expect(try take(["day"], over: second) == [])
+    #expect(try acquire(["day"], over: second) == [])
     #expect(throws: PostgresError.self) { try outsider.run("select lock_key from quake.feed") }
     #expect(throws: PostgresError.self) {
       try outsider.run("select * from quake.feed_lock__take(array['hour'])")
@@ -115,7 +115,7 @@ import Testing
       "begin", "select pg_advisory_xact_lock(1903518059, \(key))",
       "prepare transaction '\(database.name)'")
     defer { try? first.run("rollback prepared '\(database.name)'") }
-    let taken = try #require(try FeedLock.take(["day"], over: first).first)
+    let taken = try #require(try FeedLock.acquire(["day"], over: first).first)
     #expect(taken.displaced == FeedLock.ForeignSession(processID: nil, role: nil))
   }
 
@@ -128,7 +128,7 @@ import Testing
       let database = database
       try BackgroundThread.run(4) { _ in
         let connection = try database.connect()
-        won.add(try FeedLock.take(["day"], over: connection).count)
+        won.add(try FeedLock.acquire(["day"], over: connection).count)
         tried.add(1)
         // Whoever has it keeps it until all have tried.
         let deadline = Deadline(after: ToolProcess.patience)
@@ -144,13 +144,13 @@ import Testing
     try first.run("begin")
     _ = try first.ask("select count(*) from pg_stat_activity")
     let later = try database.connect()
-    #expect(try FeedLock.take(["day"], over: later).map(\.feed) == ["day"])
-    #expect(try take(["day"], over: first) == [])
+    #expect(try FeedLock.acquire(["day"], over: later).map(\.feed) == ["day"])
+    #expect(try acquire(["day"], over: first) == [])
     try first.run("rollback")
   }
 
   @Test func aStalledHolderOfAFeedIsSeen() throws {
-    #expect(try take(["day"], over: first) == ["day"])
+    #expect(try acquire(["day"], over: first) == ["day"])
     #expect(try holders().map(\.feed) == ["day"])
     #expect(try holders().map(\.processID) == [Int(first.serverProcessID)])
     #expect(try condition(ToolProcess.patience) == .alive)
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func aHolderOfAFeedIsGivenMoreTimeWithinACopy() throws {
-    #expect(try take(["day"], over: first) == ["day"])
+    #expect(try acquire(["day"], over: first) == ["day"])
     try first.run("create temporary table t (a bigint)")
     try first.copyIn("copy t from stdin (format binary)") { writer in
       #expect(
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test func aHolderOfAFeedCanBeEndedByTheSameRoleOnly() throws {
-    #expect(try take(["day"], over: first) == ["day"])
+    #expect(try acquire(["day"], over: first) == ["day"])
     let holder = try #require(try holders().first)
     let role = "quake_test_stranger"
     try second.run(

@@ -24,9 +24,15 @@ import Testing
     url: String? = nil, etag: String? = "\"e\"", generated: Timestamp? = nil,
     importID: Int64? = nil, resetAt: String? = nil
   ) throws {
+    var state = FeedState()
+    state.etag = etag
+    state.lastModified = "Mon"
+    state.resetAt = resetAt
+    var report = ImportReport()
+    report.generated = generated
+    report.id = importID
     try FeedState.recordSuccess(
-      "hour", url: url ?? self.url, etag: etag, lastModified: "Mon", generated: generated,
-      importID: importID, times: minute, resetAt: resetAt, over: connection)
+      "hour", url: url ?? self.url, state, report: report, times: minute, over: connection)
   }
 
   private func fail(url: String? = nil, next: Int = 120, asked: Duration? = nil) throws {

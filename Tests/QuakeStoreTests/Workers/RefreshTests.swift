@@ -37,9 +37,9 @@ import Testing
     #expect(try isRung(worker))
     var status = try #require(try request.status(over: asker).first)
     #expect(!status.isTaken && !status.isHeld && status.outcome == nil)
-    #expect(try RefreshQueue.take(for: ["hour"], over: worker) == [])
-    #expect(try RefreshQueue.take(for: ["day", "hour"], over: worker) == ["day"])
-    _ = try FeedLock.take(["day"], over: worker)
+    #expect(try RefreshQueue.accept(for: ["hour"], over: worker) == [])
+    #expect(try RefreshQueue.accept(for: ["day", "hour"], over: worker) == ["day"])
+    _ = try FeedLock.acquire(["day"], over: worker)
     status = try #require(try request.status(over: asker).first)
     #expect(status.isTaken && status.isHeld && status.outcome == nil)
 
@@ -52,13 +52,13 @@ import Testing
     status = try #require(try request.status(over: asker).first)
     #expect(status.outcome == .imported && status.importID == 12 && status.error == nil)
     #expect(status.seen == 5 && status.inserted == 2 && status.updated == 1 && status.token == nil)
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == [])
   }
 
   @Test func refreshRequestsBeforeAPollShareIt() throws {
     let requests = try (0..<3).map { _ in try RefreshRequest.ask(for: "day", over: asker) }
     #expect(Set(requests.map(\.id)).count == 1)
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == ["day"])
     #expect(try RefreshRequest.ask(for: "day", over: asker).id == requests[0].id)
     #expect(try RefreshRequest.ask(for: "hour", over: asker).id != requests[0].id)
     let begun = try now()
@@ -70,7 +70,7 @@ import Testing
       #expect(try request.status(over: asker).first?.outcome == .notModified)
     }
     #expect(try late.status(over: asker).first?.outcome == nil)
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == ["day"])
     try RefreshQueue.answer(
       "day", before: now(), RefreshQueue.Answer(.badData, error: "it is HTML"), over: worker)
     let status = try #require(try late.status(over: asker).first)
@@ -115,7 +115,7 @@ import Testing
     #expect(
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed)
         == ["day", "hour"])
-    _ = try FeedLock.take(["hour"], over: worker)
+    _ = try FeedLock.acquire(["hour"], over: worker)
     try asker.run("update quake.refresh_request set requested_at = requested_at - interval '2 s'")
     #expect(
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed) == ["hour"])
@@ -140,7 +140,7 @@ import Testing
   @Test func aRefreshRequestIsNotAwaitedForeverAndForgottenAfterADay() throws {
     let request = try RefreshRequest.ask(for: "day", over: asker)
     try asker.run("update quake.refresh_request set requested_at = now() - interval '11 minutes'")
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == [])
     try asker.run("update quake.refresh_request set requested_at = now() - interval '25 hours'")
     let next = try RefreshRequest.ask(for: "day", over: asker)
     #expect(try request.status(over: asker).isEmpty)
@@ -159,6 +159,6 @@ import Testing
     let request = try RefreshRequest.ask(for: "day", over: asker)
     #expect(try request.status(over: asker).map(\.feed) == ["day"])
     #expect(throws: PostgresError.self) { try asker.run("delete from quake.refresh_request") }
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == ["day"])
   }
 }

@@ -32,7 +32,7 @@ struct RedirectGuard {
     guard !trusts, !usesProxy, let reach else { return true }
     let kind = kind(address) ?? .loopback
     guard kind > reach else { return true }
-    refuse(kind, reach)
+    noteRefusal(of: kind, from: reach)
     return false
   }
 
@@ -58,14 +58,14 @@ struct RedirectGuard {
       return true
     }
     guard found <= reach else {
-      refuse(found, reach)
+      noteRefusal(of: found, from: reach)
       return false
     }
     self.reach = min(reach, found)
     return true
   }
 
-  private mutating func refuse(_ kind: AddressKind, _ reach: AddressKind) {
+  private mutating func noteRefusal(of kind: AddressKind, from reach: AddressKind) {
     refusal = "A server of \(reach.words) leads to an address of \(kind.words)"
   }
 
