@@ -40,21 +40,16 @@ struct Report {
   func headJSON() -> String {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.key("date")
-      writer.string(date)
-      writer.key("machine")
-      writer.string(machine.description)
-      writer.key("versions")
-      writer.object { writer in
+      writer.member("date", date)
+      writer.member("machine", machine.description)
+      writer.object("versions") { writer in
         for (name, version) in versions {
           writer.key(dynamic: name)
           writer.string(version)
         }
       }
-      writer.key("absent")
-      writer.array { writer in for (name, _) in absent { writer.string(name) } }
-      writer.key("settings")
-      writer.object { writer in
+      writer.array("absent") { writer in for (name, _) in absent { writer.string(name) } }
+      writer.object("settings") { writer in
         for (name, value) in settings {
           writer.key(dynamic: name)
           writer.string(value)
@@ -134,10 +129,8 @@ struct ResultTable {
     var writer = JSONWriter()
     for row in rows {
       writer.object { writer in
-        writer.key("workload")
-        writer.string(letter)
-        writer.key("title")
-        writer.string(title)
+        writer.member("workload", letter)
+        writer.member("title", title)
         writer.key(dynamic: subject)
         writer.string(row.name)
         for (column, value) in zip(columns, row.values) {

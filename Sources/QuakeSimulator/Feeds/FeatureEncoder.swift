@@ -33,16 +33,11 @@ struct FeatureEncoder {
     swap(&scratch, &self.scratch)
     writer.removeAll()
     writer.object { writer in
-      writer.key("type")
-      writer.string("Feature")
-      writer.key("properties")
-      writer.object { properties(event, &$0, &scratch) }
-      writer.key("geometry")
-      writer.object { writer in
-        writer.key("type")
-        writer.string("Point")
-        writer.key("coordinates")
-        writer.array { writer in
+      writer.member("type", "Feature")
+      writer.object("properties") { properties(event, &$0, &scratch) }
+      writer.object("geometry") { writer in
+        writer.member("type", "Point")
+        writer.array("coordinates") { writer in
           writer.double(event.longitude)
           writer.double(event.latitude)
           writer.number(event.depth)
@@ -63,12 +58,9 @@ struct FeatureEncoder {
     writer.number(event.magnitude)
     writer.key("place")
     writer.text(&scratch) { $0.append(event.place) }
-    writer.key("time")
-    writer.integer(Int(milliseconds(event.time)))
-    writer.key("updated")
-    writer.integer(Int(milliseconds(event.updated)))
-    writer.key("tz")
-    writer.null()
+    writer.member("time", Int(milliseconds(event.time)))
+    writer.member("updated", Int(milliseconds(event.updated)))
+    writer.null("tz")
     writer.key("url")
     writer.text(&scratch) {
       $0.append(contentsOf: Self.pageBase)
@@ -86,18 +78,12 @@ struct FeatureEncoder {
     writer.number(event.cdi)
     writer.key("mmi")
     writer.number(event.mmi)
-    writer.key("alert")
-    writer.string(event.alert?.rawValue)
-    writer.key("status")
-    writer.string(event.status.rawValue)
-    writer.key("tsunami")
-    writer.integer(event.tsunami ? 1 : 0)
-    writer.key("sig")
-    writer.integer(event.significance)
-    writer.key("net")
-    writer.string(event.id.network.rawValue)
-    writer.key("code")
-    writer.string(event.id.code)
+    writer.member("alert", event.alert?.rawValue)
+    writer.member("status", event.status.rawValue)
+    writer.member("tsunami", event.tsunami ? 1 : 0)
+    writer.member("sig", event.significance)
+    writer.member("net", event.id.network.rawValue)
+    writer.member("code", event.id.code)
     writer.key("ids")
     writer.text(&scratch) { bytes in
       bytes.append(0x2C)
@@ -120,10 +106,8 @@ struct FeatureEncoder {
     writer.number(event.rms)
     writer.key("gap")
     writer.number(event.gap)
-    writer.key("magType")
-    writer.string(event.magnitudeType)
-    writer.key("type")
-    writer.string(event.kind.rawValue)
+    writer.member("magType", event.magnitudeType)
+    writer.member("type", event.kind.rawValue)
     writer.key("title")
     writer.text(&scratch) { appendTitle(event, to: &$0) }
   }
