@@ -51,8 +51,6 @@ let package = Package(
     // C libraries, from the system's packages.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
-      name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -76,11 +74,12 @@ let package = Package(
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),
 
-    // libcurl, loaded at run time by programs that seldom need it.
-    .target(name: "CDynamicCurl"),
+    // libcurl, loaded when something first needs it. Only its headers are needed here.
+    .target(name: "CLibcurl"),
 
-    // What every module stands on: clocks, threads, descriptors, other programs, errors, and text that is safe to print.
-    .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
+    // What every module stands on: clocks, threads, descriptors, other programs, requests, errors, and text that is safe
+    // to print.
+    .target(name: "Basics", dependencies: ["CLibcurl", "CLinux"], swiftSettings: strict),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: tests),
     // gzip and Zstandard out.
     .target(name: "Compression", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
@@ -95,7 +94,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
+        "QuakeModel", "Compression", "Basics", "CExpat", "CSimdjson", "CZlib", "CZstd",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -137,7 +136,7 @@ let package = Package(
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeModel", "Basics", "CDynamicCurl"],
+      dependencies: ["QuakeModel", "Basics"],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(

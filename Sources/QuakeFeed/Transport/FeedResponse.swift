@@ -1,4 +1,4 @@
-import CLibcurl
+import Basics
 public import QuakeModel
 
 /// An HTTP response whose headers have arrived and whose body can be read.
@@ -136,10 +136,7 @@ struct HTTPHeaders {
 
   /// An HTTP date in any of its three forms. libcurl parses all of them in every locale.
   static func date(_ text: String) -> Timestamp? {
-    let seconds = curl_getdate(text, nil)
-    let (microseconds, isTooFar) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000)
-    let time = Timestamp(microseconds: microseconds)
-    return seconds < 0 || isTooFar || time > .latest ? nil : time
+    HTTPDate.time(text)
   }
 
   /// The seconds for which the response is fresh: `Cache-Control: max-age`, else from `Date` to `Expires`.
