@@ -161,7 +161,7 @@ let package = Package(
       swiftSettings: unoptimisedInTests,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .target(
-      name: "CommandLine", dependencies: ["Basics", "CInih"],
+      name: "CommandLine", dependencies: ["Basics", "CInih", "CLinux"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeTool",
