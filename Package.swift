@@ -68,8 +68,9 @@ let package = Package(
     // What Swift's Glibc module lacks.
     .target(name: "CLinux"),
 
-    // The files of the live page. CPage.c embeds them; "make page-assets" lists them anew.
-    .target(name: "CPage", exclude: ["jsconfig.json", "web"]),
+    // The files of the live page, and the schemas of the API. CPage.c embeds the former; "make page-assets" lists them
+    // anew.
+    .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "web"]),
 
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),

@@ -1,3 +1,4 @@
+import CPage
 import QuakeModel
 
 /// The description of routes as a document of OpenAPI 3.1.
@@ -38,7 +39,8 @@ struct OpenAPIDocument: Sendable {
     }
     var bytes = json.take()
     bytes += Array(",\"components\":".utf8)
-    bytes += Array(OpenAPISchemas.components.utf8)
+    let components = quake_openapi_components().pointee
+    bytes += UnsafeBufferPointer(start: components.bytes, count: components.size)
     bytes += Array("}\n".utf8)
     return bytes
   }
