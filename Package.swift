@@ -137,7 +137,7 @@ let package = Package(
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeModel", "Basics"],
+      dependencies: ["QuakeModel", "Basics", "CSimdjson"],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(

@@ -63,19 +63,13 @@ enum ServerAnswer {
 
   /// A text in the JSON object that a body is; nil if it is none, or has no such member.
   static func member(_ name: String, of body: [UInt8]) -> String? {
+    let reader = JSONReader()
     do throws(JSONReader.Invalid) {
-      return try body.withUnsafeBytesTyped { bytes throws(JSONReader.Invalid) in
-        var reader = JSONReader(bytes)
-        var value: String?
-        try reader.object { reader, key throws(JSONReader.Invalid) in
-          if key.text == name {
-            value = try reader.optionalString()
-          } else {
-            try reader.skipValue()
-          }
-        }
-        return value
+      var found: String?
+      for (key, value) in try reader.object(body) where key.elementsEqual(name.utf8) {
+        found = try value.optionalString()
       }
+      return found
     } catch {
       return nil
     }
