@@ -22,7 +22,7 @@ enum ServerAnswer {
   }
 
   /// The error that an answer other than 200 is.
-  static func error(_ head: ResponseHead, _ body: [UInt8], from address: ServerAddress)
+  static func error(_ head: HTTPHeaders, _ body: [UInt8], from address: ServerAddress)
     -> ServerError
   {
     let server = "server \"\(address.shown)\""
@@ -30,7 +30,8 @@ enum ServerAnswer {
     switch head.status {
     case 300..<400:
       // User and password do not belong in a message.
-      let target = head.location.contains("@") ? "" : String(head.location.prefix(200))
+      let location = head.value("location") ?? ""
+      let target = location.contains("@") ? "" : String(location.prefix(200))
       return ServerError(
         .wrongAddress, "\(server) redirects to \"\(target)\"",
         hint: "If that is your server, give its address to --url, without the path /v1/changes.")

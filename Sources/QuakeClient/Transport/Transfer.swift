@@ -18,7 +18,7 @@ final class Transfer {
   private static let mostBytes = 256 << 10
   private static let connectTimeout = 30_000
 
-  private(set) var head = ResponseHead()
+  private(set) var head = HTTPHeaders(followsRedirects: false)
   private var received: [UInt8] = []
   private var isPaused = false
   private let address: ServerAddress
@@ -106,7 +106,7 @@ final class Transfer {
 }
 
 extension Transfer: CurlReceiver {
-  func take(header line: UnsafeRawBufferPointer) { head.take(line) }
+  func take(header line: UnsafeRawBufferPointer) { head.take(line: line) }
 
   func take(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt {
     guard received.count < Self.mostBytes else {
@@ -139,44 +139,19 @@ final class SilenceLimit {
   }
 }
 
-/// The status and the header fields of an answer that matter here.
-struct ResponseHead {
-  private(set) var status = 0
-  private(set) var contentType = ""
-  private(set) var location = ""
-  /// How long the server asks to wait.
-  private(set) var retryAfter: Duration?
-  /// Whether the body comes next.
-  private(set) var isComplete = false
-
+extension HTTPHeaders {
   /// The longest time to wait for which a server can ask.
   private static let longestPause: Int64 = 300
 
-  /// Takes in a line of the head. A status line begins a new head, after one of a proxy or of status 100.
-  mutating func take(_ bytes: UnsafeRawBufferPointer) {
-    var line = bytes[...]
-    while let last = line.last, last == 0x0D || last == 0x0A || last == 0x20 { line.removeLast() }
-    let text = String(decoding: line, as: UTF8.self)
-    if text.hasPrefix("HTTP/") {
-      self = ResponseHead()
-      status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-      return
+  var contentType: String {
+    (value("content-type") ?? "").prefix { $0 != ";" && $0 != " " }.lowercased()
+  }
+
+  /// How long the server asks to wait. If it gives a date, the usual pause applies.
+  var retryAfter: Duration? {
+    guard let seconds = value("retry-after").flatMap({ Int64($0) }), seconds >= 0 else {
+      return nil
     }
-    if text.isEmpty {
-      isComplete = status >= 200
-      return
-    }
-    guard let colon = text.firstIndex(of: ":") else { return }
-    let value = String(text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
-    switch text[..<colon].lowercased() {
-    case "content-type": contentType = value.prefix { $0 != ";" && $0 != " " }.lowercased()
-    case "location": location = value
-    case "retry-after":
-      // It may also be a date; then the usual pause applies.
-      if let seconds = Int64(value), seconds >= 0 {
-        retryAfter = .seconds(min(seconds, Self.longestPause))
-      }
-    default: break
-    }
+    return .seconds(min(seconds, Self.longestPause))
   }
 }
