@@ -71,21 +71,12 @@ public struct ServerAddress: Sendable {
         bytes.append(byte)
         continue
       }
-      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit),
-        high | low != 0
+      guard let high = rest.popFirst(), let low = rest.popFirst(),
+        let escaped = PercentEncoding.byte(high, low), escaped != 0
       else { return nil }
-      bytes.append(high << 4 | low)
+      bytes.append(escaped)
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x37
-    case 0x61...0x66: byte - 0x57
-    default: nil
-    }
   }
 
   /// The URL of a resource of the server.
