@@ -51,8 +51,6 @@ let package = Package(
     // C libraries, from the system's packages.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
-      name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     // zlib and Zstandard. Their module map links both: one target can name only one file of pkg-config.
@@ -71,17 +69,19 @@ let package = Package(
     // What Swift's Glibc module lacks.
     .target(name: "CLinux"),
 
-    // The files of the live page. CPage.c embeds them; "make page-assets" lists them anew.
-    .target(name: "CPage", exclude: ["jsconfig.json", "web"]),
+    // The files of the live page, and the schemas of the API. CPage.c embeds the former; "make page-assets" lists them
+    // anew.
+    .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "web"]),
 
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),
 
-    // libcurl, loaded at run time by programs that seldom need it.
-    .target(name: "CDynamicCurl"),
+    // libcurl, loaded when something first needs it. Only its headers are needed here.
+    .target(name: "CLibcurl"),
 
-    // What every module stands on: clocks, threads, descriptors, other programs, errors, and text that is safe to print.
-    .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
+    // What every module stands on: clocks, threads, descriptors, other programs, requests, errors, and text that is safe
+    // to print.
+    .target(name: "Basics", dependencies: ["CLibcurl", "CLinux"], swiftSettings: strict),
     // gzip and Zstandard out.
     .target(name: "Compression", dependencies: ["CCompression"], swiftSettings: strict),
 
@@ -95,7 +95,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CCompression",
+        "QuakeModel", "Compression", "Basics", "CExpat", "CSimdjson", "CCompression",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -134,7 +134,7 @@ let package = Package(
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeModel", "Basics", "CDynamicCurl"],
+      dependencies: ["QuakeModel", "Basics", "CSimdjson"],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
@@ -159,7 +159,7 @@ let package = Package(
       swiftSettings: unoptimisedInTests,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .target(
-      name: "CommandLine", dependencies: ["Basics", "CInih"],
+      name: "CommandLine", dependencies: ["Basics", "CInih", "CLinux"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeTool",

@@ -40,13 +40,10 @@ struct Report {
     }
     var writer = JSONWriter()
     writer.object { writer in
-      writer.key("date")
-      writer.string(date)
-      writer.key("machine")
-      writer.string(Machine.description)
+      writer.member("date", date)
+      writer.member("machine", Machine.description)
       object(&writer, "versions", versions)
-      writer.key("absent")
-      writer.array { writer in for (name, _) in absent { writer.string(name) } }
+      writer.array("absent") { writer in for (name, _) in absent { writer.string(name) } }
       object(&writer, "settings", settings)
     }
     writer.newline()
@@ -112,10 +109,8 @@ struct ResultTable {
     var writer = JSONWriter()
     for row in rows {
       writer.object { writer in
-        writer.key("workload")
-        writer.string(letter)
-        writer.key("title")
-        writer.string(title)
+        writer.member("workload", letter)
+        writer.member("title", title)
         writer.key(dynamic: subject)
         writer.string(row.name)
         for (column, value) in zip(columns, row.values) {

@@ -221,18 +221,12 @@ enum RolesCommand {
   }
 
   private static func members(of finding: RoleFinding, to json: inout JSONWriter) {
-    json.key("kind")
-    json.string(finding.kind.rawValue)
-    json.key("role")
-    json.string(finding.role)
-    json.key("object")
-    if let object = finding.object { json.string(object) } else { json.null() }
-    json.key("item")
-    if let item = finding.item { json.string(item) } else { json.null() }
-    json.key("text")
-    json.string(finding.text)
-    json.key("statement")
-    json.string(finding.statement)
+    json.member("kind", finding.kind.rawValue)
+    json.member("role", finding.role)
+    json.member("object", finding.object)
+    json.member("item", finding.item)
+    json.member("text", finding.text)
+    json.member("statement", finding.statement)
   }
 
   // MARK: - drop

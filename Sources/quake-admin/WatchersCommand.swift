@@ -109,21 +109,13 @@ enum WatchersCommand {
   }
 
   private static func members(of watcher: DurableCursor.Status, to json: inout JSONWriter) {
-    json.key("name")
-    json.string(watcher.name)
-    json.key("token")
-    json.string("\(watcher.cursor.token)")
-    json.key("changes")
-    json.integer(Int(watcher.cursor.changes))
-    json.key("tokens_behind")
-    json.integer(Int(watcher.transactionsBehind))
-    json.key("seconds_behind")
-    json.double(watcher.secondsBehind)
-    json.key("moved_at")
-    json.timestamp(watcher.movedAt)
-    json.key("seen_at")
-    json.timestamp(watcher.seenAt)
-    json.key("expired")
-    json.bool(watcher.isExpired)
+    json.member("name", watcher.name)
+    json.member("token", "\(watcher.cursor.token)")
+    json.member("changes", watcher.cursor.changes)
+    json.member("tokens_behind", watcher.transactionsBehind)
+    json.member("seconds_behind", watcher.secondsBehind)
+    json.member("moved_at", watcher.movedAt)
+    json.member("seen_at", watcher.seenAt)
+    json.member("expired", watcher.isExpired)
   }
 }

@@ -118,13 +118,11 @@ extension JSONWriter {
   ) rethrows {
     beginObject()
     for column in columns {
-      key(column.key)
-      value(of: column, in: record)
+      member(column.key, of: column, in: record)
       if count >= Self.drainedSize { try drain(&self) }
     }
     if !others.isEmpty {
-      key("others")
-      array { json in for other in others { json.string(other) } }
+      member("others", others)
     }
     endObject()
   }

@@ -100,16 +100,11 @@ struct PageService: Sendable {
   private func describe() -> Response {
     JSONDocument.response { json in
       json.object { json in
-        json.key("readOnly")
-        json.bool(settings.isReadOnly)
-        json.key("edits")
-        json.bool(takesEdits && !settings.isReadOnly)
-        json.key("tiles")
-        json.string(settings.tiles?.template)
-        json.key("version")
-        json.string(version)
-        json.key("assets")
-        json.string(assets.folder)
+        json.member("readOnly", settings.isReadOnly)
+        json.member("edits", takesEdits && !settings.isReadOnly)
+        json.member("tiles", settings.tiles?.template)
+        json.member("version", version)
+        json.member("assets", assets.folder)
       }
     }
   }

@@ -18,53 +18,49 @@ struct FeatureEncoder {
   mutating func appendFeature(_ event: SimulatedEvent, to output: inout [UInt8]) {
     writer.removeAll()
     writer.object { writer in
-      writer.put("type", "Feature")
-      writer.key("properties")
-      writer.object { Self.properties(event, &$0) }
-      writer.key("geometry")
-      writer.object { writer in
-        writer.put("type", "Point")
-        writer.key("coordinates")
-        writer.array { writer in
+      writer.member("type", "Feature")
+      writer.object("properties") { Self.properties(event, &$0) }
+      writer.object("geometry") { writer in
+        writer.member("type", "Point")
+        writer.array("coordinates") { writer in
           writer.double(event.longitude)
           writer.double(event.latitude)
-          if let depth = event.depth { writer.double(depth) } else { writer.null() }
+          writer.double(event.depth)
         }
       }
-      writer.put("id", event.id.text)
+      writer.member("id", event.id.text)
     }
     writer.withBytes { output += $0 }
   }
 
   private static func properties(_ event: SimulatedEvent, _ writer: inout JSONWriter) {
     let id = event.id.text
-    writer.put("mag", event.magnitude)
-    writer.put("place", event.place.text)
-    writer.put("time", Int(event.time))
-    writer.put("updated", Int(event.updated))
-    writer.key("tz")
-    writer.null()
-    writer.put("url", "\(address)eventpage/\(id)")
-    writer.put("detail", "\(address)feed/v1.0/detail/\(id).geojson")
-    writer.put("felt", event.felt)
-    writer.put("cdi", event.cdi)
-    writer.put("mmi", event.mmi)
-    writer.put("alert", event.alert?.rawValue)
-    writer.put("status", event.status.rawValue)
-    writer.put("tsunami", event.tsunami ? 1 : 0)
-    writer.put("sig", event.significance)
-    writer.put("net", event.id.network.rawValue)
-    writer.put("code", event.id.code)
-    writer.put("ids", list(event.otherIDs.map(\.text) + [id]))
-    writer.put("sources", list(sources(of: event)))
-    writer.put("types", list(types(of: event)))
-    writer.put("nst", event.stations)
-    writer.put("dmin", event.dmin)
-    writer.put("rms", event.rms)
-    writer.put("gap", event.gap)
-    writer.put("magType", event.magnitudeType)
-    writer.put("type", event.kind.rawValue)
-    writer.put("title", title(of: event))
+    writer.member("mag", event.magnitude)
+    writer.member("place", event.place.text)
+    writer.member("time", event.time)
+    writer.member("updated", event.updated)
+    writer.null("tz")
+    writer.member("url", "\(address)eventpage/\(id)")
+    writer.member("detail", "\(address)feed/v1.0/detail/\(id).geojson")
+    writer.member("felt", event.felt)
+    writer.member("cdi", event.cdi)
+    writer.member("mmi", event.mmi)
+    writer.member("alert", event.alert?.rawValue)
+    writer.member("status", event.status.rawValue)
+    writer.member("tsunami", event.tsunami ? 1 : 0)
+    writer.member("sig", event.significance)
+    writer.member("net", event.id.network.rawValue)
+    writer.member("code", event.id.code)
+    writer.member("ids", list(event.otherIDs.map(\.text) + [id]))
+    writer.member("sources", list(sources(of: event)))
+    writer.member("types", list(types(of: event)))
+    writer.member("nst", event.stations)
+    writer.member("dmin", event.dmin)
+    writer.member("rms", event.rms)
+    writer.member("gap", event.gap)
+    writer.member("magType", event.magnitudeType)
+    writer.member("type", event.kind.rawValue)
+    writer.member("title", title(of: event))
   }
 
   /// A list as feeds have it: with a comma around each element.
@@ -125,22 +121,5 @@ extension Place {
   fileprivate var text: String {
     "Simulated: \(distance) km \(Place.directions[direction]) of "
       + SeismicRegion.all[region].towns[town].name + (trailingSpace ? " " : "")
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func put(_ name: StaticString, _ value: String?) {
-    key(name)
-    string(value)
-  }
-
-  fileprivate mutating func put(_ name: StaticString, _ value: Double?) {
-    key(name)
-    if let value { double(value) } else { null() }
-  }
-
-  fileprivate mutating func put(_ name: StaticString, _ value: Int?) {
-    key(name)
-    if let value { integer(value) } else { null() }
   }
 }

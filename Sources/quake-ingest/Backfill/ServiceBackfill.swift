@@ -94,12 +94,9 @@ final class ServiceBackfill {
     try backfill.finish(over: connection)
     let progress = try windows.progress()
     try output.end(backfill, try backfill.totals(over: connection)) { json in
-      json.key("from")
-      json.string(backfill.parameters.span?.start.description)
-      json.key("to")
-      json.string(backfill.parameters.span?.end.description)
-      json.key("windows")
-      json.integer(progress.done)
+      json.member("from", backfill.parameters.span?.start.description)
+      json.member("to", backfill.parameters.span?.end.description)
+      json.member("windows", progress.done)
     }
     if progress.pending > 0 {
       diagnostics.note("stopped; run the same command again to continue")
@@ -335,12 +332,9 @@ final class ServiceBackfill {
     let progress = try windows.progress()
     output.update(done: progress.records, of: progress.expected ?? estimate(progress))
     try output.part(window.name, report, elapsed: elapsed) { json in
-      json.key("backfill")
-      json.integer(Int(backfill.id))
-      json.key("from")
-      json.timestamp(window.start)
-      json.key("to")
-      json.timestamp(window.end)
+      json.member("backfill", backfill.id)
+      json.member("from", window.start)
+      json.member("to", window.end)
     }
   }
 

@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
-#include "CDynamicCurl.h"
+#include "CLibcurl.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <string.h>
 
 // The macros check types at compile time; here the functions themselves are meant.
 #undef curl_easy_setopt
@@ -13,6 +14,7 @@
   USE(curl_easy_init)         \
   USE(curl_easy_cleanup)      \
   USE(curl_easy_setopt)       \
+  USE(curl_easy_getinfo)      \
   USE(curl_easy_pause)        \
   USE(curl_easy_strerror)     \
   USE(curl_multi_init)        \
@@ -23,7 +25,13 @@
   USE(curl_multi_poll)        \
   USE(curl_multi_info_read)   \
   USE(curl_slist_append)      \
-  USE(curl_slist_free_all)
+  USE(curl_slist_free_all)    \
+  USE(curl_url)               \
+  USE(curl_url_set)           \
+  USE(curl_url_get)           \
+  USE(curl_url_cleanup)       \
+  USE(curl_free)              \
+  USE(curl_getdate)
 
 #define DECLARE(NAME) __typeof__(NAME) *NAME##_;
 static struct { FUNCTIONS(DECLARE) } library;
@@ -62,12 +70,32 @@ CURLcode quake_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
   return library.curl_easy_setopt_(easy, option, value);
 }
 
+CURLcode quake_curl_set_headers(CURL *easy, struct curl_slist *headers) {
+  return library.curl_easy_setopt_(easy, CURLOPT_HTTPHEADER, headers);
+}
+
 CURLcode quake_curl_set_receiver(CURL *easy, CURLoption option, curl_write_callback value) {
   return library.curl_easy_setopt_(easy, option, value);
 }
 
-CURLcode quake_curl_set_headers(CURL *easy, struct curl_slist *headers) {
-  return library.curl_easy_setopt_(easy, CURLOPT_HTTPHEADER, headers);
+CURLcode quake_curl_set_prerequest(CURL *easy, curl_prereq_callback value) {
+  return library.curl_easy_setopt_(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
+CURLcode quake_curl_set_opensocket(CURL *easy, curl_opensocket_callback value) {
+  return library.curl_easy_setopt_(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+const char *quake_curl_get_string(CURL *easy, CURLINFO info) {
+  const char *value = NULL;
+  library.curl_easy_getinfo_(easy, info, &value);
+  return value;
+}
+
+curl_off_t quake_curl_get_offset(CURL *easy, CURLINFO info) {
+  curl_off_t value = 0;
+  library.curl_easy_getinfo_(easy, info, &value);
+  return value;
 }
 
 CURLcode quake_curl_resume(CURL *easy) { return library.curl_easy_pause_(easy, CURLPAUSE_CONT); }
@@ -86,26 +114,26 @@ CURLMcode quake_curl_loop_remove(CURLM *loop, CURL *easy) {
   return library.curl_multi_remove_handle_(loop, easy);
 }
 
-int quake_curl_loop_run(CURLM *loop, CURLcode *result) {
-  int running = 0, left = 0;
-  CURLMcode code = library.curl_multi_perform_(loop, &running);
-  if (code != CURLM_OK) {
-    *result = code == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
-    return 1;
-  }
-  CURLMsg *message;
-  while ((message = library.curl_multi_info_read_(loop, &left))) {
-    if (message->msg != CURLMSG_DONE) continue;
-    *result = message->data.result;
-    return 1;
-  }
-  return 0;
+CURLMcode quake_curl_loop_run(CURLM *loop) {
+  int running = 0;
+  return library.curl_multi_perform_(loop, &running);
 }
 
-int quake_curl_loop_wait(CURLM *loop, int descriptor, int milliseconds) {
-  struct curl_waitfd other = {.fd = descriptor, .events = CURL_WAIT_POLLIN};
-  library.curl_multi_poll_(loop, &other, descriptor < 0 ? 0 : 1, milliseconds, NULL);
-  return descriptor >= 0 && other.revents != 0;
+void *quake_curl_loop_ended(CURLM *loop, CURLcode *result) {
+  int left = 0;
+  void *owner = NULL;
+  CURLMsg *message;
+  while (!owner && (message = library.curl_multi_info_read_(loop, &left))) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *result = message->data.result;
+    library.curl_easy_getinfo_(message->easy_handle, CURLINFO_PRIVATE, &owner);
+  }
+  return owner;
+}
+
+CURLMcode quake_curl_loop_wait(
+    CURLM *loop, struct curl_waitfd *others, unsigned count, int milliseconds) {
+  return library.curl_multi_poll_(loop, others, count, milliseconds, NULL);
 }
 
 struct curl_slist *quake_curl_list_append(struct curl_slist *list, const char *text) {
@@ -113,3 +141,16 @@ struct curl_slist *quake_curl_list_append(struct curl_slist *list, const char *t
 }
 
 void quake_curl_list_free(struct curl_slist *list) { library.curl_slist_free_all_(list); }
+
+char *quake_curl_url_part(const char *url, CURLUPart part, unsigned flags) {
+  CURLU *handle = library.curl_url_();
+  char *text = NULL, *copy = NULL;
+  if (library.curl_url_set_(handle, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+      library.curl_url_get_(handle, part, &text, flags) == CURLUE_OK)
+    copy = strdup(text);
+  library.curl_free_(text);
+  library.curl_url_cleanup_(handle);
+  return copy;
+}
+
+time_t quake_curl_date(const char *text) { return library.curl_getdate_(text, NULL); }

@@ -1,38 +1,33 @@
 internal import QuakeModel
 
-extension JSONReader {
+extension JSONValue {
   private static let columns: [(column: QuakeColumn, name: [UInt8])] =
     QuakeColumn.allCases.map { ($0, Array($0.name.utf8)) }
 
-  /// Reads an event: an object with a member for each column, or null. Members that are no columns are skipped.
-  mutating func event() throws(Invalid) -> QuakeRecord? {
-    if try null() { return nil }
+  /// An event: an object with a member for each column, or null. Members that are no columns are skipped.
+  func event() throws(JSONReader.Invalid) -> QuakeRecord? {
+    if isNull { return nil }
     var record = QuakeRecord()
     // The columns come in their order.
     var expected = 0
-    try object { reader, name throws(Invalid) in
-      guard let index = Self.column(name, expected: expected) else {
-        return try reader.skipValue()
-      }
+    for (name, value) in try object() {
+      guard let index = Self.column(name, expected: expected) else { continue }
       expected = index + 1
-      let column = Self.columns[index].column
-      if try !reader.null() { try reader.value(of: column, into: &record) }
+      if !value.isNull { try value.set(Self.columns[index].column, of: &record) }
     }
     return record
   }
 
-  private static func column(_ name: StringValue, expected: Int) -> Int? {
-    name.withBytes { name in
-      if expected < columns.count, name.elementsEqual(columns[expected].name) { return expected }
-      return columns.firstIndex { name.elementsEqual($0.name) }
-    }
+  private static func column(_ name: UnsafeRawBufferPointer, expected: Int) -> Int? {
+    if expected < columns.count, name.elementsEqual(columns[expected].name) { return expected }
+    return columns.firstIndex { name.elementsEqual($0.name) }
   }
 
-  private mutating func value(
-    of column: QuakeColumn, into record: inout QuakeRecord
-  ) throws(Invalid) {
+  private func set(
+    _ column: QuakeColumn, of record: inout QuakeRecord
+  ) throws(JSONReader.Invalid) {
     switch column.kind {
-    case .text: try string().withBytes { record.set(column, utf8: $0) }
+    case .text: record.set(column, utf8: try utf8())
     case .float8: record.set(column, try double())
     case .int4: record.set(column, integer: try integer(Int32.self))
     case .int2: record.set(column, integer: try integer(Int16.self))
@@ -41,32 +36,27 @@ extension JSONReader {
     }
   }
 
-  private mutating func integer(_ type: (some FixedWidthInteger).Type) throws(Invalid) -> Int {
+  private func integer(
+    _ type: (some FixedWidthInteger).Type
+  ) throws(JSONReader.Invalid) -> Int {
     guard let value = type.init(exactly: try integer()) else {
-      throw invalid("an integer is too large for its column")
+      throw JSONReader.Invalid("an integer is too large for its column")
     }
     return Int(value)
   }
 
-  /// Reads an instant.
-  mutating func timestamp() throws(Invalid) -> Timestamp {
-    guard let value = try string().withBytes({ Timestamp(written: $0) }) else {
-      throw invalid("expected a time such as 2026-01-31T12:00:00.000Z")
+  func timestamp() throws(JSONReader.Invalid) -> Timestamp {
+    guard let value = Timestamp(written: try utf8()) else {
+      throw JSONReader.Invalid("expected a time such as 2026-01-31T12:00:00.000Z")
     }
     return value
   }
 
-  /// Reads a token.
-  mutating func token() throws(Invalid) -> ChangeToken {
-    guard let token = ChangeToken(try string().text) else {
-      throw invalid("expected a token such as 1042.9f3ac2d1")
+  func token() throws(JSONReader.Invalid) -> ChangeToken {
+    guard let token = ChangeToken(try string()) else {
+      throw JSONReader.Invalid("expected a token such as 1042.9f3ac2d1")
     }
     return token
-  }
-
-  /// Reads a string, or null.
-  mutating func optionalString() throws(Invalid) -> String? {
-    try null() ? nil : try string().text
   }
 }
 
