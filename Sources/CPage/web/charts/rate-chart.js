@@ -1,7 +1,7 @@
 import { store } from "../data/store.js";
 import { totals } from "../data/totals.js";
+import { zoneOffset } from "../state/point.js";
 import { view } from "../state/view.js";
-import { zoneOffset } from "../text/point.js";
 import { format, t } from "../text/text.js";
 import { h } from "../ui/dom.js";
 import { Plot, labelWidth } from "./plot.js";

@@ -1,6 +1,6 @@
+import { ApiError } from "../api/api-error.js";
+import { quakeOfRow } from "../api/rows.js";
 import { api } from "../data/api.js";
-import { ApiError } from "../data/api-error.js";
-import { quakeOfRow } from "../data/rows.js";
 import { queryOf } from "../data/query.js";
 import { store } from "../data/store.js";
 import { view } from "../state/view.js";

@@ -1,6 +1,6 @@
+import { zoneOffset } from "../state/point.js";
 import { settings } from "../state/settings.js";
-import { locale } from "../text/locale.js";
-import { zoneOffset } from "../text/point.js";
+import { locale } from "../text/text.js";
 
 /** @typedef {{at: number, label: string}} Tick */
 

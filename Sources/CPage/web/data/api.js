@@ -1,4 +1,4 @@
-import { ApiError } from "./api-error.js";
+import { ApiError } from "../api/api-error.js";
 import { reasonText } from "./reason.js";
 
 /** @typedef {import("../types.js").Change} Change */

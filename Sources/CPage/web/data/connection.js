@@ -1,16 +1,16 @@
-import { view } from "../state/view.js";
+import { columns } from "../api/rows.js";
 import { defaultView, duration } from "../state/view-address.js";
+import { view } from "../state/view.js";
 import { Feed } from "./feed.js";
 import { firstRows } from "./first.js";
 import { lastLook } from "./last-look.js";
 import { Link } from "./link.js";
 import { reasonText } from "./reason.js";
-import { columns } from "./rows.js";
 import { store } from "./store.js";
 
 /** @typedef {import("../types.js").ConnectionState} ConnectionState */
-/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
-/** @typedef {import("./messages.js").TabMessage} TabMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").TabMessage} TabMessage */
 
 /** A page that was hidden for longer than this asks whether the stream is still alive. */
 const away = 20_000;

@@ -1,4 +1,4 @@
-import { quakeOfRow } from "./rows.js";
+import { quakeOfRow } from "../api/rows.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 

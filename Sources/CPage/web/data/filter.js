@@ -1,5 +1,5 @@
-import { distance } from "../detail/distance.js";
 import { duration } from "../state/view-address.js";
+import { distance } from "./distance.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("../types.js").View} View */

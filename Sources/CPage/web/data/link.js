@@ -1,7 +1,7 @@
-/** @typedef {import("./messages.js").TabMessage} TabMessage */
-/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").TabMessage} TabMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 
-const address = new URL("./worker.js", import.meta.url);
+const address = new URL("../live/worker.js", import.meta.url);
 const limit = stored("quake-row-limit");
 if (limit !== null) address.searchParams.set("limit", limit);
 

@@ -1,7 +1,7 @@
+import { equalQuakes } from "../api/rows.js";
 import { view } from "../state/view.js";
 import { filter } from "./filter.js";
 import { order } from "./order.js";
-import { equalQuakes } from "./rows.js";
 import { SortedList } from "./sorted-list.js";
 import { sortInParts } from "./sorting.js";
 

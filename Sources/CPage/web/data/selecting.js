@@ -1,5 +1,5 @@
+import { ApiError } from "../api/api-error.js";
 import { view } from "../state/view.js";
-import { ApiError } from "./api-error.js";
 import { connection } from "./connection.js";
 import { Feed } from "./feed.js";
 import { filter } from "./filter.js";
@@ -8,7 +8,7 @@ import { reasonText } from "./reason.js";
 import { filters, store } from "./store.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 
 /** A view that goes on changing, such as the map that is dragged, is asked for when it rests. In ms. */
 const rest = 200;

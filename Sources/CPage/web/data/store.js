@@ -1,6 +1,6 @@
-import { view } from "../state/view.js";
+import { timeOfPoint } from "../state/point.js";
 import { duration } from "../state/view-address.js";
-import { timeOfPoint } from "../text/point.js";
+import { view } from "../state/view.js";
 import { QuakeSet } from "./quake-set.js";
 import { Served } from "./served.js";
 

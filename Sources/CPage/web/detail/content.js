@@ -1,10 +1,10 @@
-import { quakeOfRow, rowOfRecord } from "../data/rows.js";
+import { quakeOfRow, rowOfRecord } from "../api/rows.js";
 import { store } from "../data/store.js";
 import { remove, restore, validate } from "../header/edits.js";
 import { canEdit } from "../header/token.js";
-import { badges, isSimulated } from "../list/badges.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
+import { badges, isSimulated } from "../ui/badges.js";
 import { button } from "../ui/button.js";
 import { h } from "../ui/dom.js";
 import { colorOf, magnitudeSize } from "../ui/sign.js";

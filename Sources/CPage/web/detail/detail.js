@@ -1,6 +1,6 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
+import { quakeOfRow, rowOfRecord } from "../api/rows.js";
 import { api } from "../data/api.js";
-import { quakeOfRow, rowOfRecord } from "../data/rows.js";
 import { store } from "../data/store.js";
 import { validated } from "../header/edits.js";
 import { tokenChanged } from "../header/token.js";

@@ -1,5 +1,5 @@
-import { statusName, typeName } from "../list/badges.js";
 import { format, t } from "../text/text.js";
+import { statusName, typeName } from "../ui/badges.js";
 import { h } from "../ui/dom.js";
 import { columnName, splitIDs } from "./words.js";
 

@@ -1,5 +1,5 @@
-import { transactionNumber } from "../data/rows.js";
-import { isToken, timeOfPoint } from "../text/point.js";
+import { transactionNumber } from "../api/rows.js";
+import { isToken, timeOfPoint } from "../state/point.js";
 
 /** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../types.js").EventRecord} EventRecord */

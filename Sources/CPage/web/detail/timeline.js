@@ -1,8 +1,8 @@
+import { distance } from "../data/distance.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { button } from "../ui/button.js";
 import { h } from "../ui/dom.js";
-import { distance } from "./distance.js";
 import { isBy } from "./record.js";
 import { sparkline } from "./sparkline.js";
 import { author, columnName, isRevision, words } from "./words.js";

@@ -1,6 +1,6 @@
-import { statusName, typeName } from "../list/badges.js";
+import { direction, distance } from "../data/distance.js";
 import { format, has, t } from "../text/text.js";
-import { direction, distance } from "./distance.js";
+import { statusName, typeName } from "../ui/badges.js";
 
 /** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../types.js").EventRecord} EventRecord */

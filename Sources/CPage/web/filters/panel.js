@@ -1,9 +1,9 @@
 import { api } from "../data/api.js";
 import { store } from "../data/store.js";
-import { typeName } from "../list/badges.js";
+import { beginOfDay, dayOf } from "../state/point.js";
 import { view } from "../state/view.js";
-import { beginOfDay, dayOf } from "../text/point.js";
 import { t } from "../text/text.js";
+import { typeName } from "../ui/badges.js";
 import { button } from "../ui/button.js";
 import { fill, h } from "../ui/dom.js";
 

@@ -1,10 +1,10 @@
+import { step } from "../detail/neighbours.js";
+import { showHelp } from "../header/help.js";
+import { showSettings } from "../header/settings.js";
+import { showShare } from "../header/share.js";
 import { view } from "../state/view.js";
 import { byId } from "../ui/dom.js";
 import { toggle } from "./dock.js";
-import { showHelp } from "./help.js";
-import { showSettings } from "../header/settings.js";
-import { showShare } from "../header/share.js";
-import { step } from "../detail/neighbours.js";
 
 /** @type {Record<string, () => void>} */
 const keys = {

@@ -1,6 +1,6 @@
 import { connection, isLost } from "../data/connection.js";
+import { isToken, timeOfPoint } from "../state/point.js";
 import { view } from "../state/view.js";
-import { isToken, timeOfPoint } from "../text/point.js";
 import { format, t } from "../text/text.js";
 import { button } from "../ui/button.js";
 import { h } from "../ui/dom.js";

@@ -1,4 +1,4 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
 import { api } from "../data/api.js";
 import { t } from "../text/text.js";
 import { fail } from "../ui/failure.js";

@@ -1,8 +1,8 @@
 import { settings } from "../state/settings.js";
 import { languages, t } from "../text/text.js";
-import { allowed, askForNotifications } from "../frame/alerts.js";
 import { open } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
+import { allowed, askForNotifications } from "./alerts.js";
 
 /** @typedef {import("../state/settings.js").Settings} Settings */
 

@@ -1,5 +1,5 @@
 import { format, t } from "../text/text.js";
-import { statusName } from "./badges.js";
+import { statusName } from "../ui/badges.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("./row.js").Mark} Mark */

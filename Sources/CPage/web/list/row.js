@@ -1,9 +1,9 @@
 import { store } from "../data/store.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
+import { badges, sentence } from "../ui/badges.js";
 import { h, setText } from "../ui/dom.js";
 import { colorOf, magnitudeSize } from "../ui/sign.js";
-import { badges, sentence } from "./badges.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {{ kind: "new" | "changed" | "deleted", text: string, started: number }} Mark */

@@ -1,4 +1,4 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
 import { BackOff } from "./back-off.js";
 import { EventSplitter } from "./event-source.js";
 

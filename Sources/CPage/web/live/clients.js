@@ -1,11 +1,11 @@
-import { rowLimit } from "../data/rows.js";
+import { rowLimit } from "../api/rows.js";
+import { readDifferences } from "./differences.js";
 import { Engine } from "./engine.js";
 import { failureMessage, Past } from "./past.js";
-import { readDifferences } from "./differences.js";
 import { Selection } from "./selection.js";
 
-/** @typedef {import("../data/messages.js").TabMessage} TabMessage */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").TabMessage} TabMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {(message: WorkerMessage) => void} Send */
 
 /** A tab sends its first rows within this time, or the worker loads without them. */

@@ -1,9 +1,9 @@
-import { isListed, rowOfRecord } from "../data/rows.js";
+import { isListed, rowOfRecord } from "../api/rows.js";
 import { readText } from "./read-text.js";
 
 /** @typedef {import("../types.js").Change} Change */
-/** @typedef {import("../data/messages.js").Difference} Difference */
-/** @typedef {import("../data/messages.js").DifferencesMessage} DifferencesMessage */
+/** @typedef {import("../api/messages.js").Difference} Difference */
+/** @typedef {import("../api/messages.js").DifferencesMessage} DifferencesMessage */
 
 /** The server compares all before it sends the first byte: a long time takes it some seconds. */
 const silence = 60_000;

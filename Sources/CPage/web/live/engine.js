@@ -1,5 +1,5 @@
-import { ApiError } from "../data/api-error.js";
-import { isListed, rowLimit, rowOfRecord, slack, transactionNumber } from "../data/rows.js";
+import { ApiError } from "../api/api-error.js";
+import { isListed, rowLimit, rowOfRecord, slack, transactionNumber } from "../api/rows.js";
 import { BackOff } from "./back-off.js";
 import { ChangeStream } from "./change-stream.js";
 import { Health } from "./health.js";
@@ -9,7 +9,7 @@ import { RowSet } from "./row-set.js";
 import { Status } from "./status.js";
 
 /** @typedef {import("../types.js").Change} Change */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {(message: WorkerMessage) => void} Send */
 /** @typedef {import("./selection.js").Selection} Selection */
 
@@ -68,7 +68,7 @@ export class Engine {
 
   /**
    * Begins with rows that a tab has read already, so that they are current before the rest is loaded.
-   * @param {string} token @param {import("../data/rows.js").Row[]} rows
+   * @param {string} token @param {import("../api/rows.js").Row[]} rows
    */
   seed(token, rows) {
     // Rows of an older point must not come between those of a load.

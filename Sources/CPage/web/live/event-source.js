@@ -1,4 +1,4 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
 
 /**
  * The fields of one Server-Sent Event.

@@ -1,4 +1,4 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
 
 /** Between two questions, in ms: while the server has its database, and while it has not. */
 const usual = 5_000;

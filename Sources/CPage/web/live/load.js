@@ -1,7 +1,7 @@
-import { transactionNumber } from "../data/rows.js";
+import { transactionNumber } from "../api/rows.js";
 import { readTable } from "./table.js";
 
-/** @typedef {import("../data/rows.js").Row} Row */
+/** @typedef {import("../api/rows.js").Row} Row */
 /** @typedef {import("./row-set.js").RowSet} RowSet */
 
 /**

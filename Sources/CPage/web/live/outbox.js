@@ -1,6 +1,6 @@
 import { jsonArray, piecesOf } from "./row-set.js";
 
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 
 /** Changes are collected for this long: a commit is to be seen within a second, and 50 of them cost one. */
 const delay = 40;

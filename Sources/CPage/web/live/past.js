@@ -1,11 +1,11 @@
-import { ApiError } from "../data/api-error.js";
-import { isListed, milliseconds, rowLimit, rowOfRecord } from "../data/rows.js";
-import { piecesOf, RowSet } from "./row-set.js";
+import { ApiError } from "../api/api-error.js";
+import { isListed, milliseconds, rowLimit, rowOfRecord } from "../api/rows.js";
 import { readText } from "./read-text.js";
+import { piecesOf, RowSet } from "./row-set.js";
 import { readTable } from "./table.js";
 
 /** @typedef {import("../types.js").Change} Change */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 
 /** Changes that are read ahead at a time while the past is played. */
 const page = 500;
@@ -213,10 +213,10 @@ export class Past {
 /**
  * @param {string} query
  * @param {AbortSignal} signal
- * @returns {Promise<{token: string, rows: import("../data/rows.js").Row[]}>}
+ * @returns {Promise<{token: string, rows: import("../api/rows.js").Row[]}>}
  */
 async function read(query, signal) {
-  /** @type {import("../data/rows.js").Row[]} */
+  /** @type {import("../api/rows.js").Row[]} */
   const rows = [];
   let token = "";
   await readTable(query, signal, {
@@ -233,7 +233,7 @@ async function read(query, signal) {
 /**
  * @param {number} id
  * @param {unknown} error
- * @returns {import("../data/messages.js").FailureMessage}
+ * @returns {import("../api/messages.js").FailureMessage}
  */
 export function failureMessage(id, error) {
   const { status, title, detail } = ApiError.from(error);

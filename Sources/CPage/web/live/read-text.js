@@ -1,4 +1,4 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
 
 /**
  * Reads an answer of the server while it arrives.

@@ -1,6 +1,6 @@
-import { pieceSize } from "../data/rows.js";
+import { pieceSize } from "../api/rows.js";
 
-/** @typedef {import("../data/rows.js").Row} Row */
+/** @typedef {import("../api/rows.js").Row} Row */
 
 /** The rows of a set of events by code, as JSON text. */
 export class RowSet {

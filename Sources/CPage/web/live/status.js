@@ -1,5 +1,5 @@
-/** @typedef {import("../data/api-error.js").ApiError} ApiError */
-/** @typedef {import("../data/messages.js").LinkState} LinkState */
+/** @typedef {import("../api/api-error.js").ApiError} ApiError */
+/** @typedef {import("../api/messages.js").LinkState} LinkState */
 
 /** How the stream, the load of the list and the database are; a load that fails is said before all else. */
 export class Status {

@@ -1,8 +1,8 @@
-import { ApiError } from "../data/api-error.js";
-import { columns } from "../data/rows.js";
+import { ApiError } from "../api/api-error.js";
+import { columns } from "../api/rows.js";
 import { readText } from "./read-text.js";
 
-/** @typedef {import("../data/rows.js").Row} Row */
+/** @typedef {import("../api/rows.js").Row} Row */
 /** @typedef {{token: string, time: number}} TableHead */
 
 /** The reading of a table ends with an error when no bytes have come for this long. */

@@ -1,13 +1,13 @@
 import { Pace } from "../data/pace.js";
-import { Grid } from "./grid.js";
-import { isLocated, worldX, worldY } from "./projection.js";
+import { isLocated, worldX, worldY } from "../painter/projection.js";
+import { hiddenStep, radius, sizes, sizeStep } from "../painter/scale.js";
 import { classes, classOf } from "../ui/sign.js";
-import { hiddenStep, radius, sizes, sizeStep } from "./scale.js";
+import { Grid } from "./grid.js";
 
 /** @typedef {import("../types.js").Changes} Changes */
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("./camera.js").Camera} Camera */
-/** @typedef {import("./projection.js").Located} Located */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
+/** @typedef {import("../painter/projection.js").Located} Located */
 /** @typedef {import("../ui/sign.js").Coloring} Coloring */
 
 /** After this many events it is time to look whether the page waits. */

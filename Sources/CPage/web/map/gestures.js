@@ -1,4 +1,4 @@
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
 
 /**
  * What a pointer or a key asks for that is not a move.

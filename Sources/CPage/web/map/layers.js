@@ -1,6 +1,6 @@
-import { worldPixels } from "./projection.js";
+import { worldPixels } from "../painter/projection.js";
 
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
 /** @typedef {import("./events.js").Events} Events */
 /** @typedef {import("../painter/types.js").FromPainter} FromPainter */
 /** @typedef {import("../painter/types.js").Painted} Painted */

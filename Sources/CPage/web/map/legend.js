@@ -1,10 +1,10 @@
+import { radius } from "../painter/scale.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { h, phone } from "../ui/dom.js";
 import { limits } from "../ui/sign.js";
-import { radius } from "./scale.js";
 
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
 /** @typedef {import("../ui/sign.js").Coloring} Coloring */
 
 const space = "http://www.w3.org/2000/svg";

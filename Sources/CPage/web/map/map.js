@@ -1,21 +1,21 @@
 import { store } from "../data/store.js";
+import { boxBetween } from "../marks/box.js";
+import { Camera } from "../marks/camera.js";
+import { isLocated } from "../painter/projection.js";
+import { radius } from "../painter/scale.js";
 import { view } from "../state/view.js";
 import { t } from "../text/text.js";
 import { h } from "../ui/dom.js";
-import { boxBetween } from "../marks/box.js";
-import { Camera } from "./camera.js";
 import { startControls } from "./controls.js";
 import { Events } from "./events.js";
 import { followStore } from "./follow-store.js";
 import { listen } from "./gestures.js";
 import { startLegend } from "./legend.js";
-import { radius } from "./scale.js";
-import { isLocated } from "./projection.js";
 import { Screen } from "./screen.js";
 import { tilesOfServer } from "./tiles.js";
 import { Tooltip } from "./tooltip.js";
 
-/** @typedef {import("./projection.js").Located} Located */
+/** @typedef {import("../painter/projection.js").Located} Located */
 /** @typedef {import("../marks/trail.js").Revision} Revision */
 
 /** After the last motion, before the list follows what the map shows. */

@@ -1,19 +1,19 @@
 import { store } from "../data/store.js";
-import { view } from "../state/view.js";
-import { drawDegrees } from "../painter/graticule.js";
-import { format, t } from "../text/text.js";
+import { drawDegrees } from "../marks/degrees.js";
 import { flashTime, mostFlashes } from "../marks/flashes.js";
+import { Overlay } from "../marks/overlay.js";
+import { worldX, worldY } from "../painter/projection.js";
+import { colors, radius } from "../painter/scale.js";
+import { view } from "../state/view.js";
+import { format, t } from "../text/text.js";
 import { h, rem } from "../ui/dom.js";
+import { classOf, properties } from "../ui/sign.js";
 import { toast } from "../ui/toasts.js";
 import { Layers } from "./layers.js";
-import { Overlay } from "../marks/overlay.js";
-import { worldX, worldY } from "./projection.js";
-import { classOf, properties } from "../ui/sign.js";
-import { colors, radius } from "./scale.js";
 
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
 /** @typedef {import("./events.js").Events} Events */
-/** @typedef {import("./projection.js").Located} Located */
+/** @typedef {import("../painter/projection.js").Located} Located */
 /** @typedef {import("../marks/flashes.js").Flash} Flash */
 
 /** An event that is selected in the list is shown at this zoom at least, when the page opens with it. */

@@ -1,6 +1,6 @@
 import { server } from "../ui/server.js";
 
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
 
 const most = 256;
 /** Tiles at a time: a fast zoom must not ask for hundreds that are never seen. */

@@ -1,6 +1,6 @@
 import { store } from "../data/store.js";
-import { isSimulated } from "../list/badges.js";
 import { format, t } from "../text/text.js";
+import { isSimulated } from "../ui/badges.js";
 import { h } from "../ui/dom.js";
 
 /** @typedef {import("../types.js").Quake} Quake */

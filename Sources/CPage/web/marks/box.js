@@ -1,8 +1,8 @@
-import { earthRadius } from "../detail/distance.js";
-import { latitudeOf, longitudeOf, worldX, worldY } from "../map/projection.js";
+import { earthRadius } from "../data/distance.js";
+import { latitudeOf, longitudeOf, worldX, worldY } from "../painter/projection.js";
 
 /** @typedef {import("../types.js").Box} Box */
-/** @typedef {import("../map/camera.js").Camera} Camera */
+/** @typedef {import("./camera.js").Camera} Camera */
 
 /** A smaller drag with the key for boxes was only a click. */
 const leastSide = 6;

@@ -1,9 +1,9 @@
-import { isLocated, worldX, worldY } from "../map/projection.js";
-import { radius } from "../map/scale.js";
+import { isLocated, worldX, worldY } from "../painter/projection.js";
+import { radius } from "../painter/scale.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("../map/projection.js").Located} Located */
-/** @typedef {import("../map/camera.js").Camera} Camera */
+/** @typedef {import("../painter/projection.js").Located} Located */
+/** @typedef {import("./camera.js").Camera} Camera */
 
 /**
  * A change that was just committed.

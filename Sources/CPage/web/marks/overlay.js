@@ -1,12 +1,12 @@
+import { worldX, worldY } from "../painter/projection.js";
+import { radius } from "../painter/scale.js";
 import { drawBox, drawCircle } from "./box.js";
 import { flashTime, flashes } from "./flashes.js";
-import { worldX, worldY } from "../map/projection.js";
-import { radius } from "../map/scale.js";
 import { drawTrail } from "./trail.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("../map/projection.js").Located} Located */
-/** @typedef {import("../map/camera.js").Camera} Camera */
+/** @typedef {import("../painter/projection.js").Located} Located */
+/** @typedef {import("./camera.js").Camera} Camera */
 /** @typedef {import("./trail.js").Revision} Revision */
 /** @typedef {import("./flashes.js").Flash} Flash */
 

@@ -1,7 +1,7 @@
+import { worldX, worldY } from "../painter/projection.js";
 import { format } from "../text/text.js";
-import { worldX, worldY } from "../map/projection.js";
 
-/** @typedef {import("../map/camera.js").Camera} Camera */
+/** @typedef {import("./camera.js").Camera} Camera */
 /** @typedef {{latitude: number, longitude: number, magnitude: number|null}} Revision */
 
 /** Beyond the mark of the selected event. */

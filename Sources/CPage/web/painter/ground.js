@@ -1,5 +1,5 @@
-import { worldPixels } from "../map/projection.js";
 import { graticulePath } from "./graticule.js";
+import { worldPixels } from "./projection.js";
 
 /** @typedef {import("./land.js").Land} Land */
 /** @typedef {import("./land.js").Line} Line */

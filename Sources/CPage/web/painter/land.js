@@ -1,4 +1,4 @@
-import { worldX, worldY } from "../map/projection.js";
+import { worldX, worldY } from "./projection.js";
 
 /**
  * A coast, which is a closed line around land or a lake, or a border, which is a line.

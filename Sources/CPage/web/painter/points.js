@@ -1,5 +1,5 @@
-import { worldPixels } from "../map/projection.js";
-import { hiddenStep } from "../map/scale.js";
+import { worldPixels } from "./projection.js";
+import { hiddenStep } from "./scale.js";
 import { Sprites } from "./sprites.js";
 
 /** @typedef {import("./types.js").EventsMessage} EventsMessage */

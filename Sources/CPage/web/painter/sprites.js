@@ -1,5 +1,5 @@
-import { radius, sizes, stepMagnitude } from "../map/scale.js";
 import { workerCanvas } from "./canvas.js";
+import { radius, sizes, stepMagnitude } from "./scale.js";
 
 /** @typedef {{side: number, pixels: Uint32Array}} Sprite a square picture, colours multiplied by alpha */
 

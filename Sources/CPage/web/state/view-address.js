@@ -3,7 +3,7 @@
  * that what is in the address can be used in a request, too.
  */
 
-import { momentOfWords, timeOfPoint } from "../text/point.js";
+import { momentOfWords, timeOfPoint } from "./point.js";
 
 /** @typedef {import("../types.js").View} View */
 

@@ -1,7 +1,7 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
+import { quakeOfRow } from "../api/rows.js";
 import { connection } from "../data/connection.js";
 import { reasonText } from "../data/reason.js";
-import { quakeOfRow } from "../data/rows.js";
 import { store } from "../data/store.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
@@ -11,9 +11,9 @@ import { reason } from "../ui/failure.js";
 import { colorOf } from "../ui/sign.js";
 import { whatChanged } from "./what-changed.js";
 
-/** @typedef {import("../data/messages.js").Difference} Difference */
-/** @typedef {import("../data/messages.js").DifferencesMessage} DifferencesMessage */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").Difference} Difference */
+/** @typedef {import("../api/messages.js").DifferencesMessage} DifferencesMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 
 /** The panel with the net changes since a point of the history. */
 export class ChangesPanel {

@@ -1,5 +1,5 @@
+import { milliseconds, transactionNumber } from "../api/rows.js";
 import { api } from "../data/api.js";
-import { milliseconds, transactionNumber } from "../data/rows.js";
 
 /** @typedef {import("../types.js").Change} Change */
 

@@ -1,16 +1,16 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError } from "../api/api-error.js";
+import { slack, transactionNumber } from "../api/rows.js";
 import { connection } from "../data/connection.js";
 import { Feed } from "../data/feed.js";
-import { reasonText } from "../data/reason.js";
 import { orderOf, queryOf } from "../data/query.js";
-import { slack, transactionNumber } from "../data/rows.js";
+import { reasonText } from "../data/reason.js";
 import { filters, store } from "../data/store.js";
-import { view } from "../state/view.js";
+import { isToken, timeOfPoint } from "../state/point.js";
 import { duration } from "../state/view-address.js";
-import { isToken, timeOfPoint } from "../text/point.js";
+import { view } from "../state/view.js";
 import { timeOf } from "./history.js";
 
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {import("../types.js").Quake} Quake */
 
 /**
@@ -159,7 +159,7 @@ class Journey extends EventTarget {
     }
   }
 
-  /** @param {import("../data/messages.js").PastMessage} message */
+  /** @param {import("../api/messages.js").PastMessage} message */
   async #arrive(message) {
     const batch = this.#batch;
     this.#batch = new Map();

@@ -1,8 +1,8 @@
+import { transactionNumber } from "../api/rows.js";
 import { connection } from "../data/connection.js";
 import { lastLook } from "../data/last-look.js";
-import { transactionNumber } from "../data/rows.js";
+import { isToken, timeOfPoint } from "../state/point.js";
 import { view } from "../state/view.js";
-import { isToken, timeOfPoint } from "../text/point.js";
 import { format, t } from "../text/text.js";
 import { button } from "../ui/button.js";
 import { fill, h } from "../ui/dom.js";

@@ -1,7 +1,7 @@
-import { distance } from "../detail/distance.js";
-import { statusName } from "../list/badges.js";
-import { isLocated } from "../map/projection.js";
+import { distance } from "../data/distance.js";
+import { isLocated } from "../painter/projection.js";
 import { format, t } from "../text/text.js";
+import { statusName } from "../ui/badges.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 

@@ -13,7 +13,7 @@ async function ask() {
       return await api.settings();
     } catch (error) {
       console.warn("/page/settings", error);
-      const { status } = /** @type {import("../data/api-error.js").ApiError} */ (error);
+      const { status } = /** @type {import("../api/api-error.js").ApiError} */ (error);
       // A proxy that does not serve it will not do so later.
       if (status === 404) return { readOnly: true, edits: false, tiles: null, version: "" };
     }

@@ -1,8 +1,8 @@
 import { store } from "../data/store.js";
-import { isSimulated } from "../list/badges.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
+import { isSimulated } from "../ui/badges.js";
 
 /** An event that became known much later, such as one of a catalogue, is no news. */
 const newest = 6 * 3_600_000;

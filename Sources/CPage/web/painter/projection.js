@@ -1,10 +1,11 @@
+/** @typedef {import("../types.js").Quake} Quake */
+
 /**
  * Web Mercator: the whole earth is the square from 0 to 1, west to east and north to south.
  * Equal Earth would show areas truly. But map tiles exist in this projection only; it keeps angles, so that a
  * fault looks right at each zoom; and its world repeats to the east and west without a seam.
  */
 
-/** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {Quake & {latitude: number, longitude: number}} Located an event that the map can show */
 
 /** @param {Quake} quake @returns {quake is Located} whether its epicentre is known */

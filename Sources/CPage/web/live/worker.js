@@ -1,3 +1,7 @@
+import { Clients } from "./clients.js";
+
+/** @typedef {import("../api/messages.js").TabMessage} TabMessage */
+
 /**
  * The worker of the page: it holds the events and the one stream of changes, so that the tabs neither parse
  * nor connect. Where there is a SharedWorker, this file is one: all tabs talk to the same engine, which ends
@@ -11,9 +15,6 @@
  * `live/load.js` reconciles a table that is read while the stream runs: nothing is lost, and an event that
  * comes by both ways is one. Tabs receive what differs from what they have, in the order of the commits.
  */
-import { Clients } from "../live/clients.js";
-
-/** @typedef {import("./messages.js").TabMessage} TabMessage */
 
 /** @type {any} */
 const scope = globalThis;

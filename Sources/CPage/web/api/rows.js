@@ -1,10 +1,11 @@
+/** @typedef {import("../types.js").Quake} Quake */
+/** @typedef {import("../types.js").EventRecord} EventRecord */
+
 /**
  * A row of `/v1/table`: the form in which events travel between the server, the worker and the tabs. Rows
  * stay JSON text until a tab needs the event: parsing text is faster than copying objects between threads.
  */
 
-/** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("../types.js").EventRecord} EventRecord */
 /** @typedef {any[]} Row the values of `columns`, in their order */
 
 /** The columns of a row, in their order. */

@@ -1,7 +1,8 @@
+import { latitudeOf, longitudeOf, worldPixels, worldX, worldY } from "../painter/projection.js";
 import { flightAt, glideOn } from "./motion.js";
-import { latitudeOf, longitudeOf, worldPixels, worldX, worldY } from "./projection.js";
 
 /** @typedef {import("../types.js").Box} Box */
+
 /** @typedef {{x: number, y: number, zoom: number}} Place the middle in world coordinates; x is not wrapped */
 /** @typedef {{top: number, right: number, bottom: number, left: number}} Padding */
 

@@ -1,4 +1,4 @@
-import { settings } from "../state/settings.js";
+import { settings } from "./settings.js";
 
 /**
  * Whether a point of the history is given by a token, such as 1042.9f3ac2d1, and not by a time.

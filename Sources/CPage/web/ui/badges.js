@@ -2,6 +2,7 @@ import { store } from "../data/store.js";
 import { format, has, t } from "../text/text.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
+
 /** @typedef {{ text: string, kind: string }} Badge */
 
 /**

@@ -2,6 +2,8 @@ import { t } from "../text/text.js";
 import { open } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 
+/** @typedef {import("../text/text.js").Key} Key */
+
 /** The keys, by where they work. */
 const groups = /** @type {const} */ ([
   ["page", [["/", "search"], ["f", "filters"], ["l", "list"], ["m", "map"], ["h", "time"], ["c", "charts"],
@@ -13,8 +15,6 @@ const groups = /** @type {const} */ ([
   ["map", [["← ↑ → ↓", "pan"], ["+ −", "zoom"], ["Home", "world"], ["Enter", "open"]]],
   ["edit", [["t", "token"], ["r", "refresh"], ["x", "select"]]],
 ]);
-
-/** @typedef {import("../text/text.js").Key} Key */
 
 /** Opens the help: what a circle means, and all keys. */
 export function showHelp() {
