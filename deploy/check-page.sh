@@ -17,7 +17,7 @@ done < <(
   find web -name '*.js' -print0 | xargs -0 perl -CSD -ne '
     print "Sources/CPage/$ARGV:$.: the line has more than 110 characters\n" if length($_) > 111;
     print "Sources/CPage/$ARGV:$.: the line has a tab or ends in spaces\n" if /\t|[ ]$/;
-    print "Sources/CPage/$ARGV:$.: the script has more than 250 lines\n" if $. == 251 && $ARGV !~ m{^web/text/..[.]js$};
+    print "Sources/CPage/$ARGV:$.: the script has more than 400 lines\n" if $. == 401 && $ARGV !~ m{^web/text/..[.]js$};
     close ARGV if eof;'
   # No arrow points up, neither of what a module imports, nor of the workers that it starts and the types that it
   # names; and no modules import each other.
@@ -27,7 +27,7 @@ done < <(
     for my $path (@ARGV) {
       open my $in, "<", $path or die "$path: $!\n"; local $/; my $text = <$in>; my ($name) = $path =~ m{^web/(.*)};
       defined floor_of($name) or print "Sources/CPage/$path: deploy/check-page.sh has no place for its folder\n";
-      while ($text =~ m{(?:(^(?:import|export)\b[^";]*)|import\(|new URL\()"(\.[^"]+\.js)"}mg) {
+      while ($text =~ m{(?:(^(?:import|export)\b[^";(]*)|import\(|new URL\()"(\.[^"]+\.js)"}mg) {
         my ($isStatic, $other) = ($1, $2);
         $other = "$1$other" if $name =~ m{(.*/)};
         1 while $other =~ s{(^|/)\./}{$1} || $other =~ s{[^/]+/\.\./}{};
