@@ -1,21 +1,102 @@
-import { ApiError } from "../api/api-error.js";
-import { quakeOfRow, rowOfRecord } from "../api/rows.js";
+import { ApiError, quakeOfRow, rowOfRecord } from "../api/answers.js";
 import { api } from "../data/api.js";
 import { store } from "../data/store.js";
-import { validated } from "../header/edits.js";
-import { tokenChanged } from "../header/token.js";
+import { tokenChanged, validated } from "../header/edits.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { byId, fill, h } from "../ui/dom.js";
-import { fail, reason } from "../ui/failure.js";
-import { detailBar } from "./bar.js";
+import { button, byId, fill, h } from "../ui/dom.js";
+import { copy, fail, reason } from "../ui/toasts.js";
 import { content, known, preview } from "./content.js";
-import { record } from "./record.js";
-import { tellOpened, tellTrail } from "./trail.js";
+import { record } from "./timeline.js";
 
 /** @typedef {import("../types.js").Change} Change */
+/** @typedef {import("../marks/lines.js").Revision} Revision */
+
+/**
+ * @param {string} code
+ * @returns {{ index: number, length: number }} where the event is in the list; -1 if the list lacks it
+ */
+function place(code) {
+  const shown = store.shown();
+  return { index: shown.findIndex((quake) => quake.code === code), length: shown.length };
+}
+
+/**
+ * Opens the event before or after the selected one in the list.
+ * @param {1 | -1} by
+ */
+export function step(by) {
+  const { selected } = view.get();
+  if (selected === null) return;
+  const next = store.shown()[place(selected).index + by];
+  if (next) view.set({ selected: next.code });
+}
+
+/**
+ * The line above the event: its neighbours in the list, its link, and closing.
+ * @returns {{ element: HTMLElement, update: () => void }}
+ */
+function detailBar() {
+  const previous = button(
+    { icon: "previous", label: t("detail.previous"), key: "k", action: () => step(-1) },
+  );
+  const next = button({ icon: "next", label: t("detail.next"), key: "j", action: () => step(1) });
+  const position = h("span", { class: "quiet small" });
+  const element = h(
+    "div", { class: "detail-bar" }, previous, position, next, h("span", { class: "grow" }),
+    button({
+      icon: "link", label: t("detail.copy"), action: () => void copy(
+        new URL(view.address(), location.href).href,
+      ),
+    }),
+    button(
+      { icon: "close", label: t("detail.close"), key: "Escape", action: () => view.set({ selected: null }) },
+    ),
+  );
+  return {
+    element,
+    update() {
+      const { selected } = view.get();
+      if (selected === null) return;
+      const { index, length } = place(selected);
+      const missing = store.complete ? t("detail.notListed") : "";
+      position.textContent = index < 0
+        ? missing
+        : t("detail.position", { i: format.number(index + 1), n: length });
+      previous.disabled = index <= 0;
+      next.disabled = index < 0 || index >= length - 1;
+    },
+  };
+}
+
+/** The history of an event has no limit of its own; the newest revisions count. */
+const most = 200;
+
+/**
+ * Tells the map where the open event is, which the list need not have.
+ * @param {import("../types.js").Quake|null} quake
+ */
+function tellOpened(quake) {
+  view.dispatchEvent(new CustomEvent("opened", { detail: quake }));
+}
+
+/**
+ * Tells the map where the revisions of the open event had its epicentre.
+ * @param {Change[]} versions oldest first; empty: no event is open
+ */
+function tellTrail(versions) {
+  /** @type {Revision[]} */
+  const trail = [];
+  for (const version of versions) {
+    const event = version.new;
+    if (!event || event.longitude === null || event.latitude === null) continue;
+    const last = trail.at(-1);
+    if (last && last.longitude === event.longitude && last.latitude === event.latitude) continue;
+    trail.push({ longitude: event.longitude, latitude: event.latitude, magnitude: event.magnitude });
+  }
+  view.dispatchEvent(new CustomEvent("trail", { detail: trail.slice(-most) }));
+}
 
 /** Changes of the same event within this time are read together. */
 const reloadDelay = 250;

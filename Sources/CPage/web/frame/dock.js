@@ -1,8 +1,7 @@
-import { glance, lastLook } from "../data/last-look.js";
+import { glance, lastLook } from "../data/connection.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { byId, h, phone } from "../ui/dom.js";
+import { button, byId, h, phone } from "../ui/dom.js";
 import { toast } from "../ui/toasts.js";
 
 /** @typedef {(element: HTMLElement) => void | Promise<void>} Start */

@@ -1,13 +1,128 @@
-import { api } from "../data/api.js";
-import { queryOf } from "../data/query.js";
+import { ApiError } from "../api/answers.js";
+import { api, queryOf } from "../data/api.js";
 import { store } from "../data/store.js";
 import { activeFilters } from "../filters/active.js";
 import { selection } from "../list/selection.js";
 import { view } from "../state/view.js";
 import { format, isolated, t } from "../text/text.js";
-import { ask } from "../ui/dialogs.js";
-import { fail, reason } from "../ui/failure.js";
-import { toast } from "../ui/toasts.js";
+import { ask, open } from "../ui/dialogs.js";
+import { button, byId, h } from "../ui/dom.js";
+import { fail, reason, toast } from "../ui/toasts.js";
+
+/** Its event "change" says that a token was entered or forgotten. */
+export const tokenChanged = new EventTarget();
+
+let allowed = false;
+
+/** Says that the server allows edits. Until then the page offers none, even with a token. */
+export function allowEdits() {
+  allowed = true;
+  tokenChanged.dispatchEvent(new CustomEvent("change"));
+}
+
+/** Whether the page offers edits now. */
+export function canEdit() {
+  return allowed && api.token() !== null;
+}
+
+/** @param {string | null} token */
+function set(token) {
+  api.setToken(token);
+  tokenChanged.dispatchEvent(new CustomEvent("change"));
+}
+
+/** Forgets the token. */
+export function forgetToken() {
+  set(null);
+  toast({ text: t("token.forgotten") });
+}
+
+/** Asks for a token. It is kept in this tab only, and sent with edits only. */
+export function showToken() {
+  const field = h("input", {
+    class: "field wide", type: "password", id: "token-field", autocomplete: "off",
+    spellcheck: "false", required: true,
+    maxlength: 500,
+  });
+  const problem = h("p", { class: "problem", role: "alert" });
+  const use = h("button", { class: "button primary", text: t("token.use") });
+  /** @param {HTMLDialogElement} self */
+  const check = async (self) => {
+    const token = field.value.trim();
+    if (token === "" || use.disabled) return;
+    use.disabled = true;
+    problem.textContent = "";
+    try {
+      await api.check(token);
+      set(token);
+      self.close();
+      toast({ text: t("token.kept") });
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.status === 401;
+      problem.textContent = isRefused ? t("token.refused") : `${t("token.unchecked")}: ${reason(error)}`;
+      field.select();
+    } finally {
+      use.disabled = false;
+    }
+  };
+  const { dialog } = open(t("token.title"), (self) => [
+    h("p", { text: t("token.text") }),
+    h(
+      "form", {
+        onsubmit: (/** @type {SubmitEvent} */ event) => {
+          event.preventDefault();
+          void check(self);
+        },
+      },
+      h("label", { for: "token-field", text: t("token.field") }), field, problem,
+      h(
+        "div", { class: "dialog-actions" },
+        button({ text: t("cancel"), kind: "outlined", action: () => self.close() }),
+        use,
+      ),
+    ),
+  ]);
+  dialog.classList.add("narrow");
+  field.focus();
+}
+
+/** @typedef {{ feed: string, outcome: string | null, inserted: number | null, updated: number | null,
+ *   error: string | null }} FeedResult */
+
+/**
+ * Makes the server poll its feeds now, and tells the result.
+ * @param {HTMLButtonElement} button
+ */
+export async function refresh(button) {
+  if (button.disabled) return;
+  button.disabled = true;
+  button.classList.add("busy");
+  try {
+    const { feeds } = /** @type {{ feeds: FeedResult[] }} */ (await api.refresh());
+    const failed = feeds.filter(({ error }) => error);
+    const waiting = feeds.filter(({ outcome, error }) => !outcome && !error);
+    const done = feeds.length - failed.length - waiting.length;
+    for (const { feed, error } of failed) {
+      toast({ text: t("refresh.feed.failed", { feed, reason: String(error) }), error: true });
+    }
+    if (waiting.length > 0) {
+      toast({
+        text: t("refresh.waiting", { n: waiting.length, feeds: waiting.map(({ feed }) => feed).join(", ") }),
+      });
+    }
+    if (done > 0) {
+      /** @param {"inserted" | "updated"} key */
+      const sum = (key) => feeds.reduce((all, feed) => all + (feed[key] ?? 0), 0);
+      toast({ text: t("refresh.done", { n: done, inserted: sum("inserted"), updated: sum("updated") }) });
+    }
+  } catch (error) {
+    fail(t("refresh.failed"), error);
+    if (error instanceof ApiError && error.status === 401) showToken();
+  } finally {
+    button.disabled = false;
+    button.classList.remove("busy");
+  }
+}
 
 /** Its event "change" says that the server validated events for this page, or undid that. */
 export const validated = new EventTarget();
@@ -193,4 +308,93 @@ async function undo(edits) {
   if (done.length === 0) return;
   tell();
   toast({ text: t("undo.done", { n }) });
+}
+
+/** At most this many of the last deletions are listed. */
+const most = 50;
+
+/** The events that were deleted last, each with Restore. */
+async function showDeleted() {
+  /** @type {import("../types.js").Change[]} */
+  let changes;
+  try {
+    ({ changes } = await api.history({ op: "delete", descending: true, limit: most }));
+  } catch (error) {
+    fail(t("restore.list.failed"), error);
+    return;
+  }
+  const seen = new Set();
+  const rows = changes.filter(({ code, old }) => {
+    if (!code || !old || seen.has(code) || store.get(code)) return false;
+    seen.add(code);
+    return true;
+  });
+  open(t("restore.list"), () => [
+    h("p", { class: "quiet", text: rows.length === 0 ? t("restore.list.none") : t("restore.list.text") }),
+    h("ul", { class: "deleted-list" }, ...rows.map((change) => {
+      const code = String(change.code);
+      const { magnitude, place } = /** @type {import("../types.js").EventRecord} */ (change.old);
+      const item = h(
+        "li", {},
+        h(
+          "div", {}, h("p", { dir: "auto", text: `M ${format.magnitude({ magnitude })} ${place ?? code}` }),
+          h("p", {
+            class: "quiet small", text: t("restore.list.when", {
+              time: format.relative(Date.parse(change.transaction?.at ?? "")),
+              author: change.transaction?.author ?? change.transaction?.application ?? t("author.unknown"),
+            }),
+          }),
+        ),
+        button({
+          icon: "undo", text: t("restore"), kind: "outlined", action: async () => {
+            if (await restore([code])) item.remove();
+          },
+        }),
+      );
+      return item;
+    })),
+  ]);
+}
+
+/** The line below the list while events are marked for an edit. */
+export function startEditBar() {
+  const count = h("p", { class: "count", role: "status" });
+  const erase = button({
+    icon: "trash", text: t("delete"), kind: "outlined", action: () => void remove(selection.codes()),
+  });
+  const check = button({
+    icon: "check", text: t("validate"), kind: "outlined", action: () => void validate(selection.codes()),
+  });
+  const back = button(
+    { icon: "undo", text: t("restore.open"), kind: "outlined", action: () => void showDeleted() },
+  );
+  const all = button({
+    text: t("edit.all"), action: () => selection.add(store.shown().map(({ code }) => code)),
+  });
+  const none = button({ text: t("edit.none"), action: () => selection.clear() });
+  const done = button({ icon: "close", label: t("edit.done"), action: () => selection.turn(false) });
+  const bar = h(
+    "div", { class: "edit-bar", role: "toolbar", "aria-label": t("edit.bar"), hidden: true },
+    h("div", { class: "edit-line" }, count, all, none, done),
+    h("div", { class: "edit-line" }, erase, check, back),
+  );
+  byId("list").append(bar);
+
+  const update = () => {
+    bar.hidden = !selection.on;
+    if (bar.hidden) return;
+    const n = selection.size;
+    count.textContent = t("edit.count", { n });
+    erase.disabled = n === 0;
+    none.disabled = n === 0;
+    // Without marked events, Validate is for all that the filter selects.
+    check.lastChild?.replaceWith(n === 0 ? t("validate.shown") : t("validate"));
+  };
+  selection.addEventListener("change", update);
+  store.addEventListener("change", (event) => {
+    const { detail } = /** @type {CustomEvent<import("../types.js").StoreChange>} */ (event);
+    if (detail.kind !== "changes") return;
+    for (const { code } of detail.deleted) if (selection.has(code)) selection.toggle(code);
+  });
+  update();
 }

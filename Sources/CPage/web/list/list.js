@@ -1,20 +1,88 @@
 import { connection } from "../data/connection.js";
 import { store } from "../data/store.js";
-import { view } from "../state/view.js";
 import { settings } from "../state/settings.js";
-import { t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { byId, h } from "../ui/dom.js";
-import { startBar } from "./bar.js";
-import { listKeys } from "./keys.js";
+import { view } from "../state/view.js";
+import { format, t } from "../text/text.js";
+import { button, byId, h } from "../ui/dom.js";
+import { ListState, startBar } from "./bar.js";
 import { Marks } from "./marks.js";
 import { selection } from "./selection.js";
-import { ListState } from "./states.js";
-import { Tip } from "./tip.js";
 import { ListWindow } from "./window.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("../types.js").StoreChange} StoreChange */
+
+/**
+ * @typedef {object} ListActions
+ * @property {() => number} position the index of the active row, or -1
+ * @property {() => number} length
+ * @property {() => number} page how many rows are seen
+ * @property {() => number} first the index of the first row that is seen
+ * @property {(index: number) => void} goTo
+ * @property {(index: number) => void} open
+ * @property {() => void} all marks all rows for an edit
+ */
+
+/**
+ * The keys of the list: arrows, Page Up and Down, Home, End; Enter opens; Space marks.
+ * @param {HTMLElement} element
+ * @param {ListActions} actions
+ */
+function listKeys(element, actions) {
+  element.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey || actions.length() === 0) return;
+    const at = actions.position();
+    const from = at < 0 ? actions.first() - 1 : at;
+    if (event.ctrlKey) {
+      if (event.key !== "a" || !selection.on) return;
+      actions.all();
+    } else if (event.key === "ArrowDown") actions.goTo(from + 1);
+    else if (event.key === "ArrowUp") actions.goTo(at < 0 ? actions.first() : at - 1);
+    else if (event.key === "PageDown") actions.goTo(Math.max(0, from) + actions.page());
+    else if (event.key === "PageUp") actions.goTo(Math.max(0, from) - actions.page());
+    else if (event.key === "Home") actions.goTo(0);
+    else if (event.key === "End") actions.goTo(actions.length() - 1);
+    else if ((event.key === "Enter" || event.key === " ") && at >= 0) actions.open(at);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+/** The exact origin time, in UTC and local time, of the row that a pointer or the keyboard is at. */
+class Tip {
+  #element = h("div", { class: "tip", role: "presentation", hidden: true });
+  #utc = h("span", {});
+  #local = h("span", { class: "quiet" });
+
+  /** @param {HTMLElement} parent */
+  constructor(parent) {
+    this.#element.append(this.#utc, this.#local);
+    parent.append(this.#element);
+  }
+
+  /**
+   * @param {Quake} quake
+   * @param {Element} at
+   */
+  show(quake, at) {
+    this.#utc.textContent = format.utcTime(quake.time);
+    const local = format.localTime(quake.time);
+    this.#local.textContent = local === format.utcTime(quake.time) ? "" : t("time.local", { time: local });
+    this.#element.hidden = false;
+    const parent = this.#element.offsetParent?.getBoundingClientRect();
+    const place = at.getBoundingClientRect();
+    if (!parent) return;
+    const below = place.bottom - parent.top + 2;
+    const height = this.#element.offsetHeight;
+    const top = below + height > parent.height ? place.top - parent.top - height - 2 : below;
+    this.#element.style.top = `${top}px`;
+  }
+
+  hide() {
+    this.#element.hidden = true;
+  }
+}
 
 /** How often relative times are written anew. */
 const timeStep = 10_000;

@@ -1,9 +1,6 @@
-import { ApiError } from "../api/api-error.js";
-import { isListed, rowOfRecord, transactionNumber } from "../api/rows.js";
-import { BackOff } from "./back-off.js";
-import { Load } from "./load.js";
-import { Outbox } from "./outbox.js";
-import { RowSet } from "./row-set.js";
+import { ApiError, isListed, rowOfRecord, transactionNumber } from "../api/answers.js";
+import { Load, Outbox, RowSet } from "./row-set.js";
+import { BackOff } from "./stream.js";
 
 /** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */

@@ -1,14 +1,68 @@
-import { Pace } from "../data/pace.js";
-import { isLocated, worldX, worldY } from "../painter/projection.js";
-import { hiddenStep, radius, sizes, sizeStep } from "../painter/scale.js";
+import { Pace } from "../data/order.js";
+import { filter } from "../data/quake-set.js";
+import { store } from "../data/store.js";
+import { flashesOf, mostFlashes } from "../marks/overlay.js";
+import { hiddenStep, isLocated, radius, sizes, sizeStep, worldX, worldY } from "../painter/projection.js";
+import { view } from "../state/view.js";
 import { classes, classOf } from "../ui/sign.js";
-import { Grid } from "./grid.js";
 
 /** @typedef {import("../types.js").Changes} Changes */
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("../marks/camera.js").Camera} Camera */
 /** @typedef {import("../painter/projection.js").Located} Located */
 /** @typedef {import("../ui/sign.js").Coloring} Coloring */
+/** @typedef {import("./screen.js").Screen} Screen */
+
+/** The number of cells from west to east, and from north to south. */
+const across = 512;
+
+/**
+ * Finds points near a place without looking at all of them: points by the cell of a grid over the world, made
+ * with one counting sort.
+ */
+class Grid {
+  #first = new Uint32Array(across * across + 1);
+  /** @type {Uint32Array} */
+  #points;
+
+  /** @param {Float32Array} xs @param {Float32Array} ys world coordinates from 0 to 1 */
+  constructor(xs, ys) {
+    const cells = new Uint32Array(xs.length);
+    for (let i = 0; i < xs.length; i += 1) {
+      const cell = cellOf(ys[i]) * across + cellOf(xs[i]);
+      cells[i] = cell;
+      this.#first[cell + 1] += 1;
+    }
+    for (let cell = 0; cell < across * across; cell += 1) this.#first[cell + 1] += this.#first[cell];
+    const next = this.#first.slice();
+    this.#points = new Uint32Array(xs.length);
+    for (let i = 0; i < xs.length; i += 1) this.#points[next[cells[i]]++] = i;
+  }
+
+  /**
+   * Calls back with each point of the cells that a square touches; the world wraps.
+   * @param {number} x @param {number} y the middle @param {number} reach half the square's side
+   * @param {(point: number) => void} found
+   */
+  near(x, y, reach, found) {
+    const wrapped = x - Math.floor(x);
+    const left = Math.floor((wrapped - reach) * across);
+    const right = Math.min(left + across - 1, Math.floor((wrapped + reach) * across));
+    const top = cellOf(y - reach);
+    const bottom = cellOf(y + reach);
+    for (let row = top; row <= bottom; row += 1) {
+      for (let column = left; column <= right; column += 1) {
+        const cell = row * across + ((column % across) + across) % across;
+        for (let at = this.#first[cell]; at < this.#first[cell + 1]; at += 1) found(this.#points[at]);
+      }
+    }
+  }
+}
+
+/** @param {number} value @returns {number} */
+function cellOf(value) {
+  return Math.max(0, Math.min(across - 1, Math.floor(value * across)));
+}
 
 /** After this many events it is time to look whether the page waits. */
 const part = 500;
@@ -169,4 +223,93 @@ export class Events {
     const quake = this.quakes[found];
     return quake && isLocated(quake) ? quake : null;
   }
+}
+
+/** With more events than this, new ones are drawn together: a change is marked at once in any case. */
+const manyEvents = 5000;
+const manyDelay = 300;
+/** Of more events than this, changed ones are put on top until all are ordered again, this often. */
+const orderDelay = 5000;
+/** More changes than this wait only while none of them passes the filter. */
+const mostWaiting = 1000;
+const minute = 60_000;
+
+/**
+ * Gives the map the events of the list, and marks what was just committed.
+ * @param {Events} events
+ * @param {Screen} screen
+ */
+export function followStore(events, screen) {
+  let last = -Infinity;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let ordering;
+  /** @type {Changes[]} not yet on the map */
+  let waiting = [];
+  /** Whether more is new than what is waiting. */
+  let all = false;
+  let replacing = false;
+
+  const passes = () => filter(view.get(), view.bounds(), store.now());
+  const replace = async () => {
+    clearTimeout(ordering);
+    ordering = undefined;
+    waiting = [];
+    all = false;
+    replacing = true;
+    await events.replace([...store.shown()], view.get().color, store.now());
+    replacing = false;
+    screen.setEvents();
+    if (all || waiting.length > 0) later();
+  };
+  const show = () => {
+    timer = undefined;
+    // When all are replaced, it is called again.
+    if (replacing) return;
+    last = performance.now();
+    const changes = waiting;
+    waiting = [];
+    const few = !all && store.shown().length > manyEvents
+      && events.apply(changes, passes(), view.get().color, store.now())
+      && events.count === store.shown().length;
+    // If the numbers differ, the list is still being loaded.
+    if (few) {
+      screen.setEvents();
+      ordering ??= setTimeout(replaceSoon, orderDelay);
+    } else void replace();
+  };
+  const later = () => {
+    const wait = store.shown().length > manyEvents ? last + manyDelay - performance.now() : 0;
+    timer ??= setTimeout(show, Math.max(0, wait));
+  };
+  const replaceSoon = () => {
+    all = true;
+    later();
+  };
+
+  void replace();
+  view.addEventListener("change", (event) => {
+    const { changed } = /** @type {CustomEvent} */ (event).detail;
+    if (changed.has("color") || changed.has("asOf")) replaceSoon();
+  });
+  setInterval(() => {
+    if (view.get().color === "age" && view.get().asOf === null) replaceSoon();
+  }, minute);
+  store.addEventListener("shown", () => {
+    // Without a change, the filter or the order is another.
+    if (waiting.length === 0) all = true;
+    later();
+  });
+  store.addEventListener("change", (event) => {
+    const { detail } = /** @type {CustomEvent} */ (event);
+    if (detail.kind === "changes" && waiting.length < mostWaiting) waiting.push(detail);
+    else all = true;
+    if (detail.kind !== "changes" || document.hidden) return;
+    // In the past, a step of the history is marked, too; a jump over many changes is not.
+    const step = view.get().asOf !== null
+      && detail.inserted.length + detail.updated.length + detail.deleted.length <= mostFlashes;
+    if (!detail.live && !step) return;
+    screen.flash(flashesOf(detail, performance.now(), passes()));
+  });
 }

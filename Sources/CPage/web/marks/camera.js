@@ -1,7 +1,46 @@
 import { latitudeOf, longitudeOf, worldPixels, worldX, worldY } from "../painter/projection.js";
-import { flightAt, glideOn } from "./motion.js";
 
 /** @typedef {import("../types.js").Box} Box */
+
+/** @typedef {{from: Place, to: Place, start: number, duration: number}} Flight */
+/** @typedef {{vx: number, vy: number, last: number}} Glide pixels in a millisecond */
+
+/** A glide loses two thirds of its speed in this time, in ms. */
+const slowing = 220;
+const slowest = 0.02;
+/** After a pause of the page the map must not jump. */
+const longestStep = 64;
+
+/**
+ * @param {Flight} flight
+ * @param {number} now
+ * @returns {Place & {done: boolean}} where it is
+ */
+function flightAt({ from, to, start, duration }, now) {
+  const passed = Math.max(0, Math.min(1, (now - start) / duration));
+  const eased = 1 - (1 - passed) ** 3;
+  const zoom = from.zoom + (to.zoom - from.zoom) * eased;
+  // In a zoom the middle moves with the scale, so that the point that it is about stays where it is.
+  const scale = 2 ** (to.zoom - from.zoom);
+  const part = Math.abs(scale - 1) < 1e-6 ? eased : (1 - 2 ** (from.zoom - zoom)) / (1 - 1 / scale);
+  return { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part, zoom, done: passed === 1 };
+}
+
+/**
+ * Slows a glide down.
+ * @param {Glide} glide is changed
+ * @param {number} now
+ * @returns {{dx: number, dy: number, done: boolean}} pixels since the last time
+ */
+function glideOn(glide, now) {
+  const passed = Math.max(0, Math.min(longestStep, now - glide.last));
+  const [dx, dy] = [glide.vx * passed, glide.vy * passed];
+  const slower = Math.exp(-passed / slowing);
+  glide.vx *= slower;
+  glide.vy *= slower;
+  glide.last = now;
+  return { dx, dy, done: Math.hypot(glide.vx, glide.vy) < slowest };
+}
 
 /** @typedef {{x: number, y: number, zoom: number}} Place the middle in world coordinates; x is not wrapped */
 /** @typedef {{top: number, right: number, bottom: number, left: number}} Padding */
@@ -22,9 +61,9 @@ export class Camera extends EventTarget {
   height = 1;
   /** @type {Padding} parts of the map that other elements cover */
   padding = { top: 0, right: 0, bottom: 0, left: 0 };
-  /** @type {import("./motion.js").Flight|null} */
+  /** @type {Flight|null} */
   #flight = null;
-  /** @type {import("./motion.js").Glide|null} */
+  /** @type {Glide|null} */
   #glide = null;
 
   get pixels() {

@@ -19,7 +19,7 @@ function choose() {
 }
 
 /** The language of all texts. Another one needs the page to be loaded again. */
-export const language = choose();
+const language = choose();
 
 /** The browser's own variant of the language: an Australian keeps the order of the date. */
 export const locale = navigator.languages.find((tag) => base(tag) === language && isValid(tag)) ?? language;
@@ -135,7 +135,7 @@ function decimal(value, least, most = least) {
 }
 
 /** @param {string} number @returns {string} with the sign for minus instead of a hyphen */
-export function withMinus(number) {
+function withMinus(number) {
   return number.replace("-", "\u2212");
 }
 

@@ -1,20 +1,170 @@
-import { transactionNumber } from "../api/rows.js";
-import { connection } from "../data/connection.js";
-import { lastLook } from "../data/last-look.js";
+import { transactionNumber } from "../api/answers.js";
+import { connection, lastLook } from "../data/connection.js";
 import { isToken, timeOfPoint } from "../state/point.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { fill, h } from "../ui/dom.js";
-import { fail, reason } from "../ui/failure.js";
+import { button, fill, h, icon } from "../ui/dom.js";
+import { fail, reason } from "../ui/toasts.js";
 import { ChangesPanel } from "./changes.js";
-import { PlayControls } from "./controls.js";
-import { readActivity, readRange } from "./history.js";
-import { journey } from "./journey.js";
-import { player } from "./player.js";
-import { Slider } from "./slider.js";
+import { journey, player, readActivity, readRange } from "./journey.js";
 
-/** @typedef {import("./history.js").Point} Point */
+/** @typedef {import("../text/text.js").Key} Key */
+/** @typedef {import("./journey.js").Point} Point */
+
+/** @type {{speed: number, key: Key, n: number}[]} */
+const speeds = [
+  { speed: 1, key: "time.speed.seconds", n: 1 },
+  { speed: 10, key: "time.speed.seconds", n: 10 },
+  { speed: 60, key: "time.speed.minutes", n: 1 },
+  { speed: 600, key: "time.speed.minutes", n: 10 },
+  { speed: 3600, key: "time.speed.hours", n: 1 },
+  { speed: 21_600, key: "time.speed.hours", n: 6 },
+  { speed: 86_400, key: "time.speed.days", n: 1 },
+  { speed: 604_800, key: "time.speed.days", n: 7 },
+];
+
+/** The whole history is played in about this many seconds, unless the person chooses. */
+const wholeDuration = 45;
+
+/** Play, and its speed. */
+class PlayControls {
+  #play;
+  #speed = h(
+    "select", { class: "field", "aria-label": t("time.speed") },
+    ...speeds.map(({ speed, key, n }) => h("option", { value: speed, text: t(key, { n }) })),
+  );
+  #chosen = false;
+  element;
+
+  /** @param {() => void} play */
+  constructor(play) {
+    this.#play = button({
+      text: "", kind: "outlined time-play", action: () => (player.playing ? player.pause() : play()),
+    });
+    this.element = h("div", { class: "time-controls" }, this.#play, this.#speed);
+    this.#speed.addEventListener("change", () => {
+      this.#chosen = true;
+      player.speed = Number(this.#speed.value);
+    });
+    player.addEventListener("change", () => this.#name());
+    this.#speed.value = String(player.speed);
+    this.#name();
+  }
+
+  /** @param {boolean} enabled */
+  update(enabled) {
+    this.#play.disabled = !enabled;
+  }
+
+  /**
+   * Chooses a speed that suits the length of the history.
+   * @param {number} length ms
+   */
+  suit(length) {
+    if (this.#chosen) return;
+    const suitable = speeds.find(({ speed }) => speed * wholeDuration * 1000 >= length);
+    player.speed = (suitable ?? speeds[speeds.length - 1]).speed;
+    this.#speed.value = String(player.speed);
+  }
+
+  #name() {
+    fill(this.#play, icon(player.playing ? "pause" : "play"), t(player.playing ? "time.pause" : "time.play"));
+  }
+}
+
+/** The keys move by a part of the history. */
+const step = 1 / 500;
+const page = 1 / 20;
+
+/** @type {Record<string, number|undefined>} */
+const keys = {
+  ArrowLeft: -step, ArrowDown: -step, ArrowRight: step, ArrowUp: step, PageDown: -page, PageUp: page,
+};
+
+/** The slider over the history, with marks where much was committed. */
+class Slider {
+  #input = h("input", {
+    type: "range", class: "time-input", step: "any", "aria-label": t("time.slider"),
+  });
+  #marks = h("canvas", { class: "time-marks", "aria-hidden": "true" });
+  #from = h("span", {});
+  #to = h("span", { text: t("time.end") });
+  element = h(
+    "div", { class: "time-track" },
+    h("div", { class: "time-rail" }, this.#marks, this.#input),
+    h("div", { class: "time-ends quiet small", "aria-hidden": "true" }, this.#from, this.#to),
+  );
+  /** @type {{from: number, to: number, count: number}[]} */
+  #spans = [];
+  #least = 0;
+  #most = 1;
+
+  /** @param {(value: number|null) => void} moved a time; null is now */
+  constructor(moved) {
+    const input = this.#input;
+    input.addEventListener("input", () => {
+      const value = Number(input.value);
+      moved(value >= this.#most ? null : value);
+    });
+    input.addEventListener("keydown", (event) => {
+      const by = keys[event.key];
+      if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const distance = by * (this.#most - this.#least);
+      const value = Math.min(this.#most, Math.max(this.#least, Number(input.value) + distance));
+      input.value = String(value);
+      moved(value >= this.#most ? null : value);
+    });
+    new ResizeObserver(() => this.#draw()).observe(this.#marks);
+  }
+
+  /** @param {number} first @param {number} last the times at its ends, in ms */
+  setRange(first, last) {
+    this.#least = first;
+    this.#most = Math.max(first + 1, last);
+    this.#input.min = String(this.#least);
+    this.#input.max = String(this.#most);
+    this.#from.textContent = format.time(first);
+    this.#draw();
+  }
+
+  /**
+   * @param {number|null} value null is now
+   * @param {string} text what it means, for readers of the screen
+   */
+  set(value, text) {
+    this.#input.value = String(value ?? this.#most);
+    this.#input.setAttribute("aria-valuetext", text);
+    const part = ((value ?? this.#most) - this.#least) / (this.#most - this.#least);
+    this.#input.style.setProperty("--part", `${Math.min(1, Math.max(0, part)) * 100}%`);
+  }
+
+  /** @param {number} from @param {number} to @param {number} count of transactions */
+  mark(from, to, count) {
+    this.#spans.push({ from, to, count });
+    this.#draw();
+  }
+
+  #draw() {
+    const { clientWidth: width, clientHeight: height } = this.#marks;
+    const context = this.#marks.getContext("2d");
+    if (!context || width === 0) return;
+    const scale = devicePixelRatio;
+    this.#marks.width = width * scale;
+    this.#marks.height = height * scale;
+    context.scale(scale, scale);
+    context.fillStyle = getComputedStyle(this.#marks).color;
+    const most = Math.max(1, ...this.#spans.map(({ count }) => count));
+    const span = this.#most - this.#least;
+    for (const { from, to, count } of this.#spans) {
+      const tall = Math.max(2, Math.sqrt(count / most) * height);
+      const left = ((from - this.#least) / span) * width;
+      const wide = Math.max(1.5, ((to - from) / span) * width - 0.5);
+      context.fillRect(left, height - tall, wide, tall);
+    }
+  }
+}
 
 /** The newest point of the slider is brought up to date this often. */
 const interval = 10_000;
