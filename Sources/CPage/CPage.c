@@ -55,6 +55,8 @@ static const struct quake_page_asset assets[] = {
 #include "asset.h"
 #define FILE "web/frame/frame.js"
 #include "asset.h"
+#define FILE "web/header/edit-tools.js"
+#include "asset.h"
 #define FILE "web/header/edits.js"
 #include "asset.h"
 #define FILE "web/header/header.js"

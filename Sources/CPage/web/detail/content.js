@@ -1,6 +1,6 @@
 import { quakeOfRow, rowOfRecord } from "../api/answers.js";
 import { store } from "../data/store.js";
-import { canEdit, remove, restore, validate } from "../header/edits.js";
+import { canEdit } from "../list/selection.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { button, h, icon } from "../ui/dom.js";
@@ -279,6 +279,12 @@ function absence(event, deletion) {
 const note = (text) => h("div", { class: "note", role: "note" }, h("p", { text }));
 
 /**
+ * The module of the edits is there already: the page offers edits only with it.
+ * @param {(edits: typeof import("../header/edits.js")) => Promise<unknown>} action
+ */
+const edit = (action) => async () => action(await import("../header/edits.js"));
+
+/**
  * @param {EventRecord} event
  * @param {Change | null} deletion
  */
@@ -288,19 +294,16 @@ function actions(event, deletion) {
   if (link) box.append(link);
   const { code } = event;
   if (!canEdit() || view.get().asOf !== null) return box;
+  const repair = edit(({ restore }) => restore([code]));
+  const approve = edit(({ validate }) => validate([code]));
+  const erase = edit(({ remove }) => remove([code]));
   if (deletion) {
-    box.append(
-      button({ icon: "undo", text: t("restore"), kind: "primary", action: () => void restore([code]) }),
-    );
+    box.append(button({ icon: "undo", text: t("restore"), kind: "primary", action: repair }));
     return box;
   }
   if (!event.validated) {
-    box.append(
-      button({ icon: "check", text: t("validate"), kind: "outlined", action: () => void validate([code]) }),
-    );
+    box.append(button({ icon: "check", text: t("validate"), kind: "outlined", action: approve }));
   }
-  box.append(
-    button({ icon: "trash", text: t("delete"), kind: "outlined", action: () => void remove([code]) }),
-  );
+  box.append(button({ icon: "trash", text: t("delete"), kind: "outlined", action: erase }));
   return box;
 }

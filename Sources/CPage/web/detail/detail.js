@@ -1,7 +1,7 @@
 import { ApiError, quakeOfRow, rowOfRecord } from "../api/answers.js";
 import { api } from "../data/api.js";
 import { store } from "../data/store.js";
-import { tokenChanged, validated } from "../header/edits.js";
+import { tokenChanged, validated } from "../list/selection.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";

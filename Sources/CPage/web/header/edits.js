@@ -1,131 +1,14 @@
-import { ApiError } from "../api/answers.js";
 import { api, queryOf } from "../data/api.js";
 import { store } from "../data/store.js";
 import { activeFilters } from "../filters/active.js";
-import { selection } from "../list/selection.js";
+import { selection, validated } from "../list/selection.js";
 import { view } from "../state/view.js";
 import { format, isolated, t } from "../text/text.js";
 import { ask, open } from "../ui/dialogs.js";
 import { button, byId, h } from "../ui/dom.js";
 import { fail, reason, toast } from "../ui/toasts.js";
 
-/** Its event "change" says that a token was entered or forgotten. */
-export const tokenChanged = new EventTarget();
-
-let allowed = false;
-
-/** Says that the server allows edits. Until then the page offers none, even with a token. */
-export function allowEdits() {
-  allowed = true;
-  tokenChanged.dispatchEvent(new CustomEvent("change"));
-}
-
-/** Whether the page offers edits now. */
-export function canEdit() {
-  return allowed && api.token() !== null;
-}
-
-/** @param {string | null} token */
-function set(token) {
-  api.setToken(token);
-  tokenChanged.dispatchEvent(new CustomEvent("change"));
-}
-
-/** Forgets the token. */
-export function forgetToken() {
-  set(null);
-  toast({ text: t("token.forgotten") });
-}
-
-/** Asks for a token. It is kept in this tab only, and sent with edits only. */
-export function showToken() {
-  const field = h("input", {
-    class: "field wide", type: "password", id: "token-field", autocomplete: "off",
-    spellcheck: "false", required: true,
-    maxlength: 500,
-  });
-  const problem = h("p", { class: "problem", role: "alert" });
-  const use = h("button", { class: "button primary", text: t("token.use") });
-  /** @param {HTMLDialogElement} self */
-  const check = async (self) => {
-    const token = field.value.trim();
-    if (token === "" || use.disabled) return;
-    use.disabled = true;
-    problem.textContent = "";
-    try {
-      await api.check(token);
-      set(token);
-      self.close();
-      toast({ text: t("token.kept") });
-    } catch (error) {
-      const isRefused = error instanceof ApiError && error.status === 401;
-      problem.textContent = isRefused ? t("token.refused") : `${t("token.unchecked")}: ${reason(error)}`;
-      field.select();
-    } finally {
-      use.disabled = false;
-    }
-  };
-  const { dialog } = open(t("token.title"), (self) => [
-    h("p", { text: t("token.text") }),
-    h(
-      "form", {
-        onsubmit: (/** @type {SubmitEvent} */ event) => {
-          event.preventDefault();
-          void check(self);
-        },
-      },
-      h("label", { for: "token-field", text: t("token.field") }), field, problem,
-      h(
-        "div", { class: "dialog-actions" },
-        button({ text: t("cancel"), kind: "outlined", action: () => self.close() }),
-        use,
-      ),
-    ),
-  ]);
-  dialog.classList.add("narrow");
-  field.focus();
-}
-
-/** @typedef {{ feed: string, outcome: string | null, inserted: number | null, updated: number | null,
- *   error: string | null }} FeedResult */
-
-/**
- * Makes the server poll its feeds now, and tells the result.
- * @param {HTMLButtonElement} button
- */
-export async function refresh(button) {
-  if (button.disabled) return;
-  button.disabled = true;
-  button.classList.add("busy");
-  try {
-    const { feeds } = /** @type {{ feeds: FeedResult[] }} */ (await api.refresh());
-    const failed = feeds.filter(({ error }) => error);
-    const waiting = feeds.filter(({ outcome, error }) => !outcome && !error);
-    const done = feeds.length - failed.length - waiting.length;
-    for (const { feed, error } of failed) {
-      toast({ text: t("refresh.feed.failed", { feed, reason: String(error) }), error: true });
-    }
-    if (waiting.length > 0) {
-      toast({
-        text: t("refresh.waiting", { n: waiting.length, feeds: waiting.map(({ feed }) => feed).join(", ") }),
-      });
-    }
-    if (done > 0) {
-      /** @param {"inserted" | "updated"} key */
-      const sum = (key) => feeds.reduce((all, feed) => all + (feed[key] ?? 0), 0);
-      toast({ text: t("refresh.done", { n: done, inserted: sum("inserted"), updated: sum("updated") }) });
-    }
-  } catch (error) {
-    fail(t("refresh.failed"), error);
-    if (error instanceof ApiError && error.status === 401) showToken();
-  } finally {
-    button.disabled = false;
-    button.classList.remove("busy");
-  }
-}
-
-/** Its event "change" says that the server validated events for this page, or undid that. */
-export const validated = new EventTarget();
+/** Says that the server validated events for this page, or undid that. */
 const tell = () => validated.dispatchEvent(new CustomEvent("change"));
 
 /** An address has a limit of 2.9 kB; codes have up to some twenty characters. */

@@ -1,11 +1,9 @@
 import { api, server } from "../data/api.js";
-import { selection } from "../list/selection.js";
 import { formatView, view } from "../state/view.js";
 import { t } from "../text/text.js";
 import { open } from "../ui/dialogs.js";
 import { button, h } from "../ui/dom.js";
 import { copy } from "../ui/toasts.js";
-import { allowEdits, canEdit, forgetToken, refresh, showToken, startEditBar, tokenChanged } from "./edits.js";
 import { showHelp, showSettings } from "./settings.js";
 
 /** Opens the dialog with the address of this view, and the line of HTML for its map in another page. */
@@ -61,29 +59,6 @@ export async function start(element) {
     api.setToken(null);
     return;
   }
-  const again = button({ icon: "refresh", label: t("refresh"), key: "r", action: () => void refresh(again) });
-  again.id = "refresh";
-  const select = button({
-    icon: "select", text: t("edit.select"), label: t("edit.select.label"), kind: "select", key: "x",
-    action: () => selection.turn(!selection.on),
-  });
-  select.id = "select";
-  const token = button({
-    icon: "key", label: t("token.open"), key: "t", action: () => (api.token() ? forgetToken() : showToken()),
-  });
-  token.id = "token";
-  edits.append(again, select, token);
-  startEditBar();
-  const update = () => {
-    const has = canEdit();
-    select.hidden = !has;
-    select.setAttribute("aria-pressed", String(selection.on));
-    token.setAttribute("aria-label", t(has ? "token.forget" : "token.open"));
-    token.title = `${t(has ? "token.forget" : "token.open")} (t)`;
-    token.classList.toggle("held", has);
-    if (!has) selection.turn(false);
-  };
-  tokenChanged.addEventListener("change", update);
-  selection.addEventListener("change", update);
-  allowEdits();
+  // Most people only read: what edits is loaded where the server has a token for it.
+  (await import("./edit-tools.js")).startEdits(edits);
 }
