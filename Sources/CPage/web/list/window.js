@@ -240,10 +240,9 @@ export class ListWindow {
   /**
    * Shows another list. What the person reads stays where it is, unless the top is seen.
    * @param {Quake[]} items
-   * @param {boolean} hold
    */
-  setItems(items, hold) {
-    const anchor = hold && !this.atTop ? this.#anchor : null;
+  setItems(items) {
+    const anchor = !this.atTop ? this.#anchor : null;
     const near = this.first;
     const offset = this.#top - near * this.#rowHeight;
     const { length } = items;

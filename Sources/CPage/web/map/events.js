@@ -234,82 +234,101 @@ const orderDelay = 5000;
 const mostWaiting = 1000;
 const minute = 60_000;
 
+/** Gives the map the events of the list, and marks what was just committed. */
+class MapFollower {
+  #events;
+  #screen;
+  #last = -Infinity;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  #timer;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  #ordering;
+  /** @type {Changes[]} not yet on the map */
+  #waiting = [];
+  /** Whether more is new than what is waiting. */
+  #all = false;
+  #replacing = false;
+
+  /** @param {Events} events @param {Screen} screen */
+  constructor(events, screen) {
+    this.#events = events;
+    this.#screen = screen;
+    void this.#replace();
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent} */ (event).detail;
+      if (changed.has("color") || changed.has("asOf")) this.#replaceSoon();
+    });
+    setInterval(() => {
+      if (view.get().color === "age" && view.get().asOf === null) this.#replaceSoon();
+    }, minute);
+    store.addEventListener("shown", () => {
+      // Without a change, the filter or the order is another.
+      if (this.#waiting.length === 0) this.#all = true;
+      this.#later();
+    });
+    store.addEventListener("change", (event) => this.#take(/** @type {CustomEvent} */ (event).detail));
+  }
+
+  #passes() {
+    return filter(view.get(), view.bounds(), store.now());
+  }
+
+  async #replace() {
+    clearTimeout(this.#ordering);
+    this.#ordering = undefined;
+    this.#waiting = [];
+    this.#all = false;
+    this.#replacing = true;
+    await this.#events.replace([...store.shown()], view.get().color, store.now());
+    this.#replacing = false;
+    this.#screen.setEvents();
+    if (this.#all || this.#waiting.length > 0) this.#later();
+  }
+
+  #show() {
+    this.#timer = undefined;
+    // When all are replaced, it is called again.
+    if (this.#replacing) return;
+    this.#last = performance.now();
+    const changes = this.#waiting;
+    this.#waiting = [];
+    const few = !this.#all && store.shown().length > manyEvents
+      && this.#events.apply(changes, this.#passes(), view.get().color, store.now())
+      && this.#events.count === store.shown().length;
+    // If the numbers differ, the list is still being loaded.
+    if (few) {
+      this.#screen.setEvents();
+      this.#ordering ??= setTimeout(() => this.#replaceSoon(), orderDelay);
+    } else void this.#replace();
+  }
+
+  #later() {
+    const wait = store.shown().length > manyEvents ? this.#last + manyDelay - performance.now() : 0;
+    this.#timer ??= setTimeout(() => this.#show(), Math.max(0, wait));
+  }
+
+  #replaceSoon() {
+    this.#all = true;
+    this.#later();
+  }
+
+  /** @param {import("../types.js").StoreChange} change */
+  #take(change) {
+    if (change.kind === "changes" && this.#waiting.length < mostWaiting) this.#waiting.push(change);
+    else this.#all = true;
+    if (change.kind !== "changes" || document.hidden) return;
+    // In the past, a step of the history is marked, too; a jump over many changes is not.
+    const step = view.get().asOf !== null
+      && change.inserted.length + change.updated.length + change.deleted.length <= mostFlashes;
+    if (!change.live && !step) return;
+    this.#screen.flash(flashesOf(change, performance.now(), this.#passes()));
+  }
+}
+
 /**
- * Gives the map the events of the list, and marks what was just committed.
  * @param {Events} events
  * @param {Screen} screen
  */
 export function followStore(events, screen) {
-  let last = -Infinity;
-  /** @type {ReturnType<typeof setTimeout>|undefined} */
-  let timer;
-  /** @type {ReturnType<typeof setTimeout>|undefined} */
-  let ordering;
-  /** @type {Changes[]} not yet on the map */
-  let waiting = [];
-  /** Whether more is new than what is waiting. */
-  let all = false;
-  let replacing = false;
-
-  const passes = () => filter(view.get(), view.bounds(), store.now());
-  const replace = async () => {
-    clearTimeout(ordering);
-    ordering = undefined;
-    waiting = [];
-    all = false;
-    replacing = true;
-    await events.replace([...store.shown()], view.get().color, store.now());
-    replacing = false;
-    screen.setEvents();
-    if (all || waiting.length > 0) later();
-  };
-  const show = () => {
-    timer = undefined;
-    // When all are replaced, it is called again.
-    if (replacing) return;
-    last = performance.now();
-    const changes = waiting;
-    waiting = [];
-    const few = !all && store.shown().length > manyEvents
-      && events.apply(changes, passes(), view.get().color, store.now())
-      && events.count === store.shown().length;
-    // If the numbers differ, the list is still being loaded.
-    if (few) {
-      screen.setEvents();
-      ordering ??= setTimeout(replaceSoon, orderDelay);
-    } else void replace();
-  };
-  const later = () => {
-    const wait = store.shown().length > manyEvents ? last + manyDelay - performance.now() : 0;
-    timer ??= setTimeout(show, Math.max(0, wait));
-  };
-  const replaceSoon = () => {
-    all = true;
-    later();
-  };
-
-  void replace();
-  view.addEventListener("change", (event) => {
-    const { changed } = /** @type {CustomEvent} */ (event).detail;
-    if (changed.has("color") || changed.has("asOf")) replaceSoon();
-  });
-  setInterval(() => {
-    if (view.get().color === "age" && view.get().asOf === null) replaceSoon();
-  }, minute);
-  store.addEventListener("shown", () => {
-    // Without a change, the filter or the order is another.
-    if (waiting.length === 0) all = true;
-    later();
-  });
-  store.addEventListener("change", (event) => {
-    const { detail } = /** @type {CustomEvent} */ (event);
-    if (detail.kind === "changes" && waiting.length < mostWaiting) waiting.push(detail);
-    else all = true;
-    if (detail.kind !== "changes" || document.hidden) return;
-    // In the past, a step of the history is marked, too; a jump over many changes is not.
-    const step = view.get().asOf !== null
-      && detail.inserted.length + detail.updated.length + detail.deleted.length <= mostFlashes;
-    if (!detail.live && !step) return;
-    screen.flash(flashesOf(detail, performance.now(), passes()));
-  });
+  new MapFollower(events, screen);
 }

@@ -169,99 +169,101 @@ class Slider {
 /** The newest point of the slider is brought up to date this often. */
 const interval = 10_000;
 
-/**
- * The slider over the history, along the bottom of the page.
- * @param {HTMLElement} element
- */
-export async function start(element) {
-  journey.start();
-  const label = h("p", { class: "time-label", role: "status" });
-  const since = button({ text: "", kind: "outlined", action: () => showChanges() });
-  const panel = new ChangesPanel();
-  connection.onAnswer((message) => panel.receive(message));
-  const controls = new PlayControls(() => play());
-  const slider = new Slider((value) => {
+/** The slider over the history, along the bottom of the page. */
+class TimeTravel {
+  #label = h("p", { class: "time-label", role: "status" });
+  #since = button({ text: "", kind: "outlined", action: () => showChanges() });
+  #panel = new ChangesPanel();
+  #controls = new PlayControls(() => this.#play());
+  #slider = new Slider((value) => {
     player.pause();
     view.set({ asOf: value === null ? null : new Date(value).toISOString() });
   });
-  const note = h("p", { class: "quiet", text: t("time.loading") });
-  element.classList.add("time");
-  element.append(
-    h("div", { class: "time-bar" }, controls.element, label, h("span", { class: "time-space" }), since),
-    note, slider.element, panel.element,
-  );
-  slider.element.hidden = true;
+  #note = h("p", { class: "quiet", text: t("time.loading") });
   /** @type {{first: Point, last: Point}|null} */
-  let range = null;
+  #range = null;
 
-  journey.addEventListener("moved", () => showPosition());
-  journey.addEventListener("failed", (event) => {
-    fail(t("time.failed"), /** @type {CustomEvent} */ (event).detail);
-  });
-  lastLook.addEventListener("change", () => nameChanges());
-  view.addEventListener("change", (event) => {
-    const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
-    if (changed.has("since")) openChanges();
-    if (changed.has("asOf")) {
-      showPosition();
-      nameChanges();
-    }
-  });
-  showPosition();
-  nameChanges();
-  openChanges();
-  await load();
+  /** @param {HTMLElement} element */
+  constructor(element) {
+    connection.onAnswer((message) => this.#panel.receive(message));
+    element.classList.add("time");
+    element.append(
+      h(
+        "div", { class: "time-bar" }, this.#controls.element, this.#label, h("span", { class: "time-space" }),
+        this.#since,
+      ),
+      this.#note, this.#slider.element, this.#panel.element,
+    );
+    this.#slider.element.hidden = true;
+    journey.addEventListener("moved", () => this.#showPosition());
+    journey.addEventListener("failed", (event) => {
+      fail(t("time.failed"), /** @type {CustomEvent} */ (event).detail);
+    });
+    lastLook.addEventListener("change", () => this.#nameChanges());
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent<{changed: Set<string>}>} */ (event).detail;
+      if (changed.has("since")) this.#openChanges();
+      if (changed.has("asOf")) {
+        this.#showPosition();
+        this.#nameChanges();
+      }
+    });
+    this.#showPosition();
+    this.#nameChanges();
+    this.#openChanges();
+  }
 
-  async function load() {
+  async load() {
     try {
-      range = await readRange();
+      this.#range = await readRange();
     } catch (error) {
-      const retry = () => void load();
+      const retry = () => void this.load();
       return fill(
-        note, t("time.range.failed", { reason: reason(error) }), " ",
+        this.#note, t("time.range.failed", { reason: reason(error) }), " ",
         button({ icon: "refresh", text: t("retry"), kind: "outlined", action: retry }),
       );
     }
-    if (!range) return fill(note, t("time.none"));
-    note.remove();
-    slider.element.hidden = false;
-    extend();
-    setInterval(extend, interval);
-    const { first, last } = range;
-    readActivity(first, last, (from, to, count) => slider.mark(from, to, count)).catch(() => {
+    if (!this.#range) return fill(this.#note, t("time.none"));
+    this.#note.remove();
+    this.#slider.element.hidden = false;
+    this.#extend();
+    setInterval(() => this.#extend(), interval);
+    const { first, last } = this.#range;
+    readActivity(first, last, (from, to, count) => this.#slider.mark(from, to, count)).catch(() => {
       // The marks are an extra: the slider works without them.
     });
   }
 
   /** The history goes on: the slider ends with now. */
-  function extend() {
-    if (!range || player.playing) return;
-    range = { first: range.first, last: { ...range.last, time: Date.now() } };
-    slider.setRange(range.first.time, range.last.time);
-    controls.suit(range.last.time - range.first.time);
-    showPosition();
+  #extend() {
+    if (!this.#range || player.playing) return;
+    const { first, last } = this.#range;
+    this.#range = { first, last: { ...last, time: Date.now() } };
+    this.#slider.setRange(first.time, this.#range.last.time);
+    this.#controls.suit(this.#range.last.time - first.time);
+    this.#showPosition();
   }
 
-  function showPosition() {
+  #showPosition() {
     const { time, number } = journey;
     const past = view.get().asOf !== null;
-    controls.update(range !== null);
+    this.#controls.update(this.#range !== null);
     const text = time === null || !past
       ? t(past ? "time.loading" : "time.live")
       : t("time.at", { time: format.time(time), number });
     // While the history is played, each step would be said.
-    label.setAttribute("aria-live", player.playing ? "off" : "polite");
-    if (label.textContent !== text) label.textContent = text;
+    this.#label.setAttribute("aria-live", player.playing ? "off" : "polite");
+    if (this.#label.textContent !== text) this.#label.textContent = text;
     const dragged = past && timeOfPoint(view.get().asOf ?? "");
-    slider.set(past ? dragged || time : null, text);
+    this.#slider.set(past ? dragged || time : null, text);
   }
 
   /** Plays from the point that is shown or on its way; from the oldest one, if this is now. */
-  function play() {
-    if (!range) return;
+  #play() {
+    if (!this.#range) return;
     const isPast = view.get().asOf !== null;
     if (isPast && journey.time !== null) return player.play();
-    if (!isPast) view.set({ asOf: new Date(range.first.time).toISOString() });
+    if (!isPast) view.set({ asOf: new Date(this.#range.first.time).toISOString() });
     // A point that could not be shown must not begin to play when the person goes to another one.
     const arrival = new AbortController();
     const { signal } = arrival;
@@ -272,26 +274,31 @@ export async function start(element) {
     }, { signal });
   }
 
-  function nameChanges() {
+  #nameChanges() {
     const asOf = view.get().asOf;
-    since.hidden = asOf === null && lastLook.previous === null;
-    const text = asOf !== null
+    this.#since.hidden = asOf === null && lastLook.previous === null;
+    this.#since.textContent = asOf !== null
       ? t("time.changes.since.then")
       : t("time.changes.since", { time: format.relative(lastLook.previous?.at ?? Date.now()) });
-    since.textContent = text;
   }
 
-  function showChanges() {
-    const token = view.get().asOf ?? lastLook.previous?.token;
-    if (token) view.set({ since: token });
-  }
-
-  function openChanges() {
+  #openChanges() {
     const token = view.get().since;
-    if (token === null) return panel.close();
+    if (token === null) return this.#panel.close();
     const look = lastLook.previous;
     const time = look?.token === token ? look.at : timeOfPoint(token);
     const number = isToken(token) ? t("time.number", { n: transactionNumber(token) }) : token;
-    panel.open(token, Number.isNaN(time) ? number : format.time(time));
+    this.#panel.open(token, Number.isNaN(time) ? number : format.time(time));
   }
+}
+
+function showChanges() {
+  const token = view.get().asOf ?? lastLook.previous?.token;
+  if (token) view.set({ since: token });
+}
+
+/** @param {HTMLElement} element */
+export async function start(element) {
+  journey.start();
+  await new TimeTravel(element).load();
 }
