@@ -216,12 +216,8 @@ function choice(key, value, name) {
 /** Waiting this long after the last key keeps the list from being selected at each letter. */
 const typingDelay = 120;
 
-/**
- * Search, the filters as a panel that opens, and what is set as chips that can be removed one by one.
- * @param {HTMLElement} element
- */
-export function start(element) {
-  element.setAttribute("role", "search");
+/** The field for the search. */
+function searchField() {
   const search = h("input", {
     id: "search", class: "field", type: "search",
     placeholder: t("filters.search"), "aria-label": t("filters.search"),
@@ -240,7 +236,59 @@ export function start(element) {
     search.value = "";
     view.set({ text: "" });
   });
+  return search;
+}
 
+/** Says what of the address selects nothing: a person may expect it to. */
+class IgnoredNotice {
+  element = h("div", { class: "notice", role: "status", hidden: true });
+  #told = "";
+
+  update() {
+    const names = view.ignored.join(", ");
+    if (names === this.#told) return;
+    this.#told = names;
+    this.element.hidden = names === "";
+    fill(
+      this.element, h("p", { text: t("filters.ignored", { n: view.ignored.length, names }) }),
+      button({ icon: "close", label: t("close"), action: () => {
+        this.element.hidden = true;
+      } }),
+    );
+  }
+}
+
+/** The filters that are set, each with a button that removes it. */
+class Chips {
+  element = h("ul", { class: "chips", "aria-label": t("filters.set") });
+  #toggle;
+
+  /** @param {HTMLElement} toggle gets the focus of a chip that is gone */
+  constructor(toggle) {
+    this.#toggle = toggle;
+  }
+
+  /** @param {ReturnType<typeof activeFilters>} filters */
+  update(filters) {
+    this.element.hidden = filters.length === 0;
+    fill(this.element, ...filters.map(({ text, clear }) => h("li", {}, button({
+      icon: "close", text, label: t("filters.remove", { filter: text }), kind: "chip", action: () => {
+        view.set(clear);
+        this.#toggle.focus();
+      },
+    }))));
+    if (filters.length < 2) return;
+    this.element.append(h("li", {}, button({
+      text: t("filters.clear"), kind: "chip plain", action: () => {
+        view.clearFilters();
+        this.#toggle.focus();
+      },
+    })));
+  }
+}
+
+/** The filters as a panel, and the button that opens it. */
+function panelWithToggle() {
   const panel = filterPanel();
   panel.element.hidden = true;
   panel.element.id = "filter-panel";
@@ -261,26 +309,23 @@ export function start(element) {
   toggle.setAttribute("aria-expanded", "false");
   toggle.setAttribute("aria-controls", "filter-panel");
   toggle.setAttribute("aria-keyshortcuts", "f");
-  // The address may come from a person who expects it to select something.
-  const notice = h("div", { class: "notice", role: "status", hidden: true });
-  let told = "";
-  const tellIgnored = () => {
-    const names = view.ignored.join(", ");
-    if (names === told) return;
-    told = names;
-    notice.hidden = names === "";
-    fill(
-      notice, h("p", { text: t("filters.ignored", { n: view.ignored.length, names }) }),
-      button({ icon: "close", label: t("close"), action: () => {
-        notice.hidden = true;
-      } }),
-    );
-  };
-  const chips = h("ul", { class: "chips", "aria-label": t("filters.set") });
+  return { panel, toggle };
+}
+
+/**
+ * Search, the filters as a panel that opens, and what is set as chips that can be removed one by one.
+ * @param {HTMLElement} element
+ */
+export function start(element) {
+  element.setAttribute("role", "search");
+  const search = searchField();
+  const { panel, toggle } = panelWithToggle();
+  const notice = new IgnoredNotice();
+  const chips = new Chips(toggle);
   element.append(
     h("h2", { class: "visually-hidden", text: t("filters.name") }),
     h("div", { class: "filter-bar" }, h("label", { class: "search" }, icon("search"), search), toggle),
-    notice, chips, panel.element,
+    notice.element, chips.element, panel.element,
   );
 
   const update = () => {
@@ -290,23 +335,9 @@ export function start(element) {
     toggle.lastChild?.replaceWith(
       filters.length === 0 ? t("filters.open") : t("filters.open.n", { n: filters.length }),
     );
-    chips.hidden = filters.length === 0;
-    fill(chips, ...filters.map(({ text, clear }) => h("li", {}, button({
-      icon: "close", text, label: t("filters.remove", { filter: text }), kind: "chip", action: () => {
-        view.set(clear);
-        toggle.focus();
-      },
-    }))));
-    if (filters.length > 1) {
-      chips.append(h("li", {}, button({
-        text: t("filters.clear"), kind: "chip plain", action: () => {
-          view.clearFilters();
-          toggle.focus();
-        },
-      })));
-    }
+    chips.update(filters);
     if (!panel.element.hidden) panel.update();
-    tellIgnored();
+    notice.update();
   };
   view.addEventListener("change", (event) => {
     const { changed } = /** @type {CustomEvent<{ changed: Set<string> }>} */ (event).detail;

@@ -23,80 +23,98 @@ const middleUpTo = 0.68;
 const heights = /** @type {const} */ (["low", "middle", "high"]);
 /** @typedef {typeof heights[number]} Height */
 
-/**
- * The list as a sheet over the map, on a phone: its handle is dragged or pressed.
- * @param {HTMLElement} side
- */
-export function startSheet(side) {
-  const handle = byId("sheet-handle");
+/** The list as a sheet over the map, on a phone: its handle is dragged or pressed. */
+class Sheet {
+  #side;
+  #handle = byId("sheet-handle");
+  #selected = view.get().selected;
+  /** Where the drag began, and the height that the sheet had. */
+  #from = 0;
+  #height = 0;
+  #moved = false;
 
-  // Elements that the sheet covers cannot be reached with the keyboard.
-  const cover = () => {
-    const covered = phone.matches && side.dataset.height === "high";
-    for (const id of ["map", "dock"]) byId(id).inert = covered;
-  };
-  phone.addEventListener("change", cover);
+  /** @param {HTMLElement} side */
+  constructor(side) {
+    this.#side = side;
+    this.#set("middle");
+    phone.addEventListener("change", () => this.#cover());
+    this.#listen(this.#handle);
+    side.addEventListener("focusin", ({ target }) => {
+      if (target !== this.#handle) this.#raise();
+    });
+    view.addEventListener("change", () => {
+      const { selected } = view.get();
+      if (selected !== this.#selected && selected !== null) this.#raise();
+      this.#selected = selected;
+    });
+  }
+
+  /** @param {HTMLElement} handle */
+  #listen(handle) {
+    handle.addEventListener("pointerdown", (event) => {
+      handle.setPointerCapture(event.pointerId);
+      this.#from = event.clientY;
+      this.#height = this.#side.getBoundingClientRect().height;
+      this.#moved = false;
+    });
+    handle.addEventListener("pointermove", (event) => {
+      if (!handle.hasPointerCapture(event.pointerId) || !phone.matches) return;
+      if (Math.abs(event.clientY - this.#from) > tremble) this.#moved = true;
+      if (!this.#moved) return;
+      this.#side.classList.add("dragged");
+      this.#side.style.height = `${Math.max(rem(leastHeight), this.#height + this.#from - event.clientY)}px`;
+    });
+    handle.addEventListener("pointerup", () => this.#drop());
+    handle.addEventListener("pointercancel", () => this.#drop());
+    handle.addEventListener("click", () => {
+      if (this.#moved) return;
+      if (this.#side.dataset.height === "high") this.#set("low");
+      else this.#step(1);
+    });
+    handle.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowUp") this.#step(1);
+      else if (event.key === "ArrowDown") this.#step(-1);
+      else return;
+      event.preventDefault();
+    });
+  }
 
   /** @param {Height} height */
-  const set = (height) => {
-    side.dataset.height = height;
-    side.style.height = "";
-    cover();
-    handle.setAttribute("aria-label", t(height === "high" ? "sheet.smaller" : "sheet.larger"));
-  };
-  const step = (/** @type {number} */ by) => {
-    const index = heights.indexOf(/** @type {Height} */ (side.dataset.height ?? "middle"));
-    set(heights[Math.min(heights.length - 1, Math.max(0, index + by))]);
-  };
-  set("middle");
+  #set(height) {
+    this.#side.dataset.height = height;
+    this.#side.style.height = "";
+    this.#cover();
+    this.#handle.setAttribute("aria-label", t(height === "high" ? "sheet.smaller" : "sheet.larger"));
+  }
 
-  let shown = view.get().selected;
-  let from = 0;
-  let height = 0;
-  let moved = false;
-  handle.addEventListener("pointerdown", (event) => {
-    handle.setPointerCapture(event.pointerId);
-    from = event.clientY;
-    height = side.getBoundingClientRect().height;
-    moved = false;
-  });
-  handle.addEventListener("pointermove", (event) => {
-    if (!handle.hasPointerCapture(event.pointerId) || !phone.matches) return;
-    if (Math.abs(event.clientY - from) > tremble) moved = true;
-    if (!moved) return;
-    side.classList.add("dragged");
-    side.style.height = `${Math.max(rem(leastHeight), height + from - event.clientY)}px`;
-  });
-  const drop = () => {
-    side.classList.remove("dragged");
-    if (!moved) return;
-    const share = side.getBoundingClientRect().height / innerHeight;
-    set(share < lowUpTo ? "low" : share < middleUpTo ? "middle" : "high");
-  };
-  handle.addEventListener("pointerup", drop);
-  handle.addEventListener("pointercancel", drop);
-  handle.addEventListener("click", () => {
-    if (moved) return;
-    if (side.dataset.height === "high") set("low");
-    else step(1);
-  });
-  // The sheet is raised if it hides the element that a person opens or types in.
-  const raise = () => {
-    if (phone.matches && side.dataset.height === "low") set("middle");
-  };
-  side.addEventListener("focusin", ({ target }) => {
-    if (target !== handle) raise();
-  });
-  view.addEventListener("change", () => {
-    if (view.get().selected !== shown && view.get().selected !== null) raise();
-    shown = view.get().selected;
-  });
-  handle.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowUp") step(1);
-    else if (event.key === "ArrowDown") step(-1);
-    else return;
-    event.preventDefault();
-  });
+  /** @param {number} by */
+  #step(by) {
+    const index = heights.indexOf(/** @type {Height} */ (this.#side.dataset.height ?? "middle"));
+    this.#set(heights[Math.min(heights.length - 1, Math.max(0, index + by))]);
+  }
+
+  /** Elements that the sheet covers cannot be reached with the keyboard. */
+  #cover() {
+    const covered = phone.matches && this.#side.dataset.height === "high";
+    for (const id of ["map", "dock"]) byId(id).inert = covered;
+  }
+
+  #drop() {
+    this.#side.classList.remove("dragged");
+    if (!this.#moved) return;
+    const share = this.#side.getBoundingClientRect().height / innerHeight;
+    this.#set(share < lowUpTo ? "low" : share < middleUpTo ? "middle" : "high");
+  }
+
+  /** The sheet is raised if it hides the element that a person opens or types in. */
+  #raise() {
+    if (phone.matches && this.#side.dataset.height === "low") this.#set("middle");
+  }
+}
+
+/** @param {HTMLElement} side */
+export function startSheet(side) {
+  new Sheet(side);
 }
 
 /** @type {Record<string, () => void>} */

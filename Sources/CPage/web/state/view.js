@@ -61,15 +61,8 @@ const listLimit = 50;
  * @returns {{view: View, ignored: string[]}} the view, and the names of the parameters that are not known or
  *   whose values are not valid
  */
-function parseAddress(query) {
-  /** @type {Map<string, string>} */
-  const parameters = new Map();
-  for (const [name, value] of new URLSearchParams(query)) {
-    const key = name.replaceAll("_", "-");
-    // As in the API, a list has commas, or the parameter is repeated.
-    const before = lists.includes(key) ? parameters.get(key) : undefined;
-    parameters.set(key, before === undefined ? value : `${before},${value}`);
-  }
+export function parseAddress(query) {
+  const parameters = parametersOf(query);
   const ignored = [...parameters.keys()].filter((name) => !names.includes(name));
   /** @param {string} name @param {number} [limit] */
   const text = (name, limit = textLimit) => cut(parameters.get(name)?.trim() ?? "", limit) || null;
@@ -121,6 +114,18 @@ function parseAddress(query) {
   if (hasRange && last !== null) ignored.push("last");
   view.period = hasRange ? "all" : last ?? (asks(view) ? "all" : defaultView.period);
   return { view, ignored };
+}
+
+/** @param {string} query @returns {Map<string, string>} */
+function parametersOf(query) {
+  const parameters = new Map();
+  for (const [name, value] of new URLSearchParams(query)) {
+    const key = name.replaceAll("_", "-");
+    // As in the API, a list has commas, or the parameter is repeated.
+    const before = lists.includes(key) ? parameters.get(key) : undefined;
+    parameters.set(key, before === undefined ? value : `${before},${value}`);
+  }
+  return parameters;
 }
 
 /** @param {Readonly<View>} view @returns {boolean} whether it asks for others than the latest events */
