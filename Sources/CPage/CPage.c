@@ -51,8 +51,6 @@ static const struct quake_page_asset assets[] = {
 #include "asset.h"
 #define FILE "web/filters/filters.js"
 #include "asset.h"
-#define FILE "web/frame/dock.js"
-#include "asset.h"
 #define FILE "web/frame/frame.js"
 #include "asset.h"
 #define FILE "web/header/edit-tools.js"

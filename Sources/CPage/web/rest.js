@@ -1,7 +1,6 @@
 import { start as startDetail } from "./detail/detail.js";
 import { start as startFilters } from "./filters/filters.js";
-import { start as startDock } from "./frame/dock.js";
-import { startKeys, startSheet, startSummary, startUpgrade } from "./frame/frame.js";
+import { startDock, startKeys, startSheet, startSummary, startUpgrade } from "./frame/frame.js";
 import { start as startAlerts } from "./header/settings.js";
 import { start as startTools } from "./header/tools.js";
 import { part } from "./ui/toasts.js";

@@ -90,9 +90,6 @@ const timeout = 60_000;
 
 /** Requests to the server. Each rejects with an ApiError. */
 export const api = {
-  /** @param {string} code @returns {Promise<any>} the event as a GeoJSON feature with all columns */
-  detail: (code) => get(`quakes/${encodeURIComponent(code)}`),
-
   /** @param {string} code @returns {Promise<{versions: Change[]}>} oldest first */
   versions: (code) => get(`quakes/${encodeURIComponent(code)}/versions`),
 
@@ -104,16 +101,6 @@ export const api = {
 
   /** @param {Parameters} [parameters] @returns {Promise<{changes: Change[], next: string|null}>} */
   history: (parameters) => get("history", parameters),
-
-  /**
-   * @param {string} from a token or a time
-   * @param {string} [to] by default now
-   * @returns {Promise<{from: string, to: string, differences: Change[]}>}
-   */
-  diff: (from, to) => get("diff", { from, to: to ?? null }),
-
-  /** @returns {Promise<any>} */
-  status: () => get("status"),
 
   /**
    * Makes the workers poll their feeds now.
