@@ -71,7 +71,7 @@ let package = Package(
     .target(name: "CLinux"),
 
     // The files of the live page. CPage.c embeds them; "make page-assets" lists them anew.
-    .target(name: "CPage", exclude: ["jsconfig.json", "web"]),
+    .target(name: "CPage", exclude: ["jsconfig.json", "package.json", "web"]),
 
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),
@@ -154,6 +154,7 @@ let package = Package(
         "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "Basics", "CommandLine",
         "TestSupport",
       ],
+      exclude: ["Unit/Page"],
       swiftSettings: tests),
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
