@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../Sources/CPage"
 
 # A module imports modules of its own folder and of those before it. `.` are types.js and the modules that start a page.
-folders="types state text api live data ui painter marks filters list header detail map charts time frame ."
+folders="types state text api live data ui painter marks map filters list header detail charts time frame ."
 
 failed=0
 while IFS= read -r line; do
