@@ -23,7 +23,7 @@ help: ## list the targets
 	@echo "  make install PREFIX=DIR     default $(PREFIX)"
 
 .PHONY: setup
-setup: # installs missing packages, or prints the command for it
+setup: page-assets # installs missing packages, or prints the command for it
 	@deploy/setup.sh
 
 .PHONY: build

@@ -71,7 +71,7 @@ let package = Package(
 
     // The files of the live page, and the schemas of the API. CPage.c embeds the former; "make page-assets" lists them
     // anew.
-    .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "web"]),
+    .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "package.json", "web"]),
 
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),
@@ -151,6 +151,7 @@ let package = Package(
         "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "Basics", "CommandLine",
         "TestSupport",
       ],
+      exclude: ["Unit/Page"],
       swiftSettings: tests),
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
