@@ -12,13 +12,19 @@ while IFS= read -r line; do
   echo "$line" >&2
   failed=1
 done < <(
-  # Lines of at most 110 characters, without tabs and spaces at the end; scripts of one thing each. The texts of a
-  # language are one file.
+  # Lines of at most 110 characters, without tabs and spaces at the end; scripts of one thing each, and functions that
+  # a screen shows. The texts of a language are one file.
   find web -name '*.js' -print0 | xargs -0 perl -CSD -ne '
     print "Sources/CPage/$ARGV:$.: the line has more than 110 characters\n" if length($_) > 111;
     print "Sources/CPage/$ARGV:$.: the line has a tab or ends in spaces\n" if /\t|[ ]$/;
     print "Sources/CPage/$ARGV:$.: the script has more than 400 lines\n" if $. == 401 && $ARGV !~ m{^web/text/..[.]js$};
-    close ARGV if eof;'
+    ($begun, $end) = ($., "}") if /^(export )?(async )?function /;
+    ($begun, $end) = ($., "  }") if !$begun && /^  (static |async |get |set )*#?\w+\(.*\) \{$/;
+    if ($begun && $_ eq "$end\n") {
+      print "Sources/CPage/$ARGV:$begun: the function has more than 60 lines\n" if $. - $begun >= 60;
+      $begun = 0;
+    }
+    close ARGV, $begun = 0 if eof;'
   # No arrow points up, neither of what a module imports, nor of the workers that it starts and the types that it
   # names; and no modules import each other.
   find web -name '*.js' -print0 | sort -z | xargs -0 perl -e '

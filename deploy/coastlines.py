@@ -11,7 +11,7 @@ Countries share their borders, so a file of countries has each border twice. The
 borders (edges of two countries) and coasts (edges of one), joins the coasts to loops and the borders to lines,
 and removes points that change a line by less than the tolerance.
 
-The format, whose reader is painter/land.js: the letters QLND, then varints. The steps of a degree; the number
+The format, whose reader is painter/ground.js: the letters QLND, then varints. The steps of a degree; the number
 of loops, and of each its number of points; the number of lines, and of each its number of points; then all
 longitudes and all latitudes, each as the difference from the one before, with the sign in the lowest bit.
 """

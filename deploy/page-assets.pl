@@ -3,12 +3,11 @@
 # file that changes; a file that is added, renamed or removed needs this script, which `make` runs.
 use strict;
 use warnings;
-use File::Find;
-use FindBin;
 
-chdir "$FindBin::Bin/../Sources/CPage" or die "could not enter the folder of the page: $!\n";
-my @files;
-find({no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/[.]} }}, "web");
+my ($here) = $0 =~ m{(.*)/};
+chdir((defined $here ? "$here/" : "") . "../Sources/CPage") or die "could not enter the folder of the page: $!\n";
+# The server's addresses have one folder.
+my @files = grep { -f } glob "web/* web/*/*";
 die "there are no files in Sources/CPage/web\n" unless @files;
 
 my $table = "";

@@ -179,15 +179,19 @@ final class PageAssets: Sendable {
       .replacing(folderPlace, with: folder)
   }
 
-  /// What a module imports before it runs: its statements begin in the first column.
+  /// What a module imports before it runs: statements that begin in the first column, before all others.
   private static func imports(of module: String, _ bytes: [UInt8]) -> [String] {
     let folder = module.split(separator: "/").dropLast().map(String.init)
     var modules: [String] = []
-    for line in bytes.split(separator: UInt8(ascii: "\n"))
-    where ["import ", "export ", "} from "].contains(where: { line.starts(with: $0.utf8) }) {
+    var rest = bytes[...]
+    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = rest[..<end]
+      rest = rest[(end + 1)...]
+      guard let first = line.first else { continue }
+      let isImport = line.starts(with: "import ".utf8)
+      if !isImport, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) { break }
       let parts = line.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-      let head = String(decoding: parts[0], as: UTF8.self)
-      guard parts.count == 3, head == "import " || head.hasSuffix(" from ") else { continue }
+      guard parts.count == 3, isImport || first == UInt8(ascii: "}") else { continue }
       var path = folder
       for part in String(decoding: parts[1], as: UTF8.self).split(separator: "/") {
         if part == ".." { path.removeLast() } else if part != "." { path.append(String(part)) }
