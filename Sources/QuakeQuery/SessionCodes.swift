@@ -6,7 +6,7 @@ internal import QuakeModel
 ///
 /// They are held in settings of the transaction. A temporary table would need a privilege that roles which
 /// only read do not have, and cannot exist on a standby.
-public struct SessionCodes: Sendable {
+public struct SessionCodes: Hashable, Sendable {
   /// How many codes were sent, repeated ones included.
   public let count: Int
   private let parts: Int

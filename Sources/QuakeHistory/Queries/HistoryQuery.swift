@@ -5,9 +5,9 @@ public import QuakeModel
 ///
 /// The query is a value; `count`, `codes` and `HistoryQueryReader` answer it. An answer holds only changes
 /// that are committed when it begins.
-public struct HistoryQuery: Sendable {
+public struct HistoryQuery: Hashable, Sendable {
   /// The order of the changes.
-  public enum Order: Sendable {
+  public enum Order: Hashable, Sendable {
     /// In commit order.
     case ascending
     /// The newest first, within a transaction, too.
@@ -233,7 +233,7 @@ struct HistoryRange {
 }
 
 /// One end of a requested range of the history.
-public enum HistoryBound: Sendable {
+public enum HistoryBound: Hashable, Sendable {
   /// After the transaction of a token.
   case token(ChangeToken)
   /// After the transaction of this number in commit order.

@@ -8,7 +8,7 @@ public import QuakeModel
 /// let edit = EventEdit(.delete, of: EventSelection(weak), by: EditAuthor(program: "cleaner", author: "ann"))
 /// let outcome = try await database.apply(edit)
 /// ```
-public struct EventEdit: Sendable {
+public struct EventEdit: Hashable, Sendable {
   /// The action.
   public var action: EditAction
   /// The events that it changes.
@@ -31,7 +31,7 @@ public struct EventEdit: Sendable {
 }
 
 /// The action of a batch edit on each of its events.
-public enum EditAction: Sendable {
+public enum EditAction: Hashable, Sendable {
   /// Marks them as checked by a person.
   case validate
   /// Removes that mark.
@@ -66,8 +66,8 @@ public enum EditAction: Sendable {
   }
 }
 
-/// Which events a batch edit is about. By default those that `EventList` lists.
-public struct EventSelection: Sendable {
+/// Which events a batch edit is about. By default those that represent an earthquake now.
+public struct EventSelection: Hashable, Sendable {
   /// The conditions on events that an event must meet; its conditions on changes do not count.
   public var filter = QuakeFilter()
   /// Whether superseded events are selected. Those that the filter names by their code always are.
@@ -124,7 +124,7 @@ struct CodeList {
 }
 
 /// The author of an edit and the reason for it, for the history and for `quake.edit`.
-public struct EditAuthor: Sendable {
+public struct EditAuthor: Hashable, Sendable {
   /// Name and version of the program.
   public var program: String
   /// Author of the changes.
@@ -141,7 +141,7 @@ public struct EditAuthor: Sendable {
 }
 
 /// The effects that a batch edit would have.
-public struct EditPlan: Sendable {
+public struct EditPlan: Hashable, Sendable {
   /// The number of events that it would change.
   public let count: Int64
   /// The first of them, as they are now.
@@ -149,7 +149,7 @@ public struct EditPlan: Sendable {
 }
 
 /// The outcome of a batch edit.
-public struct EditOutcome: Sendable {
+public struct EditOutcome: Hashable, Sendable {
   /// The number of the edit (`quake.edit`); nil: there was nothing to do.
   public internal(set) var edit: Int64?
   /// The events that it was to change.

@@ -2,7 +2,7 @@ public import Postgres
 public import QuakeModel
 
 /// Events with the same value of a key, counted, and what is known of a column of them.
-public struct EventGroup: Sendable {
+public struct EventGroup: Hashable, Sendable {
   /// The value of the key; nil: the events have none.
   public let key: EventKey.Value?
   /// The number of events, and the values of a column.
@@ -242,7 +242,7 @@ extension EventQuerySQL {
 }
 
 /// Events of a list with the same value of a key, under which a view shows them.
-public struct EventSection: Sendable {
+public struct EventSection: Hashable, Sendable {
   /// The value of the key; nil: the events have none.
   public let key: EventKey.Value?
   /// The events, in the order of the query.

@@ -3,9 +3,9 @@ internal import QuakeHistory
 public import QuakeModel
 
 /// Undoes transactions or batch edits, or restores deleted events.
-public struct EventRestore: Sendable {
+public struct EventRestore: Hashable, Sendable {
   /// The transactions or the edit to undo, or the events to restore.
-  public enum Source: Sendable {
+  public enum Source: Hashable, Sendable {
     /// The events as they were before these transactions: inserted events are deleted, updated columns get
     /// their old values, deleted events their rows.
     case transactions([ChangeToken])
@@ -184,7 +184,7 @@ extension EventSelection {
 }
 
 /// The effects that a restore would have.
-public struct RestorePlan: Sendable {
+public struct RestorePlan: Hashable, Sendable {
   /// Events that would be inserted again.
   public internal(set) var inserted: Int64 = 0
   /// Events that would get old values.
@@ -207,7 +207,7 @@ public struct RestorePlan: Sendable {
 }
 
 /// An event that was changed after the transaction that is to be undone.
-public struct RestoreConflict: Sendable {
+public struct RestoreConflict: Hashable, Sendable {
   /// The event.
   public let code: String
   /// The latest of these changes; nil: the table was truncated.

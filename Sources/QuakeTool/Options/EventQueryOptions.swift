@@ -52,8 +52,8 @@ public enum EventQueryOptions {
   }
 
   /// The events that `past` includes.
-  public static func past(_ arguments: ParsedArguments) -> EventList.Past {
-    var past: EventList.Past = []
+  public static func past(_ arguments: ParsedArguments) -> EventQuery.Past {
+    var past: EventQuery.Past = []
     if arguments.flag("superseded") || arguments.flag("all") { past.insert(.superseded) }
     if arguments.flag("withdrawn") || arguments.flag("all") { past.insert(.withdrawn) }
     return past
