@@ -1,4 +1,4 @@
-public import Postgres
+package import Postgres
 public import QuakeHistory
 public import QuakeModel
 
@@ -45,7 +45,7 @@ public struct EventQuery: Hashable, Sendable {
   /// always included.
   public var past: Past = []
   /// Only events with these codes, if they are too many for `filter`.
-  public var codes: SessionCodes?
+  package var codes: SessionCodes?
   /// Only events that have changed in the store at this time or later, whoever changed them and whatever their
   /// source says about it; nil: all. It needs the history from then on: of older changes, the history holds only
   /// the last one of each event.
@@ -88,7 +88,7 @@ public struct EventQuery: Hashable, Sendable {
   ///
   /// - Parameter most: The server stops counting at this number, from 0; nil: it counts all.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
-  public func count(atMost most: Int64? = nil, over connection: Connection) throws -> Int64 {
+  package func count(atMost most: Int64? = nil, over connection: Connection) throws -> Int64 {
     let selection = try EventQuerySQL(self, over: connection)
     let statement =
       most.map { "select count(*) from (select 1 \(selection.text) limit \(max($0, 0))) c" }
@@ -124,7 +124,7 @@ public struct EventQuery: Hashable, Sendable {
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of kind `badData`
   ///   if `after` belongs to another order.
   @discardableResult
-  public func read(
+  package func read(
     over connection: Connection, _ body: (QuakeRecord) throws -> Void
   ) throws -> EventCursor? {
     // A point of the history is found by a statement of its own.
@@ -138,7 +138,7 @@ public struct EventQuery: Hashable, Sendable {
   ///
   /// - Throws: As `read`.
   @discardableResult
-  public func readWithOthers(
+  package func readWithOthers(
     over connection: Connection, _ body: (QuakeRecord, _ others: [String]) throws -> Void
   ) throws -> EventCursor? {
     try connection.atOneMoment {
@@ -191,7 +191,7 @@ public struct EventQuery: Hashable, Sendable {
   /// Reads the events, at most `limit`.
   ///
   /// - Throws: As `read`.
-  public func page(over connection: Connection) throws -> EventPage {
+  package func page(over connection: Connection) throws -> EventPage {
     var events: [QuakeRecord] = []
     let next = try read(over: connection) { events.append($0) }
     return EventPage(events: events, next: next)
@@ -204,7 +204,7 @@ extension EventQuery {
   ///
   /// - Returns: The first point; nil in it if nothing has happened yet at all. Nil if the query asks for the
   ///   present, or something had happened.
-  public func beginningAfterPast(over connection: Connection) throws -> Timestamp?? {
+  package func beginningAfterPast(over connection: Connection) throws -> Timestamp?? {
     if let asOf {
       guard try asOf.resolve(over: connection) == .beginning else { return nil }
       return .some(try HistoryBound.firstCommit(over: connection))
@@ -226,11 +226,11 @@ extension EventQuery {
 }
 
 /// A part of a list of events.
-public struct EventPage: Hashable, Sendable {
+package struct EventPage: Hashable, Sendable {
   /// The events, in the order of the query.
-  public let events: [QuakeRecord]
+  package let events: [QuakeRecord]
   /// The query's `after` for the next page; nil: this page ends the list.
-  public let next: EventCursor?
+  package let next: EventCursor?
 }
 
 /// Reads the rows of a statement that returns events. All statements of this module that do are read here.

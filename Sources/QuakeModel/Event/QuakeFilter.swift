@@ -260,7 +260,8 @@ public struct QuakeFilter: Hashable, Sendable {
 
 /// A condition on the values of an event.
 ///
-/// It reads like Swift: `.magnitude >= 6`, `.time < end`, `.type == "earthquake"`, combined by `&&` and `||`.
+/// With the library it reads like Swift: `.magnitude >= 6`, `.time < end`, `.type == "earthquake"`, combined by `&&`
+/// and `||`.
 ///
 /// A condition on a value does not hold for an event without that value.
 public indirect enum EventCondition: Hashable, Sendable {
@@ -329,45 +330,6 @@ public indirect enum EventCondition: Hashable, Sendable {
 
   private static func number(_ column: QuakeColumn, _ event: QuakeRecord) -> Double? {
     column.kind == .float8 ? event.double(column) : event.integer(column).map(Double.init)
-  }
-}
-
-extension QuakeColumn {
-  /// The number in the column is at least this.
-  public static func >= (column: QuakeColumn, least: Double) -> EventCondition {
-    .atLeast(column, least)
-  }
-
-  /// The number in the column is at most this.
-  public static func <= (column: QuakeColumn, most: Double) -> EventCondition {
-    .atMost(column, most)
-  }
-
-  /// The instant in the column is this or later.
-  public static func >= (column: QuakeColumn, earliest: Timestamp) -> EventCondition {
-    .notBefore(column, earliest)
-  }
-
-  /// The instant in the column is before this.
-  public static func < (column: QuakeColumn, end: Timestamp) -> EventCondition {
-    .before(column, end)
-  }
-
-  /// The text in the column is this, in any case of ASCII letters.
-  public static func == (column: QuakeColumn, text: String) -> EventCondition {
-    .text(column, isOneOf: [text])
-  }
-}
-
-extension EventCondition {
-  /// Both hold.
-  public static func && (left: EventCondition, right: EventCondition) -> EventCondition {
-    .all([left, right])
-  }
-
-  /// One of them holds, or both do.
-  public static func || (left: EventCondition, right: EventCondition) -> EventCondition {
-    .any([left, right])
   }
 }
 

@@ -47,7 +47,7 @@ public enum EditAction: Hashable, Sendable {
   case expire(olderThan: Duration, forever: Bool)
 
   /// Its name, as in `quake.edit`.
-  public var name: String {
+  package var name: String {
     switch self {
     case .validate: "validate"
     case .unvalidate: "unvalidate"
@@ -170,12 +170,12 @@ public struct EditOutcome: Hashable, Sendable {
   public internal(set) var conflictCount: Int64 = 0
   /// Deleted events that cannot be restored, because the history of their deletion was purged, with those
   /// whose tombstones were removed instead.
-  public internal(set) var lost: Int64 = 0
+  package internal(set) var lost: Int64 = 0
   /// Events that cannot be restored and whose tombstones were removed, so that feeds may store them again.
-  public internal(set) var tombstonesRemoved: Int64 = 0
+  package internal(set) var tombstonesRemoved: Int64 = 0
 
   /// Nothing was done.
-  public init() {}
+  package init() {}
 
   /// There was nothing to do.
   package static var nothingToDo: EditOutcome {

@@ -1,4 +1,4 @@
-public import Postgres
+package import Postgres
 internal import QuakeHistory
 public import QuakeModel
 
@@ -220,22 +220,22 @@ public struct RestoreConflict: Hashable, Sendable {
 
 /// An event that was deleted and stays so, until it is restored or somebody inserts it again
 /// (`quake.tombstone`).
-public struct Tombstone: Sendable {
+package struct Tombstone: Sendable {
   /// The event.
-  public let code: String
+  package let code: String
   /// Why it was deleted: `deleted`, `expired` or `undone`.
-  public let reason: String
+  package let reason: String
   /// When.
-  public let deletedAt: Timestamp
+  package let deletedAt: Timestamp
   /// The author of the deletion; nil: not known.
-  public let author: String?
+  package let author: String?
   /// The context that the author gave; nil: none.
-  public let context: String?
+  package let context: String?
   /// The batch edit that deleted it; nil: none did.
-  public let edit: Int64?
+  package let edit: Int64?
 
   /// The tombstone of the event that had this id; nil if there is none.
-  public static func find(_ id: String, over connection: Connection) throws -> Tombstone? {
+  package static func find(_ id: String, over connection: Connection) throws -> Tombstone? {
     let rows = try connection.execute(
       """
       select t.code, t.reason, t.deleted_at, t.author, t.context, t.edit_id

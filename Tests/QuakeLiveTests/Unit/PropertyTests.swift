@@ -1,4 +1,5 @@
 import Foundation
+import QuakeFeed
 import QuakeModel
 import QuakeStore
 import Testing

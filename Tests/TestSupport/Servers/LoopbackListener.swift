@@ -1,9 +1,9 @@
 import Glibc
 
 /// A listening socket on 127.0.0.1.
-public enum LoopbackListener {
+package enum LoopbackListener {
   /// Opens one on a free port.
-  public static func open() throws -> (descriptor: Int32, port: Int) {
+  package static func open() throws -> (descriptor: Int32, port: Int) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
