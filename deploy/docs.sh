@@ -26,7 +26,7 @@ for map in Sources/*/module.modulemap "$products"/C*.build/module.modulemap; do
 done
 
 # The umbrella's documentation has the symbols of the modules that it exports.
-exported=$(sed -nE 's/^@_exported public import ((enum|protocol) )?([A-Za-z]+).*/\3/p' Sources/QuakeStore/QuakeStore.swift | paste -sd,)
+exported=$(sed -nE 's/^@_exported public import [a-z]+ ([A-Za-z]+)\..*/\1/p' Sources/QuakeStore/QuakeStore.swift | sort -u | paste -sd,)
 
 status=0
 graphs=.build/docs/QuakeStore-symbols

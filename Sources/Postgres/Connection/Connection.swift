@@ -31,7 +31,7 @@ public final class Connection {
   var prefetchCount = 0
   /// The first notifications that have arrived and have not been taken. The number is limited, because every
   /// role that may connect can send any number.
-  private var arrived: [Notification] = []
+  private var arrived: [ServerNotification] = []
   private static let mostNotifications = 64
   /// The most bytes of the answer to the running statement; nil for no limit.
   private var answerLimit: Int?
@@ -236,7 +236,7 @@ public final class Connection {
   /// Takes the notifications that have arrived, at most the first 64; never blocks.
   ///
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
-  package func takeNotifications() throws(PostgresError) -> [Notification] {
+  package func takeNotifications() throws(PostgresError) -> [ServerNotification] {
     guard PQconsumeInput(connection) == 1 else { throw lost() }
     _ = collectNotifications()
     defer { arrived.removeAll() }
@@ -259,7 +259,7 @@ public final class Connection {
       defer { PQfreemem(notification) }
       guard arrived.count < Self.mostNotifications else { continue }
       arrived.append(
-        Notification(
+        ServerNotification(
           channel: String(cString: notification.pointee.relname),
           payload: String(cString: notification.pointee.extra),
           processID: notification.pointee.be_pid))

@@ -1,5 +1,5 @@
 /// A notification on a channel that the connection listens to.
-package struct Notification: Sendable {
+package struct ServerNotification: Sendable {
   /// The channel's name.
   package let channel: String
   /// The payload. Every role that may connect can send one, so never trust its content.
