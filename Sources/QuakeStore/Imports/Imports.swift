@@ -27,7 +27,8 @@ extension QuakeDatabase {
   ///     or what happens to stored events with other contents.
   ///   - progress: Is called now and then with the number of records read so far.
   /// - Returns: The counts of the import.
-  /// - Throws: `FeedError`; `ImportRefusal` if no record can be imported; otherwise as `check()`.
+  /// - Throws: An error of category `unavailable` if the feed cannot be fetched, of category `badData` if it cannot be
+  ///   read or none of its records can be imported; otherwise as `check()`.
   @discardableResult
   public func importFeed(
     _ feed: String, configure: @Sendable (inout ImportOptions) -> Void = { _ in },
@@ -91,7 +92,7 @@ extension QuakeDatabase {
   ///   - configure: Changes the options of the import.
   ///   - progress: Is called now and then with the number of records read so far.
   /// - Returns: The counts of the import.
-  /// - Throws: `ImportRefusal` if no record can be imported; otherwise as `check()`.
+  /// - Throws: An error of category `badData` if none of the events can be imported; otherwise as `check()`.
   @discardableResult
   public func importEvents(
     _ events: some Sequence<QuakeRecord> & Sendable, named name: String,
