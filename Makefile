@@ -23,7 +23,7 @@ help: ## list the targets
 	@echo "  make install PREFIX=DIR     default $(PREFIX)"
 
 .PHONY: setup
-setup: # installs missing packages, or prints the command for it
+setup: page-assets # installs missing packages, or prints the command for it
 	@deploy/setup.sh
 
 .PHONY: build
@@ -128,9 +128,9 @@ schema: setup ## write migrations/schema.sql anew, after a new migration
 	QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
 
 # QUICK=1 takes minutes, ONLY=a,b,d measures these workloads, EVENTS=N loads N events instead of a
-# million, BENCH has further options. PYTHON is the one that has psycopg and dlt.
+# million, BENCH has further options. PYTHON is the one that has psycopg.
 .PHONY: bench
-bench: build ## measure, beside the database's limit and other tools (QUICK=1, ONLY=a,b)
+bench: build ## measure, beside the database's limit and a script (QUICK=1, ONLY=a,b)
 	@"$(BIN)/quake-bench" $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(EVENTS),--events $(EVENTS)) --markdown .build/benchmarks.md $(BENCH)
 	echo "also in .build/benchmarks.md, as Markdown"
@@ -145,7 +145,7 @@ soak: build ## run the long variants of the tests, and the unit tests with the t
 	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
 	filter=$$(deploy/test-groups.pl filter unit)
-	swift test --skip-build $(SANITIZE) --filter "$$filter" --skip '^BasicsTests\..*/aChildThatDoesNotExistCausesAnError\('
+	swift test --skip-build $(SANITIZE) --filter "$$filter" --skip '^CommandLineTests\..*/aChildThatDoesNotExistCausesAnError\('
 	# One test after the other, because these load the machine for minutes; with the tools as they are shipped.
 	$(BUILD-TESTS)
 	QUAKE_SOAK=1 $(MAKE) --no-print-directory test-groups JOBS=1 TESTED="$(BIN)" RUN-OPTIONS=--no-parallel

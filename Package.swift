@@ -49,12 +49,11 @@ let package = Package(
     // C libraries, from the system's packages.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
-      name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    // zlib and Zstandard. Their module map links both: one target can name only one file of pkg-config.
+    .systemLibrary(
+      name: "CCompression", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev", "libzstd-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .systemLibrary(
@@ -68,20 +67,21 @@ let package = Package(
     // What Swift's Glibc module lacks.
     .target(name: "CLinux"),
 
-    // The files of the live page. CPage.c embeds them; "make page-assets" lists them anew.
-    .target(name: "CPage", exclude: ["jsconfig.json", "web"]),
+    // The files of the live page, and the schemas of the API. CPage.c embeds the former; "make page-assets" lists them
+    // anew.
+    .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "package.json", "web"]),
 
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),
 
-    // libcurl, loaded at run time by programs that seldom need it.
-    .target(name: "CDynamicCurl"),
+    // libcurl, loaded when something first needs it. Only its headers are needed here.
+    .target(name: "CLibcurl"),
 
-    // What every module stands on: clocks, threads, descriptors, other programs, errors, and text that is safe to print.
-    .target(name: "Basics", dependencies: ["CLinux"], swiftSettings: strict),
-    .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: tests),
+    // What every module stands on: clocks, threads, descriptors, other programs, requests, errors, and text that is safe
+    // to print.
+    .target(name: "Basics", dependencies: ["CLibcurl", "CLinux"], swiftSettings: strict),
     // gzip and Zstandard out.
-    .target(name: "Compression", dependencies: ["CZlib", "CZstd"], swiftSettings: strict),
+    .target(name: "Compression", dependencies: ["CCompression"], swiftSettings: strict),
 
     .target(
       name: "Postgres", dependencies: ["CLibpq", "Basics"],
@@ -93,7 +93,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "CExpat", "CLibcurl", "CSimdjson", "CZlib", "CZstd",
+        "QuakeModel", "Compression", "Basics", "CExpat", "CSimdjson", "CCompression",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -109,18 +109,15 @@ let package = Package(
     .target(
       name: "QuakeHistory", dependencies: ["Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
-    // Which events of different sources are the same earthquake.
-    .target(
-      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"],
-      swiftSettings: unoptimisedInTests),
-    // Queries of the events: lists, groups and statistics; and batch edits.
+    // Queries of the events: lists, groups and statistics; batch edits; and which events of different sources are the
+    // same earthquake.
     .target(
       name: "QuakeQuery",
-      dependencies: ["QuakeAssociation", "QuakeHistory", "QuakeModel", "Postgres", "Basics"],
+      dependencies: ["QuakeHistory", "QuakeModel", "Postgres", "Basics"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
-      dependencies: ["QuakeAssociation", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
+      dependencies: ["QuakeQuery", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
@@ -129,13 +126,13 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeAssociation", "QuakeFeed",
+        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
         "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeModel", "Basics", "CDynamicCurl"],
+      dependencies: ["QuakeModel", "Basics", "CSimdjson"],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
@@ -152,6 +149,7 @@ let package = Package(
         "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "Basics", "CommandLine",
         "TestSupport",
       ],
+      exclude: ["Unit/Page"],
       swiftSettings: tests),
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
@@ -160,7 +158,7 @@ let package = Package(
       swiftSettings: unoptimisedInTests,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .target(
-      name: "CommandLine", dependencies: ["Basics", "CInih"],
+      name: "CommandLine", dependencies: ["Basics", "CInih", "CLinux"],
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeTool",
@@ -194,7 +192,7 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema", "QuakeAssociation",
+        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema",
         "QuakeWorker", "QuakeQuery", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "Postgres",
         "CommandLine",
       ],
@@ -216,20 +214,13 @@ let package = Package(
         "EmbeddedPostgres", "QuakeModel", "Postgres", "CommandLine",
       ],
       path: "Benchmarks",
-      exclude: [
-        "contenders/dlt_load.py", "contenders/jq_copy.sh", "contenders/psycopg_copy.py",
-        "StreamLoad",
-      ],
+      exclude: ["contenders/psycopg_copy.py"],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
-    // Ten thousand clients of quake-serve's stream, and the check that each gets every change once.
+    // What tests look at in a process of its own.
     .executableTarget(
-      name: "stream-load", dependencies: ["CLinux", "Postgres", "Basics"],
-      path: "Benchmarks/StreamLoad", swiftSettings: unoptimisedInTests),
-
-    .executableTarget(
-      name: "signal-probe", dependencies: ["CommandLine"], path: "Tests/SignalProbe",
-      swiftSettings: tests),
+      name: "test-probe", dependencies: ["CommandLine", "QuakeStore", "QuakeModel"],
+      path: "Tests/TestProbe", swiftSettings: tests),
     .target(
       name: "TestSupport",
       dependencies: ["Basics", "EmbeddedPostgres", "Postgres", "QuakeSchema"],
@@ -245,19 +236,16 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
-        "Basics", "QuakeAssociation", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
+        "Basics", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
         "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "TestSupport",
       ],
-      swiftSettings: tests),
-    .executableTarget(
-      name: "live-probe", dependencies: ["QuakeStore", "QuakeModel"], path: "Tests/LiveProbe",
       swiftSettings: tests),
     .testTarget(
       name: "QuakeLiveTests",
       dependencies: [
         "QuakeStore", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
         "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
-        "TestSupport", "live-probe",
+        "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
     .testTarget(
@@ -276,20 +264,20 @@ let package = Package(
       name: "ChangeFeedTests",
       dependencies: [
         "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
-        "CZlib",
+        "CCompression",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
       dependencies: [
         "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "TestSupport",
-        "CZlib",
+        "CCompression",
       ],
       swiftSettings: tests),
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "signal-probe",
+        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
   ],

@@ -35,37 +35,62 @@ final class Bench {
     }
   }
 
-  /// An installed contender, by its name.
-  func contender(_ name: String) -> Contender? {
-    contenders.first { $0.contender.name == name }?.contender
+  /// `quake-ingest import`, if it was selected and is installed.
+  var quake: Contender? {
+    contenders.first { $0.contender.name == Contender.quake.name }?.contender
+  }
+
+  /// Throws if a signal has requested a stop.
+  static func stopIfAsked() throws {
+    if Signals.stopRequested { throw BenchFailure("interrupted") }
   }
 
   /// Records a failure of a contender. The run continues without it, and fails at its end.
   /// Throws if a signal has requested a stop.
   func fail(_ name: String, _ error: any Error) throws {
-    try Run.stopIfAsked()
+    try Self.stopIfAsked()
     let failure = error as? BenchFailure ?? BenchFailure("\(name) failed", detail: "\(error)")
     diagnostics.error(failure.message, detail: failure.detail)
     failures.append(failure.message)
   }
 
+  /// Runs each of `count` things as often as the options say. A round begins with another one each time,
+  /// so that background load affects all equally.
+  func alternate(_ count: Int, _ run: (_ index: Int, _ round: Int) throws -> Void) rethrows {
+    for round in 0..<options.repeats {
+      for place in 0..<count { try run((place + round) % count, round) }
+    }
+  }
+
+  /// Makes the database `run` a copy of another, and returns its name.
+  func freshDatabase(from template: String) throws -> String {
+    try server.drop("run")
+    try server.create("run", from: template)
+    return "run"
+  }
+
   /// Runs a program that works on a database, and measures it.
   func measure(_ program: ChildProcess, on database: String) throws -> Measurement {
-    try Run.stopIfAsked()
+    try Self.stopIfAsked()
     try server.checkpoint()
     let position = try server.walPosition()
     let before = server.processes.cpu
-    let usage = try MeasuredChild(folder: folder).run(program)
+    var run = try Measurement(of: program, in: folder)
     try server.waitUntilLeft(database)
-    let serverCPU = server.processes.cpu - before
-    return Measurement(
-      usage, serverCPU: serverCPU, wal: try server.wal(since: position))
+    run.serverCPU = server.processes.cpu - before
+    run.wal = try server.wal(since: position)
+    return run
   }
 
-  /// A program of Quake or of a peer, in a small environment with the database in `DATABASE_URL`.
+  /// Reports the time of a run.
+  func progress(_ letter: String, _ name: String, _ round: Int, _ run: Measurement) {
+    diagnostics.note(
+      "\(letter): \(name), run \(round + 1): \(Readable.decimal(run.seconds, places: 3)) s")
+  }
+
+  /// A program of Quake or another, in a small environment with the database in `DATABASE_URL`.
   func program(
-    _ executable: String, _ arguments: [String], database: String? = nil,
-    environment: [String: String] = [:]
+    _ executable: String, _ arguments: [String], database: String? = nil
   ) -> ChildProcess {
     var child = ChildProcess(executable, arguments)
     var variables = [
@@ -73,7 +98,7 @@ final class Bench {
       "LC_ALL": "C.UTF-8", "TZ": "UTC", "QUAKE_SERVER_HOME": "/dev/null/quake",
     ]
     if let database { variables["DATABASE_URL"] = server.conninfo(database) }
-    child.environment = .exactly(variables.merging(environment) { $1 })
+    child.environment = .exactly(variables)
     child.workingDirectory = folder
     return child
   }
@@ -83,9 +108,21 @@ final class Bench {
     program(options.bin + "/" + name, arguments, database: database)
   }
 
+  /// psql with a command, which ends with an error if the command fails.
+  func psql(_ command: String, _ database: String) throws -> ChildProcess {
+    program(
+      try server.psqlPath,
+      ["-qX", "-v", "ON_ERROR_STOP=1", "-d", server.conninfo(database), "-c", command])
+  }
+
+  /// A program that PATH leads to.
+  func found(_ name: String, _ arguments: [String], database: String? = nil) -> ChildProcess {
+    program("/usr/bin/env", [name] + arguments, database: database)
+  }
+
   /// The first line that a program prints; nil if it is missing or fails.
-  func firstLine(of executable: String, _ arguments: [String]) -> String? {
-    var child = program(executable, arguments)
+  func firstLine(of program: ChildProcess) -> String? {
+    var child = program
     child.timeout = .seconds(60)
     guard let outcome = try? child.run(), outcome.succeeded else { return nil }
     let lines = String(decoding: outcome.output, as: UTF8.self).split(whereSeparator: \.isNewline)

@@ -6,7 +6,7 @@ import QuakeTool
 /// The program's command line.
 enum BenchCommand {
   static let table = Command(
-    "quake-bench", purpose: "measure Quake against PostgreSQL's limit and against its peers",
+    "quake-bench", purpose: "measure Quake against PostgreSQL's limit and against a script",
     discussion: """
       Prepares its data from a seed, starts a PostgreSQL of its own in a temporary folder, runs every \
       contender alternately, each from a fresh state, and prints medians, spread, ratios, processor \
@@ -15,6 +15,8 @@ enum BenchCommand {
       Workloads: \(WorkloadList.all.map { "\($0.letter) \($0.title)" }.joined(separator: "; ")).
 
       Contenders: \(Contender.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).
+
+      "quake-bench stream-load DATABASE PORT PROCESS" loads a running quake-serve with 10,000 clients of its stream.
       """,
     version: productVersion,
     options: [
@@ -27,12 +29,10 @@ enum BenchCommand {
       .value("events", "N", default: "1000000", help: "events of the large workloads"),
       .value("month-events", "N", default: "11000", help: "events of the month feed"),
       .value("grown-events", "N", default: "5000000", help: "events of the store that has grown"),
-      .value("repeat", "N", default: "5", help: "runs of each contender; slow ones run less often"),
+      .value("repeat", "N", default: "5", help: "runs of each contender"),
       .flag(
         "quick",
-        help: """
-          100,000 events, a store grown to 200,000, 3 runs (1 of slow contenders), unless other options are given
-          """),
+        help: "100,000 events, a store grown to 200,000, 3 runs, unless other options are given"),
       .value(
         "bin", "FOLDER", completion: .folders,
         help: "folder of Quake's tools; by default that of this program"),
@@ -49,7 +49,7 @@ enum BenchCommand {
       .init("quake-bench --only d --contenders limit,quake", "the first load of a million events"),
     ],
     environment: [
-      .init("PYTHON", "the Python that has the peers' packages; by default python3"),
+      .init("PYTHON", "the Python that has psycopg; by default python3"),
       .init("QUAKE_PG_BIN", "folder of the PostgreSQL programs"),
       .init("QUAKE_SERVER_USER", "account the server runs as when root starts it"),
     ],
@@ -58,29 +58,71 @@ enum BenchCommand {
       .init(.unavailable),
     ])
 
+  /// The workloads one after the other, on a server in a temporary folder.
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     Signals.install()
     do {
-      return try Run(BenchOptions(arguments), diagnostics).run()
+      let options = try BenchOptions(arguments)
+      let folder = try makeFolder(in: options.folder)
+      defer { _ = try? ChildProcess("/bin/rm", ["-rf", folder]).run() }
+      let bench = try Bench(options, folder: folder, diagnostics)
+      defer { bench.server.stop() }
+      try run(bench)
+      guard bench.failures.isEmpty else {
+        diagnostics.error("\(bench.failures.count) of the runs failed")
+        return .failed
+      }
+      return .ok
     } catch {
       guard let failure = Failure(error) else { throw error }
       failure.report(to: diagnostics)
       return failure.status
     }
   }
+
+  private static func run(_ bench: Bench) throws {
+    let options = bench.options
+    var report = try Report(bench)
+    let output = StandardOutput()
+    try output.write(options.writesJSON ? report.headJSON() : report.headText())
+    try output.flush()
+    for workload in WorkloadList.all where options.only?.contains(workload.letter) ?? true {
+      try Bench.stopIfAsked()
+      bench.diagnostics.note("workload \(workload.letter): \(workload.title)")
+      let table = try workload.run(bench)
+      report.tables.append(table)
+      try output.write(options.writesJSON ? table.json() : table.text())
+      try output.flush()
+      // After each workload, so that an interrupted run leaves its tables.
+      guard let file = options.markdown else { continue }
+      do {
+        try AtomicFile(file).write(Array(report.markdown().utf8))
+      } catch {
+        throw BenchFailure("could not write file \"\(file)\": \(error)")
+      }
+    }
+  }
+
+  private static func makeFolder(in parent: String) throws -> String {
+    var path = Array("\(parent)/quake-bench-XXXXXX".utf8CString)
+    guard mkdtemp(&path) != nil else {
+      throw BenchFailure(
+        "could not make a folder in \"\(parent)\": \(String(cString: strerror(errno)))")
+    }
+    // The server's account must be able to enter it.
+    chmod(path, 0o711)
+    return String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
 }
 
 /// The options: what to measure, and how often.
 struct BenchOptions {
-  /// Letters of the workloads; nil: all.
+  /// Letters of the workloads, and names of the contenders; nil: all.
   var only: [String]?
-  /// Names of the contenders; nil: all that are installed.
   var contenders: [String]?
-  /// Events of the large workloads.
+  /// Events of the large workloads, of the month feed, and of the store that has grown.
   var events: Int
-  /// Events of the month feed.
   var monthEvents: Int
-  /// Events of the store that has grown.
   var grownEvents: Int
   /// Runs of each contender.
   var repeats: Int
@@ -93,16 +135,16 @@ struct BenchOptions {
   /// The file for the tables; nil: none.
   var markdown: String?
   var writesJSON: Bool
-  /// The Python of the peers that are scripts.
+  /// The Python that has psycopg.
   var python: String
 
   init(_ arguments: ParsedArguments) throws {
     isQuick = arguments.flag("quick")
-    let letters = WorkloadList.all.map(\.letter)
-    only = arguments.isGiven("only") ? try arguments.list("only", of: letters) : nil
-    let names = Contender.all.map(\.name)
-    contenders =
-      arguments.isGiven("contenders") ? try arguments.list("contenders", of: names) : nil
+    func list(_ option: String, of names: [String]) throws -> [String]? {
+      arguments.isGiven(option) ? try arguments.list(option, of: names) : nil
+    }
+    only = try list("only", of: WorkloadList.all.map(\.letter))
+    contenders = try list("contenders", of: Contender.all.map(\.name))
     events =
       try arguments.integer("events", in: 1000...20_000_000) ?? (isQuick ? 100_000 : 1_000_000)
     monthEvents = try arguments.integer("month-events", in: 100...200_000) ?? 11_000
@@ -110,7 +152,9 @@ struct BenchOptions {
       try arguments.integer("grown-events", in: 1000...50_000_000)
       ?? (isQuick ? 200_000 : 5_000_000)
     repeats = try arguments.integer("repeat", in: 1...1000) ?? (isQuick ? 3 : 5)
-    bin = arguments.string("bin") ?? Self.ownFolder
+    bin =
+      arguments.string("bin")
+      ?? Self.program.lastIndex(of: "/").map { String(Self.program[..<$0]) } ?? "."
     folder = arguments.string("folder") ?? TemporaryFolder.path
     markdown = arguments.string("markdown")
     writesJSON = arguments.flag("json")
@@ -118,81 +162,11 @@ struct BenchOptions {
   }
 
   /// This program's file.
-  static var program: String {
+  static let program: String = {
     guard let path = realpath("/proc/self/exe", nil) else { return "quake-bench" }
     defer { free(path) }
     return String(cString: path)
-  }
-
-  private static var ownFolder: String {
-    let program = program
-    return program.lastIndex(of: "/").map { String(program[..<$0]) } ?? "."
-  }
-}
-
-/// A run of the program: a temporary folder, a server, the workloads one after the other, the report.
-struct Run {
-  private let options: BenchOptions
-  private let diagnostics: Diagnostics
-
-  init(_ options: BenchOptions, _ diagnostics: Diagnostics) {
-    self.options = options
-    self.diagnostics = diagnostics
-  }
-
-  func run() throws -> ExitStatus {
-    let folder = try makeFolder()
-    defer { _ = try? ChildProcess("/bin/rm", ["-rf", folder]).run() }
-    let bench = try Bench(options, folder: folder, diagnostics)
-    defer { bench.server.stop() }
-    var report = try Report(bench)
-    let output = StandardOutput()
-    try output.write(options.writesJSON ? report.headJSON() : report.headText())
-    try output.flush()
-    for workload in WorkloadList.all where options.only?.contains(workload.letter) ?? true {
-      try Self.stopIfAsked()
-      diagnostics.note("workload \(workload.letter): \(workload.title)")
-      let table = try workload.run(bench)
-      report.add(table)
-      try output.write(options.writesJSON ? table.json() : table.text())
-      try output.flush()
-      // After each workload, so that an interrupted run leaves its tables.
-      try writeMarkdown(report)
-    }
-    guard bench.failures.isEmpty else {
-      diagnostics.error("\(bench.failures.count) of the runs failed")
-      return .failed
-    }
-    return .ok
-  }
-
-  /// Throws if a signal has requested a stop.
-  static func stopIfAsked() throws {
-    if Signals.stopRequested { throw BenchFailure("interrupted") }
-  }
-
-  private func writeMarkdown(_ report: Report) throws {
-    guard let file = options.markdown else { return }
-    do {
-      try AtomicFile(file).write(Array(report.markdown().utf8))
-    } catch {
-      throw BenchFailure("could not write file \"\(file)\": \(error)")
-    }
-  }
-
-  private func makeFolder() throws -> String {
-    var path = Array("\(options.folder)/quake-bench-XXXXXX".utf8CString)
-    guard mkdtemp(&path) != nil else {
-      throw BenchFailure(
-        "could not make a folder in \"\(options.folder)\": \(String(cString: strerror(errno)))")
-    }
-    let folder = path.withUnsafeBufferPointer { buffer in
-      buffer.baseAddress.map { String(cString: $0) } ?? ""
-    }
-    // The server's account must be able to enter it.
-    chmod(folder, 0o711)
-    return folder
-  }
+  }()
 }
 
 /// A fault that invalidates a measurement.

@@ -30,17 +30,22 @@ final class DataFolder {
   func file(_ kind: DataFile.Kind, serial: Int = 0) throws -> DataFile {
     let name = serial == 0 ? kind.rawValue : "\(kind.rawValue)-\(serial)"
     if let file = files[name] { return file }
-    let events = kind.isLarge ? options.events : options.monthEvents
+    let events =
+      switch kind {
+      case .month, .revisedMonth: options.monthEvents
+      case .million, .revisedMillion: options.events
+      case .grown, .revisedGrown: options.grownEvents
+      }
     var writer = FeedFileWriter(seed: 1, events: events, now: Self.now)
     writer.revised = events * kind.revisedPercent / 100
     writer.serial = serial
     diagnostics.note("making \(name).geojson of \(Readable.count(events)) events")
-    let path = "\(self.path)/\(name).geojson"
+    let path = self.path(name + ".geojson")
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Self.failure("make file", path) }
     defer { close(descriptor) }
     let bytes = try writer.write(to: descriptor) { _ in !Signals.stopRequested }
-    try Run.stopIfAsked()
+    try Bench.stopIfAsked()
     // So that it is not written to disk during a measurement.
     fsync(descriptor)
     let file = DataFile(
@@ -53,7 +58,7 @@ final class DataFolder {
     return file
   }
 
-  /// A path in the folder, for another file that a contender needs.
+  /// A path in the folder.
   func path(_ name: String) -> String { "\(path)/\(name)" }
 
   private static func failure(_ what: String, _ path: String) -> BenchFailure {
@@ -64,22 +69,23 @@ final class DataFolder {
 /// A file of events.
 struct DataFile: Sendable {
   /// The kinds of files.
-  enum Kind: String, CaseIterable, Sendable {
+  enum Kind: String, Sendable {
     case month = "month"
     case revisedMonth = "month-revised"
     case million = "million"
     case revisedMillion = "million-revised"
+    case grown = "grown"
+    case revisedGrown = "grown-revised"
 
     /// The percentage of its events that have been revised.
     var revisedPercent: Int {
       switch self {
-      case .month, .million: 0
+      case .month, .million, .grown: 0
       case .revisedMonth: 2
       case .revisedMillion: 5
+      case .revisedGrown: 100
       }
     }
-
-    var isLarge: Bool { self == .million || self == .revisedMillion }
   }
 
   /// The name of the file, and of what is made from it.
@@ -92,28 +98,23 @@ struct DataFile: Sendable {
 
   /// Its contents, in a few words.
   var size: String {
-    let events = "\(Readable.count(contents.events)) events"
-    let size = "\(Readable.decimal(Double(bytes) / 1e6, places: 0)) MB"
-    return revised == 0
-      ? "\(events), \(size)" : "\(events), \(Readable.count(revised)) revised, \(size)"
+    let revisions = revised == 0 ? "" : "\(Readable.count(revised)) revised, "
+    return "\(Readable.count(contents.events)) events, \(revisions)"
+      + "\(Readable.decimal(Double(bytes) / 1e6, places: 0)) MB"
   }
 }
 
-/// The figures of a file's events that can be compared between contenders with different tables.
-struct Contents: Equatable {
-  /// The number of events.
+/// The figures of events that are compared between a file and a table.
+struct Contents: Equatable, CustomStringConvertible {
+  /// The number of events, and of those with a magnitude.
   var events = 0
-  /// The number of events with a magnitude.
   var magnitudes = 0
-  /// The sum of their origin times, in milliseconds since `epoch`.
+  /// The sums of their origin times and of the times they were updated, in milliseconds since `epoch`.
   var times = 0
-  /// The sum of the times they were updated, in milliseconds since `epoch`.
   var updates = 0
 
   /// July 2017 in milliseconds since 1970. It is amid the events, so that the sums stay small.
-  static let epoch = 1_500_000_000_000
-
-  init() {}
+  private static let epoch = 1_500_000_000_000
 
   /// The figures of a file.
   init(file: String) throws {
@@ -128,9 +129,16 @@ struct Contents: Equatable {
     }
   }
 
-  /// The figures of a database, from a contender's statement.
-  init(_ statement: SQL, over connection: Connection) throws {
-    let row = try connection.execute(statement)
+  /// The figures of a table with the columns of `quake.quake`.
+  init(of table: String, over connection: Connection) throws {
+    let row = try connection.execute(
+      SQL(
+        trusted: """
+          select count(*), count(magnitude),
+                 coalesce(sum((extract(epoch from time) * 1000)::bigint - \(Self.epoch)), 0)::bigint,
+                 coalesce(sum((extract(epoch from updated) * 1000)::bigint - \(Self.epoch)), 0)::bigint
+            from \(table)
+          """))
     func value(_ column: Int) -> Int { Int(row.integer(0, column) ?? 0) }
     events = value(0)
     magnitudes = value(1)
@@ -142,26 +150,6 @@ struct Contents: Equatable {
     time.map { Int($0.microseconds / 1000) - epoch } ?? 0
   }
 
-  /// The statement for a table with the columns of `quake.quake`.
-  static func statement(table: String) -> SQL {
-    statement(
-      table: table, magnitude: "magnitude", time: "extract(epoch from time) * 1000",
-      updated: "extract(epoch from updated) * 1000")
-  }
-
-  /// The statement for any table; `time` and `updated` are milliseconds since 1970.
-  static func statement(table: String, magnitude: String, time: String, updated: String) -> SQL {
-    SQL(
-      trusted: """
-        select count(*), count(\(magnitude)),
-               coalesce(sum((\(time))::bigint - \(epoch)), 0)::bigint,
-               coalesce(sum((\(updated))::bigint - \(epoch)), 0)::bigint
-          from \(table)
-        """)
-  }
-}
-
-extension Contents: CustomStringConvertible {
   var description: String {
     "\(events) events, \(magnitudes) magnitudes, times \(times), updates \(updates)"
   }

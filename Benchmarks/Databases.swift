@@ -11,7 +11,7 @@ import QuakeTool
 final class BenchServer {
   private let server: EmbeddedServer
   /// A connection for measuring and creating databases, which is in none of the measured ones.
-  let admin: Connection
+  private let admin: Connection
   let processes: ServerProcesses
 
   /// Starts a server in `home`.
@@ -40,8 +40,6 @@ final class BenchServer {
     _ = try? server.stop(mode: .immediate)
   }
 
-  // MARK: Databases
-
   /// The connection string of a database.
   func conninfo(_ database: String) -> String {
     // libpq takes the later of two equal keywords.
@@ -53,7 +51,7 @@ final class BenchServer {
   }
 
   /// Creates a database that is empty, or a copy of another.
-  func create(_ database: String, from template: String = "template0") throws {
+  func create(_ database: String, from template: String) throws {
     // Copying the files writes hardly any write-ahead log, and ends with a checkpoint.
     let strategy = admin.serverVersion >= 150_000 ? "strategy file_copy" : ""
     try admin.execute(
@@ -79,8 +77,6 @@ final class BenchServer {
       poll(nil, 0, 2)
     }
   }
-
-  // MARK: Measuring
 
   /// Writes earlier changes to disk, so that they are not written during a measurement.
   func checkpoint() throws {
@@ -125,10 +121,9 @@ final class BenchServer {
 final class Databases {
   private let server: BenchServer
   private var made: [State: String] = [:]
-  private var count = 0
 
   private struct State: Hashable {
-    var layout: Layout
+    var table: Contender.Table
     /// The name of the file that has been loaded; nil: none.
     var loaded: String?
   }
@@ -143,80 +138,35 @@ final class Databases {
   func template(
     for contender: Contender, before: DataFile?, _ bench: Bench
   ) throws -> String {
-    let state = State(layout: contender.layout, loaded: before?.name)
+    let state = State(table: contender.table, loaded: before?.name)
     if let name = made[state] { return name }
-    let origin =
-      before == nil ? "template0" : try template(for: contender, before: nil, bench)
-    count += 1
-    let name = "state_\(count)"
+    let origin = before == nil ? "template0" : try template(for: contender, before: nil, bench)
+    let name = "state_\(made.count + 1)"
     try server.create(name, from: origin)
     if let before {
       bench.diagnostics.note("preparing what \(contender.name) starts from")
-      _ = try MeasuredChild(folder: bench.folder).run(
-        contender.command(before, name, bench))
+      _ = try Measurement(of: contender.command(before, name, bench), in: bench.folder)
       try server.waitUntilLeft(name)
+    }
+    do {
       let connection = try server.connect(name)
-      try contender.check(before, over: connection)
-      // As autovacuum leaves a store.
-      try connection.execute("vacuum (analyze)")
-    } else {
-      try lay(contender.layout, in: name)
+      if let before {
+        try contender.check(before, before: nil, over: connection)
+        // As autovacuum leaves a store.
+        try connection.execute("vacuum (analyze)")
+      } else {
+        _ = try Migrator(connection: connection, program: "quake-bench \(productVersion)").migrate()
+        if contender.table == .plain {
+          try connection.execute(
+            """
+            create table public.plain
+              (like quake.quake including defaults including constraints including indexes)
+            """)
+        }
+      }
     }
     try server.waitUntilLeft(name)
     made[state] = name
     return name
-  }
-
-  private func lay(_ layout: Layout, in database: String) throws {
-    if case .own = layout { return }
-    let connection = try server.connect(database)
-    _ = try Migrator(connection: connection, program: "quake-bench \(productVersion)").migrate()
-    if layout == .plain {
-      try connection.execute(
-        """
-        create table public.plain
-          (like quake.quake including defaults including constraints including indexes)
-        """)
-    }
-  }
-}
-
-extension Contender {
-  /// Throws unless it has stored the file.
-  func check(_ file: DataFile, over connection: Connection) throws {
-    let stored = try Contents(contents, over: connection)
-    guard stored == file.contents else {
-      throw BenchFailure(
-        "\(name) left wrong rows of \(file.name)",
-        detail: "There should be \(file.contents); there are \(stored).")
-    }
-  }
-}
-
-/// The expected history of a store after a first file and, perhaps, a second one.
-struct HistoryCheck {
-  let first: DataFile
-  var then: DataFile?
-
-  /// Throws unless there is one version for each event, and one for each revision.
-  func check(_ connection: Connection) throws {
-    let row = try connection.execute(
-      """
-      select (select count(*) from quake.quake_version where op = 'insert'),
-             (select count(*) from quake.quake_version where op = 'update'),
-             (select count(*) from quake.quake_version where op not in ('insert', 'update')),
-             (select coalesce(sum(inserted), 0)::bigint from quake.change_transaction),
-             (select coalesce(sum(updated), 0)::bigint from quake.change_transaction)
-      """)
-    let found = (0..<5).map { Int(row.integer(0, $0) ?? -1) }
-    let revised = then?.revised ?? 0
-    let wanted = [first.contents.events, revised, 0, first.contents.events, revised]
-    guard found == wanted else {
-      throw BenchFailure(
-        "the history of \(then?.name ?? first.name) is wrong",
-        detail:
-          "Versions by insert, by update, others, and those the transactions count: \(found), not \(wanted)."
-      )
-    }
   }
 }

@@ -29,18 +29,15 @@ struct LatencyWorkload: Workload {
       are medians over the runs. Processor time is for each commit and watcher.
       """
     ]
-    guard let quake = bench.contender("quake") else { return table }
+    guard let quake = bench.quake else { return table }
     let empty = try bench.databases.template(for: quake, before: nil, bench)
     let sizes = bench.options.isQuick ? [0, 1, 50, 200] : [0, 1, 50, 200, 500]
     var runs = Array(repeating: [[Double]](), count: sizes.count)
-    for round in 0..<bench.options.repeats {
-      for place in sizes.indices {
-        let index = (place + round) % sizes.count
-        let figures = try measure(sizes[index], commits: commits, from: empty, bench)
-        bench.diagnostics.note(
-          "\(letter): \(sizes[index]) watchers, run \(round + 1): p99 \(figures[2].rounded()) ms")
-        runs[index].append(figures)
-      }
+    try bench.alternate(sizes.count) { index, round in
+      let figures = try measure(sizes[index], commits: commits, from: empty, bench)
+      bench.diagnostics.note(
+        "\(letter): \(sizes[index]) watchers, run \(round + 1): p99 \(figures[2].rounded()) ms")
+      runs[index].append(figures)
     }
     for (size, runs) in zip(sizes, runs) {
       let medians = runs[0].indices.map { column in runs.map { $0[column] }.median }
@@ -52,27 +49,30 @@ struct LatencyWorkload: Workload {
   private func measure(
     _ size: Int, commits: Int, from template: String, _ bench: Bench
   ) throws -> [Double] {
-    let database = "run"
-    try bench.server.drop(database)
-    try bench.server.create(database, from: template)
+    let database = try bench.freshDatabase(from: template)
     let connection = try bench.server.connect(database)
     try connection.execute("insert into quake.quake (code, time) values ('bench1', now())")
     let watchers = try WatchedOutputs(
       size, bench.tool("quake-watch", ["--json"], database: database))
-    try waitUntilAllWatch(watchers, over: connection)
+    // Each has printed a change when it watches.
+    let deadline = Deadline(after: .seconds(120))
+    while try !watchers.read(lines: 1, within: .milliseconds(500)) {
+      guard !deadline.hasPassed else { throw BenchFailure("a watcher does not print anything") }
+      try connection.execute("update quake.quake set sig = coalesce(sig, 0) + 1")
+    }
+    _ = try watchers.read(lines: .max, within: .seconds(2))
+    watchers.forget()
 
-    let output = open("\(bench.folder)/commits", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    defer { close(output) }
+    let output = try OutputFile("\(bench.folder)/commits")
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(nothing) }
-    let writer = bench.program(
-      BenchOptions.program, Role.steadyCommits.arguments + ["\(commits)"], database: database)
+    let writer = Role.steadyCommits.program("\(commits)", bench, database: database)
     let begun = (
       time: MonotonicClock.now(), server: bench.server.processes.cpu, client: watchers.cpu,
       machine: SystemLoad.busy
     )
     let pid = try writer.spawn(
-      ChildProcess.Descriptors(input: nothing, output: output, errors: 2))
+      ChildProcess.Descriptors(input: nothing, output: output.descriptor, errors: 2))
     if size > 0 {
       _ = try watchers.read(
         lines: commits, within: SteadyCommits.interval * commits + .seconds(20))
@@ -85,7 +85,14 @@ struct LatencyWorkload: Workload {
     let others = SystemLoad.busy - begun.machine - server - client
     let seconds = (MonotonicClock.now() - begun.time).inSeconds
 
-    let times = try commitTimes(output, commits)
+    let numbers = output.contents().split(whereSeparator: \.isWhitespace).compactMap { Int64($0) }
+    guard numbers.count == 2 * commits else { throw BenchFailure("the writer printed too little") }
+    let times = (0..<commits).map {
+      (
+        begun: Duration.nanoseconds(numbers[2 * $0]),
+        done: Duration.nanoseconds(numbers[2 * $0 + 1])
+      )
+    }
     var latencies: [Double] = []
     for lines in watchers.lines {
       guard lines.count <= commits else {
@@ -104,54 +111,14 @@ struct LatencyWorkload: Workload {
       server / share * 1e6, client / share * 1e6, max(0, others) / seconds,
     ]
   }
-
-  /// Changes the event until each watcher has printed a change, then discards the lines.
-  private func waitUntilAllWatch(_ watchers: WatchedOutputs, over connection: Connection) throws {
-    let deadline = Deadline(after: .seconds(120))
-    while try !watchers.read(lines: 1, within: .milliseconds(500)) {
-      guard !deadline.hasPassed else { throw BenchFailure("a watcher does not print anything") }
-      try connection.execute("update quake.quake set sig = coalesce(sig, 0) + 1")
-    }
-    try watchers.read(for: .seconds(2))
-    watchers.forget()
-  }
-
-  private func commitTimes(
-    _ output: Int32, _ commits: Int
-  ) throws -> [(begun: Duration, done: Duration)] {
-    let size = Int(lseek(output, 0, SEEK_END))
-    var bytes = [UInt8](repeating: 0, count: size)
-    guard pread(output, &bytes, size, 0) == size else {
-      throw BenchFailure("could not read what the writer printed")
-    }
-    let numbers = String(decoding: bytes, as: UTF8.self)
-      .split(whereSeparator: \.isWhitespace).compactMap { Int64($0) }
-    guard numbers.count == 2 * commits else { throw BenchFailure("the writer printed too little") }
-    return (0..<commits).map {
-      (.nanoseconds(numbers[2 * $0]), .nanoseconds(numbers[2 * $0 + 1]))
-    }
-  }
-}
-
-extension [Double] {
-  /// The value that this share of the elements do not exceed; nan if there is none.
-  func quantile(_ share: Double) -> Double {
-    guard !isEmpty else { return .nan }
-    return sorted()[Int((Double(count - 1) * share).rounded())]
-  }
 }
 
 /// Running `quake-watch` processes, each with a pipe for its output.
 final class WatchedOutputs {
-  private struct Watcher {
-    var pid: pid_t
-    var descriptor: Int32
-    /// When each line could be read, on the clock that all processes share.
-    var lines: [Duration] = []
-  }
-
-  private var watchers: [Watcher] = []
+  private var pids: [pid_t] = []
   private var polled: [pollfd] = []
+  /// When each line of each watcher could be read, on the clock that all processes share.
+  private(set) var lines: [[Duration]] = []
 
   /// Starts `count` watchers.
   init(_ count: Int, _ program: ChildProcess) throws {
@@ -163,75 +130,56 @@ final class WatchedOutputs {
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
       defer { close(ends[1]) }
-      let pid = try program.spawn(
-        ChildProcess.Descriptors(input: nothing, output: ends[1], errors: 2))
-      watchers.append(Watcher(pid: pid, descriptor: ends[0]))
+      pids.append(
+        try program.spawn(ChildProcess.Descriptors(input: nothing, output: ends[1], errors: 2)))
       polled.append(pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0))
+      lines.append([])
     }
   }
 
   deinit {
-    for watcher in watchers { kill(watcher.pid, SIGTERM) }
-    for watcher in watchers {
-      var status: Int32 = 0
-      while waitpid(watcher.pid, &status, 0) < 0, errno == EINTR {}
-      close(watcher.descriptor)
+    for pid in pids { kill(pid, SIGTERM) }
+    for (pid, polled) in zip(pids, polled) {
+      while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+      close(polled.fd)
     }
   }
 
-  /// The times of each watcher's lines so far.
-  var lines: [[Duration]] { watchers.map(\.lines) }
-
   /// Forgets the lines so far.
   func forget() {
-    for index in watchers.indices { watchers[index].lines.removeAll() }
+    for index in lines.indices { lines[index].removeAll() }
   }
 
-  /// Reads lines for a while.
-  func read(for duration: Duration) throws {
-    try read(for: duration, until: { _ in false })
-  }
-
-  /// Reads lines until each watcher has `count`; false if that takes longer than `duration`.
+  /// Reads lines until each watcher has `count`, or for the whole `duration`; false if that is over.
   func read(lines count: Int, within duration: Duration) throws -> Bool {
-    let isDone = { (watchers: [Watcher]) in watchers.allSatisfy { $0.lines.count >= count } }
-    try read(for: duration, until: isDone)
-    return isDone(watchers)
-  }
-
-  private func read(for duration: Duration, until isDone: ([Watcher]) -> Bool) throws {
-    let end = MonotonicClock.now() + duration
+    let deadline = Deadline(after: duration)
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     var nextLook = MonotonicClock.now()
     while true {
       // Not after each line: with hundreds of watchers that costs more than reading it.
       let now = MonotonicClock.now()
       if now >= nextLook {
-        guard !isDone(watchers), now < end else { return }
-        try Run.stopIfAsked()
+        if count < .max, lines.allSatisfy({ $0.count >= count }) { return true }
+        if deadline.hasPassed { return false }
+        try Bench.stopIfAsked()
         nextLook = now + .milliseconds(20)
       }
       guard poll(&polled, nfds_t(polled.count), 20) > 0 else { continue }
       for index in polled.indices where polled[index].revents != 0 {
-        let count = Glibc.read(watchers[index].descriptor, &buffer, buffer.count)
+        let count = Glibc.read(polled[index].fd, &buffer, buffer.count)
         guard count > 0 else { throw BenchFailure("a watcher has ended") }
         let now = MonotonicClock.now()
-        let lines = buffer[..<count].count { $0 == UInt8(ascii: "\n") }
-        watchers[index].lines += repeatElement(now, count: lines)
+        lines[index] += repeatElement(now, count: buffer[..<count].count { $0 == 10 })
       }
       // poll(2) examines every pipe. With many pipes, a call for each line would take processor
-      // time from the processes that are measured.
-      if watchers.count > Self.many { usleep(Self.pause) }
+      // time from the processes that are measured. A line is read half a millisecond late at most.
+      if polled.count > 20 { usleep(500) }
     }
   }
 
-  private static let many = 20
-  /// Microseconds: the longest delay in reading a line of one of many watchers.
-  private static let pause: UInt32 = 500
-
   /// Processor time of all watchers, in seconds.
   var cpu: Double {
-    watchers.reduce(0) { $0 + ServerProcesses.cpu(of: $1.pid) }
+    pids.reduce(0) { $0 + ServerProcesses.cpu(of: $1) }
   }
 }
 
@@ -243,11 +191,11 @@ enum SteadyCommits {
   static func run(_ count: Int, database: String) throws {
     let connection = try Connection(
       ConnectionSettings(database, applicationName: "quake-bench writer"))
-    var times: [(begun: Duration, done: Duration)] = []
+    var times: [[Duration]] = []
     var due = MonotonicClock.now() + interval
     for number in 0..<count {
       let left = due - MonotonicClock.now()
-      if left > .zero { usleep(UInt32(clamping: left.components.attoseconds / 1_000_000_000_000)) }
+      if left > .zero { usleep(UInt32(left.inSeconds * 1e6)) }
       due += interval
       try connection.execute("begin")
       try connection.executePrepared(
@@ -255,16 +203,14 @@ enum SteadyCommits {
         [.double(Double(number % 50_000) / 10_000)])
       let begun = MonotonicClock.now()
       try connection.execute("commit")
-      times.append((begun, MonotonicClock.now()))
+      times.append([begun, MonotonicClock.now()])
     }
     let output = StandardOutput()
-    for time in times {
-      try output.writeLine("\(nanoseconds(time.begun)) \(nanoseconds(time.done))")
+    for time in times.joined() {
+      let nanoseconds =
+        time.components.seconds * 1_000_000_000 + time.components.attoseconds / 1_000_000_000
+      try output.writeLine("\(nanoseconds)")
     }
     try output.flush()
-  }
-
-  private static func nanoseconds(_ time: Duration) -> Int64 {
-    time.components.seconds * 1_000_000_000 + time.components.attoseconds / 1_000_000_000
   }
 }

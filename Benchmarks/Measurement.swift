@@ -4,29 +4,91 @@ import CommandLine
 import Glibc
 import SwiftOverlayShims  // where this compiler finds the members of timeval
 
-/// The cost of one run.
+/// The cost of one run of a program.
 struct Measurement {
   /// From the start of the program to its end.
   var seconds: Double
-  /// Processor time of the program and of its children.
+  /// Processor time of the program and of those children that it has waited for.
   var clientCPU: Double
   /// Processor time of all processes of the server.
-  var serverCPU: Double
+  var serverCPU = 0.0
+  /// Processor time of all processes on the machine meanwhile.
+  var machineCPU: Double
   /// The largest memory of the program or a child of it, in bytes.
   var peakMemory: Int
   /// Bytes written to the write-ahead log.
-  var wal: Int
-  /// Processor time of other processes on the machine, which distorts the figures.
-  var othersCPU: Double
+  var wal = 0
+  /// Its standard output, without spaces and ends of lines around it.
+  var output: String
+
+  /// Processor time of other processes, which distorts the figures.
+  var othersCPU: Double { max(0, machineCPU - clientCPU - serverCPU) }
+
+  /// Runs a program to its end; throws unless it ends with status 0.
+  ///
+  /// - Parameter folder: The folder for the files with its output.
+  init(of program: ChildProcess, in folder: String) throws {
+    let output = try OutputFile(folder + "/output")
+    let errors = try OutputFile(folder + "/errors")
+    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    defer { close(nothing) }
+
+    Self.shrink()
+    let busy = SystemLoad.busy
+    let begun = MonotonicClock.now()
+    let pid = try program.spawn(
+      ChildProcess.Descriptors(
+        input: nothing, output: output.descriptor, errors: errors.descriptor))
+    var status: Int32 = 0
+    var usage = rusage()
+    while wait4(pid, &status, 0, &usage) < 0 {
+      guard errno == EINTR else { throw BenchFailure("could not wait for a program") }
+    }
+    seconds = (MonotonicClock.now() - begun).inSeconds
+    machineCPU = SystemLoad.busy - busy
+    guard status == 0 else {
+      try Bench.stopIfAsked()
+      throw BenchFailure(
+        "\(program.executable) failed", detail: String(errors.contents().suffix(2000)))
+    }
+    clientCPU = [usage.ru_utime, usage.ru_stime].reduce(0) {
+      $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+    }
+    peakMemory = usage.ru_maxrss * 1024
+    self.output = output.contents()
+  }
+
+  /// A child starts in its parent's memory, which the system counts in the child's peak. So this
+  /// program releases idle memory, and resets its own peak.
+  private static func shrink() {
+    quake_release_idle_memory()
+    let descriptor = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    write(descriptor, "5", 1)
+    close(descriptor)
+  }
 }
 
-extension Measurement {
-  /// The cost of a program, with the server's part.
-  init(_ usage: MeasuredChild.Usage, serverCPU: Double = 0, wal: Int = 0) {
-    self.init(
-      seconds: usage.seconds, clientCPU: usage.cpu, serverCPU: serverCPU,
-      peakMemory: usage.peakMemory, wal: wal,
-      othersCPU: max(0, usage.machineCPU - usage.cpu - serverCPU))
+/// A file that a program writes its output to.
+final class OutputFile {
+  let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      throw BenchFailure("could not make file \"\(path)\": \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// What has been written, without white space around it.
+  func contents() -> String {
+    var bytes = [UInt8](repeating: 0, count: Int(max(0, lseek(descriptor, 0, SEEK_END))))
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    var text = Substring(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text.drop(while: \.isWhitespace))
   }
 }
 
@@ -37,26 +99,6 @@ struct Series {
   /// The median of a figure; nan if there is none.
   func median(_ figure: (Measurement) -> Double) -> Double { runs.map(figure).median }
 
-  /// The median of the seconds.
-  var seconds: Double { median(\.seconds) }
-
-  /// The number of processors that other processes kept busy during the runs, on average.
-  var othersShare: Double {
-    runs.reduce(0) { $0 + $1.othersCPU } / runs.reduce(0) { $0 + $1.seconds }
-  }
-}
-
-extension [Double] {
-  /// The middle one, or the mean of the two in the middle; nan if there is none.
-  var median: Double {
-    guard !isEmpty else { return .nan }
-    let sorted = sorted()
-    let middle = count / 2
-    return count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-  }
-}
-
-extension Series {
   /// The columns of a table of runs.
   ///
   /// - Parameter reference: The name of the row that the ratios refer to.
@@ -73,105 +115,32 @@ extension Series {
   }
 
   /// The values for `columns(reference:)`: medians, but for the fastest, the slowest and the peak of
-  /// memory, which are those of all runs. MB are 1,000,000 bytes.
+  /// memory, which are those of all runs, and the average of the others' processors. MB are 1,000,000 bytes.
   ///
   /// - Parameter reference: The runs that the ratio refers to; nil: they were not measured.
   func figures(reference: Series?) -> [Double?] {
-    [
+    let seconds = median(\.seconds)
+    return [
       Double(runs.count), seconds, runs.map(\.seconds).min(), runs.map(\.seconds).max(),
-      reference.map { seconds / $0.seconds },
-      median(\.clientCPU), median(\.serverCPU), othersShare,
+      reference.map { seconds / $0.median(\.seconds) },
+      median(\.clientCPU), median(\.serverCPU),
+      runs.reduce(0) { $0 + $1.othersCPU } / runs.reduce(0) { $0 + $1.seconds },
       runs.map { Double($0.peakMemory) / 1e6 }.max(), median { Double($0.wal) / 1e6 },
     ]
   }
 }
 
-extension Bench {
-  /// Reports the time of a run.
-  func progress(_ letter: String, _ name: String, _ round: Int, _ run: Measurement) {
-    diagnostics.note(
-      "\(letter): \(name), run \(round + 1): \(Readable.decimal(run.seconds, places: 3)) s")
-  }
-}
-
-/// Runs a program to its end and measures its cost.
-struct MeasuredChild {
-  /// The resources that the system reports for it.
-  struct Usage {
-    var seconds: Double
-    /// Processor time of the program and of those children that it has waited for.
-    var cpu: Double
-    /// Processor time of all processes on the machine meanwhile.
-    var machineCPU: Double
-    /// The largest memory of the program or a child of it, in bytes.
-    var peakMemory: Int
-    /// Its standard output.
-    var output: [UInt8]
+extension [Double] {
+  /// The middle one, or the mean of the two in the middle; nan if there is none.
+  var median: Double {
+    guard !isEmpty else { return .nan }
+    let sorted = sorted()
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2
   }
 
-  /// The folder for the files with its output.
-  let folder: String
-
-  /// Runs a program; throws unless it ends with status 0.
-  func run(_ program: ChildProcess) throws -> Usage {
-    let output = try descriptor("output", O_RDWR | O_CREAT | O_TRUNC)
-    defer { close(output) }
-    let errors = try descriptor("errors", O_RDWR | O_CREAT | O_TRUNC)
-    defer { close(errors) }
-    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    defer { close(nothing) }
-
-    Self.shrink()
-    let busy = SystemLoad.busy
-    let begun = MonotonicClock.now()
-    let pid = try program.spawn(
-      ChildProcess.Descriptors(input: nothing, output: output, errors: errors))
-    var status: Int32 = 0
-    var usage = rusage()
-    while wait4(pid, &status, 0, &usage) < 0 {
-      guard errno == EINTR else { throw BenchFailure("could not wait for a program") }
-    }
-    let elapsed = (MonotonicClock.now() - begun).inSeconds
-    let machineCPU = SystemLoad.busy - busy
-    guard status == 0 else {
-      try Run.stopIfAsked()
-      throw BenchFailure(
-        "\(program.executable) failed",
-        detail: String(decoding: Self.contents(errors).suffix(2000), as: UTF8.self))
-    }
-    return Usage(
-      seconds: elapsed, cpu: Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime),
-      machineCPU: machineCPU, peakMemory: usage.ru_maxrss * 1024, output: Self.contents(output))
-  }
-
-  /// A child starts in its parent's memory, which the system counts in the child's peak. So this
-  /// program releases idle memory, and resets its own peak.
-  private static func shrink() {
-    quake_release_idle_memory()
-    let descriptor = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    write(descriptor, "5", 1)
-    close(descriptor)
-  }
-
-  private func descriptor(_ name: String, _ flags: Int32) throws -> Int32 {
-    let path = "\(folder)/\(name)"
-    let descriptor = open(path, flags | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else {
-      throw BenchFailure("could not make file \"\(path)\": \(String(cString: strerror(errno)))")
-    }
-    return descriptor
-  }
-
-  private static func seconds(_ time: timeval) -> Double {
-    Double(time.tv_sec) + Double(time.tv_usec) / 1e6
-  }
-
-  private static func contents(_ descriptor: Int32) -> [UInt8] {
-    let size = lseek(descriptor, 0, SEEK_END)
-    guard size > 0 else { return [] }
-    var bytes = [UInt8](repeating: 0, count: Int(size))
-    let count = pread(descriptor, &bytes, bytes.count, 0)
-    return Array(bytes.prefix(max(0, count)))
+  /// The value that this share of the elements do not exceed; nan if there is none.
+  func quantile(_ share: Double) -> Double {
+    guard !isEmpty else { return .nan }
+    return sorted()[Int((Double(count - 1) * share).rounded())]
   }
 }

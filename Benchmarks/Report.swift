@@ -3,70 +3,55 @@ import QuakeModel
 
 /// The machine, the versions, the server's settings, and the tables.
 struct Report {
-  private let machine: Machine
   private let versions: [(name: String, version: String)]
   private let absent: [(name: String, hint: String)]
   private let settings: [(name: String, value: String)]
-  private let date: String
-  private var tables: [ResultTable] = []
+  private let date = String(Timestamp.now().description.prefix(10))
+  var tables: [ResultTable] = []
 
   init(_ bench: Bench) throws {
-    machine = Machine()
     versions =
-      [("PostgreSQL", try bench.server.version()), ("Swift", SwiftVersion.text)]
+      [("PostgreSQL", try bench.server.version()), ("Swift", Machine.swift)]
       + bench.contenders.map { ($0.contender.name, $0.version) }
     absent = bench.absent.map { ($0.name, $0.hint) }
     settings = try bench.server.settings()
-    date = String(Timestamp.now().description.prefix(10))
   }
-
-  mutating func add(_ table: ResultTable) {
-    tables.append(table)
-  }
-
-  // MARK: Forms
 
   private var settingsText: String {
     settings.map { "\($0.name) = \($0.value)" }.joined(separator: ", ")
   }
 
   func headText() -> String {
-    var text = "\(date), \(machine.description)\n"
+    var text = "\(date), \(Machine.description)\n"
     for (name, version) in versions { text += "\(name): \(version)\n" }
     for (name, hint) in absent { text += "\(name): not installed; \(hint)\n" }
     return text + "settings: \(settingsText)\n"
   }
 
   func headJSON() -> String {
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.key("date")
-      writer.string(date)
-      writer.key("machine")
-      writer.string(machine.description)
-      writer.key("versions")
+    func object(_ writer: inout JSONWriter, _ key: StaticString, _ pairs: [(String, String)]) {
+      writer.key(key)
       writer.object { writer in
-        for (name, version) in versions {
-          writer.key(dynamic: name)
-          writer.string(version)
-        }
-      }
-      writer.key("absent")
-      writer.array { writer in for (name, _) in absent { writer.string(name) } }
-      writer.key("settings")
-      writer.object { writer in
-        for (name, value) in settings {
+        for (name, value) in pairs {
           writer.key(dynamic: name)
           writer.string(value)
         }
       }
+    }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("date", date)
+      writer.member("machine", Machine.description)
+      object(&writer, "versions", versions)
+      writer.array("absent") { writer in for (name, _) in absent { writer.string(name) } }
+      object(&writer, "settings", settings)
     }
     writer.newline()
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   func markdown() -> String {
-    var text = "Measured on \(date): \(machine.description).\n\n"
+    var text = "Measured on \(date): \(Machine.description).\n\n"
     for (name, version) in versions { text += "- \(name): \(version)\n" }
     for (name, hint) in absent { text += "- \(name): not installed (\(hint))\n" }
     text += "\nThe server's settings: `\(settingsText)`.\n\n"
@@ -78,11 +63,9 @@ struct Report {
 struct ResultTable {
   /// A figure of each row, which a row may lack.
   struct Column {
-    /// Its name in JSON.
+    /// Its names in JSON and in the tables, and the decimals shown there.
     let key: String
-    /// Its name in the tables.
     let header: String
-    /// Decimals shown in the tables.
     let places: Int
 
     init(_ key: String, _ header: String, places: Int) {
@@ -92,20 +75,14 @@ struct ResultTable {
     }
   }
 
-  /// The figures of one contender, or of one size.
-  struct Row {
-    var name: String
-    /// One for each column; nil: there is none.
-    var values: [Double?]
-  }
-
   /// The workload's letter, and its title with what it was measured on.
   let letter: String
   let title: String
   /// The name of a row: a contender, unless the workload says otherwise.
   var subject = "contender"
   let columns: [Column]
-  var rows: [Row] = []
+  /// The figures of one contender, or of one size: one for each column; nil: there is none.
+  private var rows: [(name: String, values: [Double?])] = []
   /// Notes, in sentences.
   var notes: [String] = []
 
@@ -117,15 +94,13 @@ struct ResultTable {
   }
 
   mutating func add(_ name: String, _ values: [Double?]) {
-    rows.append(Row(name: name, values: values))
+    rows.append((name, values))
   }
-
-  // MARK: Forms
 
   /// The table as plain text.
   func text() -> String {
     var table = TextTable([.text(subject)] + columns.map { .number($0.header) })
-    for row in rows { table.add([row.name] + cells(row)) }
+    for row in rows { table.add([row.name] + cells(row.values)) }
     return "\n(\(letter)) \(title)\n\n" + table.render() + notes.map { "\($0)\n" }.joined()
   }
 
@@ -134,10 +109,8 @@ struct ResultTable {
     var writer = JSONWriter()
     for row in rows {
       writer.object { writer in
-        writer.key("workload")
-        writer.string(letter)
-        writer.key("title")
-        writer.string(title)
+        writer.member("workload", letter)
+        writer.member("title", title)
         writer.key(dynamic: subject)
         writer.string(row.name)
         for (column, value) in zip(columns, row.values) {
@@ -156,13 +129,13 @@ struct ResultTable {
     var text = "### (\(letter)) \(title)\n\n"
     text += line([subject] + columns.map(\.header))
     text += line(["---"] + columns.map { _ in "---:" })
-    for row in rows { text += line([row.name] + cells(row)) }
+    for row in rows { text += line([row.name] + cells(row.values)) }
     for note in notes { text += "\n\(note)\n" }
     return text
   }
 
-  private func cells(_ row: Row) -> [String] {
-    zip(columns, row.values).map { column, value in
+  private func cells(_ values: [Double?]) -> [String] {
+    zip(columns, values).map { column, value in
       guard let value, value.isFinite else { return "–" }
       return Readable.decimal(value, places: column.places)
     }

@@ -2,6 +2,7 @@ import Basics
 import CommandLine
 import Glibc
 import Postgres
+import QuakeTool
 
 /// pgbench inserts or updates one event in each transaction. Each variant adds more of the
 /// triggers' work.
@@ -12,30 +13,24 @@ struct SmallTransactionsWorkload: Workload {
   private static let events = 20_000
 
   /// How much of the triggers' work a transaction does; `change` removes the rest.
-  private struct Variant {
-    let key: String
-    let header: String
-    let change: SQL
-  }
-
-  private static let variants = [
-    Variant(
-      key: "plain_tps", header: "no history",
-      change: "alter table quake.quake disable trigger user"),
-    Variant(
-      key: "history_tps", header: "history",
-      change: "alter table quake.change_pending disable trigger change_pending_10_number"),
-    Variant(
-      key: "notify_tps", header: "+ NOTIFY",
-      change: """
-        create or replace function quake.change_pending__number() returns trigger
-          language plpgsql as $$
-        begin
-          perform pg_notify('quake_changes', '{"token":"' || new.transaction_id || '"}');
-          return null;
-        end $$
-        """),
-    Variant(key: "all_tps", header: "+ token", change: "select"),
+  private static let variants: [(key: String, header: String, change: SQL)] = [
+    ("plain_tps", "no history", "alter table quake.quake disable trigger user"),
+    (
+      "history_tps", "history",
+      "alter table quake.change_pending disable trigger change_pending_10_number"
+    ),
+    (
+      "notify_tps", "+ NOTIFY",
+      """
+      create or replace function quake.change_pending__number() returns trigger
+        language plpgsql as $$
+      begin
+        perform pg_notify('quake_changes', '{"token":"' || new.transaction_id || '"}');
+        return null;
+      end $$
+      """
+    ),
+    ("all_tps", "+ token", "select"),
   ]
 
   private static let statements = [
@@ -62,9 +57,10 @@ struct SmallTransactionsWorkload: Workload {
 
   func run(_ bench: Bench) throws -> ResultTable {
     let seconds = bench.options.isQuick ? 1 : 5
+    let variants = Self.variants
     var table = ResultTable(
       self, size: "\(seconds) s a run, transactions a second",
-      columns: Self.variants.map { .init($0.key, $0.header, places: 0) } + [
+      columns: variants.map { .init($0.key, $0.header, places: 0) } + [
         .init("all_to_history", "token / history", places: 2),
         .init("all_to_notify", "token / NOTIFY", places: 2),
         .init("others_cpus", "others' CPUs", places: 2),
@@ -76,42 +72,44 @@ struct SmallTransactionsWorkload: Workload {
       machine.
       """
     ]
-    guard let quake = bench.contender("quake") else { return table }
-    guard let pgbench = try find(bench) else {
+    guard let quake = bench.quake else { return table }
+    // Beside the server's programs, or where PATH leads to.
+    let beside = String(try bench.server.psqlPath.dropLast("psql".count)) + "pgbench"
+    let pgbench =
+      access(beside, X_OK) == 0 ? bench.program(beside, []) : bench.found("pgbench", [])
+    var question = pgbench
+    question.arguments.append("--version")
+    guard bench.firstLine(of: question) != nil else {
       table.notes.append("Not measured: there is no pgbench.")
       return table
     }
     let empty = try bench.databases.template(for: quake, before: nil, bench)
-    for (index, variant) in Self.variants.enumerated() {
-      try prepare(index, variant, from: empty, bench)
+    for (index, variant) in variants.enumerated() {
+      try prepare("variant_\(index)", variant.change, from: empty, bench)
     }
-    defer { for index in Self.variants.indices { try? bench.server.drop("variant_\(index)") } }
+    defer { for index in variants.indices { try? bench.server.drop("variant_\(index)") } }
     for (name, statement) in Self.statements {
       let file = "\(bench.folder)/\(name).sql"
-      try write(statement, to: file)
+      try AtomicFile(file).write(Array(statement.utf8))
       for clients in [1, 4, 16] {
-        var runs = Array(repeating: [Double](), count: Self.variants.count)
+        var rates = Array(repeating: [Double](), count: variants.count)
         var others: [Double] = []
-        for round in 0..<bench.options.repeats {
-          for place in runs.indices {
-            let index = (place + round) % runs.count
-            let program = bench.program(
-              pgbench,
-              [
-                "-n", "-M", "prepared", "-c", "\(clients)", "-j", "2", "-T", "\(seconds)", "-f",
-                file, bench.server.conninfo("variant_\(index)"),
-              ])
-            let server = bench.server.processes.cpu
-            let usage = try MeasuredChild(folder: bench.folder).run(program)
-            let own = bench.server.processes.cpu - server + usage.cpu
-            others.append(max(0, usage.machineCPU - own) / usage.seconds)
-            let rate = try rate(usage.output)
-            runs[index].append(rate)
-            bench.diagnostics.note(
-              "\(letter): \(clients), \(name), \(Self.variants[index].header): \(Int(rate))/s")
-          }
+        try bench.alternate(variants.count) { index, _ in
+          var program = pgbench
+          program.arguments += [
+            "-n", "-M", "prepared", "-c", "\(clients)", "-j", "2", "-T", "\(seconds)", "-f",
+            file, bench.server.conninfo("variant_\(index)"),
+          ]
+          let server = bench.server.processes.cpu
+          var run = try Measurement(of: program, in: bench.folder)
+          run.serverCPU = bench.server.processes.cpu - server
+          others.append(run.othersCPU / run.seconds)
+          let rate = try rate(run.output)
+          rates[index].append(rate)
+          bench.diagnostics.note(
+            "\(letter): \(clients), \(name), \(variants[index].header): \(Int(rate))/s")
         }
-        let medians = runs.map(\.median)
+        let medians = rates.map(\.median)
         table.add(
           "\(clients), \(name)",
           medians + [medians[3] / medians[1], medians[3] / medians[2], others.median])
@@ -121,42 +119,23 @@ struct SmallTransactionsWorkload: Workload {
   }
 
   private func prepare(
-    _ index: Int, _ variant: Variant, from template: String, _ bench: Bench
+    _ database: String, _ change: SQL, from template: String, _ bench: Bench
   ) throws {
-    let name = "variant_\(index)"
-    try bench.server.create(name, from: template)
-    let connection = try bench.server.connect(name)
+    try bench.server.create(database, from: template)
+    let connection = try bench.server.connect(database)
     try connection.execute(
-      SQL(
-        trusted: """
-          insert into quake.quake (code, time, magnitude, place, title)
-          select 'bench' || i, now(), 4.5, '10 km N of somewhere', 'M 4.5 - 10 km N of somewhere'
-            from generate_series(1, \(Self.events)) i
-          """))
-    try connection.execute(variant.change)
+      """
+      insert into quake.quake (code, time, magnitude, place, title)
+      select 'bench' || i, now(), 4.5, '10 km N of somewhere', 'M 4.5 - 10 km N of somewhere'
+        from generate_series(1, $1::bigint) i
+      """, [.integer(Int64(Self.events))])
+    try connection.execute(change)
     try connection.execute("vacuum (analyze)")
   }
 
-  private func find(_ bench: Bench) throws -> String? {
-    let psql = try bench.server.psqlPath
-    let beside = psql.lastIndex(of: "/").map { psql[..<$0] + "/pgbench" }.map(String.init)
-    return beside.flatMap { SearchPath.find($0) } ?? SearchPath.find("pgbench")
-  }
-
-  private func write(_ text: String, to path: String) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    defer { close(descriptor) }
-    let count = text.utf8.count
-    guard descriptor >= 0,
-      Array(text.utf8).withUnsafeBytes({
-        Glibc.write(descriptor, $0.baseAddress, count)
-      }) == count
-    else { throw BenchFailure("could not write file \"\(path)\"") }
-  }
-
   /// The number in pgbench's line `tps = 1234.5 (without initial connection time)`.
-  private func rate(_ output: [UInt8]) throws -> Double {
-    for line in String(decoding: output, as: UTF8.self).split(separator: "\n") {
+  private func rate(_ output: String) throws -> Double {
+    for line in output.split(separator: "\n") {
       let words = line.split(separator: " ")
       if words.count > 2, words[0] == "tps", let rate = Double(words[2]) { return rate }
     }

@@ -5,6 +5,10 @@ import CommandLine
 if let role = Role(ProcessArguments.current) {
   role.run()
 }
-Program.run(BenchCommand.table) { arguments, diagnostics in
-  try BenchCommand.run(arguments, diagnostics)
+if let load = StreamLoad.Settings(ProcessArguments.current) {
+  try StreamLoad(load).run()
+} else {
+  Program.run(BenchCommand.table) { arguments, diagnostics in
+    try BenchCommand.run(arguments, diagnostics)
+  }
 }

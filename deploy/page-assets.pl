@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Writes Sources/CPage/CPage.c, which embeds each file of the page in Sources/CPage/web. The compiler notices a
-# file that changes; a file that is added, renamed or removed needs this script.
+# file that changes; a file that is added, renamed or removed needs this script, which `make` runs.
 use strict;
 use warnings;
 use File::Find;
@@ -8,13 +8,17 @@ use FindBin;
 
 chdir "$FindBin::Bin/../Sources/CPage" or die "could not enter the folder of the page: $!\n";
 my @files;
-find(
-  {no_chdir => 1, wanted => sub { push @files, $_ =~ s{^web/}{}r if -f && !m{/[.]} }},
-  "web");
-@files = sort @files;
+find({no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/[.]} }}, "web");
 die "there are no files in Sources/CPage/web\n" unless @files;
 
-my $source = <<'END';
+my $table = "";
+for my $file (sort @files) {
+  die "Sources/CPage/$file: a name may have letters, digits, '.', '-' and '_' only\n"
+    unless $file =~ m{^[A-Za-z0-9._/-]+$};
+  die "Sources/CPage/$file is empty\n" unless -s $file;
+  $table .= "#define FILE \"$file\"\n#include \"asset.h\"\n";
+}
+my $source = <<"END";
 // Made by deploy/page-assets.pl ("make page-assets").
 #include "CPage.h"
 
@@ -24,18 +28,6 @@ my $source = <<'END';
 
 // In other modes than C23 the compiler has it as an extension.
 #pragma clang diagnostic ignored "-Wc23-extensions"
-
-END
-my $table = "";
-for my $index (0 .. $#files) {
-  my $file = $files[$index];
-  die "Sources/CPage/web/$file: a name may have letters, digits, '.', '-' and '_' only\n"
-    unless $file =~ m{^[A-Za-z0-9._/-]+$};
-  die "Sources/CPage/web/$file is empty\n" unless -s "web/$file";
-  $source .= "static const unsigned char file$index\[] = {\n#embed \"web/$file\"\n};\n";
-  $table .= "    {\"$file\", file$index, sizeof file$index},\n";
-}
-$source .= <<"END";
 
 static const struct quake_page_asset assets[] = {
 $table};

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <link.h>
+#include <locale.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,6 +13,7 @@
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <wchar.h>
 
 int quake_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
@@ -76,4 +79,16 @@ int quake_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
 ptrdiff_t quake_sendfile(int socket, int file, int64_t offset, size_t count) {
   off_t position = (off_t)offset;
   return sendfile(socket, file, &position, count);
+}
+
+static locale_t unicode;
+static void load_unicode(void) { unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0); }
+
+int quake_character_width(uint32_t character) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_unicode);
+  locale_t user = uselocale(unicode);
+  int width = wcwidth((wchar_t)character);
+  uselocale(user);
+  return width;
 }

@@ -1,5 +1,4 @@
-internal import CZlib
-internal import CZstd
+internal import CCompression
 
 /// Compresses a stream of bytes, in bounded memory.
 public protocol StreamCompressor: AnyObject {

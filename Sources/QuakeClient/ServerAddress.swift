@@ -1,3 +1,5 @@
+internal import QuakeModel
+
 /// Where a `quake-serve` is, and the header fields that a proxy in front of it requires.
 ///
 /// User and password are kept apart from the address, so that no message can contain them.
@@ -69,41 +71,18 @@ package struct ServerAddress: Sendable {
         bytes.append(byte)
         continue
       }
-      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit),
-        high | low != 0
+      guard let high = rest.popFirst(), let low = rest.popFirst(),
+        let escaped = PercentEncoding.byte(high, low), escaped != 0
       else { return nil }
-      bytes.append(high << 4 | low)
+      bytes.append(escaped)
     }
     return String(validating: bytes, as: UTF8.self)
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x37
-    case 0x61...0x66: byte - 0x57
-    default: nil
-    }
-  }
-
   /// The URL of a resource of the server.
   func url(_ path: String, _ parameters: [(name: String, value: String)]) -> String {
-    let query = parameters.map { "\($0.name)=\(Self.encode($0.value))" }
+    let query = parameters.map { "\($0.name)=\(PercentEncoding.text($0.value))" }
     return shown + path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
-  }
-
-  /// A text as the value of a parameter.
-  static func encode(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x2C, 0x3A: bytes.append(byte)
-      default:
-        bytes.append(UInt8(ascii: "%"))
-        for half in [byte >> 4, byte & 15] { bytes.append(half < 10 ? 0x30 + half : 0x37 + half) }
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

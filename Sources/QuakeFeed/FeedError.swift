@@ -164,6 +164,13 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
       hint: "Check the URL; \"quake-ingest import\" takes catalogues of any length.")
   }
 
+  /// The error for events of which no data centre is known.
+  static func unknownCentre(_ subject: String, detail: String) -> FeedError {
+    FeedError(
+      .unknownCentre, "cannot tell whose events \(subject) holds", detail: detail,
+      hint: "Name it with --source, such as emsc or ingv.")
+  }
+
   /// The error for a document that reports an error.
   ///
   /// - Parameters:

@@ -21,17 +21,14 @@ public struct FeedReject: Sendable, Equatable {
   /// NUL, which PostgreSQL cannot store, by `\u0000`.
   public let raw: String
 
-  init(
-    number: Int, byteOffset: Int, line: Int, code: String?, rejection: Rejection,
-    raw: UnsafeRawBufferPointer
-  ) {
+  init(number: Int, code: String?, _ rejection: Rejection, _ text: RejectedText) {
     self.number = number
-    self.byteOffset = byteOffset
-    self.line = line
     self.code = code
+    byteOffset = text.offset
+    line = text.line
+    raw = text.raw
     reason = rejection.reason
-    isOfTime = rejection.column == .time || rejection.column == .updated
-    self.raw = Self.text(raw)
+    isOfTime = rejection.isOfTime
   }
 
   /// Converts any bytes to text that can be stored and printed.
@@ -74,4 +71,7 @@ struct Rejection: Error {
     self.reason = reason
     self.column = column
   }
+
+  /// Whether the reason is a missing or impossible origin time or time of update.
+  var isOfTime: Bool { column == .time || column == .updated }
 }

@@ -17,26 +17,10 @@ struct EventAddress {
     buffer.removeAll(keepingCapacity: true)
     buffer += before
     event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
-      if let code { Self.append(code, to: &buffer) }
+      if let code { PercentEncoding.append(code, to: &buffer) }
     }
     buffer += after
     buffer.withUnsafeBytes(body)
-  }
-
-  /// Appends text percent-encoded.
-  static func append(_ utf8: UnsafeRawBufferPointer, to buffer: inout [UInt8]) {
-    for byte in utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: ":"):
-        buffer.append(byte)
-      default:
-        buffer.append(UInt8(ascii: "%"))
-        for half in [byte >> 4, byte & 15] {
-          buffer.append(half < 10 ? 0x30 + half : 0x41 + half - 10)
-        }
-      }
-    }
   }
 }
 

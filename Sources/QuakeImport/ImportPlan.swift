@@ -82,7 +82,7 @@ enum BulkStart: Equatable {
   /// At the first record, while the store knows no event. Ids that events claim are resolved at the end.
   case inEmptyStore
   /// At the first record, beside stored events. The import begins anew if batches turn out not to be
-  /// enough: see `OptimisticBulkImport`.
+  /// enough: see `ImportRun`.
   case besideStoredEvents
   /// After the first records, which are staged and merged like a snapshot. A source that has no more of
   /// them is a snapshot.

@@ -1,7 +1,7 @@
 internal import Basics
 public import Postgres
-internal import QuakeAssociation
 public import QuakeModel
+internal import QuakeQuery
 
 /// Imports the records of a source. An event that did not change is not written.
 ///
@@ -62,83 +62,93 @@ public struct Importer {
     shouldStop: () -> Bool = { false }, progress: (Int64) -> Void = { _ in },
     beforeCommit: (ImportReport) throws -> Void = { _ in }
   ) throws -> ImportReport {
+    try withoutActuallyEscaping(shouldStop) { shouldStop in
+      try withoutActuallyEscaping(progress) { progress in
+        try withoutActuallyEscaping(beforeCommit) { beforeCommit in
+          try run(
+            from: &source,
+            ImportCallbacks(
+              reopen: reopen, shouldStop: shouldStop, progress: progress,
+              beforeCommit: beforeCommit))
+        }
+      }
+    }
+  }
+
+  private func run<Source: ImportSource>(
+    from source: inout Source, _ callbacks: ImportCallbacks<Source>
+  ) throws -> ImportReport {
     var options = options
     var repetitions = 0
     while true {
       do {
-        return try Importer(connection: connection, options: options, helpers: helpers).attempt(
-          from: &source, reopen, shouldStop, progress, beforeCommit)
+        var run = ImportRun(
+          of: source, connections: [connection] + helpers, options: options, callbacks)
+        defer { source = run.reader.source }
+        return try run.run()
       } catch let error as PostgresError
         where error.sqlState == SQLState.deadlockDetected && options.commitEvery != nil
         && repetitions < Self.mostRepetitions
       {
-        guard let reopen else { throw error }
+        guard let reopen = callbacks.reopen else { throw error }
         repetitions += 1
         try reopen("another session was writing the same events", &source, &options)
       }
     }
   }
+}
 
-  private func attempt<Source: ImportSource>(
-    from source: inout Source, _ reopen: Reopen<Source>?, _ shouldStop: () -> Bool,
-    _ progress: (Int64) -> Void, _ beforeCommit: (ImportReport) throws -> Void
-  ) throws -> ImportReport {
-    let startedAt = Timestamp.now()
-    // After its first record a source knows its columns. A source that cannot be read never reaches the
-    // database.
-    var record = QuakeRecord()
-    let first = try source.next(into: &record)
-    var options = options
-    // The names of the simulator's feeds are those of USGS's.
-    if case .record = first, record.isSimulated {
-      options.scope?.source = "\(CatalogueCode.simulated)"
-    }
-    let importer = Importer(connection: connection, options: options, helpers: helpers)
-    guard !options.mixesSimulated else {
-      return try importer.run(
-        from: &source, first, &record, startedAt, reopen, shouldStop, progress, beforeCommit)
-    }
-    var unmixed = try UnmixedSource(source, first: first, record, over: connection)
-    defer { source = unmixed.base }
-    let reopenUnmixed: Reopen<UnmixedSource<Source>>? = reopen.map { reopen in
-      { reason, unmixed, options in try reopen(reason, &unmixed.base, &options) }
-    }
-    return try importer.run(
-      from: &unmixed, first, &record, startedAt, reopenUnmixed, shouldStop, progress, beforeCommit)
+/// What an import calls; see `Importer.run`.
+struct ImportCallbacks<Source> {
+  /// Nil: the source is read once.
+  let reopen: Importer.Reopen<Source>?
+  let shouldStop: () -> Bool
+  let progress: (Int64) -> Void
+  let beforeCommit: (ImportReport) throws -> Void
+}
+
+/// One attempt to import a source.
+struct ImportRun<Source: ImportSource> {
+  private(set) var reader: ImportReader<Source>
+  /// The first one writes; an import that commits more than once writes over all of them.
+  private let connections: [Connection]
+  private var options: ImportOptions
+  private let callbacks: ImportCallbacks<Source>
+  private let startedAt = Timestamp.now()
+
+  private var connection: Connection { connections[0] }
+
+  init(
+    of source: Source, connections: [Connection], options: ImportOptions,
+    _ callbacks: ImportCallbacks<Source>
+  ) {
+    reader = ImportReader(source)
+    self.connections = connections
+    self.options = options
+    self.callbacks = callbacks
   }
 
-  /// Imports all records of the source, of which the first has been read.
-  private func run<Source: ImportSource>(
-    from source: inout Source, _ first: ImportItem?, _ record: inout QuakeRecord,
-    _ startedAt: Timestamp, _ reopen: Reopen<Source>?, _ shouldStop: () -> Bool,
-    _ progress: (Int64) -> Void, _ beforeCommit: (ImportReport) throws -> Void
-  ) throws -> ImportReport {
-    let plan = try ImportPlan(
-      for: source, isEmpty: first == nil, access: reopen == nil ? .readableOnce : .reopenable,
-      options: options, connections: 1 + helpers.count,
-      isStoreEmpty: connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true)
-    var report: ImportReport
-    switch plan.way {
-    case .snapshot:
-      report = try importStaged(
-        atMost: .max, from: &source, first, &record, startedAt, plan, shouldStop, progress,
-        beforeCommit)
-    case .bulk(.afterSnapshot(let records)):
-      report = try importStaged(
-        atMost: records, from: &source, first, &record, startedAt, plan, shouldStop, progress,
-        beforeCommit)
-    case .bulk(let start):
-      let generated = SnapshotImport.age(of: source, options)
-      report = try OptimisticBulkImport(
-        connection: connection, options: options, start: start,
-        row: ImportRecord(
-          options: options, format: source.format, startedAt: startedAt,
-          scope: SnapshotScope(options.scope, generated: generated)),
-        reopen: reopen
-      ).run(
-        from: &source, first: first, record: &record, generated: generated, progress: progress,
-        beforeCommit: beforeCommit)
+  /// Imports all records of the source.
+  mutating func run() throws -> ImportReport {
+    // After its first record a source knows its columns. A source that cannot be read never reaches the
+    // database.
+    try reader.advance()
+    // The names of the simulator's feeds are those of USGS's.
+    if reader.currentRecord?.isSimulated == true {
+      options.scope?.source = "\(CatalogueCode.simulated)"
     }
+    if !options.mixesSimulated { try reader.refuseMixture(over: connection) }
+    let plan = try ImportPlan(
+      for: reader.source, isEmpty: reader.item == nil,
+      access: callbacks.reopen == nil ? .readableOnce : .reopenable, options: options,
+      connections: connections.count,
+      isStoreEmpty: connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true)
+    var report =
+      switch plan.way {
+      case .snapshot: try importStaged(atMost: .max, plan.commits)
+      case .bulk(.afterSnapshot(let records)): try importStaged(atMost: records, plan.commits)
+      case .bulk(let start): try importInBatches(start)
+      }
     if options.dryRun {
       report.id = nil
       report.isComplete = true
@@ -148,55 +158,86 @@ public struct Importer {
     return report
   }
 
+  private func row(_ scope: SnapshotScope?) -> ImportRecord {
+    ImportRecord(
+      options: options, format: reader.source.format, startedAt: startedAt, scope: scope)
+  }
+
   /// Imports the first records like a snapshot, and what follows them in batches: in the same transaction,
   /// or in others where the import commits more than once.
-  private func importStaged(
-    atMost limit: Int64, from source: inout some ImportSource, _ first: ImportItem?,
-    _ record: inout QuakeRecord, _ startedAt: Timestamp, _ plan: ImportPlan,
-    _ shouldStop: () -> Bool, _ progress: (Int64) -> Void,
-    _ beforeCommit: (ImportReport) throws -> Void
+  private mutating func importStaged(
+    atMost limit: Int64, _ commits: ImportPlan.Commits
   ) throws -> ImportReport {
-    let row = ImportRecord(
-      options: options, format: source.format, startedAt: startedAt, scope: nil)
+    let row = row(nil)
     var total = ImportReport()
-    var next: ImportItem?
     try connection.importTransaction(dryRun: options.dryRun) {
-      next = try SnapshotImport(connection: connection, options: options, startedAt: startedAt)
-        .run(
-          atMost: limit, from: &source, lookahead: first, record: &record, &total,
-          progress: progress)
-      if plan.commits == .onceAtTheEnd, next != nil {
-        try importRest(
-          of: &source, from: next, &record, row, over: [connection], &total, plan, shouldStop,
-          progress)
+      try SnapshotImport(connection: connection, options: options, startedAt: startedAt)
+        .run(atMost: limit, from: &reader, &total, progress: callbacks.progress)
+      if commits == .onceAtTheEnd, reader.item != nil {
+        try importRest(row, over: [connection], &total, commits)
         try row.write(&total, complete: true, over: connection)
       }
     } beforeCommit: {
-      if total.isComplete { try beforeCommit(total) }
+      if total.isComplete { try callbacks.beforeCommit(total) }
     }
     guard !total.isComplete, !options.dryRun else { return total }
-    try importRest(
-      of: &source, from: next, &record, row, over: [connection] + helpers, &total, plan, shouldStop,
-      progress)
+    try importRest(row, over: connections, &total, commits)
     try connection.transaction {
       try row.write(&total, complete: total.isComplete, over: connection)
-      if total.isComplete { try beforeCommit(total) }
+      if total.isComplete { try callbacks.beforeCommit(total) }
     }
     return total
   }
 
   /// Imports the records after the first ones.
-  private func importRest(
-    of source: inout some ImportSource, from next: ImportItem?, _ record: inout QuakeRecord,
+  private mutating func importRest(
     _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
-    _ plan: ImportPlan, _ shouldStop: () -> Bool, _ progress: (Int64) -> Void
+    _ commits: ImportPlan.Commits
   ) throws {
     total = try BulkImport(
-      connections: connections, options: options, columns: source.columns,
-      inferred: source.inferredColumns, record: row, total: total,
-      start: .afterSnapshot(records: total.seen), commits: plan.commits
-    ).run(
-      from: &source, lookahead: next, record: &record, shouldStop: shouldStop, progress: progress)
+      of: reader.source, row, over: connections, after: total,
+      start: .afterSnapshot(records: total.seen), commits: commits
+    ).run(from: &reader, shouldStop: callbacks.shouldStop, progress: callbacks.progress)
+  }
+
+  /// Imports the source in batches from its first record, in one transaction, although only the whole source
+  /// shows whether batches are enough.
+  ///
+  /// Batches are not enough if a code occurs again, if a rejected record is of an event that is counted as
+  /// missing, or if another session writes the same events and the two end in a deadlock. Then the
+  /// transaction is rolled back, the source is opened again, and a snapshot import begins, which writes the
+  /// events in the order of their codes. All of that is rare, and batches are faster. A source that cannot be
+  /// opened again is imported so only into an empty store, and a deadlock ends it.
+  private mutating func importInBatches(_ start: BulkStart) throws -> ImportReport {
+    var total = ImportReport()
+    total.generated = SnapshotImport.age(of: reader.source, options)
+    let row = row(SnapshotScope(options.scope, generated: total.generated))
+    do {
+      try connection.importTransaction(dryRun: options.dryRun) {
+        try row.write(&total, complete: false, over: connection)
+        do {
+          total = try BulkImport(
+            of: reader.source, row, over: [connection], after: total, start: start,
+            commits: .onceAtTheEnd
+          ).run(from: &reader, shouldStop: { false }, progress: callbacks.progress)
+        } catch let error as PostgresError
+          where error.sqlState == SQLState.deadlockDetected && callbacks.reopen != nil
+        {
+          throw WholeSourceNeeded(reason: "another session was writing the same events")
+        }
+        try ImportRefusal.throwIfAllRejected(total)
+        try row.write(&total, complete: true, over: connection)
+      } beforeCommit: {
+        try callbacks.beforeCommit(total)
+      }
+      return total
+    } catch let needed as WholeSourceNeeded {
+      guard let reopen = callbacks.reopen else { throw needed }
+      var options = options
+      try reopen(needed.reason, &reader.source, &options)
+      return try Importer(connection: connection, options: options).run(
+        from: &reader.source, progress: callbacks.progress, beforeCommit: callbacks.beforeCommit)
+    }
   }
 
   private func readToken(_ total: inout ImportReport) throws {
@@ -215,6 +256,12 @@ public struct Importer {
       }
     }
   }
+}
+
+/// Thrown by a bulk import beside stored events when batches are not enough. Only `ImportRun` catches it.
+struct WholeSourceNeeded: Error {
+  /// Why, as the end of a sentence.
+  let reason: String
 }
 
 extension Connection {

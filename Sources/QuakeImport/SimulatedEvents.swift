@@ -46,25 +46,17 @@ package enum SimulatedEvents {
   }
 }
 
-/// The records of a source, of which either all are simulated or none is.
-struct UnmixedSource<Base: ImportSource>: ImportSource {
-  /// The source itself.
-  var base: Base
+/// Checks that either all records of a source are simulated or none is.
+struct MixtureCheck {
   private var hasSimulated = false
-  /// A source of events that happened, in the store or in `base`; nil: none is known.
+  /// A source of events that happened, in the store or among the records; nil: none is known.
   private var other: String?
 
-  /// - Parameters:
-  ///   - base: The source.
-  ///   - first: Its first record, which has been read into `record`; nil: it has none.
-  init(
-    _ base: Base, first: ImportItem?, _ record: QuakeRecord, over connection: Connection
-  ) throws {
-    self.base = base
-    guard let first else { return }
-    if case .record = first {
-      hasSimulated = record.isSimulated
-      other = Self.realSource(of: record)
+  /// - Parameter first: The first record; nil: it was rejected.
+  init(first: QuakeRecord?, over connection: Connection) throws {
+    if let first {
+      hasSimulated = first.isSimulated
+      other = Self.realSource(of: first)
     }
     // After a first record that is real the contents of the store do not matter.
     if hasSimulated {
@@ -82,27 +74,15 @@ struct UnmixedSource<Base: ImportSource>: ImportSource {
     return source
   }
 
-  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
-    let item = try base.next(into: &record)
-    guard case .record = item else { return item }
+  /// Adds a later record; throws if it mixes simulated events with others.
+  mutating func add(_ record: QuakeRecord) throws {
     if record.isSimulated {
       hasSimulated = true
     } else if other == nil {
       other = Self.realSource(of: record)
     }
-    guard hasSimulated, let other else { return item }
+    guard hasSimulated, let other else { return }
     // An import that commits more than once may have stored the records before.
     throw SimulatedEvents.refusal(beside: other)
-  }
-
-  var columns: [QuakeColumn] { base.columns }
-  var inferredColumns: Set<QuakeColumn> { base.inferredColumns }
-  var format: String { base.format }
-  var generated: Timestamp? { base.generated }
-  var mayTellGenerated: Bool { base.mayTellGenerated }
-  var bytesRead: Int64 { base.bytesRead }
-
-  func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {
-    try base.withBody(part)
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import Postgres
+internal import QuakeTool
 
 /// The HTTP server over one database: documents, streams of changes, and the services of this field.
 ///

@@ -106,6 +106,18 @@ package struct DatabaseAccess {
     return connection
   }
 
+  /// Connects to the store: like `connect`, and checks that the schema is the one of this program.
+  ///
+  /// - Parameter answerTimeout: See `Connection.answerTimeout`.
+  package func connectToStore(
+    answerTimeout: Duration? = nil, wake: Int32? = nil, migrates: Bool? = nil
+  ) throws -> Connection {
+    let connection = try connect(wake: wake, migrates: migrates)
+    connection.answerTimeout = answerTimeout
+    try Migrator.checkSchema(of: connection)
+    return connection
+  }
+
   /// Connects without starting a server or changing the schema: for commands that only read.
   package func connectAsItIs() throws -> Connection {
     if let embedded, try !embedded.status().running {

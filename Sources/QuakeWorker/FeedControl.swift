@@ -80,7 +80,7 @@ package enum FeedControl {
     let known = try connection.execute(
       "select holder_pid, holder_application from quake.feed_status where name = $1", [.text(feed)])
     guard known.rowCount == 1 else { return false }
-    guard try FeedLock.take([feed], over: connection).count == 1 else {
+    guard try FeedLock.acquire([feed], over: connection).count == 1 else {
       let holder = known.text(0, 1).map {
         " (\($0), server process \(known.text(0, 0) ?? "unknown"))"
       }

@@ -29,7 +29,7 @@ package enum FeedLock {
   private static let copyPatience = 20.0
 
   /// A feed whose lock the calling connection has taken.
-  package struct Taken: Sendable, Equatable {
+  package struct Acquired: Sendable, Equatable {
     /// The feed.
     package let feed: String
     /// The session that held the feed's earlier lock although its role may not poll feeds; nil if there was
@@ -45,12 +45,12 @@ package enum FeedLock {
     package let role: String?
   }
 
-  /// Takes the free locks of feeds in one statement, without waiting.
+  /// Acquires the free locks of feeds in one statement, without waiting.
   ///
   /// - Returns: The feeds whose locks this connection now holds.
-  package static func take(
+  package static func acquire(
     _ feeds: [String], over connection: Connection
-  ) throws(PostgresError) -> [Taken] {
+  ) throws(PostgresError) -> [Acquired] {
     let result = try connection.executePrepared(
       "select feed, foreign_pid, foreign_role from quake.feed_lock__take($1::text[])",
       [.array(feeds)])
@@ -59,7 +59,7 @@ package enum FeedLock {
         ForeignSession(
           processID: processID == 0 ? nil : Int(processID), role: result.text(row, 2))
       }
-      return Taken(feed: result.text(row, 0) ?? "", displaced: displaced)
+      return Acquired(feed: result.text(row, 0) ?? "", displaced: displaced)
     }
   }
 

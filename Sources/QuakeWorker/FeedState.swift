@@ -115,13 +115,12 @@ package struct FeedState: Sendable {
   /// not stored.
   ///
   /// - Parameters:
-  ///   - resetAt: The feed's last reset when its state was read (`resetAt`). Not the time at which it was
-  ///     read: a reset that was not committed then has an earlier time.
-  ///   - generated: When the snapshot was generated; nil if unknown, or if the feed was not modified.
-  ///   - importID: The import of the snapshot; nil if the feed was not modified.
+  ///   - state: The state when the poll began, with the new validators. Its `resetAt` is compared, and not the time
+  ///     at which it was read: a reset that was not committed then has an earlier time.
+  ///   - report: The import of the snapshot; nil if the feed was not modified.
   package static func recordSuccess(
-    _ name: String, url: String, etag: String?, lastModified: String?, generated: Timestamp?,
-    importID: Int64?, times: Times, resetAt: String? = nil, over connection: Connection
+    _ name: String, url: String, _ state: FeedState, report: ImportReport?, times: Times,
+    over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(
       """
@@ -143,9 +142,9 @@ package struct FeedState: Sendable {
             failures = 0, error = null
       """,
       [
-        .text(name), .text(url), .text(etag), .text(lastModified), .text(generated?.description),
-        .integer(importID),
-      ] + parameters(times) + [.text(resetAt)])
+        .text(name), .text(url), .text(state.etag), .text(state.lastModified),
+        .text(report?.generated?.description), .integer(report?.id),
+      ] + parameters(times) + [.text(state.resetAt)])
   }
 
   /// Records a poll that failed, with its error.

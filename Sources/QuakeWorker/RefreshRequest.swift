@@ -157,11 +157,11 @@ package enum RefreshQueue {
     try connection.execute("listen quake_refresh")
   }
 
-  /// Marks the open requests for `feeds` as seen by a worker.
+  /// Accepts the open requests for `feeds`: marks them as seen by a worker.
   ///
   /// - Parameter feeds: The feeds that this worker polls.
   /// - Returns: The feeds with open requests. Requests older than ten minutes are ignored.
-  package static func take(
+  package static func accept(
     for feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String] {
     let result = try connection.executePrepared(
@@ -222,24 +222,15 @@ extension JSONWriter {
   /// - Parameter request: The number of the request.
   package mutating func refresh(_ feed: RefreshRequest.Status, request: Int64) {
     object { json in
-      json.key("request")
-      json.integer(Int(request))
-      json.key("feed")
-      json.string(feed.feed)
-      json.key("outcome")
-      json.string(feed.outcome?.rawValue)
-      json.key("import")
-      json.integer(feed.importID)
-      json.key("seen")
-      json.integer(feed.seen)
-      json.key("inserted")
-      json.integer(feed.inserted)
-      json.key("updated")
-      json.integer(feed.updated)
-      json.key("token")
-      json.string(feed.token?.description)
-      json.key("error")
-      json.string(feed.error)
+      json.member("request", request)
+      json.member("feed", feed.feed)
+      json.member("outcome", feed.outcome?.rawValue)
+      json.member("import", feed.importID)
+      json.member("seen", feed.seen)
+      json.member("inserted", feed.inserted)
+      json.member("updated", feed.updated)
+      json.member("token", feed.token?.description)
+      json.member("error", feed.error)
     }
   }
 }

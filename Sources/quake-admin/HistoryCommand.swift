@@ -1,7 +1,6 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin history`: purges old history.
@@ -48,8 +47,7 @@ enum HistoryCommand {
     let consent = try Consent(arguments, diagnostics)
     let limit = try arguments.duration("hold-limit", in: .zero...) ?? Retention.standardHoldLimit
     Signals.install()
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()
     let retention = Retention(connection: connection, holdLimit: limit)
     let plan = try retention.plan(before: bound)
     let output = StandardOutput()

@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin imports`: lists imports, and applies or discards quarantined snapshots.
@@ -60,8 +59,7 @@ enum ImportsCommand {
     let id = try action.map { try number(arguments, for: $0) }
     // An import finishes after the first signal; the other actions may be killed at any point.
     if action == "apply" { Signals.install() }
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()
     switch (action, id) {
     case ("apply", let id?): return try apply(id, connection, arguments, diagnostics)
     case ("discard", let id?):
@@ -93,9 +91,8 @@ enum ImportsCommand {
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
     let consent = try Consent(arguments, diagnostics)
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    connection.answerTimeout = .seconds(600)
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics)
+      .connectToStore(answerTimeout: .seconds(600))
     let quarantine = Quarantine(connection: connection)
     let pending = try quarantine.pending()
     guard let newest = pending.newest else {
@@ -231,31 +228,19 @@ enum ImportsOutput {
 
   private static func members(of entry: ImportList.Entry, to json: inout JSONWriter) {
     let report = entry.report
-    json.key("import")
-    json.integer(entry.id)
-    json.key("feed")
-    json.string(entry.feed)
-    json.key("source")
-    json.string(entry.source)
-    json.key("format")
-    json.string(entry.format)
-    json.key("generated")
-    json.timestamp(entry.generated)
-    json.key("started_at")
-    json.timestamp(entry.startedAt)
+    json.member("import", entry.id)
+    json.member("feed", entry.feed)
+    json.member("source", entry.source)
+    json.member("format", entry.format)
+    json.member("generated", entry.generated)
+    json.member("started_at", entry.startedAt)
     report.writeCounts(to: &json)
     report.writeOtherCounts(to: &json)
-    json.key("bytes")
-    json.integer(report.bytes)
-    json.key("quarantine_reason")
-    json.string(report.quarantine?.reason.rawValue)
-    json.key("quarantine_detail")
-    json.string(report.quarantine?.detail)
-    json.key("kept_bytes")
-    json.integer(entry.keptBytes)
-    json.key("decision")
-    json.string(entry.decision)
-    json.key("applied_import")
-    json.integer(entry.appliedBy)
+    json.member("bytes", report.bytes)
+    json.member("quarantine_reason", report.quarantine?.reason.rawValue)
+    json.member("quarantine_detail", report.quarantine?.detail)
+    json.member("kept_bytes", entry.keptBytes)
+    json.member("decision", entry.decision)
+    json.member("applied_import", entry.appliedBy)
   }
 }

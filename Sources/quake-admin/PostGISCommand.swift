@@ -23,9 +23,7 @@ enum PostGISCommand {
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
-    let access = try DatabaseAccess(arguments, diagnostics)
-    let connection = try access.connect()
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()
     let isEnabling = arguments.subcommand.last == "enable"
     let isChanged =
       isEnabling ? try PostGIS.enable(over: connection) : try PostGIS.disable(over: connection)

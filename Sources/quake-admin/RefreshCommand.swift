@@ -1,7 +1,6 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -61,8 +60,7 @@ struct RefreshCommand {
 
   func run() throws -> ExitStatus {
     Signals.install()
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
-    try Migrator.checkSchema(of: connection)
+    let connection = try database.connectToStore(wake: Signals.wakeDescriptor)
     try RefreshRequest.listen(over: connection)
     let request = try ask(over: connection)
     let statuses = try request.results(

@@ -87,14 +87,6 @@ enum RolesCommand {
     }
   }
 
-  private static func connect(
-    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
-  ) throws -> Connection {
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    try Migrator.checkSchema(of: connection)
-    return connection
-  }
-
   // MARK: - create
 
   private static func create(
@@ -108,7 +100,8 @@ enum RolesCommand {
       throw arguments.usageError(error.message)
     }
     options.writerPurges = arguments.flag("writer-purges")
-    let maker = RoleMaker(names, options, over: try connect(arguments, diagnostics))
+    let maker = RoleMaker(
+      names, options, over: try DatabaseAccess(arguments, diagnostics).connectToStore())
     let output = StandardOutput()
     if arguments.flag("dry-run") {
       let outcome = try maker.plan()
@@ -183,7 +176,7 @@ enum RolesCommand {
   private static func check(
     _ names: RoleNames, _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
-    let connection = try connect(arguments, diagnostics)
+    let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()
     let findings = try RoleCheck.run(names, over: connection)
     let others = try RoleCheck.otherDatabases(using: names, over: connection)
     if !others.isEmpty {
@@ -228,18 +221,12 @@ enum RolesCommand {
   }
 
   private static func members(of finding: RoleFinding, to json: inout JSONWriter) {
-    json.key("kind")
-    json.string(finding.kind.rawValue)
-    json.key("role")
-    json.string(finding.role)
-    json.key("object")
-    if let object = finding.object { json.string(object) } else { json.null() }
-    json.key("item")
-    if let item = finding.item { json.string(item) } else { json.null() }
-    json.key("text")
-    json.string(finding.text)
-    json.key("statement")
-    json.string(finding.statement)
+    json.member("kind", finding.kind.rawValue)
+    json.member("role", finding.role)
+    json.member("object", finding.object)
+    json.member("item", finding.item)
+    json.member("text", finding.text)
+    json.member("statement", finding.statement)
   }
 
   // MARK: - drop

@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin watchers`: lists or removes durable cursors.
@@ -53,10 +52,7 @@ enum WatchersCommand {
   private static func connect(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    connection.answerTimeout = .seconds(60)
-    try Migrator.checkSchema(of: connection)
-    return connection
+    try DatabaseAccess(arguments, diagnostics).connectToStore(answerTimeout: .seconds(60))
   }
 
   private static func remove(
@@ -113,21 +109,13 @@ enum WatchersCommand {
   }
 
   private static func members(of watcher: DurableCursor.Status, to json: inout JSONWriter) {
-    json.key("name")
-    json.string(watcher.name)
-    json.key("token")
-    json.string("\(watcher.cursor.token)")
-    json.key("changes")
-    json.integer(Int(watcher.cursor.changes))
-    json.key("tokens_behind")
-    json.integer(Int(watcher.transactionsBehind))
-    json.key("seconds_behind")
-    json.double(watcher.secondsBehind)
-    json.key("moved_at")
-    json.timestamp(watcher.movedAt)
-    json.key("seen_at")
-    json.timestamp(watcher.seenAt)
-    json.key("expired")
-    json.bool(watcher.isExpired)
+    json.member("name", watcher.name)
+    json.member("token", "\(watcher.cursor.token)")
+    json.member("changes", watcher.cursor.changes)
+    json.member("tokens_behind", watcher.transactionsBehind)
+    json.member("seconds_behind", watcher.secondsBehind)
+    json.member("moved_at", watcher.movedAt)
+    json.member("seen_at", watcher.seenAt)
+    json.member("expired", watcher.isExpired)
   }
 }

@@ -76,12 +76,13 @@ enum IngestCommand {
     command == "import" ? .seconds(3600) : .seconds(600)
   }
 
-  /// Connects, and releases the memory that only start-up needed, so that it does not add to the peak of an
-  /// import.
+  /// Connects to the store, and releases the memory that only start-up needed, so that it does not add to the peak
+  /// of an import.
   static func connect(
     to database: DatabaseAccess, migrates: Bool? = nil
   ) throws -> Connection {
-    let connection = try database.connect(wake: Signals.wakeDescriptor, migrates: migrates)
+    let connection = try database.connectToStore(
+      wake: Signals.wakeDescriptor, migrates: migrates)
     quake_release_idle_memory()
     return connection
   }

@@ -41,8 +41,7 @@ enum HistoryCommand {
       let count = try request.count(over: connection)
       try lines.write(text: "\(count)") { json, _ in
         json.object {
-          $0.key("count")
-          $0.integer(Int(count))
+          $0.member("count", count)
         }
       }
     } else if arguments.flag("codes") {
@@ -50,8 +49,7 @@ enum HistoryCommand {
         isEmpty = false
         try lines.write(text: PrintableText.line(code)) { json, _ in
           json.object {
-            $0.key("code")
-            $0.string(code)
+            $0.member("code", code)
           }
         }
       }

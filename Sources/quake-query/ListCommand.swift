@@ -79,8 +79,7 @@ enum ListCommand {
     let count = try query.count(over: connection)
     try lines.write(text: "\(count)") { json, _ in
       json.object {
-        $0.key("count")
-        $0.integer(Int(count))
+        $0.member("count", count)
       }
     }
     try lines.flush()
@@ -147,8 +146,7 @@ enum ListCommand {
     if arguments.isGiven("page") {
       try lines.write(text: "") { json, _ in
         json.object {
-          $0.key("next")
-          $0.string(next.map { "\($0)" })
+          $0.member("next", next.map { "\($0)" })
         }
       }
     }

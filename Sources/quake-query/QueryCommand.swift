@@ -1,6 +1,5 @@
 import CommandLine
 import Postgres
-import QuakeSchema
 import QuakeTool
 
 /// `quake-query` and its subcommands.
@@ -46,10 +45,9 @@ enum QueryCommand {
   static func connect(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
     // Without a limit, a silent server would block the tool for ever. No statement of it takes an hour.
-    connection.answerTimeout = .seconds(3600)
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics)
+      .connectToStore(answerTimeout: .seconds(3600))
     return connection
   }
 

@@ -3,7 +3,6 @@ import CommandLine
 import EmbeddedPostgres
 import Glibc
 import Postgres
-import QuakeSchema
 import QuakeServer
 import QuakeTool
 
@@ -174,8 +173,7 @@ struct ServeCommand {
     settings.mostConnections = DescriptorLimit.raise(
       for: settings.mostConnections, needed: neededConnections, diagnostics)
     // Fail fast on a wrong address of the database or a schema that does not fit. Later the server waits.
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
-    try Migrator.checkSchema(of: connection)
+    let connection = try database.connectToStore(wake: Signals.wakeDescriptor)
     let log = AccessLog(diagnostics)
     let logsAccess = logsAccess
     let server = try QuakeServer(

@@ -30,7 +30,7 @@ import Testing
     return ContinuousClock.now - begun
   }
 
-  @Test func itForwards() throws {
+  @Test func theProxyForwards() throws {
     let connection = try connect()
     #expect(
       try connection.ask("select sum(length(repeat('x', n))) from generate_series(1, 5000) n")
@@ -41,7 +41,7 @@ import Testing
     #expect(proxy.acceptedCount == 1)
   }
 
-  @Test func itDelays() throws {
+  @Test func theProxyDelays() throws {
     let connection = try connect()
     proxy.set(.delay)
     for _ in 1...5 {
@@ -71,7 +71,7 @@ import Testing
     #expect(throws: PostgresError.self) { try connection.run("select 1") }
   }
 
-  @Test func itCuts() throws {
+  @Test func theProxyCuts() throws {
     let connection = try connect()
     proxy.cut()
     #expect(throws: PostgresError.self) { try connection.run("select 1") }

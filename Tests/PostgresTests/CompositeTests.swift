@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A value of a composite type")
-struct CompositeTests {
+@Suite struct CompositeTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -13,8 +12,7 @@ struct CompositeTests {
     connection = try database.connect()
   }
 
-  @Test("has its fields in their order")
-  func fields() throws {
+  @Test func aCompositeValueHasItsFieldsInOrder() throws {
     let result = try connection.execute(
       """
       select row(7::bigint, null::text, 'é', '', 1.5::float8, true, 3::int2,
@@ -35,8 +33,7 @@ struct CompositeTests {
     #expect(fields.next().isNull)
   }
 
-  @Test("may be null")
-  func null() throws {
+  @Test func aCompositeValueMayBeNull() throws {
     let result = try connection.execute("select null::pg_class", format: .binary)
     #expect(CompositeFields(result.binary(0, 0)) == nil)
   }

@@ -4,8 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Connecting")
-struct ConnectingTests {
+@Suite struct ConnectingTests {
   private func failure(
     _ conninfo: String, timeout: Duration = ToolProcess.patience, wake: Int32? = nil
   ) throws -> PostgresError {
@@ -14,8 +13,7 @@ struct ConnectingTests {
     return try #require(throws: PostgresError.self) { _ = try Connection(settings, wake: wake) }
   }
 
-  @Test("gives a connection that knows its database and host")
-  func success() throws {
+  @Test func aConnectionKnowsItsDatabaseAndHost() throws {
     let database = try TestDatabase.empty()
     let connection = try database.connect(applicationName: "somebody")
     #expect(connection.serverVersion >= 150_000)
@@ -24,8 +22,7 @@ struct ConnectingTests {
     #expect(connection.label.hasPrefix("database \"\(database.name)\" on host \"/"))
   }
 
-  @Test("prefers settings of the connection string, except UTF-8")
-  func precedence() throws {
+  @Test func settingsOfTheConnectionStringPrevailExceptTheEncoding() throws {
     let database = try TestDatabase.empty()
     let connection = try Connection(
       ConnectionSettings(
@@ -35,8 +32,7 @@ struct ConnectingTests {
     #expect(try connection.ask("show client_encoding") == "UTF8")
   }
 
-  @Test("to a port without a listener fails, also repeatedly in a process")
-  func wrongPort() throws {
+  @Test func aPortWithoutAListenerIsRefusedEachTime() throws {
     for _ in 0..<3 {
       let error = try failure("host=127.0.0.1 port=1 dbname=quake user=quake password=s3cret")
       #expect(error.kind == .connection)
@@ -47,8 +43,7 @@ struct ConnectingTests {
     }
   }
 
-  @Test("to a database that does not exist names it")
-  func unknownDatabase() throws {
+  @Test func anUnknownDatabaseIsNamed() throws {
     let database = try TestDatabase.empty()
     let error = try failure(database.conninfo + " dbname=no_such_database password=s3cret")
     #expect(error.kind == .connection)
@@ -56,8 +51,7 @@ struct ConnectingTests {
     #expect(!"\(error)".contains("s3cret"))
   }
 
-  @Test("refuses an invalid connection string")
-  func invalid() throws {
+  @Test func anInvalidConnectionStringIsRefused() throws {
     let error = try failure("host=localhost prot=5432")
     #expect(error.kind == .connection)
     #expect(error.message.hasPrefix("invalid connection string: "))
@@ -66,25 +60,23 @@ struct ConnectingTests {
   }
 
   /// Each of these makes libpq quote a piece of the password, or of what it takes for something else.
-  @Test(
-    "keeps the password out of the error text, however wrongly it is written",
-    arguments: [
-      "postgresql://user:s3cret@127.0.0.1:1/quake",
-      "postgresql://user:s3cret@127.0.0.1:port/quake",
-      "postgresql://user:s3cret@[::1]x/quake",
-      "postgresql://user:s3cret@[::1/quake",
-      "postgresql://user:%zzs3cret@127.0.0.1:1/quake",
-      "postgresql://user:x@s3cret@127.0.0.1:1/quake",
-      "postgresql://user:1/s3cret@127.0.0.1:1/quake",
-      "postgresql://user:s3cret/1@127.0.0.1:1/quake",
-      "postgresql://user:s3cret@127.0.0.1:1/quake?no=such",
-      "postgresql://user:s3cret@127.0.0.1:1/quake?nosuch",
-      "host=127.0.0.1 port=1 password=no s3cret",
-      "host=127.0.0.1 port=1 password=no s3cret=1",
-      "host=127.0.0.1 port=1 password='s3cret",
-      "password=s3cret port=x host=127.0.0.1",
-    ])
-  func passwords(conninfo: String) throws {
+  @Test(arguments: [
+    "postgresql://user:s3cret@127.0.0.1:1/quake",
+    "postgresql://user:s3cret@127.0.0.1:port/quake",
+    "postgresql://user:s3cret@[::1]x/quake",
+    "postgresql://user:s3cret@[::1/quake",
+    "postgresql://user:%zzs3cret@127.0.0.1:1/quake",
+    "postgresql://user:x@s3cret@127.0.0.1:1/quake",
+    "postgresql://user:1/s3cret@127.0.0.1:1/quake",
+    "postgresql://user:s3cret/1@127.0.0.1:1/quake",
+    "postgresql://user:s3cret@127.0.0.1:1/quake?no=such",
+    "postgresql://user:s3cret@127.0.0.1:1/quake?nosuch",
+    "host=127.0.0.1 port=1 password=no s3cret",
+    "host=127.0.0.1 port=1 password=no s3cret=1",
+    "host=127.0.0.1 port=1 password='s3cret",
+    "password=s3cret port=x host=127.0.0.1",
+  ])
+  func noErrorTextContainsThePasswordHoweverItIsWritten(conninfo: String) throws {
     let error = try failure(conninfo)
     #expect(error.kind == .connection)
     #expect(!"\(error)".contains("s3cret"))
@@ -92,24 +84,20 @@ struct ConnectingTests {
   }
 
   /// A server would name the database that it does not have.
-  @Test(
-    "does not take a URL that lacks its beginning for the name of a database",
-    arguments: [
-      "user:s3cret@127.0.0.1:1/quake", "dbname=postgres://user:s3cret@/quake host=127.0.0.1 port=1",
-    ])
-  func withoutScheme(conninfo: String) throws {
+  @Test(arguments: [
+    "user:s3cret@127.0.0.1:1/quake", "dbname=postgres://user:s3cret@/quake host=127.0.0.1 port=1",
+  ])
+  func aURLWithoutItsSchemeIsNotTakenForADatabaseName(conninfo: String) throws {
     let error = try failure(conninfo)
     #expect(error.message == "invalid connection string: a URL without its beginning")
   }
 
-  @Test("explains how to escape a special character in a URL")
-  func unescaped() throws {
+  @Test func theErrorSaysHowToEscapeASpecialCharacterInAURL() throws {
     let error = try failure("postgresql://user:a@b@127.0.0.1:1/quake")
     #expect(error.hint?.contains("%40") == true)
   }
 
-  @Test("accepts an @ where it is valid")
-  func escaped() throws {
+  @Test func anAtSignIsAcceptedWhereItIsValid() throws {
     for conninfo in [
       "postgresql://user%40azure:a%40b@127.0.0.1:1/quake", "postgresql://user:p?w@127.0.0.1:1/x",
       "postgresql://127.0.0.1:1/quake?user=a@b", "postgresql://@127.0.0.1:1/quake",
@@ -119,8 +107,7 @@ struct ConnectingTests {
     }
   }
 
-  @Test("fails when a host accepts the connection and then stays silent")
-  func silentHost() throws {
+  @Test func aHostThatAcceptsAndStaysSilentIsLeft() throws {
     let silent = try SilentServer()
     let error = try failure(
       "host=127.0.0.1 port=\(silent.port) password=s3cret", timeout: .milliseconds(50))
@@ -130,8 +117,7 @@ struct ConnectingTests {
     #expect(!"\(error)".contains("s3cret"))
   }
 
-  @Test("tries the next host when one stays silent")
-  func nextHost() throws {
+  @Test func aSilentHostIsFollowedByTheNextOne() throws {
     let silent = try SilentServer()
     let database = try TestDatabase.empty()
     let socket = TestServer.shared.server.options.home + "/socket"
@@ -146,8 +132,7 @@ struct ConnectingTests {
     #expect(try #require(connection).ask("select 1") == "1")
   }
 
-  @Test("respects the time limit of the connection string")
-  func ownTimeout() throws {
+  @Test func theTimeLimitOfTheConnectionStringIsRespected() throws {
     let silent = try SilentServer()
     let deadline = Deadline(after: Tools.isSoak ? .seconds(5) : ToolProcess.patience)
     let error = try failure(
@@ -156,8 +141,7 @@ struct ConnectingTests {
     #expect(!deadline.hasPassed)
   }
 
-  @Test("stops when the wake descriptor becomes readable")
-  func wake() throws {
+  @Test func connectingStopsWhenTheWakeDescriptorIsReadable() throws {
     let silent = try SilentServer()
     let wake = try Wake()
     wake.trigger()

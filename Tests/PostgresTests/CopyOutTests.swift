@@ -4,8 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A COPY to the client")
-struct CopyOutTests {
+@Suite struct CopyOutTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -31,8 +30,7 @@ struct CopyOutTests {
     return values
   }
 
-  @Test("passes on every row in order, with values of every type")
-  func order() throws {
+  @Test func copyOutPassesOnEveryRowInOrderWithEveryType() throws {
     var next: Int64 = 1
     try connection.copyOut(
       """
@@ -63,14 +61,12 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("without rows has none")
-  func empty() throws {
+  @Test func copyOutWithoutRowsHasNone() throws {
     #expect(try integers("select 1 where false -- with a comment at its end") == [])
     #expect(try isUsable())
   }
 
-  @Test("of a long row has all of it, and needs memory for one row, not for all")
-  func longRows() throws {
+  @Test func copyOutOfLongRowsNeedsMemoryForOneRow() throws {
     var bytes = 0
     try connection.copyOut(
       "select repeat('x', 3000000) from generate_series(1, 100)", columns: 1
@@ -81,8 +77,7 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("of a row with more bytes than allowed ends with an error")
-  func rowLimit() throws {
+  @Test func copyOutEndsWithAnErrorAtARowAboveTheLimit() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.copyOut(
         "select 'short' union all select repeat('x', 50000000)", columns: 1, rowLimit: 1 << 20
@@ -93,8 +88,7 @@ struct CopyOutTests {
     #expect(error.kind == .tooLarge)
   }
 
-  @Test("is cancelled when its body throws or stops early, and the connection stays usable")
-  func stopping() throws {
+  @Test func copyOutIsCancelledWhenItsBodyThrowsOrStopsEarly() throws {
     for stopsAfter in [0, 1, 3] {
       for throwing in [true, false] {
         var count = 0
@@ -115,8 +109,7 @@ struct CopyOutTests {
     }
   }
 
-  @Test("reports an error in its middle after the rows before it")
-  func failing() throws {
+  @Test func copyOutPassesOnTheRowsBeforeAnError() throws {
     var rows = 0
     let error = try #require(throws: PostgresError.self) {
       try connection.copyOut(
@@ -130,8 +123,7 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("reports an error of the statement, without the values in it")
-  func syntax() throws {
+  @Test func copyOutReportsAnErrorOfItsStatementWithoutItsValues() throws {
     let error = try #require(throws: PostgresError.self) {
       try integers("select nothing where $1 = 'x'", [.text("secret")])
     }
@@ -145,8 +137,7 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("with another number of columns than expected is refused")
-  func columns() throws {
+  @Test func copyOutWithAnotherNumberOfColumnsIsRefused() throws {
     for columns in [0, 1, 3] {
       let error = try #require(throws: PostgresError.self) {
         try integers("select 1, 2", columns: columns)
@@ -156,8 +147,7 @@ struct CopyOutTests {
     }
   }
 
-  @Test("can be interrupted")
-  func interrupt() throws {
+  @Test func copyOutCanBeInterrupted() throws {
     let wake = try Wake()
     connection.interrupt = wake.descriptor
     let error = try #require(throws: PostgresError.self) {
@@ -172,8 +162,7 @@ struct CopyOutTests {
     #expect(error.kind == .interrupted)
   }
 
-  @Test("ends when the server is silent for too long")
-  func timeout() throws {
+  @Test func copyOutEndsWhenTheServerIsSilentForTooLong() throws {
     connection.answerTimeout = .milliseconds(200)
     let error = try #require(throws: PostgresError.self) {
       try integers("select pg_sleep(3600)::text::int")
@@ -181,8 +170,7 @@ struct CopyOutTests {
     #expect(error.kind == .timeout)
   }
 
-  @Test("reports the end of the connection")
-  func terminated() throws {
+  @Test func copyOutReportsTheEndOfTheConnection() throws {
     let other = try database.connect()
     let pid = Int64(connection.serverProcessID)
     let error = try #require(throws: PostgresError.self) {
@@ -219,8 +207,7 @@ struct CopyOutTests {
     return isThere ? (values, isCutShort) : nil
   }
 
-  @Test("that is prefetched is read in parts, also after other statements")
-  func prefetched() throws {
+  @Test func aPrefetchedCopyOutIsReadInPartsBetweenOtherStatements() throws {
     let ticket = try connection.prefetchCopy(
       "select generate_series(1, $1)", [.integer(5_000)], columns: 1)
     #expect(try read(ticket, after: 0, atMost: 10)?.values == (1...10).map { $0 })
@@ -236,8 +223,7 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("of which too much is left is cut short by another statement, without a gap")
-  func cut() throws {
+  @Test func aPrefetchedCopyOutThatIsTooLongIsCutWithoutAGap() throws {
     let ticket = try connection.prefetchCopy(
       "select i, repeat('x', 1000) from generate_series(1, 1000000) i", columns: 2)
     #expect(try read(ticket, after: 0, atMost: 5)?.values == [1, 2, 3, 4, 5])
@@ -250,8 +236,7 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("that is prefetched is replaced by the next")
-  func tickets() throws {
+  @Test func aPrefetchedCopyOutIsReplacedByTheNext() throws {
     let first = try connection.prefetchCopy("select generate_series(1, 10000000)", columns: 1)
     let second = try connection.prefetchCopy("select 2", columns: 1)
     #expect(try read(first, after: 0) == nil)
@@ -269,8 +254,7 @@ struct CopyOutTests {
     #expect(try isUsable())
   }
 
-  @Test("that is prefetched and fails says so when it is read, after the rows before")
-  func prefetchedFailure() throws {
+  @Test func aPrefetchedCopyOutThatFailsSaysSoAfterItsRows() throws {
     let ticket = try connection.prefetchCopy(
       "select 1 / (5 - i) from generate_series(1, 10) i", columns: 1)
     #expect(try connection.ask("select 7") == "7")

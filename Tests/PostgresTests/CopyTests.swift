@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("COPY")
-struct CopyTests {
+@Suite struct CopyTests {
   private let database: TestDatabase
   private let connection: Connection
   private static let statement: SQL = "copy public.t from stdin (format binary)"
@@ -26,8 +25,7 @@ struct CopyTests {
     for _ in 0..<6 { try writer.null() }
   }
 
-  @Test("writes every type and null")
-  func types() throws {
+  @Test func copyInWritesEveryTypeAndNull() throws {
     let count = try connection.copyIn(Self.statement) { writer in
       try writer.beginRow(columnCount: 7)
       try writer.text("é \"\\\n\t🌋")
@@ -58,8 +56,7 @@ struct CopyTests {
       ])
   }
 
-  @Test("has values that can be compared with those of a row, byte for byte")
-  func compared() throws {
+  @Test func copiedValuesCanBeComparedWithThoseOfARowByteForByte() throws {
     var values = CopyValues()
     values.null()  // what is before the range does not count
     let start = values.count
@@ -90,14 +87,12 @@ struct CopyTests {
     }
   }
 
-  @Test("of no rows takes none")
-  func empty() throws {
+  @Test func copyInWithoutRowsInsertsNone() throws {
     #expect(try connection.copyIn(Self.statement) { _ in } == 0)
     #expect(try connection.ask("select count(*) from public.t") == "0")
   }
 
-  @Test("writes texts shorter and longer than its buffer, in any order")
-  func longTexts() throws {
+  @Test func copyInWritesTextsShorterAndLongerThanItsBuffer() throws {
     // Around the buffer's 128 KiB, less the row's and the field's own bytes, and far over it.
     let sizes =
       [0, 1, 131_040, 131_041, 131_045, 131_049, 131_053, 131_066, 131_067, 131_068]
@@ -116,8 +111,7 @@ struct CopyTests {
         == sizes.map { "\($0 / 2)|t" })
   }
 
-  @Test("writes many small rows across many buffers")
-  func manyRows() throws {
+  @Test func copyInWritesManyRowsAcrossManyBuffers() throws {
     let count = try connection.copyIn(Self.statement) { writer in
       for number in 0..<50_000 {
         try writer.beginRow(columnCount: 7)
@@ -139,8 +133,7 @@ struct CopyTests {
         """) == "50000")
   }
 
-  @Test("whose body throws leaves nothing, passes the error on, and the connection stays usable")
-  func throwing() throws {
+  @Test func copyInWhoseBodyThrowsLeavesNothing() throws {
     #expect(throws: Stop.self) {
       try connection.copyIn(Self.statement) { writer in
         for _ in 0..<10_000 { try writeRow(&writer, text: "some text that fills the buffer") }
@@ -152,8 +145,7 @@ struct CopyTests {
   }
 
   /// A source may itself read from PostgreSQL.
-  @Test("passes on an error of another connection's as it is")
-  func foreignError() throws {
+  @Test func copyInPassesOnAnErrorOfAnotherConnection() throws {
     let other = try database.connect()
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn(Self.statement) { _ in try other.run("select nothing") }
@@ -162,8 +154,7 @@ struct CopyTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("reports what the server finds wrong with the data")
-  func badData() throws {
+  @Test func copyInReportsInvalidData() throws {
     try connection.run("alter table public.t add constraint t_a_short check (length(a) < 5)")
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn(Self.statement) { writer in
@@ -176,8 +167,7 @@ struct CopyTests {
     #expect(try connection.ask("select count(*) from public.t") == "0")
   }
 
-  @Test("reports a row of too few columns")
-  func shortRow() throws {
+  @Test func copyInReportsARowWithTooFewColumns() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn(Self.statement) { writer in
         try writer.beginRow(columnCount: 1)
@@ -188,8 +178,7 @@ struct CopyTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("reports an error in the statement itself")
-  func badStatement() throws {
+  @Test func copyInReportsAnErrorInItsStatement() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn("copy nowhere from stdin (format binary)") { _ in
         Issue.record("there is nothing to write to")
@@ -200,13 +189,11 @@ struct CopyTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test(
-    "refuses statements that are something else",
-    arguments: [
-      ("select 1", "the statement is not a COPY from the client"),
-      ("copy public.t to stdout", "COPY to the client is not supported"),
-    ])
-  func otherStatement(statement: String, message: String) throws {
+  @Test(arguments: [
+    ("select 1", "the statement is not a COPY from the client"),
+    ("copy public.t to stdout", "COPY to the client is not supported"),
+  ])
+  func copyInRefusesOtherStatements(statement: String, message: String) throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.copyIn(SQL(trusted: statement)) { _ in }
     }
@@ -215,8 +202,7 @@ struct CopyTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("ends with the connection when the server ends it")
-  func terminated() throws {
+  @Test func copyInEndsWithTheConnection() throws {
     let other = try database.connect()
     let pid = Int64(connection.serverProcessID)
     let error = try #require(throws: PostgresError.self) {

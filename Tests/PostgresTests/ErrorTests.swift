@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("An error of the server")
-struct ErrorTests {
+@Suite struct ErrorTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -16,8 +15,7 @@ struct ErrorTests {
     try #require(throws: PostgresError.self) { try connection.run(statement) }
   }
 
-  @Test("has its state, constraint, table and detail")
-  func fields() throws {
+  @Test func aServerErrorHasItsStateConstraintTableAndDetail() throws {
     try connection.run(
       "create table public.t (a int constraint t_a_key unique, constraint t_a_positive check (a > 0))",
       "insert into public.t values (1)")
@@ -33,8 +31,7 @@ struct ErrorTests {
     #expect(check.constraint == "t_a_positive")
   }
 
-  @Test("is cut if it is long")
-  func long() throws {
+  @Test func aLongServerErrorIsCut() throws {
     let error = try failure(
       "do $$ begin raise exception '%', repeat('x', 8000000) using detail = repeat('y', 100000); end $$"
     )
@@ -42,8 +39,7 @@ struct ErrorTests {
     #expect(error.detail.map { $0.utf8.count < 20_000 } == true)
   }
 
-  @Test("has line and position in the statement, in characters")
-  func position() throws {
+  @Test func aServerErrorHasItsLineAndPositionInCharacters() throws {
     let error = try failure("select 'é🌋',\n  1,\n  nothing\n")
     #expect(error.sqlState == "42703")
     #expect(error.line == 3)
@@ -54,8 +50,7 @@ struct ErrorTests {
     #expect(first.position == 1)
   }
 
-  @Test("has the hint and the function it came from")
-  func hint() throws {
+  @Test func aServerErrorHasItsHintAndFunction() throws {
     let error = try failure(
       """
       do $$ begin
@@ -71,8 +66,7 @@ struct ErrorTests {
     #expect("\(error)" == "bad (SQLSTATE QK999)\ndetail: More.\nhint: Do this.")
   }
 
-  @Test("does not contain the parameters' values")
-  func parameters() throws {
+  @Test func aServerErrorDoesNotContainTheParameters() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.execute("select $1::text, 1 / $2::int", [.text("s3cret"), .integer(0)])
     }
@@ -80,24 +74,22 @@ struct ErrorTests {
     #expect(!"\(error)".contains("s3cret"))
   }
 
-  @Test(
-    "is a lost connection if connecting again may help",
-    arguments: [
+  @Test func anErrorIsAConnectionLossIfConnectingAgainMayHelp() {
+    for (state, expected) in [
       ("40001", false), ("40P01", false), ("57P01", true), ("57P03", true), ("53300", true),
       ("08006", true), ("55P03", false), ("23505", false), ("42601", false), ("57014", false),
-    ])
-  func connectionLoss(state: String, expected: Bool) {
-    #expect(PostgresError(kind: .server, sqlState: state, message: "").isConnectionLoss == expected)
+    ] {
+      let error = PostgresError(kind: .server, sqlState: state, message: "")
+      #expect(error.isConnectionLoss == expected, "\(state)")
+    }
   }
 
-  @Test("leaves the connection usable")
-  func usable() throws {
+  @Test func aServerErrorLeavesTheConnectionUsable() throws {
     _ = try failure("select nothing")
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("is of the connection when the server ends it")
-  func terminated() throws {
+  @Test func theServersEndOfAConnectionIsAConnectionLoss() throws {
     let other = try database.connect()
     #expect(
       try other.ask(

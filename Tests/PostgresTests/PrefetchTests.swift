@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A prefetched statement")
-struct PrefetchTests {
+@Suite struct PrefetchTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -12,8 +11,7 @@ struct PrefetchTests {
     connection = try database.connect()
   }
 
-  @Test("keeps its answer while others run, until another one is prefetched")
-  func tickets() throws {
+  @Test func aPrefetchedAnswerIsKeptUntilAnotherIsPrefetched() throws {
     let first = try connection.prefetch("select 1")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
     let answer = try connection.takePrefetched(first)
@@ -29,8 +27,7 @@ struct PrefetchTests {
     #expect(last?.integer(0, 0) == 3)
   }
 
-  @Test("that fails throws when its answer is taken, and only then")
-  func failure() throws {
+  @Test func aPrefetchedStatementThatFailsThrowsWhenItsAnswerIsTaken() throws {
     let ticket = try connection.prefetch("select 1 / 0")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)
     let error = try #require(throws: PostgresError.self) {

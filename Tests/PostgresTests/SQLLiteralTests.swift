@@ -3,8 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A literal")
-struct SQLLiteralTests {
+@Suite struct SQLLiteralTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -21,8 +20,8 @@ struct SQLLiteralTests {
   ]
 
   /// Also with the setting under which a backslash escapes in every text.
-  @Test("of a text is that text, whatever it holds", arguments: ["on", "off"])
-  func texts(conforming: String) throws {
+  @Test(arguments: ["on", "off"])
+  func aLiteralOfATextIsThatText(conforming: String) throws {
     try connection.run("set standard_conforming_strings = \(conforming)")
     try connection.run("set escape_string_warning = off")
     for text in Self.texts + [String(repeating: "'\\", count: 50_000)] {
@@ -32,16 +31,14 @@ struct SQLLiteralTests {
     }
   }
 
-  @Test("of a text with a NUL is refused")
-  func nul() throws {
+  @Test func aLiteralWithANULIsRefused() throws {
     for text in ["\0", "a\0b", "a'\0; drop table t"] {
       let error = try #require(throws: PostgresError.self) { try connection.literal(text: text) }
       #expect(error.sqlState == "22021")
     }
   }
 
-  @Test("of a number, a boolean or null is the same value that a parameter is")
-  func values() throws {
+  @Test func aLiteralIsTheSameValueAsAParameter() throws {
     let values: [(Parameter, String)] =
       [0, 1, -1, .max, .min, 1 << 31, -(1 << 31) - 1].map { (.integer($0), "int8") }
       + [
@@ -61,8 +58,7 @@ struct SQLLiteralTests {
     }
   }
 
-  @Test("takes the place of its parameter, and of nothing that looks like one")
-  func parameters() throws {
+  @Test func aLiteralReplacesItsParameterAndNothingThatResemblesOne() throws {
     let statement: SQL = """
       select $1::int, '$1', "$2", $2::text || $10, $$ $1 $$, $a$ $2 $a$, x$1, 1 as y$2, E'\\'$1'
         -- $1

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("The search path")
-struct SearchPathTests {
+@Suite struct SearchPathTests {
   private let database: TestDatabase
   private let path = "pg_catalog,pg_temp"
 
@@ -19,8 +18,7 @@ struct SearchPathTests {
         database.conninfo + " connect_timeout=180" + more, applicationName: "tests"))
   }
 
-  @Test("is ours from the first statement on, whatever the database or the role has")
-  func standard() throws {
+  @Test func theSearchPathIsOursFromTheFirstStatementOn() throws {
     let role = "somebody_\(database.name)"
     try database.connect().run(
       "create role \(role) login", "alter role \(role) set search_path = public, pg_catalog",
@@ -35,8 +33,7 @@ struct SearchPathTests {
     }
   }
 
-  @Test("comes after the options of the connection string, which stay")
-  func options() throws {
+  @Test func theSearchPathComesAfterTheOptionsOfTheConnectionString() throws {
     let connection = try connect(
       " options='-c search_path=public -c statement_timeout=1234 -c work_mem=7MB'")
     #expect(try connection.ask("show search_path") == path)
@@ -44,8 +41,7 @@ struct SearchPathTests {
     #expect(try connection.ask("show work_mem") == "7MB")
   }
 
-  @Test("and the other settings that statements depend on are ours, whatever sets them")
-  func otherSettings() throws {
+  @Test func theOtherSettingsOfAConnectionAreOurs() throws {
     let others = [
       ("standard_conforming_strings", "off"), ("DateStyle", "German"),
       ("TimeZone", "America/New_York"), ("IntervalStyle", "sql_standard"),
@@ -67,8 +63,7 @@ struct SearchPathTests {
     }
   }
 
-  @Test("comes after the options of a service")
-  func service() throws {
+  @Test func theSearchPathComesAfterTheOptionsOfAService() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(
       "services", "[quake_path]\noptions=-c search_path=public -c work_mem=9MB\n")
@@ -79,8 +74,7 @@ struct SearchPathTests {
     #expect(try connection.ask("show work_mem") == "9MB")
   }
 
-  @Test("hides objects in the public schema")
-  func operators() throws {
+  @Test func theSearchPathHidesObjectsInThePublicSchema() throws {
     try database.connect().run(
       "create function public.trap(bigint, text) returns text language sql as 'select ''trapped'''",
       "create operator public.|| (leftarg = bigint, rightarg = text, function = public.trap)")

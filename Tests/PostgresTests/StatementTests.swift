@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Statements")
-struct StatementTests {
+@Suite struct StatementTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -12,8 +11,7 @@ struct StatementTests {
     connection = try database.connect()
   }
 
-  @Test("take parameters of every kind, and null")
-  func parameters() throws {
+  @Test func aStatementTakesParametersOfEveryKindAndNull() throws {
     let result = try connection.execute(
       "select $1::text, $2::bigint, $3::double precision, $4::boolean, $5::text, $6::text[]",
       [
@@ -30,8 +28,7 @@ struct StatementTests {
     #expect(result.text(0, 5) == "{a,\"b c\"}")
   }
 
-  @Test("take optional values as null")
-  func optionalParameters() throws {
+  @Test func anAbsentOptionalParameterIsNull() throws {
     let text: String? = nil
     let integer: Int64? = nil
     let result = try connection.execute(
@@ -40,8 +37,7 @@ struct StatementTests {
     #expect(result.bool(0, 1) == true)
   }
 
-  @Test("return the same double that was sent")
-  func doubles() throws {
+  @Test func aDoubleComesBackAsItWasSent() throws {
     for value in [0.1, -0.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] {
       let result = try connection.execute(
         "select $1::double precision", [.double(value)], format: .binary)
@@ -52,8 +48,7 @@ struct StatementTests {
     #expect(result.binaryDouble(0, 0)?.isNaN == true)
   }
 
-  @Test("read every type in the binary format")
-  func binary() throws {
+  @Test func everyTypeIsReadInTheBinaryFormat() throws {
     let result = try connection.execute(
       """
       select (-2)::smallint, (-3)::integer, (-4)::bigint, 4.56::double precision, true, false,
@@ -76,8 +71,7 @@ struct StatementTests {
     #expect(result.text(0, 13) == "" && !result.isNull(0, 13))
   }
 
-  @Test("keep the order of instants up to the infinite ones")
-  func infinity() throws {
+  @Test func instantsKeepTheirOrderUpToTheInfiniteOnes() throws {
     let result = try connection.execute(
       """
       select '-infinity'::timestamptz, '4713-01-01 BC'::timestamptz,
@@ -90,8 +84,7 @@ struct StatementTests {
     #expect(instants.last == .max)
   }
 
-  @Test("read arrays of texts")
-  func arrays() throws {
+  @Test func arraysOfTextsAreRead() throws {
     let result = try connection.execute(
       """
       select '{}'::text[], array['a', '', 'é{,"}'], null::text[],
@@ -103,8 +96,7 @@ struct StatementTests {
     #expect(result.binaryTextArray(0, 3) == (1...1000).map { "x\($0)" })
   }
 
-  @Test("name their columns and count the rows that they changed")
-  func counts() throws {
+  @Test func aResultNamesItsColumnsAndCountsTheChangedRows() throws {
     try connection.run("create table public.t (a int)")
     #expect(
       try connection.execute("insert into public.t select generate_series(1, 7)").affectedRows == 7)
@@ -116,8 +108,7 @@ struct StatementTests {
     #expect(try connection.execute("create table public.u ()").affectedRows == 0)
   }
 
-  @Test("are prepared once, and again after a failure to prepare")
-  func prepared() throws {
+  @Test func aStatementIsPreparedOnceAndAgainAfterAFailure() throws {
     for number in 1...3 {
       let result = try connection.executePrepared("select $1::int + 1", [.integer(Int64(number))])
       #expect(result.integer(0, 0) == Int64(number) + 1)
@@ -136,8 +127,7 @@ struct StatementTests {
     #expect(try connection.ask("select count(*) from pg_prepared_statements") == "3")
   }
 
-  @Test("that were prepared survive a rollback")
-  func preparedInTransaction() throws {
+  @Test func aPreparedStatementSurvivesARollback() throws {
     struct Stop: Error {}
     #expect(throws: Stop.self) {
       try connection.transaction {
@@ -148,8 +138,7 @@ struct StatementTests {
     #expect(try connection.executePrepared("select 1").integer(0, 0) == 1)
   }
 
-  @Test("of a script run to its end, or not at all")
-  func scripts() throws {
+  @Test func aScriptRunsToItsEndOrNotAtAll() throws {
     try connection.executeScript("create table public.a (); create table public.b ();")
     #expect(try connection.ask("select to_regclass('public.b') is not null") == "t")
     let error = try #require(throws: PostgresError.self) {
@@ -171,8 +160,7 @@ struct StatementTests {
   }
 
   /// The connection would otherwise wait for data, or for a reader, for ever.
-  @Test("of COPY are refused, and the connection stays usable")
-  func copyByExecute() throws {
+  @Test func executeRefusesCopyAndTheConnectionStaysUsable() throws {
     try connection.run("create table public.t (a int)")
     for statement in [
       "copy public.t from stdin", "copy (select generate_series(1, 100000)) to stdout",

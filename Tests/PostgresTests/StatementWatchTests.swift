@@ -3,8 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A statement that runs for long")
-struct StatementWatchTests {
+@Suite struct StatementWatchTests {
   private let database: TestDatabase
   private let connection: Connection
   private let other: Connection
@@ -43,8 +42,7 @@ struct StatementWatchTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("is examined, and continues")
-  func looks() throws {
+  @Test func aLongStatementIsExaminedAndContinues() throws {
     try other.run("select pg_advisory_lock(1)")
     let (other, tally) = (other, Tally())
     connection.answerTimeout = ToolProcess.patience
@@ -61,8 +59,7 @@ struct StatementWatchTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("is cancelled, which leaves the connection usable")
-  func cancelled() throws {
+  @Test func aLongStatementThatIsCancelledLeavesTheConnectionUsable() throws {
     try other.begin()
     try other.run("lock table public.t")
     _ = cancelWaits()
@@ -76,8 +73,7 @@ struct StatementWatchTests {
     #expect(try connection.table("select a from public.t") == ["b"])
   }
 
-  @Test("is cancelled at the commit, which is then known to be rolled back")
-  func cancelledAtCommit() throws {
+  @Test func aTransactionCancelledAtItsCommitIsKnownToBeRolledBack() throws {
     try connection.run(
       """
       create function public.at_commit() returns trigger language plpgsql as
@@ -95,8 +91,7 @@ struct StatementWatchTests {
     #expect(try other.ask("select count(*) from public.t") == "0")
   }
 
-  @Test("is cancelled in the middle of a COPY, while the server reads nothing")
-  func cancelledInCopy() throws {
+  @Test func aCopyIsCancelledWhileTheServerReadsNothing() throws {
     try other.begin()
     try other.run("insert into public.t values ('row 7')")
     _ = cancelWaits()
@@ -112,8 +107,7 @@ struct StatementWatchTests {
     #expect(try other.ask("select count(*) from public.t") == "0")
   }
 
-  @Test("is examined soon after a request to stop")
-  func woken() throws {
+  @Test func aLongStatementIsExaminedSoonAfterARequestToStop() throws {
     let wake = try Wake()
     let tally = cancelWaits(wake: wake.descriptor, first: .seconds(1000))
     try other.begin()

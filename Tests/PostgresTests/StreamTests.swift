@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A streamed query")
-struct StreamTests {
+@Suite struct StreamTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -14,8 +13,7 @@ struct StreamTests {
 
   private struct Stop: Error {}
 
-  @Test("passes on every row in order")
-  func order() throws {
+  @Test func aStreamedQueryPassesOnEveryRowInOrder() throws {
     var next: Int64 = 1
     var calls = 0
     try connection.stream(
@@ -33,16 +31,14 @@ struct StreamTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("without rows never calls its body")
-  func empty() throws {
+  @Test func aStreamedQueryWithoutRowsNeverCallsItsBody() throws {
     try connection.stream("select 1 where false") { _ in
       Issue.record("there is no row")
     }
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("needs memory for a few rows, not for all")
-  func memory() throws {
+  @Test func aStreamedQueryNeedsMemoryForAFewRows() throws {
     let other = try database.connect()
     let pid = Int64(connection.serverProcessID)
     var memory: [Range<UInt>] = []
@@ -77,8 +73,7 @@ struct StreamTests {
     #expect(size < 75_000_000)
   }
 
-  @Test("is cancelled when its body throws, and the connection stays usable")
-  func throwing() throws {
+  @Test func aStreamedQueryIsCancelledWhenItsBodyThrows() throws {
     var calls = 0
     #expect(throws: Stop.self) {
       try connection.stream("select generate_series(1, 100000000)") { _ in
@@ -91,8 +86,7 @@ struct StreamTests {
     #expect(try connection.executePrepared("select 2").integer(0, 0) == 2)
   }
 
-  @Test("reports an error in its middle after the rows before it")
-  func failing() throws {
+  @Test func aStreamedQueryPassesOnTheRowsBeforeAnError() throws {
     var rows = 0
     let error = try #require(throws: PostgresError.self) {
       try connection.stream("select 1 / (2000 - i) from generate_series(1, 3000) i") { result in
@@ -104,8 +98,7 @@ struct StreamTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("reports an error at its beginning")
-  func syntax() throws {
+  @Test func aStreamedQueryReportsAnErrorAtItsBeginning() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.stream("select\nnothing") { _ in }
     }

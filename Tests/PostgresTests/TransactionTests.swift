@@ -2,8 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A transaction")
-struct TransactionTests {
+@Suite struct TransactionTests {
   private let database: TestDatabase
   private let connection: Connection
   private let other: Connection
@@ -21,8 +20,7 @@ struct TransactionTests {
     try other.ask("select count(*) from public.t")
   }
 
-  @Test("is committed when its body returns, not before")
-  func commit() throws {
+  @Test func aTransactionIsCommittedWhenItsBodyReturns() throws {
     let value = try connection.transaction {
       try connection.run("insert into public.t values (1)")
       #expect(try count() == "0")
@@ -32,8 +30,7 @@ struct TransactionTests {
     #expect(try count() == "1")
   }
 
-  @Test("is rolled back when its body throws")
-  func rollback() throws {
+  @Test func aTransactionIsRolledBackWhenItsBodyThrows() throws {
     #expect(throws: Stop.self) {
       try connection.transaction {
         try connection.run("insert into public.t values (1)")
@@ -44,8 +41,7 @@ struct TransactionTests {
     #expect(try connection.ask("select pg_current_xact_id_if_assigned() is null") == "t")
   }
 
-  @Test("is rolled back after an error of the server, which is rethrown")
-  func serverError() throws {
+  @Test func aTransactionIsRolledBackAfterAServerErrorWhichIsRethrown() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.transaction {
         try connection.run("insert into public.t values (1)", "insert into public.t values (1)")
@@ -56,8 +52,7 @@ struct TransactionTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("that fails at its commit says so and leaves the connection usable")
-  func failingCommit() throws {
+  @Test func aTransactionThatFailsAtItsCommitSaysSo() throws {
     try connection.run(
       "create table public.u (a int references public.t deferrable initially deferred)")
     let error = try #require(throws: PostgresError.self) {
@@ -68,8 +63,7 @@ struct TransactionTests {
     #expect(try connection.ask("select count(*) from public.u") == "0")
   }
 
-  @Test("with an ignored error is not reported as committed")
-  func swallowed() throws {
+  @Test func aTransactionWithAnIgnoredErrorIsNotReportedAsCommitted() throws {
     #expect(throws: PostgresError.self) {
       try connection.transaction {
         try connection.run("insert into public.t values (1)")
@@ -80,8 +74,7 @@ struct TransactionTests {
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test("whose connection is lost says that the outcome is not known")
-  func lost() throws {
+  @Test func theOutcomeOfATransactionWhoseConnectionIsLostIsUnknown() throws {
     try connection.run(
       """
       create function public.suicide() returns trigger language plpgsql as
@@ -99,8 +92,7 @@ struct TransactionTests {
     #expect(try count() == "0")
   }
 
-  @Test("has the requested isolation level and access mode")
-  func modes() throws {
+  @Test func aTransactionHasTheRequestedIsolationAndAccessMode() throws {
     func modes(_ isolation: Connection.Isolation, readOnly: Bool) throws -> [String] {
       try connection.transaction(isolation, readOnly: readOnly) {
         try connection.table(
@@ -118,8 +110,7 @@ struct TransactionTests {
     #expect(try modes(.repeatableRead, readOnly: true) == ["repeatable read|on"])
   }
 
-  @Test("of repeatable read sees one state")
-  func repeatableRead() throws {
+  @Test func aRepeatableReadTransactionSeesOneState() throws {
     try connection.transaction(.repeatableRead, readOnly: true) {
       #expect(try connection.ask("select count(*) from public.t") == "0")
       try other.run("insert into public.t values (1)")

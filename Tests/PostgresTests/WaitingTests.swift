@@ -4,8 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("Waiting")
-struct WaitingTests {
+@Suite struct WaitingTests {
   private let database: TestDatabase
   private let connection: Connection
   private let other: Connection
@@ -26,8 +25,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("ends with a notification of another session")
-  func notification() throws {
+  @Test func aWaitEndsWithANotificationOfAnotherSession() throws {
     try connection.run("listen \"Changes\"")
     #expect(try connection.takeNotifications().isEmpty)
     try other.run(
@@ -39,8 +37,7 @@ struct WaitingTests {
     #expect(try connection.takeNotifications().isEmpty)
   }
 
-  @Test("finds notifications that came with an answer")
-  func notificationDuringQuery() throws {
+  @Test func aWaitFindsNotificationsThatCameWithAnAnswer() throws {
     try connection.run("listen changes")
     try other.run("notify changes")
     // The notification is on its way before this answer.
@@ -48,8 +45,7 @@ struct WaitingTests {
     #expect(try notifications().count == 1)
   }
 
-  @Test("ends at its deadline")
-  func deadline() throws {
+  @Test func aWaitEndsAtItsDeadline() throws {
     try connection.run("listen changes")
     let begun = ContinuousClock.now
     #expect(connection.wait(until: Deadline(after: .milliseconds(30))) == .timedOut)
@@ -57,8 +53,7 @@ struct WaitingTests {
     #expect(connection.wait(until: Deadline(after: .seconds(-1))) == .timedOut)
   }
 
-  @Test("ends when the wake descriptor becomes readable")
-  func wake() throws {
+  @Test func aWaitEndsWhenTheWakeDescriptorIsReadable() throws {
     let wake = try Wake()
     #expect(
       connection.wait(until: Deadline(after: .milliseconds(1)), wake: wake.descriptor) == .timedOut)
@@ -67,8 +62,7 @@ struct WaitingTests {
       connection.wait(until: Deadline(after: .seconds(120)), wake: wake.descriptor) == .woken)
   }
 
-  @Test("ends when the server ends the connection")
-  func terminated() throws {
+  @Test func aWaitEndsWhenTheServerEndsTheConnection() throws {
     try connection.run("listen changes")
     let pid = Int64(connection.serverProcessID)
     #expect(try other.ask("select pg_terminate_backend($1, 180000)", [.integer(pid)]) == "t")
@@ -80,8 +74,7 @@ struct WaitingTests {
     #expect(error.kind == .connection)
   }
 
-  @Test("for a statement can be ended from another thread")
-  func cancel() throws {
+  @Test func aStatementCanBeCancelledFromAnotherThread() throws {
     // What the statement waits for, for ever.
     try other.run("select pg_advisory_lock(1)")
     let waiting = try database.connect(applicationName: "waiting")
@@ -100,8 +93,7 @@ struct WaitingTests {
     #expect(try waiting.ask("select 1") == "1")
   }
 
-  @Test("for an answer ends at the time limit")
-  func answerTimeout() throws {
+  @Test func waitingForAnAnswerEndsAtTheTimeLimit() throws {
     connection.answerTimeout = ToolProcess.patience
     #expect(try connection.ask("select 1") == "1")
     try other.run("select pg_advisory_lock(1)")
@@ -116,8 +108,7 @@ struct WaitingTests {
   }
 
   /// A negative time would be a wait for ever.
-  @Test("has no negative time left after a deadline")
-  func late() {
+  @Test func noNegativeTimeIsLeftAfterADeadline() {
     let before = MonotonicClock.milliseconds
     let deadline = Deadline(after: .zero)
     let then = MonotonicClock.milliseconds
@@ -129,8 +120,7 @@ struct WaitingTests {
     #expect(deadline.pollTimeout(at: before - 1000) >= 1000)
   }
 
-  @Test("has deadlines that compare, however far away")
-  func deadlines() {
+  @Test func deadlinesCompareHoweverFarAwayTheyAre() {
     #expect(Deadline(after: .seconds(1)) < Deadline(after: .seconds(2)))
     #expect(Deadline(after: .zero).hasPassed)
     #expect(Deadline(after: .seconds(-5)).pollTimeout == 0)

@@ -5,8 +5,7 @@ import Testing
 
 /// Runs each row of the table in `docs/abilities.md`: its command, its SQL and its library call, each on a
 /// database of its own with the same events, and compares the results.
-@Suite("The table of abilities")
-struct AbilityTests {
+@Suite struct AbilityTests {
   /// A row of the document.
   private struct Row {
     let ability: String
@@ -209,14 +208,12 @@ struct AbilityTests {
     return try text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map(Row.init)
   }
 
-  @Test("has a library call for each row, and a row for each library call")
-  func rowsAndCallsAgree() throws {
+  @Test func eachRowOfTheTableOfAbilitiesHasALibraryCallAndEachCallARow() throws {
     #expect(Set(try Self.rows().map(\.ability)) == Set(Self.abilities.keys))
   }
 
-  @Test(
-    "gives the same result by command, by library and by SQL", arguments: abilities.keys.sorted())
-  func resultsAgree(_ name: String) async throws {
+  @Test(arguments: abilities.keys.sorted())
+  func commandLibraryAndSQLGiveTheSameResult(_ name: String) async throws {
     let row = try #require(try Self.rows().first { $0.ability == name })
     let ability = try #require(Self.abilities[name])
     func result(_ answer: [String], _ scene: Scene) throws -> [String] {

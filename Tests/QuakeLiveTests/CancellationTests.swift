@@ -4,8 +4,7 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("A cancelled stream")
-struct CancellationTests {
+@Suite struct CancellationTests {
   private let database: LiveDatabase
 
   init() throws {
@@ -30,8 +29,7 @@ struct CancellationTests {
     return begun.duration(to: .now)
   }
 
-  @Test("ends at once while it waits for a change, and closes its connection")
-  func waiting() async throws {
+  @Test func aCancelledStreamEndsWhileItWaitsForAChange() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -43,8 +41,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("ends at once while a statement runs, which is cancelled on the server")
-  func running() async throws {
+  @Test func aCancelledStreamEndsWhileAStatementRuns() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -60,8 +57,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("ends at once while it connects")
-  func connecting() async throws {
+  @Test func aCancelledStreamEndsWhileItConnects() async throws {
     try await OwnThread.run {
       let silent = try SilentServer()
       let live = QuakeDatabase("host=127.0.0.1 port=\(silent.port)", applicationName: "live")
@@ -70,8 +66,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("ends at once while it waits to connect again")
-  func reconnecting() async throws {
+  @Test func aCancelledStreamEndsWhileItWaitsToReconnect() async throws {
     let database = database
     try await OwnThread.run {
       let other = try TestDatabase()
@@ -96,8 +91,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("that is cancelled before it begins makes no connection")
-  func before() async throws {
+  @Test func aStreamThatIsCancelledFirstMakesNoConnection() async throws {
     let stream = database.live.changes()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -106,8 +100,7 @@ struct CancellationTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test("hands over nothing more, even of what it has read")
-  func buffered() async throws {
+  @Test func aCancelledStreamDeliversNothingMoreOfWhatItHasRead() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("a", 100)
     let stream = database.live.changes(after: .beginning)
@@ -124,8 +117,7 @@ struct CancellationTests {
     #expect(try await taken.value == 3)
   }
 
-  @Test("closes its connection, and so does one that is dropped")
-  func dropped() async throws {
+  @Test func aCancelledOrDroppedStreamClosesItsConnection() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -140,8 +132,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("snapshot ends at once, too")
-  func snapshot() async throws {
+  @Test func aCancelledSnapshotEndsAtOnce() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()

@@ -4,16 +4,14 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("A stream of changes")
-struct ChangesTests {
+@Suite struct ChangesTests {
   private let database: LiveDatabase
 
   init() throws {
     database = try LiveDatabase()
   }
 
-  @Test("has every change of many writers once and in commit order, for every reader")
-  func manyWriters() async throws {
+  @Test func everyReaderGetsEveryChangeOfManyWritersOnceInCommitOrder() async throws {
     let writers = 8
     let each = 40
     let changes = database.live.changes(after: .beginning)
@@ -50,8 +48,7 @@ struct ChangesTests {
     return filter
   }
 
-  @Test("passes what an alert waits for, as often as its limit allows")
-  func alerts() async throws {
+  @Test func anAlertPassesWhatItWaitsForAsOftenAsItsLimitAllows() async throws {
     let connection = try database.test.connect()
     for statement in [
       """
@@ -81,8 +78,7 @@ struct ChangesTests {
     #expect(limiter.heldBack == 3)
   }
 
-  @Test("goes on from any place, also within a transaction")
-  func places() async throws {
+  @Test func changesContinueFromAnyPlaceAlsoWithinATransaction() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("a", 3)
     try connection.insertQuakes("b", 1_200)
@@ -101,8 +97,7 @@ struct ChangesTests {
     #expect(all[1].cursor == HistoryCursor(token: all[1].transaction.token, changes: 2))
   }
 
-  @Test("without a token begins with what comes after the first demand")
-  func now() async throws {
+  @Test func changesWithoutATokenBeginAfterTheFirstDemand() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("before", 3)
     let first = Task {
@@ -124,8 +119,7 @@ struct ChangesTests {
     #expect(try await first.value == ["after1"])
   }
 
-  @Test("in batches says how far it has come, past what the filter held back")
-  func batches() async throws {
+  @Test func batchesOfChangesSayHowFarTheyHaveComePastTheFilter() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("small", 700, magnitude: 2)
     try connection.insertQuakes("large", 2, magnitude: 7)
@@ -140,8 +134,7 @@ struct ChangesTests {
     #expect(unfiltered[0].cursor.changes == 500)
   }
 
-  @Test("resumes where it was each time its connection is terminated")
-  func terminated() async throws {
+  @Test func changesResumeEachTimeTheirConnectionIsTerminated() async throws {
     let test = database.test
     let total = 1 + 40 * 150
     let reader = Task {
@@ -178,8 +171,7 @@ struct ChangesTests {
     #expect(labels == (try test.connect().places()))
   }
 
-  @Test("ends with the reason when its token is not one of the history")
-  func wrongTokens() async throws {
+  @Test func changesEndWithTheReasonForATokenOfAnotherHistory() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("a")
     let token = try await database.live.latestToken()
@@ -196,8 +188,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("fails at once where there is no server, or no schema")
-  func unavailable() async throws {
+  @Test func changesFailAtOnceWithoutAServerOrASchema() async throws {
     let nowhere = QuakeDatabase("host=/nonexistent", applicationName: "live")
     let error = await #expect(throws: PostgresError.self) {
       try await nowhere.changes().first(1) { $0.label }

@@ -5,10 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Edits with Swift concurrency")
-struct EditsTests {
-  @Test("delete, restore and report their progress")
-  func edit() async throws {
+@Suite struct EditsTests {
+  @Test func asynchronousEditsDeleteRestoreAndReportTheirProgress() async throws {
     let database = try LiveDatabase()
     let connection = try database.test.connect()
     try connection.insertQuakes("e", 3000)

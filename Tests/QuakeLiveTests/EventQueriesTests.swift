@@ -6,8 +6,7 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("Queries of a database")
-struct EventQueriesTests {
+@Suite struct EventQueriesTests {
   private let database: LiveDatabase
 
   init() throws {
@@ -28,8 +27,7 @@ struct EventQueriesTests {
     return query
   }
 
-  @Test("read a selection with the token after which to follow it")
-  func token() async throws {
+  @Test func aListHasTheTokenAfterWhichToFollow() async throws {
     let connection = try database.test.connect()
     try connection.run("update quake.quake set withdrawn_at = now() where code = 'e12'")
     try connection.run("update quake.quake set superseded_by = 'e7' where code = 'e6'")
@@ -47,8 +45,7 @@ struct EventQueriesTests {
     #expect(some.token == (try await database.live.latestToken()))
   }
 
-  @Test("count, page and go on after the last event")
-  func pages() async throws {
+  @Test func eventsAreCountedAndPagedAfterTheLastOne() async throws {
     let live = database.live
     #expect(try await live.count(query) == 100)
     var query = query
@@ -78,8 +75,7 @@ struct EventQueriesTests {
     for try await _ in live.pages(query) { Issue.record("there is no page") }
   }
 
-  @Test("group, summarise and make sections")
-  func groups() async throws {
+  @Test func eventsAreGroupedSummarisedAndDividedIntoSections() async throws {
     let live = database.live
     let groups = try await live.groups(query, by: .region)
     #expect(groups.map(\.key) == [.text("Chile"), .text("Peru")])
@@ -95,8 +91,7 @@ struct EventQueriesTests {
     #expect(sections[0].events.first?.double(.magnitude) == 6)
   }
 
-  @Test("fail with an error for a point that the history does not have")
-  func errors() async throws {
+  @Test func eventsAtAPointThatTheHistoryLacksAreAnError() async throws {
     var query = query
     query.asOf = .number(99)
     await #expect(throws: StoreError.self) { try await database.live.events(query) }

@@ -5,8 +5,7 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("A request to the history")
-struct HistoryTests {
+@Suite struct HistoryTests {
   private let database: LiveDatabase
   private let connection: Connection
 
@@ -18,8 +17,7 @@ struct HistoryTests {
     try connection.run("delete from quake.quake where code = 'a1'")
   }
 
-  @Test("is answered with changes, in either order, up to its limit")
-  func changes() async throws {
+  @Test func pastChangesComeInEitherOrderUpToTheirLimit() async throws {
     let places = try connection.places()
     var request = HistoryQuery()
     let all = database.live.history(request).changes
@@ -32,8 +30,7 @@ struct HistoryTests {
         == Array(places.reversed().prefix(700)))
   }
 
-  @Test("is answered with transactions, codes, or a number")
-  func others() async throws {
+  @Test func pastTransactionsCodesAndCountsAreAnswered() async throws {
     var request = HistoryQuery()
     let sizes = try await Self.all(database.live.history(request).transactions) {
       $0.changes.count
@@ -50,8 +47,7 @@ struct HistoryTests {
     #expect(try await Self.all(database.live.history(request).transactions) { _ in 0 } == [])
   }
 
-  @Test("that the history does not reach is answered with the reason")
-  func beyond() async throws {
+  @Test func aRequestBeyondTheHistorySaysTheReason() async throws {
     var request = HistoryQuery()
     request.after = .token(try #require(ChangeToken(number: 99, nonce: "00000000")))
     let history = database.live.history(request)
@@ -64,8 +60,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("leaves nothing open between two pages, and nothing behind when it is dropped")
-  func slow() async throws {
+  @Test func aRequestLeavesNothingOpenBetweenPagesNorWhenItIsDropped() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()

@@ -8,8 +8,7 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("An import into a database")
-struct ImportTests {
+@Suite struct ImportTests {
   private let database: LiveDatabase
 
   init() throws {
@@ -54,8 +53,7 @@ struct ImportTests {
     }
   }
 
-  @Test("of a file writes what is new, and nothing the second time")
-  func file() async throws {
+  @Test func anImportOfAFileWritesNewEventsAndNothingTheSecondTime() async throws {
     let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).geojson"
     defer { unlink(path) }
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
@@ -72,8 +70,7 @@ struct ImportTests {
     #expect(authors == ["map"])
   }
 
-  @Test("of a URL reads the feed from its server")
-  func url() async throws {
+  @Test func anImportOfAURLReadsTheFeedFromItsServer() async throws {
     var options = SimulatorOptions()
     options.events = 200
     options.rate = 0
@@ -88,8 +85,7 @@ struct ImportTests {
     }
   }
 
-  @Test("of a sequence stores its records and rejects what cannot be stored")
-  func sequence() async throws {
+  @Test func anImportOfASequenceStoresItsRecordsAndRejectsOthers() async throws {
     var nowhere = Self.record(-1)
     nowhere.latitude = 91
     var unnamed = Self.record(-2)
@@ -122,8 +118,7 @@ struct ImportTests {
     #expect(event.magnitude == 6.5 && event.place == "here" && event.id == "local5")
   }
 
-  @Test("of a sequence that fails leaves nothing")
-  func failure() async throws {
+  @Test func anImportOfAFailingSequenceLeavesNothing() async throws {
     struct Interruption: Error {}
     let records = Self.records(2000, then: Interruption())
     await #expect(throws: Interruption.self) {
@@ -132,8 +127,7 @@ struct ImportTests {
     #expect(try stored() == 0)
   }
 
-  @Test("that is cancelled leaves nothing, and no connection")
-  func cancellation() async throws {
+  @Test func aCancelledImportLeavesNothingAndNoConnection() async throws {
     let (records, sender) = AsyncStream<QuakeRecord>.makeStream()
     for number in 0..<500 { sender.yield(Self.record(number)) }
     try await OwnThread.run { [database] in
@@ -150,8 +144,7 @@ struct ImportTests {
     sender.finish()
   }
 
-  @Test("holds a limited number of records while the database is busy")
-  func backPressure() async throws {
+  @Test func anImportHoldsFewRecordsWhileTheDatabaseIsBusy() async throws {
     let channel = try RecordChannel()
     let sending = Task(executorPreference: OwnThread.shared) {
       for number in 0..<5000 { guard await channel.send(Self.record(number)) else { return } }

@@ -9,8 +9,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeStore
 
-@Suite("A live list")
-struct LiveEventsTests {
+@Suite struct LiveEventsTests {
   private let database: LiveDatabase
 
   init() throws {
@@ -35,8 +34,7 @@ struct LiveEventsTests {
     }
   }
 
-  @Test("is the list as it is, and then what each change makes of it")
-  func changes() async throws {
+  @Test func aLiveListFollowsEachChange() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -68,8 +66,7 @@ struct LiveEventsTests {
     }
   }
 
-  @Test("makes one difference of 150 transactions that came while the consumer was busy")
-  func manyTransactions() async throws {
+  @Test func aLiveListMakesOneDifferenceOfManyTransactions() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -96,8 +93,7 @@ struct LiveEventsTests {
     }
   }
 
-  @Test("has no update for changes that do not concern it or that cancel out")
-  func nothing() async throws {
+  @Test func aLiveListHasNoUpdateForChangesThatCancelOut() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -154,8 +150,7 @@ struct LiveEventsTests {
     }
   }
 
-  @Test("is read anew, in one difference, when its history has become another one")
-  func reset() async throws {
+  @Test func aLiveListIsReadAnewWhenItsHistoryIsAnotherOne() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -188,8 +183,7 @@ struct LiveEventsTests {
     }
   }
 
-  @Test("is read anew, once, when what comes next has been purged")
-  func purged() async throws {
+  @Test func aLiveListIsReadAnewOnceWhenItsNextChangesWerePurged() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
@@ -224,8 +218,8 @@ struct LiveEventsTests {
     [EventOrder(.felt, .descending), .greatestFirst],
   ]
 
-  @Test("is always what the table was at its token", arguments: [0, 1, 2, 3, 4] as [UInt64])
-  func property(seed: UInt64) async throws {
+  @Test(arguments: [0, 1, 2, 3, 4] as [UInt64])
+  func aLiveListIsAlwaysTheTableAtItsToken(seed: UInt64) async throws {
     let database = database
     let order = Self.orders[Int(seed)]
     var filter = QuakeFilter()
@@ -305,8 +299,7 @@ struct LiveEventsTests {
     }
   }
 
-  @Test("needs no more memory for an event than is said")
-  func memory() async throws {
+  @Test func aLiveListNeedsNoMoreMemoryForAnEventThanStated() async throws {
     let database = database
     let count = 50_000
     let sizes = try await OwnThread.run(within: .seconds(900)) {

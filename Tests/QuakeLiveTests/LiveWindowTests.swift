@@ -4,10 +4,8 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("A window of a list")
-struct LiveWindowTests {
-  @Test("shows its rows and nothing else, follows changes, and differs by what changed")
-  func window() async throws {
+@Suite struct LiveWindowTests {
+  @Test func aLiveWindowShowsItsRowsAloneAndFollowsChanges() async throws {
     let database = try LiveDatabase()
     let connection = try database.test.connect()
     try connection.run(

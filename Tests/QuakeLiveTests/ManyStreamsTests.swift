@@ -4,10 +4,8 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("Many streams")
-struct ManyStreamsTests {
-  @Test("wait at the same time without a thread of those that tasks share")
-  func fifty() async throws {
+@Suite struct ManyStreamsTests {
+  @Test func fiftyStreamsWaitWithoutAThreadOfTheSharedPool() async throws {
     let database = try LiveDatabase()
     let count = 50
     let streams = (0..<count).map { _ in

@@ -17,10 +17,8 @@ import Testing
   @Test func theWriterPutsCommasBetweenMembersAndElementsAndNowhereElse() {
     let text = written { json in
       json.object { object in
-        object.key("a")
-        object.null()
-        object.key("b")
-        object.array { array in
+        object.null("a")
+        object.array("b") { array in
           array.integer(1)
           array.object { _ in }
           array.array { _ in }
@@ -28,11 +26,9 @@ import Testing
         }
         object.key(dynamic: "c\"")
         object.object { inner in
-          inner.key("d")
-          inner.bool(true)
+          inner.member("d", true)
         }
-        object.key("e")
-        object.string(String?.none)
+        object.member("e", String?.none)
       }
       json.newline()
       json.array { _ in }

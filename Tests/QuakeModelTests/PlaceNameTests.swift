@@ -1,4 +1,4 @@
-import QuakeModel
+import TestSupport
 import Testing
 
 @Suite struct PlaceNameTests {

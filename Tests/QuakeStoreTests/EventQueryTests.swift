@@ -1,13 +1,11 @@
 import Postgres
-import QuakeAssociation
 import QuakeModel
 import QuakeQuery
 import QuakeSchema
 import TestSupport
 import Testing
 
-@Suite("A query of the events")
-struct EventQueryTests {
+@Suite struct EventQueryTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -43,8 +41,7 @@ struct EventQueryTests {
 
   private func codes(_ events: [QuakeRecord]) -> [String] { events.map { $0.text(.code) ?? "" } }
 
-  @Test("is not made to fail by an event with a tiny coordinate")
-  func tinyCoordinates() throws {
+  @Test func aTinyCoordinateDoesNotMakeAQueryFail() throws {
     try connection.run(
       """
       insert into quake.quake (code, source, time, magnitude, longitude, latitude) values
@@ -152,8 +149,7 @@ struct EventQueryTests {
     return index % 2 == 0 ? .all(several()) : .any(several())
   }
 
-  @Test("skips events at the beginning, and counts no further than it has to")
-  func offsets() throws {
+  @Test func aQuerySkipsEventsAndCountsNoFurtherThanNeeded() throws {
     let all = codes(try all())
     var query = EventQuery()
     query.offset = 390
@@ -170,8 +166,8 @@ struct EventQueryTests {
     #expect(try query.count(atMost: 0, over: connection) == 0)
   }
 
-  @Test("selects what the filter accepts", arguments: Seeds.first(1, of: 1...10))
-  func filters(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...10))
+  func aQuerySelectsWhatTheFilterAccepts(seed: UInt64) throws {
     let events = try all()
     #expect(events.count == 400)
     var generator = SeededGenerator(seed)
@@ -187,8 +183,7 @@ struct EventQueryTests {
     #expect(isMixed > 50)
   }
 
-  @Test("finds an area by the cells of the map, also at its edges")
-  func areas() throws {
+  @Test func aQueryFindsAnAreaByTheCellsOfTheMap() throws {
     try connection.run(
       """
       insert into quake.quake (code, time, longitude, latitude) values
@@ -253,8 +248,7 @@ struct EventQueryTests {
     #expect(try connection.ask("select count(*) from quake.within(null, 0, 10)") == "0")
   }
 
-  @Test("reads an area through the index")
-  func index() throws {
+  @Test func aQueryReadsAnAreaThroughTheIndex() throws {
     try connection.run(
       """
       insert into quake.quake (code, time, longitude, latitude)
@@ -309,9 +303,8 @@ struct EventQueryTests {
     }
   }
 
-  @Test(
-    "is ordered by its columns, and pages make up the list",
-    arguments: [
+  @Test func pagesOfAQueryMakeUpTheListInItsOrder() throws {
+    for order in [
       [], [.newestFirst], [.greatestFirst], [EventOrder(.magnitude)],
       [EventOrder(.depth), .greatestFirst],
       [EventOrder(.place, .descending), EventOrder(.time)],
@@ -319,32 +312,31 @@ struct EventQueryTests {
       [EventOrder(.updated, .descending)], [EventOrder(.code, .descending), EventOrder(.time)],
       [EventOrder(.magnitudeType), EventOrder(.tsunami, .descending), EventOrder(.net)],
       [EventOrder(.withdrawnAt), EventOrder(.alert)],
-    ] as [[EventOrder]])
-  func pages(order: [EventOrder]) throws {
-    let expected = try all().sorted { isBefore($0, $1, order + [EventOrder(.code)]) }
-    var query = EventQuery()
-    query.order = order
-    #expect(codes(try query.page(over: connection).events) == codes(expected))
-    // The columns of the order are read although the query does not name them.
-    query.columns = [.sig]
-    query.limit = 37
-    var list: [String] = []
-    var count = 0
-    repeat {
-      let page = try query.page(over: connection)
-      #expect(page.events.count == (page.next == nil ? 400 % 37 : 37))
-      list += codes(page.events)
-      // The cursor as text is the same cursor.
-      query.after = try page.next.map { try #require(EventCursor("\($0)")) }
-      #expect(query.after == page.next)
-      count += 1
-    } while query.after != nil
-    #expect(list == codes(expected))
-    #expect(count == 11)
+    ] as [[EventOrder]] {
+      let expected = try all().sorted { isBefore($0, $1, order + [EventOrder(.code)]) }
+      var query = EventQuery()
+      query.order = order
+      #expect(codes(try query.page(over: connection).events) == codes(expected))
+      // The columns of the order are read although the query does not name them.
+      query.columns = [.sig]
+      query.limit = 37
+      var list: [String] = []
+      var count = 0
+      repeat {
+        let page = try query.page(over: connection)
+        #expect(page.events.count == (page.next == nil ? 400 % 37 : 37))
+        list += codes(page.events)
+        // The cursor as text is the same cursor.
+        query.after = try page.next.map { try #require(EventCursor("\($0)")) }
+        #expect(query.after == page.next)
+        count += 1
+      } while query.after != nil
+      #expect(list == codes(expected), "\(order)")
+      #expect(count == 11)
+    }
   }
 
-  @Test("neither skips nor repeats an event when others change between two pages")
-  func changesBetweenPages() throws {
+  @Test func changesBetweenPagesSkipOrRepeatNoOtherEvent() throws {
     var query = EventQuery()
     query.limit = 100
     let first = try query.page(over: connection)
@@ -358,8 +350,7 @@ struct EventQueryTests {
     #expect(Set(rest) == later && rest.count == later.count)
   }
 
-  @Test("reads only the columns that it names")
-  func columns() throws {
+  @Test func aQueryReadsOnlyTheColumnsItNames() throws {
     var query = EventQuery()
     query.columns = [.place, .code]
     let events = try query.page(over: connection).events
@@ -369,8 +360,7 @@ struct EventQueryTests {
     #expect(try query.page(over: connection).events.count == 400)
   }
 
-  @Test("refuses what is no cursor, or one of another order")
-  func badCursors() throws {
+  @Test func aQueryRefusesInvalidCursorsAndThoseOfAnotherOrder() throws {
     for text in [
       "", "x", "MQ", "====", "!", "MQBjb2RlOmFzYwA", String(repeating: "A", count: 1000),
     ] {
@@ -389,8 +379,7 @@ struct EventQueryTests {
     }
   }
 
-  @Test("takes codes that only the server holds, and events of theirs that are superseded")
-  func sessionCodes() throws {
+  @Test func aQueryTakesCodesThatOnlyTheServerHolds() throws {
     try connection.run(
       "update quake.quake set superseded_by = 'e2' where code = 'e1'",
       "insert into quake.quake (code, time) values (E'it''s \"%_\\\\', '2024-01-01Z')")
@@ -418,8 +407,7 @@ struct EventQueryTests {
 
   // MARK: Groups
 
-  @Test("groups by place and region as Swift names them")
-  func placeNames() throws {
+  @Test func aQueryGroupsByPlaceAndRegionAsSwiftNamesThem() throws {
     let places = try connection.table(
       "select distinct place from quake.quake where place is not null")
     for place in places + [
@@ -432,10 +420,8 @@ struct EventQueryTests {
     }
   }
 
-  @Test(
-    "summarises groups and sections",
-    arguments: [EventKey.region, .place, .network, .type, .status])
-  func textGroups(key: EventKey) throws {
+  @Test(arguments: [EventKey.region, .place, .network, .type, .status])
+  func aQuerySummarisesGroupsAndSections(key: EventKey) throws {
     func value(_ event: QuakeRecord) -> String? {
       switch key {
       case .region: event.text(.place).flatMap(PlaceName.region)
@@ -469,8 +455,7 @@ struct EventQueryTests {
     }
   }
 
-  @Test("groups by times and magnitudes in their order")
-  func orderedGroups() throws {
+  @Test func aQueryGroupsByTimesAndMagnitudesInTheirOrder() throws {
     func keys(_ key: EventKey) throws -> [EventKey.Value?] {
       var keys: [EventKey.Value?] = []
       try EventQuery().groups(by: key, of: .depth, everyType: true, over: connection) {

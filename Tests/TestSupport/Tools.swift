@@ -58,6 +58,22 @@ package enum Tools {
     try start(tool, arguments, environment: environment, input: input, folder: folder).exit()
   }
 
+  /// Runs a tool to its end, and throws its messages unless it succeeds.
+  @discardableResult
+  package static func succeed(
+    _ tool: String, _ arguments: [String], environment: [String: String] = [:],
+    input: String = "/dev/null", folder: String? = nil
+  ) throws -> ToolProcess.Outcome {
+    let outcome = try run(
+      tool, arguments, environment: environment, input: input, folder: folder)
+    guard outcome.status == 0 else {
+      let command = ([tool] + arguments).joined(separator: " ")
+      throw ToolProcess.Failure(
+        description: "\(command): \(outcome.ending) \(outcome.errors)")
+    }
+    return outcome
+  }
+
   /// Runs a shell command to its end, with the binaries in PATH.
   package static func shell(
     _ command: String, environment: [String: String] = [:], folder: String? = nil

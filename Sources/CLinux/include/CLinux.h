@@ -52,4 +52,7 @@ int quake_event_descriptor(void);
 /// Sends `count` bytes of a file from `offset` on to a socket. Returns how many were sent, or -1 and errno.
 ptrdiff_t quake_sendfile(int socket, int file, int64_t offset, size_t count);
 
+/// How many columns of a terminal a Unicode character takes, in any locale of the user; -1 if it is unknown.
+int quake_character_width(uint32_t character);
+
 #endif

@@ -14,4 +14,7 @@ struct quake_page_asset {
 /// The asset with this index, in the order of the names; NULL after the last.
 const struct quake_page_asset *_Nullable quake_page_asset(size_t index);
 
+/// The file openapi.json: the object `components` of the API's description.
+const struct quake_page_asset *_Nonnull quake_openapi_components(void);
+
 #endif

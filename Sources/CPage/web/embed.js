@@ -1,14 +1,12 @@
 import { connection, isLost } from "./data/connection.js";
-import { selecting } from "./data/selecting.js";
+import { selecting, totals } from "./data/selecting.js";
 import { store } from "./data/store.js";
-import { totals } from "./data/totals.js";
 import { countText } from "./list/bar.js";
 import { start as startMap } from "./map/map.js";
-import { formatView } from "./state/view-address.js";
-import { view } from "./state/view.js";
+import { formatView, view } from "./state/view.js";
 import { format, t, translatePage } from "./text/text.js";
 import { byId } from "./ui/dom.js";
-import { fail } from "./ui/failure.js";
+import { fail } from "./ui/toasts.js";
 
 // The map in a frame of another page. Its address has the filters, colour and place of the page's address,
 // and `theme=light` or `theme=dark`; without a theme it follows the reader's system.

@@ -1,14 +1,25 @@
 import { connection } from "./data/connection.js";
-import { selecting } from "./data/selecting.js";
+import { selecting, totals } from "./data/selecting.js";
 import { store } from "./data/store.js";
-import { totals } from "./data/totals.js";
 import { start as startHeader } from "./header/header.js";
 import { start as startList } from "./list/list.js";
+import { settings } from "./state/settings.js";
 import { view } from "./state/view.js";
 import { t, translatePage } from "./text/text.js";
-import { part } from "./ui/part.js";
-import { start as startTheme } from "./frame/theme.js";
-import { toast } from "./ui/toasts.js";
+import { part, toast } from "./ui/toasts.js";
+
+/** Shows the theme of the settings: without a choice, that of the system. */
+function show() {
+  const { theme } = settings.get();
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}
+
+/** Follows the settings. */
+function startTheme() {
+  show();
+  settings.addEventListener("change", show);
+}
 
 // The page starts in two steps. A browser opens six connections, so each file takes its turn on a slow line:
 // the list comes first, with the few files that it needs, and everything else afterwards.

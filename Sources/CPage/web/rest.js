@@ -1,13 +1,9 @@
 import { start as startDetail } from "./detail/detail.js";
 import { start as startFilters } from "./filters/filters.js";
+import { startDock, startKeys, startSheet, startSummary, startUpgrade } from "./frame/frame.js";
+import { start as startAlerts } from "./header/settings.js";
 import { start as startTools } from "./header/tools.js";
-import { start as startAlerts } from "./frame/alerts.js";
-import { start as startDock } from "./frame/dock.js";
-import { start as startKeys } from "./frame/keys.js";
-import { part } from "./ui/part.js";
-import { start as startSheet } from "./frame/sheet.js";
-import { start as startSummary } from "./frame/summary.js";
-import { start as startUpgrade } from "./frame/upgrade.js";
+import { part } from "./ui/toasts.js";
 
 /** The style sheets of the parts that start here. */
 const sheets = ["filters", "detail", "dialogs", "map", "time", "charts"];

@@ -10,7 +10,8 @@ package enum ValueCompletion: Sendable, Equatable {
   case words([String])
   /// Usually one of these words, although others are valid: a word that is not among them but near one of them
   /// is most likely a mistake. `anySpelling`: ignoring case, spaces, underscores and hyphens.
-  case usually([String], anySpelling: Bool = false)
+  /// `synonyms`: words that mean the same, and are not offered.
+  case usually([String], anySpelling: Bool = false, synonyms: [String] = [])
   /// One of these words or of the lines that a command prints, such as `quake-admin complete feeds`; then, with
   /// `files`, the names of files.
   case found(by: String? = nil, or: [String] = [], files: Bool = false)
@@ -19,7 +20,7 @@ package enum ValueCompletion: Sendable, Equatable {
   var words: [String] {
     switch self {
     case .none, .files, .folders: []
-    case .words(let words), .usually(let words, _), .found(_, let words, _): words
+    case .words(let words), .usually(let words, _, _), .found(_, let words, _): words
     }
   }
 }

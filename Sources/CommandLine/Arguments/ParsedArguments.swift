@@ -342,14 +342,17 @@ extension ParsedArguments {
   /// The values that are none of the usual words of their option, but near one of them.
   var doubtfulValues: [DoubtfulValue] {
     options.flatMap { option -> [DoubtfulValue] in
-      guard case .usually(let words, let anySpelling) = option.completion else { return [] }
+      guard case .usually(let words, let anySpelling, let synonyms) = option.completion else {
+        return []
+      }
+      let known = words + synonyms
       return strings(option.name).flatMap { value in
         option.isList ? value.split(separator: ",").map(String.init) : [value]
       }.compactMap { value in
         let word = anySpelling ? value.lowercased() : value
         let isUsual =
           anySpelling
-          ? words.contains { Self.letters(of: $0) == Self.letters(of: word) } : words.contains(word)
+          ? known.contains { Self.letters(of: $0) == Self.letters(of: word) } : known.contains(word)
         guard !isUsual, let near = Suggestion.nearest(to: word, among: words) else { return nil }
         return DoubtfulValue(
           message:

@@ -89,7 +89,7 @@ enum FishCompletion {
     case .none: return ""
     case .files: return " -F"
     case .folders: return " -a '(__fish_complete_directories)'"
-    case .words(let words), .usually(let words, _):
+    case .words(let words), .usually(let words, _, _):
       let list = words.map(word).joined(separator: " ")
       return " -a \(quoted(function.map { "(\($0) \(list))" } ?? list))"
     case .found(let command, let words, let files):

@@ -110,7 +110,7 @@ enum ZshCompletion {
     case .none: " "
     case .files: "_files"
     case .folders: "_files -/"
-    case .words(let words), .usually(let words, _):
+    case .words(let words), .usually(let words, _, _):
       isList
         ? "_sequence compadd - \(words.map(word).joined(separator: " "))"
         : "(\(words.map(word).joined(separator: " ")))"

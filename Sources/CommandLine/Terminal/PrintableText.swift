@@ -1,4 +1,5 @@
 internal import Basics
+internal import CLinux
 
 /// Cleans text from untrusted sources for a terminal, a log or an environment variable.
 ///
@@ -78,7 +79,7 @@ package enum PrintableText {
   }
 }
 
-/// The number of terminal columns that text takes, approximated for tables and lines.
+/// The number of terminal columns that text takes, as the C library knows it.
 package enum DisplayWidth {
   /// The width of a text. Combining marks count as 0 columns, East Asian wide characters and emoji as 2.
   package static func of(_ text: String) -> Int {
@@ -122,21 +123,7 @@ package enum DisplayWidth {
   }
 
   private static func of(_ scalar: Unicode.Scalar) -> Int {
-    switch scalar.value {
-    case 0x300...0x36F, 0x200B...0x200F, 0x20D0...0x20FF, 0xFE00...0xFE0F, 0xE0100...0xE01EF: 0
-    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-      0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
-      2
-    case 0x300...: isCombining(scalar) ? 0 : 1
-    default: 1
-    }
-  }
-
-  /// Whether the scalar adds to the character before it, as the marks of many scripts do.
-  private static func isCombining(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .nonspacingMark, .enclosingMark, .format: true
-    default: false
-    }
+    let width = quake_character_width(scalar.value)
+    return width < 0 ? 1 : Int(width)
   }
 }

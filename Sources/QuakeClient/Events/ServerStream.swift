@@ -266,12 +266,16 @@ struct StreamEventParser {
   }
 
   private func heartbeat(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {
-    guard let form = form(event, &problem), let token = form.token else { return nil }
+    guard let form = changes.form(event.data, problem: &problem), let token = form.token else {
+      return nil
+    }
     return .heartbeat(token)
   }
 
   private func reset(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {
-    guard let form = form(event, &problem), let token = form.token, let after = form.after else {
+    guard let form = changes.form(event.data, problem: &problem), let token = form.token,
+      let after = form.after
+    else {
       return nil
     }
     if form.reason == "snapshot" { return .beginning(token) }
@@ -281,16 +285,5 @@ struct StreamEventParser {
     let message = form.message ?? "the history after \(after) is not available (\(form.reason))"
     return .reset(
       StoreError(.token(reason), message, detail: form.detail, hint: form.hint), token)
-  }
-
-  private func form(_ event: ServerSentEvent, _ problem: inout String) -> ChangeForm? {
-    do throws(JSONReader.Invalid) {
-      return try event.data.withUnsafeBytesTyped { bytes throws(JSONReader.Invalid) in
-        try ChangeForm(bytes)
-      }
-    } catch {
-      problem = "\(error.problem), at byte \(error.place)"
-      return nil
-    }
   }
 }

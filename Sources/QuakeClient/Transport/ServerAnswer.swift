@@ -22,7 +22,7 @@ enum ServerAnswer {
   }
 
   /// The error that an answer other than 200 is.
-  static func error(_ head: ResponseHead, _ body: [UInt8], from address: ServerAddress)
+  static func error(_ head: HTTPHeaders, _ body: [UInt8], from address: ServerAddress)
     -> ServerError
   {
     let server = "server \"\(address.shown)\""
@@ -30,7 +30,8 @@ enum ServerAnswer {
     switch head.status {
     case 300..<400:
       // User and password do not belong in a message.
-      let target = head.location.contains("@") ? "" : String(head.location.prefix(200))
+      let location = head.value("location") ?? ""
+      let target = location.contains("@") ? "" : String(location.prefix(200))
       return ServerError(
         .wrongAddress, "\(server) redirects to \"\(target)\"",
         hint: "If that is your server, give its address to --url, without the path /v1/changes.")
@@ -63,19 +64,13 @@ enum ServerAnswer {
 
   /// A text in the JSON object that a body is; nil if it is none, or has no such member.
   static func member(_ name: String, of body: [UInt8]) -> String? {
+    let reader = JSONReader()
     do throws(JSONReader.Invalid) {
-      return try body.withUnsafeBytesTyped { bytes throws(JSONReader.Invalid) in
-        var reader = JSONReader(bytes)
-        var value: String?
-        try reader.object { reader, key throws(JSONReader.Invalid) in
-          if key.text == name {
-            value = try reader.optionalString()
-          } else {
-            try reader.skipValue()
-          }
-        }
-        return value
+      var found: String?
+      for (key, value) in try reader.object(body) where key.elementsEqual(name.utf8) {
+        found = try value.optionalString()
       }
+      return found
     } catch {
       return nil
     }

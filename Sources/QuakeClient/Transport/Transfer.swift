@@ -1,6 +1,4 @@
 internal import Basics
-internal import CDynamicCurl
-internal import Glibc
 
 /// One GET request and its answer, which libcurl receives while a caller waits for it.
 ///
@@ -20,96 +18,32 @@ final class Transfer {
   private static let mostBytes = 256 << 10
   private static let connectTimeout = 30_000
 
-  private(set) var head = ResponseHead()
+  private(set) var head = HTTPHeaders(followsRedirects: false)
   private var received: [UInt8] = []
   private var isPaused = false
-  private var result: CURLcode?
   private let address: ServerAddress
-  private let loop: UnsafeMutableRawPointer
-  private let easy: UnsafeMutableRawPointer
-  private var headers: UnsafeMutablePointer<curl_slist>?
-  private let errorText: UnsafeMutablePointer<CChar>
+  private let loop = CurlLoop()
+  private let curl: CurlTransfer
 
   /// Begins a request; nothing is sent before the first wait.
   init(_ url: String, of address: ServerAddress, accept: String) throws(ServerError) {
-    try CurlLibrary.load()
-    guard let loop = quake_curl_loop_begin() else { throw Self.noMemory }
-    guard let easy = quake_curl_begin() else {
-      quake_curl_loop_end(loop)
-      throw Self.noMemory
-    }
     self.address = address
-    self.loop = loop
-    self.easy = easy
-    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
-    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    setOptions()
-    for field in ["Accept: \(accept)", "Cache-Control: no-cache"] + address.headers {
-      headers = quake_curl_list_append(headers, field)
+    var request = CurlTransfer.Options(
+      userAgent: "quake-watch", connectTimeoutMilliseconds: Self.connectTimeout)
+    request.headers = ["Accept: \(accept)", "Cache-Control: no-cache"] + address.headers
+    // A redirect could lead these elsewhere; so none is followed, and `ServerAnswer` names its target.
+    request.credentials = address.user.map { (user: $0, password: address.password) }
+    do throws(Curl.Problem) {
+      curl = try CurlTransfer(url, options: request, loop: loop)
+      try curl.begin(for: self)
+    } catch {
+      guard case .notLoaded = error else {
+        throw ServerError(.unavailable, "could not begin a request", detail: error.detail)
+      }
+      throw ServerError(
+        .noLibrary, "cannot follow a server, because libcurl could not be loaded",
+        detail: error.detail, hint: error.hint)
     }
-    quake_curl_set_headers(easy, headers)
-    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK,
-      quake_curl_loop_add(loop, easy) == CURLM_OK
-    else { throw Self.noMemory }
-  }
-
-  deinit {
-    quake_curl_loop_remove(loop, easy)
-    quake_curl_end(easy)
-    quake_curl_loop_end(loop)
-    quake_curl_list_free(headers)
-    errorText.deallocate()
-  }
-
-  private static let noMemory = ServerError(
-    .unavailable, "could not begin a request: libcurl has no memory")
-
-  private func setOptions() {
-    // libcurl does not own the object: `deinit` ends the transfer first.
-    let owner = Unmanaged.passUnretained(self).toOpaque()
-    quake_curl_set_pointer(easy, CURLOPT_WRITEDATA, owner)
-    quake_curl_set_pointer(easy, CURLOPT_HEADERDATA, owner)
-    quake_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-    quake_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
-      guard let bytes, let owner else { return 0 }
-      return Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
-        .take(UnsafeRawBufferPointer(start: bytes, count: size * count))
-    }
-    quake_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
-      guard let bytes, let owner else { return 0 }
-      Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
-        .head.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
-      return size * count
-    }
-    quake_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    // A redirect could lead the credentials elsewhere; `ServerAnswer` names its target.
-    quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
-    quake_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
-    quake_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
-    quake_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeout)
-    quake_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
-    // The tool handles signals; libcurl would otherwise use SIGALRM and SIGPIPE.
-    quake_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-    quake_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
-    // With HTTP/2, libcurl keeps megabytes of a paused transfer in memory.
-    quake_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    quake_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    quake_curl_set_string(easy, CURLOPT_USERAGENT, "quake-watch")
-    if let user = address.user {
-      quake_curl_set_string(easy, CURLOPT_USERNAME, user)
-      quake_curl_set_string(easy, CURLOPT_PASSWORD, address.password)
-    }
-  }
-
-  // MARK: - What libcurl calls
-
-  private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-    guard received.count < Self.mostBytes else {
-      isPaused = true
-      return quake_curl_pause
-    }
-    received.append(contentsOf: bytes)
-    return bytes.count
   }
 
   // MARK: - What the caller calls
@@ -122,18 +56,16 @@ final class Transfer {
   }
 
   /// Whether no more bytes come.
-  var hasEnded: Bool { result != nil && received.isEmpty }
+  var hasEnded: Bool { curl.isFinished && received.isEmpty }
 
   /// Receives what has come, without waiting.
   func receive() {
-    guard result == nil else { return }
+    guard !curl.isFinished else { return }
     if isPaused, received.count < Self.mostBytes {
       isPaused = false
-      // libcurl may hand over what it has kept at once.
-      quake_curl_resume(easy)
+      curl.resume()
     }
-    var code = CURLE_OK
-    if quake_curl_loop_run(loop, &code) != 0 { result = code }
+    loop.run()
   }
 
   /// Receives until there are bytes, or until the head becomes complete.
@@ -142,30 +74,27 @@ final class Transfer {
     while true {
       receive()
       if !received.isEmpty || head.isComplete != hadHead { return .progress }
-      if result != nil { return .ended }
+      if curl.isFinished { return .ended }
       if deadline.hasPassed { return .timedOut }
-      if quake_curl_loop_wait(loop, wake, deadline.pollTimeout) != 0 { return .woken }
+      if loop.wait(milliseconds: deadline.pollTimeout, beside: [wake]) { return .woken }
     }
   }
 
   /// Why the transfer ended without a complete answer; nil if the server ended it.
   var failure: ServerError? {
-    guard let result, result != CURLE_OK else { return nil }
-    let said = String(cString: errorText)
-    let words = said.isEmpty ? String(cString: quake_curl_error_text(result)) : said
-    let detail = words + (words.hasSuffix(".") ? "" : ".")
+    guard let failure = curl.failure else { return nil }
+    let detail = failure.detail
     let message = "could not read from server \"\(address.shown)\""
-    switch result {
-    case CURLE_URL_MALFORMAT:
+    switch failure.kind {
+    case .url:
       return ServerError(
         .wrongAddress, "cannot read from server \"\(address.shown)\"", detail: detail,
         hint: "--url needs an address such as http://127.0.0.1:8080.")
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
-      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
+    case .certificate:
       return ServerError(
         .unavailable, message, detail: detail,
         hint: "Check the host's name, this machine's clock and its certificates (ca-certificates).")
-    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+    case .name:
       return ServerError(
         .unavailable, message, detail: detail, hint: "Check the host's name and the network.")
     default:
@@ -176,18 +105,16 @@ final class Transfer {
   }
 }
 
-/// libcurl, which is loaded for the first request.
-enum CurlLibrary {
-  /// Why it cannot be used; nil if it can. The initialisation of a Swift global is thread-safe.
-  private static let problem: String? = quake_curl_load().map { String(cString: $0) }
+extension Transfer: CurlReceiver {
+  func receive(header line: UnsafeRawBufferPointer) { head.add(line: line) }
 
-  /// Makes sure that libcurl is there.
-  static func load() throws(ServerError) {
-    guard let problem else { return }
-    throw ServerError(
-      .noLibrary, "cannot follow a server, because libcurl could not be loaded",
-      detail: "The system's loader says: \(problem).",
-      hint: "Install libcurl: package libcurl4 on Debian and Ubuntu, libcurl on Fedora.")
+  func receive(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt {
+    guard received.count < Self.mostBytes else {
+      isPaused = true
+      return .paused
+    }
+    received.append(contentsOf: bytes)
+    return .taken
   }
 }
 
@@ -212,44 +139,19 @@ final class SilenceLimit {
   }
 }
 
-/// The status and the header fields of an answer that matter here.
-struct ResponseHead {
-  private(set) var status = 0
-  private(set) var contentType = ""
-  private(set) var location = ""
-  /// How long the server asks to wait.
-  private(set) var retryAfter: Duration?
-  /// Whether the body comes next.
-  private(set) var isComplete = false
-
+extension HTTPHeaders {
   /// The longest time to wait for which a server can ask.
   private static let longestPause: Int64 = 300
 
-  /// Takes in a line of the head. A status line begins a new head, after one of a proxy or of status 100.
-  mutating func take(_ bytes: UnsafeRawBufferPointer) {
-    var line = bytes[...]
-    while let last = line.last, last == 0x0D || last == 0x0A || last == 0x20 { line.removeLast() }
-    let text = String(decoding: line, as: UTF8.self)
-    if text.hasPrefix("HTTP/") {
-      self = ResponseHead()
-      status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-      return
+  var contentType: String {
+    (value("content-type") ?? "").prefix { $0 != ";" && $0 != " " }.lowercased()
+  }
+
+  /// How long the server asks to wait. If it gives a date, the usual pause applies.
+  var retryAfter: Duration? {
+    guard let seconds = value("retry-after").flatMap({ Int64($0) }), seconds >= 0 else {
+      return nil
     }
-    if text.isEmpty {
-      isComplete = status >= 200
-      return
-    }
-    guard let colon = text.firstIndex(of: ":") else { return }
-    let value = String(text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
-    switch text[..<colon].lowercased() {
-    case "content-type": contentType = value.prefix { $0 != ";" && $0 != " " }.lowercased()
-    case "location": location = value
-    case "retry-after":
-      // It may also be a date; then the usual pause applies.
-      if let seconds = Int64(value), seconds >= 0 {
-        retryAfter = .seconds(min(seconds, Self.longestPause))
-      }
-    default: break
-    }
+    return .seconds(min(seconds, Self.longestPause))
   }
 }

@@ -1,5 +1,4 @@
-import CZlib
-import CZstd
+import CCompression
 
 /// Another source's bytes, decompressed if they begin like gzip or Zstandard data. The name of a file and the headers of a
 /// response do not matter.

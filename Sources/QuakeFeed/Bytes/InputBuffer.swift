@@ -103,23 +103,28 @@ final class InputBuffer {
 
 /// Splits the input into lines.
 final class LineReader {
+  /// A line; in CSV, a row of several lines.
   struct Line {
     let range: Range<Int>
-    /// The line's number, counted from 1.
+    /// The number of its first line, counted from 1.
     let number: Int
     let endsWithLineBreak: Bool
   }
 
   let input: InputBuffer
   private let maximumBytes: Int
+  private let isTable: Bool
   private var position: Int
   private var number = 0
 
   /// Reads lines from `position` on.
-  init(input: InputBuffer, position: Int, maximumBytes: Int) {
+  ///
+  /// - Parameter isTable: Whether messages call a line a row.
+  init(input: InputBuffer, position: Int, maximumBytes: Int, isTable: Bool = false) {
     self.input = input
     self.position = position
     self.maximumBytes = maximumBytes
+    self.isTable = isTable
   }
 
   /// The next line that is not blank, or nil at the end. Its bytes are valid until the next call.
@@ -144,8 +149,9 @@ final class LineReader {
       position = input.end
       guard position - begin <= maximumBytes else {
         throw input.error(
-          .featureTooLarge, "line \(number) of \(input.name) is too large", at: begin,
-          detail: "A line may have \(maximumBytes) bytes.")
+          .featureTooLarge,
+          "\(isTable ? "a row" : "line \(number)") of \(input.name) is too large", at: begin,
+          detail: "A \(isTable ? "row" : "line") may have \(maximumBytes) bytes.")
       }
     }
     return position > begin

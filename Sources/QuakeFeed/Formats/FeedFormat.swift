@@ -1,4 +1,3 @@
-import CSimdjson
 import QuakeModel
 
 /// The supported formats, which are recognised by content.
@@ -87,39 +86,7 @@ extension FeedFormat {
         .init("locality", .place, .text),
         .init("quality", .status, .text),
       ]
-    case .ndjson:
-      [
-        .init("code", .code, .text),
-        .init("net", .net, .text),
-        .init("net_code", .netCode, .text),
-        .init("source", .source, .text),
-        .init("type", .type, .text),
-        .init("status", .status, .text),
-        .init("magnitude", .magnitude, .number),
-        .init("magnitude_type", .magnitudeType, .text),
-        .init("place", .place, .text),
-        .init("time", .time, .iso8601),
-        .init("updated", .updated, .iso8601),
-        .init("longitude", .longitude, .number),
-        .init("latitude", .latitude, .number),
-        .init("depth", .depth, .number),
-        .init("title", .title, .text),
-        .init("url", .url, .text),
-        .init("detail", .detail, .text),
-        .init("felt", .felt, .integer),
-        .init("cdi", .cdi, .number),
-        .init("mmi", .mmi, .number),
-        .init("alert", .alert, .text),
-        .init("tsunami", .tsunami, .integer),
-        .init("sig", .sig, .integer),
-        .init("nst", .nst, .integer),
-        .init("dmin", .dmin, .number),
-        .init("rms", .rms, .number),
-        .init("gap", .gap, .number),
-        .init("ids", .ids, .text),
-        .init("sources", .sources, .text),
-        .init("types", .types, .text),
-      ]
+    case .ndjson: QuakeColumn.feed.map { .init($0.key, $0, .init($0.kind)) }
     case .usgsCSV, .fdsnText, .quakeML, .seisComP: []
     }
   }
@@ -233,22 +200,5 @@ enum FeedSyntax {
     let name = folded.drop { $0 == UInt8(ascii: "#") || $0 == 0x20 }
     guard name.starts(with: "eventid".utf8) else { return false }
     return name.dropFirst("eventid".utf8.count).first { $0 != 0x20 } == UInt8(ascii: "|")
-  }
-
-  /// The dialect of a feature: USGS's, unless it has the member that distinguishes another dialect. If the
-  /// feature is invalid JSON, its text is searched for the member, because the other features may be valid.
-  static func dialect(of feature: UnsafeRawBufferPointer, parser: JSONParser) -> FeedFormat {
-    do throws(JSONParser.SyntaxError) {
-      for member in try parser.parse(feature).members where member.isNamed("properties") {
-        for property in member.value.members {
-          if property.isNamed("unid") { return .emscJSON }
-          if property.isNamed("publicID") { return .geonetJSON }
-        }
-      }
-      return .usgsGeoJSON
-    } catch {
-      if feature.hasBytes("\"unid\"") { return .emscJSON }
-      return feature.hasBytes("\"publicID\"") ? .geonetJSON : .usgsGeoJSON
-    }
   }
 }

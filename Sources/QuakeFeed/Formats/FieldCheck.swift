@@ -156,7 +156,7 @@ package enum RecordCheck {
       record = checked
       return nil
     } catch {
-      return (error.reason, error.column == .time || error.column == .updated)
+      return (error.reason, error.isOfTime)
     }
   }
 }

@@ -115,9 +115,23 @@ struct PublicIDCheck {
   private var places: [PublicID.Frame: UInt32] = [:]
   private var known: [UInt64: UInt32] = [:]
 
+  /// Adds the identifier of an event. Throws if another one of the document leads to the same code.
+  mutating func check(
+    _ id: PublicID?, of record: QuakeRecord, line: Int, in input: InputBuffer
+  ) throws(FeedError) {
+    guard let id, let other = record.withUTF8(.code, { add(id, code: $0) }) else { return }
+    throw FeedError(
+      .ambiguousIdentifiers, "two identifiers of \(input.name) lead to one code",
+      detail:
+        "\"\(other.prefix(300))\" and \"\(id.text.prefix(300))\", on line \(line), both lead to \"\(record.code ?? "")\".",
+      hint:
+        "If they are different events, import each group of them from a file of its own, with a --source of its own."
+    )
+  }
+
   /// Adds the identifier of an event. Returns the other identifier that leads to the same code; nil: there is
   /// none.
-  mutating func add(_ id: PublicID, code: UnsafeRawBufferPointer?) -> String? {
+  private mutating func add(_ id: PublicID, code: UnsafeRawBufferPointer?) -> String? {
     guard let code, let place = place(of: id.frame) else { return nil }
     var hasher = Hasher()
     hasher.combine(bytes: code)

@@ -1,5 +1,4 @@
-import CLibcurl
-import Glibc
+import Basics
 import QuakeModel
 
 /// Fetches feeds over HTTP, and reuses connections.
@@ -55,7 +54,7 @@ public final class FeedClient {
   }
 
   private let options: Options
-  private let multi = CurlMulti()
+  private let loop = CurlLoop()
 
   /// A client without a connection yet.
   public init(options: Options) {
@@ -73,7 +72,7 @@ public final class FeedClient {
     url: FeedURL, validators: FeedValidators? = nil
   ) throws(FeedError) -> FeedResponse {
     let transfer = try HTTPTransfer(
-      url: url, validators: validators, options: options, multi: multi)
+      url: url, validators: validators, options: options, loop: loop)
     try transfer.waitForHeaders()
     do throws(FeedError) {
       return try Self.response(transfer)

@@ -1,4 +1,4 @@
-import Glibc
+import Basics
 
 /// One of several concurrent transfers. Its body is stored in a file until it is complete, so that its reader
 /// never waits for the network.
@@ -47,7 +47,7 @@ public final class FeedDownload {
 public final class FeedDownloads {
   private let options: FeedClient.Options
   private let folder: String
-  private let multi = CurlMulti()
+  private let loop = CurlLoop()
   private var running: [FeedDownload] = []
 
   /// Downloads with `options`. Their `interrupt` hook is not called, because only `wait` waits.
@@ -73,7 +73,7 @@ public final class FeedDownloads {
   ) throws(FeedError) -> FeedDownload {
     let spool = DownloadSpool(in: folder, limit: options.maximumBodyBytes)
     let transfer = try HTTPTransfer(
-      url: url, validators: validators, options: options, multi: multi, reach: reach, spool: spool)
+      url: url, validators: validators, options: options, loop: loop, reach: reach, spool: spool)
     let download = FeedDownload(transfer, spool: spool, isHeadersOnly: headersOnly)
     running.append(download)
     return download
@@ -88,14 +88,15 @@ public final class FeedDownloads {
   /// Continues the downloads without waiting.
   public func advance() {
     guard !running.isEmpty else { return }
-    count(multi.perform())
+    count(TransferPace.nanoseconds(loop.run))
   }
 
   /// Waits for the network, for one of `descriptors` or until the time is up, and continues the downloads.
   /// Returns early when a download has finished.
   public func wait(milliseconds: Int, beside descriptors: [Int32] = []) {
     let patience = running.map(\.transfer.patience).min() ?? milliseconds
-    count(multi.wait(milliseconds: min(milliseconds, patience), beside: descriptors))
+    let timeout = Int32(clamping: min(milliseconds, patience))
+    count(TransferPace.nanoseconds { loop.wait(milliseconds: timeout, beside: descriptors) })
     advance()
   }
 

@@ -1,4 +1,4 @@
-import CLibcurl
+import Basics
 public import QuakeModel
 
 /// An HTTP response whose headers have arrived and whose body can be read.
@@ -88,63 +88,13 @@ public struct FeedValidators: Sendable, Hashable {
   }
 }
 
-/// The headers of one HTTP response, line by line.
-struct HTTPHeaders {
-  private(set) var status = 0
-  /// Whether all headers of the final response have arrived, which is neither an interim response nor a
-  /// followed redirect.
-  private(set) var isComplete = false
-  private var values: [String: String] = [:]
-
-  /// The most bytes of a header line; longer lines are ignored, because no relevant one is as long.
-  private static let longestLine = 8192
-
-  /// Adds one line from libcurl, with its line break.
-  mutating func take(line bytes: UnsafeRawBufferPointer) {
-    let line = String(decoding: bytes, as: UTF8.self)
-    let text = Self.trim(Substring(line))
-    if text.isEmpty {
-      let isInterim = (100..<200).contains(status)
-      let isRedirect = [301, 302, 303, 307, 308].contains(status) && values["location"] != nil
-      isComplete = !isInterim && !isRedirect
-    } else if text.hasPrefix("HTTP/") {
-      status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-      values.removeAll()
-      isComplete = false
-    } else if bytes.count <= Self.longestLine || text.lowercased().hasPrefix("location:"),
-      let colon = text.firstIndex(of: ":"), values.count < 128
-    {
-      let value = Self.trim(text[text.index(after: colon)...])
-      values[text[..<colon].lowercased()] = String(value)
-    }
-  }
-
-  private static func trim(_ text: Substring) -> Substring {
-    func isSpace(_ character: Character) -> Bool {
-      character == " " || character == "\t" || character.isNewline
-    }
-    var text = text.drop(while: isSpace)
-    while let last = text.last, isSpace(last) { text.removeLast() }
-    return text
-  }
-
-  /// A header's value; `name` in lower case.
-  func value(_ name: String) -> String? { values[name] }
-
+extension HTTPHeaders {
   /// A header's value as an instant.
-  func date(_ name: String) -> Timestamp? { values[name].flatMap(Self.date) }
-
-  /// An HTTP date in any of its three forms. libcurl parses all of them in every locale.
-  static func date(_ text: String) -> Timestamp? {
-    let seconds = curl_getdate(text, nil)
-    let (microseconds, isTooFar) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000)
-    let time = Timestamp(microseconds: microseconds)
-    return seconds < 0 || isTooFar || time > .latest ? nil : time
-  }
+  func date(_ name: String) -> Timestamp? { value(name).flatMap(HTTPDate.time) }
 
   /// The seconds for which the response is fresh: `Cache-Control: max-age`, else from `Date` to `Expires`.
   var maxAge: Int? {
-    for part in (values["cache-control"] ?? "").split(separator: ",") {
+    for part in (value("cache-control") ?? "").split(separator: ",") {
       let directive = Self.trim(part).lowercased()
       if directive == "no-store" || directive == "no-cache" { return 0 }
       if directive.hasPrefix("max-age=") {
@@ -152,17 +102,17 @@ struct HTTPHeaders {
         if let seconds = Int(digits), seconds >= 0 { return seconds }
       }
     }
-    guard let expires = values["expires"], let date = date("date") else { return nil }
+    guard let expires = value("expires"), let date = date("date") else { return nil }
     // A value that is not a date, such as 0, means that the response has already expired.
-    guard let instant = Self.date(expires) else { return 0 }
+    guard let instant = HTTPDate.time(expires) else { return 0 }
     return max(0, Int((instant.microseconds - date.microseconds) / 1_000_000))
   }
 
   /// The seconds of `Retry-After`, if any.
   func retryAfter(now: Timestamp) -> Int? {
-    guard let text = values["retry-after"] else { return nil }
+    guard let text = value("retry-after") else { return nil }
     if let seconds = Int(text) { return max(0, seconds) }
-    guard let instant = Self.date(text) else { return nil }
+    guard let instant = HTTPDate.time(text) else { return nil }
     let reference = date("date") ?? now
     // Rounded up, because a request must not be early.
     return max(0, Int((instant.microseconds - reference.microseconds + 999_999) / 1_000_000))

@@ -1,4 +1,4 @@
-import CLibcurl
+import Basics
 import Glibc
 import QuakeModel
 
@@ -10,28 +10,23 @@ import QuakeModel
 final class HTTPTransfer {
   private static let bufferCapacity = 64 * 1024
   private static let waitMilliseconds = 250
-  /// CURL_SOCKET_BAD, a macro that Swift does not import.
-  fileprivate static let noSocket: curl_socket_t = -1
 
   /// The URL without secrets.
   var name: String { url.shown }
   private(set) var headers = HTTPHeaders()
   private let url: FeedURL
   private let options: FeedClient.Options
-  private let multi: CurlMulti
-  private let easy: UnsafeMutableRawPointer
-  private var requestHeaders: UnsafeMutablePointer<curl_slist>?
+  private let loop: CurlLoop
+  private let curl: CurlTransfer
   /// Whether the request has a condition, so that the server may answer that nothing has changed.
-  private(set) var isConditional = false
-  private let errorText: UnsafeMutablePointer<CChar>
+  let isConditional: Bool
   /// The spool for the body; nil to use the buffer.
   private let spool: DownloadSpool?
   private let buffer: UnsafeMutableRawBufferPointer
   private var bufferStart = 0
   private var bufferEnd = 0
   private var isPaused = false
-  private var result: CURLcode?
-  /// Whether it has been removed from the loop.
+  /// Whether its owner has ended it.
   private var hasEnded = false
   /// Counts the received bytes of headers and body.
   private var bytes = 0
@@ -44,7 +39,7 @@ final class HTTPTransfer {
   ///     user.
   ///   - spool: The spool for the body; nil to pass it to a reader.
   init(
-    url: FeedURL, validators: FeedValidators?, options: FeedClient.Options, multi: CurlMulti,
+    url: FeedURL, validators: FeedValidators?, options: FeedClient.Options, loop: CurlLoop,
     reach: AddressKind? = nil, spool: DownloadSpool? = nil
   ) throws(FeedError) {
     self.url = url
@@ -57,118 +52,51 @@ final class HTTPTransfer {
       trusts: options.trustsRedirects, usesProxy: options.mayUseProxy, reach: reach,
       kind: options.addressKind)
     self.options = options
-    self.multi = multi
-    guard let easy = curl_easy_init() else {
-      preconditionFailure("libcurl has no memory for a transfer")
-    }
-    self.easy = easy
-    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
-    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    buffer = .allocate(byteCount: spool == nil ? Self.bufferCapacity : 0, alignment: 16)
-    setOptions()
-    setRequestHeaders(validators)
-    guard quake_curl_set_string(easy, CURLOPT_URL, url.text) == CURLE_OK,
-      curl_multi_add_handle(multi.handle, easy) == CURLM_OK
-    else {
-      throw FeedError(.network, "could not fetch \"\(name)\"", detail: "libcurl has no memory.")
-    }
-  }
-
-  deinit {
-    end()
-    curl_easy_cleanup(easy)
-    curl_slist_free_all(requestHeaders)
-    errorText.deallocate()
-    buffer.deallocate()
-  }
-
-  private func setOptions() {
-    // libcurl does not own the object: `deinit` ends the transfer first.
-    let owner = Unmanaged.passUnretained(self).toOpaque()
-    quake_curl_set_pointer(easy, CURLOPT_PRIVATE, owner)
-    quake_curl_set_pointer(easy, CURLOPT_WRITEDATA, owner)
-    quake_curl_set_pointer(easy, CURLOPT_HEADERDATA, owner)
-    quake_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-    quake_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
-      guard let bytes, let owner else { return 0 }
-      let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
-      return transfer.take(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
-    }
-    quake_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
-      guard let bytes, let owner else { return 0 }
-      let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
-      transfer.take(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
-      return size * count
-    }
-    quake_curl_set_pointer(easy, CURLOPT_PREREQDATA, owner)
-    quake_curl_set_prerequest(easy) { owner, address, _, _, _ in
-      guard let owner, let address else { return CURL_PREREQFUNC_ABORT }
-      let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
-      return transfer.mayAsk(at: String(cString: address))
-        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
-    }
-    quake_curl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, owner)
-    quake_curl_set_opensocket(easy) { owner, _, address in
-      guard let owner, let address else { return HTTPTransfer.noSocket }
-      let transfer = Unmanaged<HTTPTransfer>.fromOpaque(owner).takeUnretainedValue()
-      guard transfer.mayConnect(to: address) else { return HTTPTransfer.noSocket }
-      let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-      return socket(address.pointee.family, type, address.pointee.protocol)
-    }
-    quake_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    quake_curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-    // Otherwise a cancelled transfer would wait for a slow name resolution.
-    quake_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
-    quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)
-    quake_curl_set_long(easy, CURLOPT_MAXREDIRS, Int(options.maximumRedirects))
-    quake_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
-    quake_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
-    quake_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeoutMilliseconds)
-    // The tool handles signals; libcurl would otherwise use SIGALRM and SIGPIPE.
-    quake_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-    // With HTTP/2, libcurl keeps megabytes of a paused transfer in memory, and a single transfer gains
-    // nothing from it.
-    quake_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    // This module decompresses gzip itself, so that it can report a truncated stream.
-    quake_curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)
-    // The headers of a proxy's own answer are not those of the feed.
-    quake_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    quake_curl_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
-    if let path = options.certificateAuthorityFile {
-      quake_curl_set_string(easy, CURLOPT_CAINFO, path)
-    }
-  }
-
-  private func setRequestHeaders(_ validators: FeedValidators?) {
-    @discardableResult
-    func add(_ name: String, _ value: String?) -> Bool {
+    self.loop = loop
+    let conditions = [
+      ("If-None-Match", validators?.etag), ("If-Modified-Since", validators?.lastModified),
+    ].compactMap { name, value -> String? in
       // A line break in a validator would begin another header.
-      guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 }) else { return false }
-      requestHeaders = curl_slist_append(requestHeaders, "\(name): \(value)")
-      return true
+      guard let value, !value.isEmpty, value.utf8.allSatisfy({ $0 >= 0x20 }) else { return nil }
+      return "\(name): \(value)"
     }
-    add("Accept", "application/geo+json, application/json, text/csv, */*;q=0.5")
-    add("Accept-Encoding", "gzip")
-    let hasTag = add("If-None-Match", validators?.etag)
-    let hasDate = add("If-Modified-Since", validators?.lastModified)
-    isConditional = hasTag || hasDate
-    quake_curl_set_list(easy, CURLOPT_HTTPHEADER, requestHeaders)
+    isConditional = !conditions.isEmpty
+    var request = CurlTransfer.Options(
+      userAgent: options.userAgent,
+      connectTimeoutMilliseconds: options.connectTimeoutMilliseconds)
+    request.headers =
+      [
+        "Accept: application/geo+json, application/json, text/csv, */*;q=0.5",
+        "Accept-Encoding: gzip",
+      ] + conditions
+    request.maximumRedirects = options.maximumRedirects
+    request.certificateAuthorityFile = options.certificateAuthorityFile
+    do throws(Curl.Problem) {
+      curl = try CurlTransfer(url.text, options: request, loop: loop)
+      buffer = .allocate(byteCount: spool == nil ? Self.bufferCapacity : 0, alignment: 16)
+      try curl.begin(for: self)
+    } catch {
+      throw FeedError(
+        .network, "could not fetch \"\(url.shown)\"", detail: error.detail, hint: error.hint)
+    }
   }
+
+  deinit { buffer.deallocate() }
 }
 
 // MARK: - What libcurl calls
 
-extension HTTPTransfer {
-  fileprivate func take(header line: UnsafeRawBufferPointer) {
+extension HTTPTransfer: CurlReceiver {
+  func receive(header line: UnsafeRawBufferPointer) {
     bytes += line.count
-    headers.take(line: line)
+    headers.add(line: line)
   }
 
-  fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
+  func receive(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt {
     if let spool {
       self.bytes += bytes.count
       // The body of an error answer is discarded.
-      return headers.status != 200 || spool.take(bytes, of: name) ? bytes.count : 0
+      return headers.status != 200 || spool.append(bytes, of: name) ? .taken : .refused
     }
     if buffer.count - bufferEnd < bytes.count, bufferStart > 0 {
       let rest = UnsafeRawBufferPointer(rebasing: buffer[bufferStart..<bufferEnd])
@@ -176,62 +104,44 @@ extension HTTPTransfer {
       bufferEnd -= bufferStart
       bufferStart = 0
     }
-    // libcurl passes at most CURL_MAX_WRITE_SIZE (16 KiB), which always fits into an empty buffer.
+    // An empty buffer always has room.
     guard buffer.count - bufferEnd >= bytes.count else {
       isPaused = true
-      return quake_curl_pause
+      return .paused
     }
     UnsafeMutableRawBufferPointer(rebasing: buffer[bufferEnd...]).copyMemory(from: bytes)
     bufferEnd += bytes.count
     self.bytes += bytes.count
-    return bytes.count
+    return .taken
   }
 
-  fileprivate func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
-    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    // The address is longer than its type, which declares only the beginning.
-    guard let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
-    let isText = (UnsafeRawPointer(address) + place).withMemoryRebound(
-      to: sockaddr.self, capacity: 1
-    ) {
-      getnameinfo(
-        $0, socklen_t(address.pointee.addrlen), &text, socklen_t(text.count), nil, 0,
-        NI_NUMERICHOST) == 0
-    }
-    let name = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return redirects.admits(address: isText ? String(decoding: name, as: UTF8.self) : "")
-  }
+  func mayConnect(to address: String) -> Bool { redirects.admits(address: address) }
 
-  fileprivate func mayAsk(at address: String) -> Bool {
-    redirects.admits(url: currentURL, address: address)
-  }
-
-  /// Notes that the transfer has ended, with or without an error.
-  func didFinish(_ code: CURLcode) {
-    result = code
-  }
+  func mayAsk(at address: String) -> Bool { redirects.admits(url: curl.url, address: address) }
 }
 
 // MARK: - What downloads call
 
 extension HTTPTransfer {
   /// Whether the transfer has ended.
-  var isFinished: Bool { result != nil || slowness != nil || hasEnded }
+  var isFinished: Bool { curl.isFinished || slowness != nil || hasEnded }
 
   /// The milliseconds until its limits must be checked again.
   var patience: Int { pace.patience }
 
+  /// Counts the time that driving it takes.
+  private func count(_ drive: () -> Void) { count(TransferPace.nanoseconds(drive)) }
+
   /// Counts a time during which it was driven, and ends it if it is too slow.
   func count(_ nanoseconds: Int) {
-    guard result == nil, slowness == nil else { return }
-    slowness = pace.advance(by: nanoseconds, bytes: bytes, isConnecting: isConnecting)
+    guard !curl.isFinished, slowness == nil else { return }
+    slowness = pace.advance(by: nanoseconds, bytes: bytes, isConnecting: !curl.isSent)
   }
 
   /// Removes it from the loop, which ends it.
   func end() {
-    guard !hasEnded else { return }
     hasEnded = true
-    curl_multi_remove_handle(multi.handle, easy)
+    curl.end()
   }
 
   /// How near to this machine a URL in this answer may be.
@@ -254,8 +164,7 @@ extension HTTPTransfer {
       bufferEnd = 0
       if isPaused {
         isPaused = false
-        // libcurl may deliver the data that it held back at once.
-        curl_easy_pause(easy, CURLPAUSE_CONT)
+        curl.resume()
       }
       try drive { $0.bufferEnd > $0.bufferStart }
     }
@@ -290,14 +199,14 @@ extension HTTPTransfer {
   /// Runs the transfer until it has ended or `isEnough` returns true.
   private func drive(until isEnough: (HTTPTransfer) -> Bool) throws(FeedError) {
     pace.resume()
-    while result == nil, !isEnough(self) {
+    while !curl.isFinished, !isEnough(self) {
       if options.interrupt?() == true {
         throw FeedError(.interrupted, "interrupted while fetching \"\(name)\"")
       }
-      count(multi.perform())
-      if result != nil || isEnough(self) { return }
+      count(loop.run)
+      if curl.isFinished || isEnough(self) { return }
       if let slowness { throw tooSlow(slowness) }
-      count(multi.wait(milliseconds: min(pace.patience, Self.waitMilliseconds)))
+      count { loop.wait(milliseconds: Int32(min(pace.patience, Self.waitMilliseconds))) }
     }
   }
 
@@ -321,68 +230,48 @@ extension HTTPTransfer {
       .timeout, "could not fetch \"\(name)\"", detail: detail, hint: "Try again later.")
   }
 
-  /// Whether the request has not been sent yet, so that the connect timeout applies.
-  private var isConnecting: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) == 0 }
-
   private static func seconds(_ milliseconds: Int) -> String {
     milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
   }
 
-  private func offset(_ info: CURLINFO) -> Int {
-    var value: curl_off_t = 0
-    quake_curl_get_offset(easy, info, &value)
-    return Int(value)
-  }
-
   /// The number of bytes of the body received.
-  var bytesReceived: Int { offset(CURLINFO_SIZE_DOWNLOAD_T) }
-
-  /// The URL of the present request, after redirects.
-  private var currentURL: String {
-    var text: UnsafePointer<CChar>?
-    quake_curl_get_string(easy, CURLINFO_EFFECTIVE_URL, &text)
-    return text.map { String(cString: $0) } ?? url.text
-  }
+  var bytesReceived: Int { curl.bodySize }
 
   /// The URL that answered, after redirects, without secrets.
-  var effectiveURL: String { url.leading(to: currentURL).shown }
+  var effectiveURL: String { url.leading(to: curl.url).shown }
 
   /// Throws if the transfer has failed.
   func checkResult() throws(FeedError) {
-    if let slowness, result == nil { throw tooSlow(slowness) }
-    guard let result, result != CURLE_OK else { return }
-    if let failure = spool?.failure { throw failure }
+    if let slowness, !curl.isFinished { throw tooSlow(slowness) }
+    guard let failure = curl.failure else { return }
+    if let spooling = spool?.failure { throw spooling }
     if let refusal = redirects.refusal {
       throw FeedError(
         .refusedRedirect, "could not fetch \"\(name)\"", detail: url.redact(refusal) + ".",
         hint: "If this is intended, use the address itself, or --allow-any-redirect.")
     }
-    let said = String(cString: errorText)
-    let words = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said
-    let detail = url.redact(words) + (words.hasSuffix(".") ? "" : ".")
+    let detail = url.redact(failure.detail)
     let message = "could not fetch \"\(name)\""
+    switch failure.kind {
     // After the first redirect, the cause is not the user's URL but the server's redirect or answer.
-    let wasConnected = offset(CURLINFO_PRETRANSFER_TIME_T) > 0
-    switch result {
-    case CURLE_URL_MALFORMAT where !wasConnected, CURLE_UNSUPPORTED_PROTOCOL where !wasConnected:
+    case .url where !curl.isSent:
       throw FeedError(.invalidReference, "cannot fetch \"\(name)\"", detail: detail)
-    case CURLE_PARTIAL_FILE:
+    case .truncated:
       throw FeedError(
         .truncatedTransfer, "the body of \"\(name)\" is truncated", detail: detail,
         hint: "Fetch it again.")
-    case CURLE_OPERATION_TIMEDOUT:
+    case .timeout:
       throw FeedError(.timeout, message, detail: detail, hint: "Try again later.")
-    case CURLE_TOO_MANY_REDIRECTS:
+    case .redirects:
       throw FeedError(.tooManyRedirects, message, detail: detail, hint: "Check the URL.")
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
-      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
+    case .certificate:
       throw FeedError(
         .tls, message, detail: detail,
         hint: "Check the URL's host, this machine's clock and its certificates (ca-certificates).")
-    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+    case .name:
       throw FeedError(
         .network, message, detail: detail, hint: "Check the URL's host and the network.")
-    default:
+    case .url, .other:
       throw FeedError(
         .network, message, detail: detail, hint: "Check the network; try again later.")
     }

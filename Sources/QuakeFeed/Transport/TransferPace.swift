@@ -1,3 +1,5 @@
+import Basics
+
 /// Checks that a transfer is neither silent nor slow, and ends in time.
 ///
 /// Its clock runs only while the transfer is driven, because data that a server sends while the program does
@@ -35,6 +37,13 @@ struct TransferPace {
 
   init(_ limits: Limits) {
     self.limits = limits
+  }
+
+  /// How long `work` takes, in nanoseconds.
+  static func nanoseconds(_ work: () -> Void) -> Int {
+    let begun = MonotonicClock.now()
+    work()
+    return Int((MonotonicClock.now() - begun) / .nanoseconds(1))
   }
 
   private static func nanoseconds(_ milliseconds: Int) -> Int { milliseconds * 1_000_000 }

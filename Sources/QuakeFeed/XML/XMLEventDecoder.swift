@@ -1,40 +1,71 @@
 import QuakeModel
 
-/// Converts the events of QuakeML and of SeisComP's XML to records.
-struct XMLEventDecoder {
-  /// The columns that such documents have.
-  static let columns: [QuakeColumn] = [
-    .code, .net, .netCode, .source, .type, .status, .magnitude, .magnitudeType, .place, .time,
-    .updated, .longitude, .latitude, .depth, .nst, .dmin, .rms, .gap,
-  ]
+/// Decodes the events of QuakeML and of SeisComP's XML.
+final class XMLEventDecoder: FeedDecoder {
+  let format: FeedFormat
+  let columns = QuakeColumn.feed.filter {
+    switch $0 {
+    case .code, .net, .netCode, .source, .type, .status, .magnitude, .magnitudeType, .place, .time,
+      .updated, .longitude, .latitude, .depth, .nst, .dmin, .rms, .gap:
+      true
+    default: false
+    }
+  }
+  /// Only the time at which it was generated.
+  let metadata: FeedMetadata
+  private let input: InputBuffer
+  private let scanner: XMLScanner
+  private let options: FeedReader.Options
+  /// Whether the first event, which was read early for its data centre, has not been decoded yet.
+  private var isFirst: Bool
+  private var publicIDs = PublicIDCheck()
 
-  private let strict: Bool
-  private let centre: DataCentre?
-  private let service: DataCentre?
-
-  /// - Parameters:
-  ///   - centre: The data centre that the user names.
-  ///   - service: The data centre of the service that the document comes from.
-  init(strict: Bool, centre: DataCentre?, service: DataCentre?) {
-    self.strict = strict
-    self.centre = centre
-    self.service = service
+  /// Reads the first event, from `start` on.
+  init(
+    _ input: InputBuffer, from start: Int, options: FeedReader.Options
+  ) throws(FeedError) {
+    var begin = start
+    while begin < input.end, [0x20, 0x09, 0x0A, 0x0D].contains(input.byte(at: begin)) { begin += 1 }
+    self.input = input
+    self.options = options
+    scanner = XMLScanner(input: input, start: begin, maximumToken: options.maximumFeatureBytes)
+    isFirst = try scanner.next()
+    format = scanner.dialect == .seisComP ? .seisComP : .quakeML
+    var metadata = FeedMetadata()
+    metadata.generated = scanner.generated.withUnsafeBytes { Timestamp(iso8601: $0) }
+    self.metadata = metadata
+    guard !isFirst || identity != nil else {
+      throw .unknownCentre(
+        input.name, detail: "The publicID of its first event does not name a data centre.")
+    }
   }
 
-  /// Whether the data centre of the event is known.
-  func knowsCentre(of event: XMLEvent) -> Bool {
-    XMLIdentity(event, centre: centre, service: service) != nil
+  /// The identity of the event that was read last; nil if its data centre is not known.
+  private var identity: XMLIdentity? {
+    XMLIdentity(scanner.event, centre: options.centre, service: options.service)
   }
 
-  /// Fills `record`, which must be empty, from the event that the scanner has read last. Throws if the
-  /// event is invalid.
-  ///
+  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+    var hasNext = isFirst
+    isFirst = false
+    if !hasNext { hasNext = try scanner.next() }
+    guard hasNext else { return nil }
+    let publicID: PublicID?
+    do throws(Rejection) {
+      publicID = try decode(into: &record)
+    } catch {
+      return scanner.withRaw { raw in
+        .reject(error, RejectedText(raw, at: scanner.eventOffset, line: scanner.eventLine))
+      }
+    }
+    try publicIDs.check(publicID, of: record, line: scanner.eventLine, in: input)
+    return .record
+  }
+
   /// - Returns: The event's publicID, if its code is the name in it.
-  func decode(
-    _ scanner: XMLScanner, into record: inout QuakeRecord
-  ) throws(Rejection) -> PublicID? {
+  private func decode(into record: inout QuakeRecord) throws(Rejection) -> PublicID? {
     let event = scanner.event
-    guard let identity = XMLIdentity(event, centre: centre, service: service) else {
+    guard let identity else {
       throw Rejection("The event's publicID does not tell the data centre.")
     }
     if let publicID = identity.publicID, publicID.name.isEmpty, event[.publicID]?.isEmpty == false {
@@ -48,15 +79,13 @@ struct XMLEventDecoder {
     try setType(of: event, isOwn: identity.isOwn, in: &record)
     let updated = event.modified.isEmpty ? event.created : event.modified
     try read(updated, .updated, .instant, in: &record)
-    let origin = Self.origin(of: event, scanner)
-    if let origin {
-      try set(origin, scanner.dialect, in: &record)
-    }
+    let origin = origin(of: event)
+    if let origin { try set(origin, in: &record) }
     if !identity.isOwn, !record.has(.net) {
       let agency = origin.map(\.agency) ?? []
       try set(agency.isEmpty ? event.agency : agency, .net, in: &record)
     }
-    if let magnitude = Self.magnitude(of: event, origin, scanner) {
+    if let magnitude = magnitude(of: event, origin) {
       try read(magnitude.value, .magnitude, .number, in: &record)
       try set(magnitude.type, .magnitudeType, in: &record)
     }
@@ -71,17 +100,18 @@ struct XMLEventDecoder {
         ? Rejection("The document does not contain the event's origin.")
         : Rejection("The event has no origin, so that its time and place are missing.", of: .time)
     }
-    try FieldCheck.checkComplete(record, strict: strict)
+    try FieldCheck.checkComplete(record, strict: options.strict)
     return identity.publicID
   }
 
   // MARK: - Parts
 
   /// The preferred origin; or else the first that is not rejected, or the first at all.
-  private static func origin(of event: XMLEvent, _ scanner: XMLScanner) -> XMLOrigin? {
+  private func origin(of event: XMLEvent) -> XMLOrigin? {
     if scanner.dialect == .seisComP {
-      if let preferred = scanner.origins[event.preferredOrigin] { return preferred }
-      let origins = event.originReferences.lazy.compactMap { scanner.origins[$0] }
+      let known = scanner.origins
+      if let preferred = known[event.preferredOrigin] { return preferred }
+      let origins = event.originReferences.lazy.compactMap { known[$0] }
       return origins.first { !$0.isRejected } ?? origins.first
     }
     return event.origins.first { !$0.id.isEmpty && $0.id == event.preferredOrigin }
@@ -89,9 +119,7 @@ struct XMLEventDecoder {
   }
 
   /// The preferred magnitude; or else the first one of the origin, or the first at all.
-  private static func magnitude(
-    of event: XMLEvent, _ origin: XMLOrigin?, _ scanner: XMLScanner
-  ) -> XMLMagnitude? {
+  private func magnitude(of event: XMLEvent, _ origin: XMLOrigin?) -> XMLMagnitude? {
     if scanner.dialect == .seisComP {
       return scanner.magnitudes[event.preferredMagnitude]
         ?? scanner.magnitudes.values.filter { $0.origin == origin?.id && origin != nil }
@@ -102,14 +130,12 @@ struct XMLEventDecoder {
       ?? event.magnitudes.first
   }
 
-  private func set(
-    _ origin: XMLOrigin, _ dialect: XMLDialect?, in record: inout QuakeRecord
-  ) throws(Rejection) {
+  private func set(_ origin: XMLOrigin, in record: inout QuakeRecord) throws(Rejection) {
     try read(origin.time, .time, .instant, in: &record)
     try read(origin.longitude, .longitude, .number, in: &record)
     try read(origin.latitude, .latitude, .number, in: &record)
     if !origin.depth.isEmpty {
-      let places = dialect == .quakeML ? -3 : 0
+      let places = scanner.dialect == .quakeML ? -3 : 0
       let depth = origin.depth.withUnsafeBytes {
         DecimalNumber.parse($0, shiftedBy: places) ?? DecimalNumber.notANumber($0)
       }
@@ -160,7 +186,7 @@ struct XMLEventDecoder {
     _ text: [UInt8], _ column: QuakeColumn, in record: inout QuakeRecord
   ) throws(Rejection) {
     guard !text.isEmpty else { return }
-    try store(text, column, .text, in: &record)
+    try TextReading.text.set(text, column, in: &record)
   }
 
   /// Sets a text of our own, which may be empty.
@@ -171,28 +197,14 @@ struct XMLEventDecoder {
     guard let text = XMLIdentity.unescaped(escaped) else {
       throw Rejection("The \(FieldCheck.name(column)) is not written as an export writes it.")
     }
-    try store(text, column, .text, in: &record)
+    try TextReading.text.set(text, column, in: &record)
   }
 
   private func read(
     _ text: [UInt8], _ column: QuakeColumn, _ reading: TextReading, in record: inout QuakeRecord
   ) throws(Rejection) {
     guard !text.isEmpty else { return }
-    try store(text, column, reading, in: &record)
-  }
-
-  private func store(
-    _ text: [UInt8], _ column: QuakeColumn, _ reading: TextReading,
-    in record: inout QuakeRecord
-  ) throws(Rejection) {
-    let result: Result<Void, Rejection> = text.withUnsafeBytes { bytes in
-      do throws(Rejection) {
-        return .success(try reading.set(bytes, column, in: &record))
-      } catch {
-        return .failure(error)
-      }
-    }
-    try result.get()
+    try reading.set(text, column, in: &record)
   }
 
   private static func wrong(

@@ -77,7 +77,7 @@ final class XMLScanner {
       XMLScanner.from(data)?.append(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
     }
     XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, _ in
-      XMLScanner.from(data)?.refuseDoctype()
+      XMLScanner.from(data)?.stopAtDoctype()
     }
   }
 
@@ -198,7 +198,7 @@ final class XMLScanner {
     }
   }
 
-  private func refuseDoctype() {
+  private func stopAtDoctype() {
     stop(
       error(
         .refusedXML, "\(input.name) has a document type declaration, which is refused",
@@ -216,7 +216,7 @@ extension XMLScanner {
     guard failure == nil, let name else { return }
     guard ignoredDepth == 0 else {
       ignoredDepth += 1
-      if nodes.count + ignoredDepth > Self.maximumDepth { refuseDepth() }
+      if nodes.count + ignoredDepth > Self.maximumDepth { stopAtDepth() }
       return
     }
     let full = UnsafeRawBufferPointer(start: name, count: strlen(name))
@@ -246,7 +246,7 @@ extension XMLScanner {
     }
   }
 
-  private func refuseDepth() {
+  private func stopAtDepth() {
     stop(
       error(
         .nestingTooDeep, "\(input.name) is nested too deeply",

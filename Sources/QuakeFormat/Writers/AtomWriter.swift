@@ -111,19 +111,10 @@ struct AtomWriter: EventWriter {
 
   /// The event's code, with what an identifier cannot have as `%` and two hexadecimal digits.
   private mutating func code(_ event: QuakeRecord) {
+    var bytes: [UInt8] = []
     event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
-      for byte in code ?? UnsafeRawBufferPointer(start: nil, count: 0) {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."),
-          UInt8(ascii: "_"), UInt8(ascii: ":"):
-          out.byte(byte)
-        default:
-          out.byte(UInt8(ascii: "%"))
-          for half in [byte >> 4, byte & 15] {
-            out.byte(half < 10 ? 0x30 + half : 0x41 + half - 10)
-          }
-        }
-      }
+      if let code { PercentEncoding.append(code, to: &bytes) }
     }
+    bytes.withUnsafeBytes { out.bytes($0) }
   }
 }

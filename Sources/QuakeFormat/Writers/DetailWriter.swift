@@ -13,10 +13,8 @@ public enum DetailWriter {
   ) -> [UInt8] {
     var writer = GeoJSONWriter(form: form)
     writer.feature(event) { json in
-      json.key("products")
-      json.object { json in
-        json.key("origin")
-        json.array { json in
+      json.object("products") { json in
+        json.array("origin") { json in
           for (index, origin) in (earlier + [event]).enumerated().reversed() {
             product(
               "origin", origin, weight: index + 1, quakeML: event.isPast ? nil : form.quakeML,
@@ -51,8 +49,7 @@ public enum DetailWriter {
     _ type: StaticString, _ event: QuakeRecord, to json: inout JSONWriter,
     _ properties: (inout JSONWriter) -> Void
   ) {
-    json.key(type)
-    json.array { product(type, event, weight: 1, to: &$0, properties) }
+    json.array(type) { product(type, event, weight: 1, to: &$0, properties) }
   }
 
   private static func product(
@@ -64,38 +61,25 @@ public enum DetailWriter {
     let updated = (event.updated ?? event.time)?.microseconds ?? 0
     let milliseconds = Int(updated / 1000)
     json.object { json in
-      json.key("indexid")
-      json.integer(weight)
-      json.key("indexTime")
-      json.integer(milliseconds)
-      json.key("id")
-      json.string("urn:usgs-product:\(source):\(type):\(code):\(milliseconds)")
-      json.key("type")
-      json.string("\(type)")
-      json.key("code")
-      json.string(code)
-      json.key("source")
-      json.string(source)
-      json.key("updateTime")
-      json.integer(milliseconds)
-      json.key("status")
-      json.string(event.isPast ? "DELETE" : "UPDATE")
-      json.key("properties")
-      json.object { json in
+      json.member("indexid", weight)
+      json.member("indexTime", milliseconds)
+      json.member("id", "urn:usgs-product:\(source):\(type):\(code):\(milliseconds)")
+      json.member("type", "\(type)")
+      json.member("code", code)
+      json.member("source", source)
+      json.member("updateTime", milliseconds)
+      json.member("status", event.isPast ? "DELETE" : "UPDATE")
+      json.object("properties") { json in
         text("eventsource", source, &json)
         text("eventsourcecode", event.networkCode ?? code, &json)
         properties(&json)
       }
-      json.key("preferredWeight")
-      json.integer(weight)
-      json.key("contents")
-      json.object { json in
+      json.member("preferredWeight", weight)
+      json.object("contents") { json in
         guard var quakeML else { return }
-        json.key("quakeml.xml")
-        json.object { json in
+        json.object("quakeml.xml") { json in
           text("contentType", "application/xml", &json)
-          json.key("lastModified")
-          json.integer(milliseconds)
+          json.member("lastModified", milliseconds)
           json.key("url")
           quakeML.withAddress(of: event) { json.string(utf8: $0) }
         }
@@ -123,8 +107,7 @@ public enum DetailWriter {
 
   private static func text(_ name: StaticString, _ value: String?, _ json: inout JSONWriter) {
     guard let value else { return }
-    json.key(name)
-    json.string(value)
+    json.member(name, value)
   }
 
   private static func text(_ name: StaticString, _ value: Int?, _ json: inout JSONWriter) {

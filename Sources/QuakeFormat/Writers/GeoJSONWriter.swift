@@ -41,33 +41,23 @@ struct GeoJSONWriter: EventWriter {
 
   mutating func begin(_ head: DocumentHead) {
     json.beginObject()
-    json.key("type")
-    json.string("FeatureCollection")
+    json.member("type", "FeatureCollection")
     json.key("metadata")
     json.beginObject()
-    json.key("generated")
-    json.integer(Int(head.generated.microseconds / 1000))
-    json.key("url")
-    json.string(head.url)
-    json.key("title")
-    json.string(head.title)
-    json.key("status")
-    json.integer(200)
-    json.key("api")
-    json.string(head.api)
+    json.member("generated", Int(head.generated.microseconds / 1000))
+    json.member("url", head.url)
+    json.member("title", head.title)
+    json.member("status", 200)
+    json.member("api", head.api)
     if let limit = head.limit {
-      json.key("limit")
-      json.integer(limit)
-      json.key("offset")
-      json.integer(head.offset)
+      json.member("limit", limit)
+      json.member("offset", head.offset)
     }
     if let count = head.count {
-      json.key("count")
-      json.integer(count)
+      json.member("count", count)
     }
     json.endObject()
-    json.key("features")
-    json.beginArray()
+    json.beginArray("features")
   }
 
   mutating func event(_ event: QuakeRecord, revision: Int64?) {
@@ -79,16 +69,14 @@ struct GeoJSONWriter: EventWriter {
     guard !others.isEmpty else { return self.event(event, revision: revision) }
     if isFirst { isFirst = false } else { json.commaAndNewline() }
     feature(event) { json in
-      json.key("quake:others")
-      json.array { json in for other in others { json.string(other) } }
+      json.member("quake:others", others)
     }
   }
 
   /// Writes an event, with the properties that `more` adds.
   mutating func feature(_ event: QuakeRecord, _ more: (inout JSONWriter) -> Void) {
     json.beginObject()
-    json.key("type")
-    json.string("Feature")
+    json.member("type", "Feature")
     json.key("properties")
     json.beginObject()
     writeProperties(event)
@@ -96,8 +84,7 @@ struct GeoJSONWriter: EventWriter {
     json.endObject()
     json.key("geometry")
     writeGeometry(event)
-    json.key("id")
-    json.value(of: .code, in: event)
+    json.member("id", of: .code, in: event)
     json.endObject()
   }
 
@@ -106,8 +93,7 @@ struct GeoJSONWriter: EventWriter {
     if let longitude = bounds.longitude, let latitude = bounds.latitude, let depth = bounds.depth,
       [longitude, latitude, depth].allSatisfy({ $0.lowerBound < $0.upperBound })
     {
-      json.key("bbox")
-      json.beginArray()
+      json.beginArray("bbox")
       for range in [longitude, latitude, depth] { json.double(range.lowerBound) }
       for range in [longitude, latitude, depth] { json.double(range.upperBound) }
       json.endArray()
@@ -126,8 +112,7 @@ struct GeoJSONWriter: EventWriter {
     value("place", .place, event)
     instant("time", .time, event)
     instant("updated", .updated, event)
-    json.key("tz")
-    json.null()
+    json.null("tz")
     value("url", .url, event)
     if isForService {
       json.key("detail")
@@ -237,10 +222,8 @@ extension JSONWriter {
   ///     point has two coordinates, because a position cannot contain null.
   package mutating func point(_ longitude: Double, _ latitude: Double, _ third: Double?) {
     beginObject()
-    key("type")
-    string("Point")
-    key("coordinates")
-    beginArray()
+    member("type", "Point")
+    beginArray("coordinates")
     double(longitude)
     double(latitude)
     if let third { double(third) }

@@ -49,15 +49,16 @@ final class BulkImport {
   private var bytes = 0
 
   /// - Parameters:
+  ///   - source: The source, which knows its columns.
+  ///   - record: The row of the import.
   ///   - connections: Connections to write over. The first has written the first records, if there were
   ///     any before.
   ///   - total: What has been done so far, with the number of the import.
   init(
-    connections: [Connection], options: ImportOptions, columns: [QuakeColumn],
-    inferred: Set<QuakeColumn>, record: ImportRecord, total: ImportReport, start: BulkStart,
-    commits: ImportPlan.Commits
+    of source: some ImportSource, _ record: ImportRecord, over connections: [Connection],
+    after total: ImportReport, start: BulkStart, commits: ImportPlan.Commits
   ) throws {
-    self.columns = columns
+    columns = source.columns
     self.record = record
     self.total = total
     self.start = start
@@ -75,8 +76,10 @@ final class BulkImport {
       WriterThread(
         connection,
         BulkWriter(
-          connection: connection, options: options, columns: columns, inferred: inferred,
-          total: total, start: start, copying: copying))
+          ImportMerge(
+            connection: connection, options: record.options, columns: source.columns,
+            inferred: source.inferredColumns, generated: total.generated, scope: nil),
+          importID: total.id ?? 0, start: start, copying: copying))
     }
   }
 
@@ -87,29 +90,27 @@ final class BulkImport {
   /// Imports the rest of the source, or the part before `shouldStop` ends the import. Returns the counts of
   /// the whole import; `isComplete` tells which.
   func run(
-    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    shouldStop: () -> Bool, progress: (Int64) -> Void
+    from reader: inout ImportReader<some ImportSource>, shouldStop: () -> Bool,
+    progress: (Int64) -> Void
   ) throws -> ImportReport {
-    var item = lookahead
     var read = total.seen
     var turn = 0
     var rejects = RejectBudget(after: total)
     let before = total
     do {
-      while item != nil, commits == .onceAtTheEnd || !shouldStop() {
+      while reader.item != nil, commits == .onceAtTheEnd || !shouldStop() {
         let thread = threads[turn % threads.count]
         turn += 1
         let batch =
           spare.popLast() ?? RecordBatch(columns: columns, capacity: mostBatchBytes)
         let begun = MonotonicClock.now()
-        item = try batch.fill(
-          from: &source, lookahead: item, record: &record, limit: recordsLeft(on: thread),
-          bytes: min(max(bytes / 8, Self.leastBatchBytes), mostBatchBytes),
-          budget: &rejects)
+        try batch.fill(
+          from: &reader, limit: recordsLeft(on: thread),
+          bytes: min(max(bytes / 8, Self.leastBatchBytes), mostBatchBytes), budget: &rejects)
         bytes += batch.bytes
         total.receiveDuration += MonotonicClock.now() - begun
-        total.bytes = source.bytesRead
-        let claims = try collectClaims(of: batch, isLast: item == nil)
+        total.bytes = reader.source.bytesRead
+        let claims = try collectClaims(of: batch, isLast: reader.item == nil)
         try waitForBatch(of: thread)
         for other in threads where other !== thread && !other.keys.isDisjoint(with: batch.keys) {
           try commit(other)
@@ -123,7 +124,7 @@ final class BulkImport {
       for thread in threads { rollBack(thread) }
       throw error
     }
-    total.isComplete = item == nil
+    total.isComplete = reader.item == nil
     let inMerges = (
       count: total.rejectsKept - before.rejectsKept,
       bytes: total.rejectBytesKept - before.rejectBytesKept

@@ -47,7 +47,8 @@ final class BulkWriter {
   private let connection: Connection
   private let options: ImportOptions
   private let columns: [QuakeColumn]
-  private let inferred: Set<QuakeColumn>
+  /// A merge of no records yet.
+  private let blankMerge: ImportMerge
   private let storedStatement: SQL
   /// When the snapshot was generated; nil: unknown.
   private let generated: Timestamp?
@@ -72,17 +73,15 @@ final class BulkWriter {
   /// How many records that merges have rejected are kept.
   private var rejectsOfMerges = ImportReport()
 
-  init(
-    connection: Connection, options: ImportOptions, columns: [QuakeColumn],
-    inferred: Set<QuakeColumn>, total: ImportReport, start: BulkStart, copying: Copying
-  ) {
-    self.connection = connection
-    self.options = options
-    self.columns = columns
-    self.inferred = inferred
-    storedStatement = ImportStatements.stored(columns)
-    generated = total.generated
-    importID = total.id ?? 0
+  /// - Parameter merge: A merge of no records yet.
+  init(_ merge: ImportMerge, importID: Int64, start: BulkStart, copying: Copying) {
+    blankMerge = merge
+    connection = merge.connection
+    options = merge.options
+    columns = merge.columns
+    generated = merge.generated
+    storedStatement = ImportStatements.stored(merge.columns)
+    self.importID = importID
     self.start = start
     self.copying = copying
   }
@@ -192,9 +191,10 @@ final class BulkWriter {
   }
 
   private var merge: ImportMerge {
-    ImportMerge(
-      connection: connection, options: options, columns: columns, inferred: inferred,
-      generated: generated, scope: nil, claims: pendingClaims, hasDeletions: hasStagedDeletions)
+    var merge = blankMerge
+    merge.claims = pendingClaims
+    merge.hasDeletions = hasStagedDeletions
+    return merge
   }
 
   // MARK: - New events

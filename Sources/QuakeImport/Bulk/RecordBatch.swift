@@ -57,29 +57,27 @@ final class RecordBatch {
   var count: Int { rows.count }
 
   /// Fills an empty batch with at most `limit` records and about `mostBytes` bytes: the last record may
-  /// exceed that. Returns the first record that did not fit.
+  /// exceed that.
   ///
   /// - Parameter budget: How many more rejects may be kept.
   func fill(
-    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    limit: Int64, bytes mostBytes: Int, budget: inout RejectBudget
-  ) throws -> ImportItem? {
-    var item = lookahead
-    while let current = item, seen < limit, bytes < mostBytes {
+    from reader: inout ImportReader<some ImportSource>, limit: Int64, bytes mostBytes: Int,
+    budget: inout RejectBudget
+  ) throws {
+    while let item = reader.item, seen < limit, bytes < mostBytes {
       seen += 1
-      switch current {
-      case .record: append(record)
+      switch item {
+      case .record: append(reader.record)
       case .reject(let reject):
-        let isKept = budget.takes(reject)
+        let isKept = budget.keeps(reject)
         rejects.append((seen, isKept ? reject : reject.withoutText, isKept))
         if isKept { rejectedBytes += reject.raw.utf8.count + reject.reason.utf8.count }
         rejectedBytes += 256
       }
-      item = try source.next(into: &record)
+      try reader.advance()
     }
     sort()
     different = rows.count
-    return item
   }
 
   /// Empties it and keeps the memory.

@@ -1,6 +1,6 @@
 internal import Postgres
-internal import QuakeAssociation
 internal import QuakeModel
+internal import QuakeQuery
 
 /// Withdraws the events that their agency has deleted, and restores those that it has revived.
 ///
@@ -34,10 +34,10 @@ struct AgencyDeletions {
     }
   }
 
-  /// Takes the deletions out of the staged records; nil: there is none. One of an event of another source stays:
+  /// Removes the deletions from the staged records; nil: there is none. One of an event of another source stays:
   /// the merge rejects it.
-  func take() throws(PostgresError) -> Arrays? {
-    try Arrays(connection.execute(takeStaged))
+  func removeStaged() throws(PostgresError) -> Arrays? {
+    try Arrays(connection.execute(removal))
   }
 
   /// Withdraws the events, where nothing newer is stored and no other event has superseded them.
@@ -100,7 +100,7 @@ struct AgencyDeletions {
 
   private var source: (String) -> String { ImportStatements.source(columns) }
 
-  private var takeStaged: SQL {
+  private var removal: SQL {
     SQL(
       trusted: """
         with taken as (

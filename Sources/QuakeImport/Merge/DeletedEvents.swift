@@ -19,8 +19,8 @@ struct DeletedEvents {
   ///   - asOf: When the snapshot was generated.
   ///   - merge: Merges the staged records. The trigger on inserts refuses an event that was deleted after
   ///     the records were removed; then all of it begins anew.
-  func leavingOut(
-    _ asOf: Parameter, _ merge: () throws(PostgresError) -> QueryResult
+  func mergeOthers(
+    asOf: Parameter, _ merge: () throws(PostgresError) -> QueryResult
   ) throws(PostgresError) -> QueryResult {
     var attempts = 0
     while true {

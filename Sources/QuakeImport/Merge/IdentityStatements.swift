@@ -1,6 +1,6 @@
 internal import Postgres
-internal import QuakeAssociation
 internal import QuakeModel
+internal import QuakeQuery
 
 /// The SQL that keeps one preferred row for each earthquake although its preferred id changes. Run after the
 /// merge, in its transaction.

@@ -43,7 +43,7 @@ struct ImportMerge {
     let isLate = state.bool(0, 0) ?? false
     let overwrites = options.policy.overwrites
     let agency = deletions(isLate: isLate)
-    let deleted = hasDeletions ? try agency.take() : nil
+    let deleted = hasDeletions ? try agency.removeStaged() : nil
     let returning = overwrites && state.bool(0, 1) == true ? try agency.returning() : nil
     let statements = ImportStatements(
       columns: columns, inferred: inferred, policy: options.policy, isLate: isLate,
@@ -57,7 +57,7 @@ struct ImportMerge {
              set_config('quake.keep_deleted', 'on', true), set_config('quake.foreign', 'off', true)
       """, [.text(options.author), .text(options.context ?? options.feed)])
     let parameters = [asOf] + (returning.map { [.text($0.codes)] } ?? [])
-    let counts = try DeletedEvents(connection: connection).leavingOut(asOf) {
+    let counts = try DeletedEvents(connection: connection).mergeOthers(asOf: asOf) {
       () throws(PostgresError) in try connection.execute(statements.merge, parameters)
     }
     let inserted = counts.text(0, 2)
@@ -80,7 +80,7 @@ struct ImportMerge {
     if overwrites, state.bool(0, 2) == true {
       own = try connection.execute(IdentityStatements.own, [.text(own)]).text(0, 0)
     }
-    try resolveIdentities(&batch, isLate: isLate, own: own, leavingOut: foreign)
+    try resolveIdentities(&batch, isLate: isLate, own: own, without: foreign)
     if let deleted { try agency.withdraw(deleted, &batch) }
     if overwrites { try countAbsences(&batch, inserted: inserted) }
   }
@@ -110,7 +110,7 @@ struct ImportMerge {
 
   /// Whether any claim is new.
   func hasNewClaims() throws -> Bool {
-    try readClaims(leavingOut: [])?.isNull(0, 0) == false
+    try readClaims(without: [])?.isNull(0, 0) == false
   }
 
   private func hasNewer() throws -> Bool {
@@ -131,9 +131,9 @@ struct ImportMerge {
   ///   - own: The events of the snapshot that are known as ids of another event.
   ///   - foreign: Events whose records were rejected, so that their claims do not count.
   private func resolveIdentities(
-    _ batch: inout ImportReport, isLate: Bool, own: String?, leavingOut foreign: Set<String>
+    _ batch: inout ImportReport, isLate: Bool, own: String?, without foreign: Set<String>
   ) throws {
-    let claimed = try readClaims(leavingOut: foreign)
+    let claimed = try readClaims(without: foreign)
     try resolve(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
   }
 
@@ -171,7 +171,7 @@ struct ImportMerge {
   }
 
   /// The claimed ids and the events that claim them, where the claim is new.
-  private func readClaims(leavingOut foreign: Set<String>) throws -> QueryResult? {
+  private func readClaims(without foreign: Set<String>) throws -> QueryResult? {
     guard columns.contains(.ids) else { return nil }
     guard var claims else { return try connection.execute(IdentityStatements.claimed(columns)) }
     claims.removeAll { foreign.contains($0.code) }

@@ -1,5 +1,5 @@
 package import Postgres
-internal import QuakeAssociation
+internal import QuakeQuery
 
 /// Events that enough good snapshots lack for them to be withdrawn, if each event's own page is asked first.
 package struct Absences {

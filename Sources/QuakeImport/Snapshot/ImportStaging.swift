@@ -9,41 +9,37 @@ struct ImportStaging {
   let limit: Int64
 
   /// Copies at most `limit` records, or more if all of these are rejects: then up to the first usable
-  /// record, because an import without any is refused. Returns the first record that was not copied; the
-  /// ids of the others are added to `ids`.
+  /// record, because an import without any is refused. Adds their ids to `ids`.
   func stage(
-    from source: inout some ImportSource, lookahead: ImportItem?, record: inout QuakeRecord,
-    before: ImportReport, batch: inout ImportReport, ids: inout IDClaimTracker,
-    progress: (Int64) -> Void
-  ) throws -> ImportItem? {
-    var item = lookahead
+    from reader: inout ImportReader<some ImportSource>, before: ImportReport,
+    batch: inout ImportReport, ids: inout IDClaimTracker, progress: (Int64) -> Void
+  ) throws {
     var values = CopyValues()
     var budget = RejectBudget(after: before)
     try connection.copyIn(ImportStatements.copy(columns)) { writer in
-      while let current = item,
+      while let item = reader.item,
         batch.seen < limit || (before.seen == 0 && batch.rejected == batch.seen)
       {
         batch.seen += 1
         try writer.beginRow(columnCount: columns.count + 5)
         try writer.int8(before.seen + batch.seen)
-        switch current {
+        switch item {
         case .record:
-          ids.add(record)
+          ids.add(reader.record)
           values.removeAll()
-          values.append(record, columns)
+          values.append(reader.record, columns)
           try values.withBytes(0..<values.count) { try writer.values($0) }
           for _ in 0..<4 { try writer.null() }
         case .reject(let reject):
           batch.rejected += 1
           if batch.firstReject == nil { batch.firstReject = reject }
-          try write(reject, isKept: budget.takes(reject), to: &writer)
+          try write(reject, isKept: budget.keeps(reject), to: &writer)
         }
         if batch.seen % 1000 == 0 { progress(before.seen + batch.seen) }
-        item = try source.next(into: &record)
+        try reader.advance()
       }
     }
     progress(before.seen + batch.seen)
-    return item
   }
 
   /// - Parameter isKept: Whether the reject is kept with its text, or only counted.

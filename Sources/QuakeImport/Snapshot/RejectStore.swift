@@ -95,7 +95,7 @@ package struct RejectBudget: Sendable {
   }
 
   /// Whether a reject may be kept; if so, it is counted.
-  mutating func takes(_ reject: ImportReject) -> Bool {
+  mutating func keeps(_ reject: ImportReject) -> Bool {
     let size = Int64(
       reject.place.utf8.count + reject.reason.utf8.count + reject.raw.utf8.count)
     guard count < Self.mostKept, bytes + size <= Self.mostBytes else { return false }

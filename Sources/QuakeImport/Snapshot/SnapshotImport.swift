@@ -18,26 +18,24 @@ struct SnapshotImport {
   ///
   /// - Parameter limit: The most records. A source that has no more of them is a snapshot; it is judged if
   ///   the options have limits.
-  /// - Returns: The first record beyond the limit.
   func run(
-    atMost limit: Int64, from source: inout some ImportSource, lookahead: ImportItem?,
-    record: inout QuakeRecord, _ total: inout ImportReport, progress: (Int64) -> Void
-  ) throws -> ImportItem? {
+    atMost limit: Int64, from reader: inout ImportReader<some ImportSource>,
+    _ total: inout ImportReport, progress: (Int64) -> Void
+  ) throws {
     try connection.execute(ImportStatements.createStaging)
-    let staging = ImportStaging(connection: connection, columns: source.columns, limit: limit)
+    let staging = ImportStaging(
+      connection: connection, columns: reader.source.columns, limit: limit)
     var batch = ImportReport()
     var ids = IDClaimTracker()
     let begun = MonotonicClock.now()
-    let next = try staging.stage(
-      from: &source, lookahead: lookahead, record: &record, before: total, batch: &batch,
-      ids: &ids, progress: progress)
+    try staging.stage(from: &reader, before: total, batch: &batch, ids: &ids, progress: progress)
     batch.receiveDuration = MonotonicClock.now() - begun
-    total.bytes = source.bytesRead
+    total.bytes = reader.source.bytesRead
     // Many sources state their age at the end.
-    total.generated = Self.age(of: source, options)
-    try mergeStaged(&batch, of: source, ids, isWhole: next == nil, total: &total)
-    total.isComplete = next == nil
-    return next
+    total.generated = Self.age(of: reader.source, options)
+    let isWhole = reader.item == nil
+    try mergeStaged(&batch, of: reader.source, ids, isWhole: isWhole, total: &total)
+    total.isComplete = isWhole
   }
 
   /// Judges and merges the staged records, and records what was done.

@@ -1,6 +1,6 @@
 internal import Postgres
-internal import QuakeAssociation
 internal import QuakeModel
+internal import QuakeQuery
 
 /// Judges a staged snapshot before it is merged: servers sometimes publish damaged, incomplete or old ones.
 struct SnapshotJudge {

@@ -73,10 +73,7 @@ extension JSONWriter {
     if changed.isEmpty {
       members("\"changed\":[],\"old\":")
     } else {
-      key("changed")
-      array { array in
-        for name in changed { array.string(name) }
-      }
+      member("changed", changed)
       key("old")
     }
     if let old { try quake(old, drain: drain) } else { null() }
@@ -89,10 +86,8 @@ extension JSONWriter {
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func version(_ version: EventVersion, drain: Drain) rethrows {
     try object { json in
-      json.key("token")
-      json.string(version.transaction.token.description)
-      json.key("position")
-      json.integer(version.position)
+      json.member("token", version.transaction.token.description)
+      json.member("position", version.position)
       try json.members(
         version.op, version.code, version.changed, version.old, version.new, drain)
       json.key("transaction")
@@ -117,18 +112,13 @@ extension JSONWriter {
   /// follow, written by `change(within:)`, and then `endTransaction`.
   public mutating func beginTransaction(_ transaction: ChangeTransaction) {
     beginObject()
-    key("token")
-    string(transaction.token.description)
+    member("token", transaction.token.description)
     members(of: transaction)
-    for (name, count) in [
-      ("inserted", transaction.counts.inserted), ("updated", transaction.counts.updated),
-      ("deleted", transaction.counts.deleted), ("truncated", transaction.counts.truncated),
-    ] as [(StaticString, Int64)] {
-      key(name)
-      integer(Int(count))
-    }
-    key("changes")
-    beginArray()
+    member("inserted", transaction.counts.inserted)
+    member("updated", transaction.counts.updated)
+    member("deleted", transaction.counts.deleted)
+    member("truncated", transaction.counts.truncated)
+    beginArray("changes")
   }
 
   /// Writes a change within its transaction: position, op, code, changed, old, new.
@@ -136,8 +126,7 @@ extension JSONWriter {
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func change(within change: Change, drain: Drain) rethrows {
     try object { json in
-      json.key("position")
-      json.integer(Int(change.position))
+      json.member("position", change.position)
       try json.members(change.op, change.code, change.changed, change.old, change.new, drain)
     }
   }
@@ -161,8 +150,7 @@ extension JSONWriter {
   /// filter rejected: op is `heartbeat`, `at` is the time.
   public mutating func heartbeat(_ token: ChangeToken, at time: Timestamp) {
     mark("heartbeat", token: token, drain: { _ in }) { json in
-      json.key("at")
-      json.timestamp(time)
+      json.member("at", time)
     }
   }
 
@@ -173,17 +161,12 @@ extension JSONWriter {
     _ reason: String, after lost: ChangeToken, token: ChangeToken, error: StoreError? = nil
   ) {
     mark("reset", token: token, drain: { _ in }) { json in
-      json.key("reason")
-      json.string(reason)
-      json.key("after")
-      json.string(lost.description)
+      json.member("reason", reason)
+      json.member("after", lost.description)
       guard let error else { return }
-      json.key("message")
-      json.string(error.message)
-      json.key("detail")
-      json.string(error.detail)
-      json.key("hint")
-      json.string(error.hint)
+      json.member("message", error.message)
+      json.member("detail", error.detail)
+      json.member("hint", error.hint)
     }
   }
 
@@ -193,18 +176,14 @@ extension JSONWriter {
     drain: Drain, more: (inout JSONWriter) -> Void
   ) rethrows {
     try object { json in
-      json.key("token")
-      json.string(token.description)
-      json.key("position")
-      json.integer(position)
-      json.key("op")
-      json.string(op)
+      json.member("token", token.description)
+      json.member("position", position)
+      json.member("op", op)
       json.key("code")
       if let new { json.value(of: .code, in: new) } else { json.null() }
       json.members("\"changed\":[],\"old\":null,\"new\":")
       if let new { try json.quake(new, drain: drain) } else { json.null() }
-      json.key("transaction")
-      json.null()
+      json.null("transaction")
       more(&json)
     }
   }
@@ -214,22 +193,14 @@ extension JSONWriter {
   }
 
   private mutating func members(of transaction: ChangeTransaction) {
-    key("author")
-    string(transaction.author)
-    key("context")
-    string(transaction.context)
-    key("application")
-    string(transaction.application)
-    key("user")
-    string(transaction.user)
-    key("pid")
-    integer(transaction.processID)
-    key("client")
-    string(transaction.client)
-    key("at")
-    timestamp(transaction.at)
-    key("import")
-    if let id = transaction.importID { integer(Int(id)) } else { null() }
+    member("author", transaction.author)
+    member("context", transaction.context)
+    member("application", transaction.application)
+    member("user", transaction.user)
+    member("pid", transaction.processID)
+    member("client", transaction.client)
+    member("at", transaction.at)
+    member("import", transaction.importID)
   }
 }
 

@@ -125,8 +125,7 @@ final class TransactionText: Sendable {
     self.transaction = transaction
     var json = JSONWriter()
     json.beginObject()
-    json.key("token")
-    json.string(transaction.token.description)
+    json.member("token", transaction.token.description)
     json.key("position")
     beginning = json.bytes
     json.removeAll()

@@ -21,7 +21,7 @@ public enum EventTypes {
 
   /// Other words for them that USGS, its contributors and SeisComP use, with the word of QuakeML. A word that
   /// says more than QuakeML's, such as `outside of network interest`, is not among them.
-  private static let synonyms: [(String, StaticString)] = [
+  package static let synonyms: [(String, StaticString)] = [
     ("eq", "earthquake"), ("quarry", "quarry blast"), ("blast", "explosion"),
     ("icequake", "ice quake"), ("other", "other event"), ("mine blast", "mining explosion"),
     ("mining", "mining explosion"), ("unknown", "not reported"),

@@ -41,8 +41,8 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The column's name in SQL and in JSON, for the JSON writer.
-  var key: StaticString {
+  /// The column's name in SQL and in JSON, for writers and readers of JSON.
+  package var key: StaticString {
     switch self {
     case .code: "code"
     case .net: "net"
@@ -118,13 +118,11 @@ extension JSONWriter {
   ) rethrows {
     beginObject()
     for column in columns {
-      key(column.key)
-      value(of: column, in: record)
+      member(column.key, of: column, in: record)
       if count >= Self.drainedSize { try drain(&self) }
     }
     if !others.isEmpty {
-      key("others")
-      array { json in for other in others { json.string(other) } }
+      member("others", others)
     }
     endObject()
   }

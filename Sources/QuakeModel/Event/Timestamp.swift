@@ -225,13 +225,11 @@ public enum HTTPDate {
     return "\(day), \(part(8, 2)) \(month) \(part(0, 4)) \(part(11, 8)) GMT"
   }
 
-  /// The instant of a date in the form above; nil for anything else.
+  /// The instant of a date in any of the three forms of HTTP; nil for anything else.
   public static func time(_ text: String) -> Timestamp? {
-    let parts = text.split(separator: " ")
-    guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2]))
-    else { return nil }
-    let number = month + 1
-    let iso = "\(parts[3])-\(number < 10 ? "0" : "")\(number)-\(parts[1])T\(parts[4])Z"
-    return Timestamp(iso8601: iso)
+    guard let seconds = Curl.date(text) else { return nil }
+    let (microseconds, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let time = Timestamp(microseconds: microseconds)
+    return isTooFar || time > .latest ? nil : time
   }
 }

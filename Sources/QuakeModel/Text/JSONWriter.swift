@@ -106,6 +106,74 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// Writes a member with an integer, or with `null` where there is none.
+  public mutating func member(_ name: StaticString, _ value: (some BinaryInteger)?) {
+    key(name)
+    if let value { integer(Int(value)) } else { null() }
+  }
+
+  /// Writes a member with a number, or with `null` where there is none.
+  public mutating func member(_ name: StaticString, _ value: Double?) {
+    key(name)
+    double(value)
+  }
+
+  /// Writes a member with a string, or with `null` where there is none.
+  public mutating func member(_ name: StaticString, _ value: String?) {
+    key(name)
+    string(value)
+  }
+
+  /// Writes a member with an instant, or with `null` where there is none.
+  public mutating func member(_ name: StaticString, _ value: Timestamp?) {
+    key(name)
+    timestamp(value)
+  }
+
+  /// Writes a member that is `true` or `false`.
+  public mutating func member(_ name: StaticString, _ value: Bool) {
+    key(name)
+    bool(value)
+  }
+
+  /// Writes a member with an array of strings.
+  public mutating func member(_ name: StaticString, _ values: [String]) {
+    array(name) { json in for value in values { json.string(value) } }
+  }
+
+  /// Writes a member with the value a record has in a column.
+  public mutating func member(_ name: StaticString, of column: QuakeColumn, in record: QuakeRecord)
+  {
+    key(name)
+    value(of: column, in: record)
+  }
+
+  /// Writes a member with an object.
+  public mutating func object(
+    _ name: StaticString, _ body: (inout JSONWriter) throws -> Void
+  ) rethrows {
+    key(name)
+    try object(body)
+  }
+
+  /// Writes a member with an array.
+  public mutating func array(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+    key(name)
+    array(body)
+  }
+
+  /// Writes a member with `[`; elements and `endArray` must follow.
+  public mutating func beginArray(_ name: StaticString) {
+    key(name)
+    beginArray()
+  }
+
+  /// Writes a member that is `null`.
+  public mutating func null(_ name: StaticString) {
+    key(name)
+    null()
+  }
+
   /// Writes a member's name with its quotes and its colon, or several members and the name of the next; a
   /// value must follow.
   mutating func members(_ text: StaticString) {

@@ -30,8 +30,7 @@ extension JSONWriter {
   /// Writes a group: by, key, and the members of its summary; of a class of the magnitude also cumulative.
   package mutating func group(_ group: EventGroup, by key: EventKey, of column: QuakeColumn) {
     object { json in
-      json.key("by")
-      json.string(key.name)
+      json.member("by", key.name)
       json.key("key")
       switch group.key {
       case nil: json.null()
@@ -41,8 +40,7 @@ extension JSONWriter {
       }
       json.members(of: group.summary, column: column)
       if case .magnitude = key {
-        json.key("cumulative")
-        json.integer(group.cumulative)
+        json.member("cumulative", group.cumulative)
       }
     }
   }
@@ -56,39 +54,25 @@ extension JSONWriter {
     object { json in
       json.members(of: statistics.summary, column: column)
       let b = statistics.bValue
-      for (name, value) in [
-        ("completeness", b?.completeness), ("b_value", b?.b), ("b_value_error", b?.standardError),
-      ] as [(StaticString, Double?)] {
-        json.key(name)
-        json.double(value)
-      }
-      json.key("b_value_events")
-      json.integer(Int(b?.events ?? 0))
-      for (name, value) in [
-        ("completeness_method", b?.method.name), ("b_value_refusal", b?.refusal?.name),
-        ("b_value_reason", reason),
-      ] as [(StaticString, String?)] {
-        json.key(name)
-        json.string(value)
-      }
-      json.key("other_events")
-      json.integer(Int(statistics.otherEvents))
+      json.member("completeness", b?.completeness)
+      json.member("b_value", b?.b)
+      json.member("b_value_error", b?.standardError)
+      json.member("b_value_events", Int(b?.events ?? 0))
+      json.member("completeness_method", b?.method.name)
+      json.member("b_value_refusal", b?.refusal?.name)
+      json.member("b_value_reason", reason)
+      json.member("other_events", statistics.otherEvents)
     }
   }
 
   private mutating func members(of summary: EventSummary, column: QuakeColumn) {
-    key("count")
-    integer(Int(summary.count))
-    key("column")
-    string(column.name)
-    key("known")
-    integer(Int(summary.known))
-    for (name, value) in [
-      ("average", summary.average), ("minimum", summary.minimum), ("maximum", summary.maximum),
-      ("energy", summary.energy), ("moment", summary.moment),
-    ] as [(StaticString, Double?)] {
-      key(name)
-      double(value)
-    }
+    member("count", summary.count)
+    member("column", column.name)
+    member("known", summary.known)
+    member("average", summary.average)
+    member("minimum", summary.minimum)
+    member("maximum", summary.maximum)
+    member("energy", summary.energy)
+    member("moment", summary.moment)
   }
 }

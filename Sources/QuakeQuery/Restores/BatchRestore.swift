@@ -1,6 +1,5 @@
 internal import Basics
 package import Postgres
-internal import QuakeAssociation
 internal import QuakeHistory
 internal import QuakeModel
 

@@ -64,10 +64,8 @@ extension APIService {
         guard let code = try history.code(of: id) else { throw Self.unknown(id) }
         let document = JSONDocument()
         document.json.beginObject()
-        document.json.key("code")
-        document.json.string(code)
-        document.json.key("versions")
-        document.json.beginArray()
+        document.json.member("code", code)
+        document.json.beginArray("versions")
         try history.versions(of: code) { version in
           try document.element { try $0.version(version, drain: $1) }
         }
@@ -100,16 +98,11 @@ extension APIService {
   ) throws -> Response {
     if let tombstone = try Tombstone.find(id, over: connection) {
       return gone(id, tombstone.code, request, status) { json in
-        json.key("reason")
-        json.string(tombstone.reason)
-        json.key("deleted_at")
-        json.timestamp(tombstone.deletedAt)
-        json.key("author")
-        json.string(tombstone.author)
-        json.key("context")
-        json.string(tombstone.context)
-        json.key("edit")
-        json.integer(tombstone.edit)
+        json.member("reason", tombstone.reason)
+        json.member("deleted_at", tombstone.deletedAt)
+        json.member("author", tombstone.author)
+        json.member("context", tombstone.context)
+        json.member("edit", tombstone.edit)
       }
     }
     // Somebody deleted the row with SQL: a feed may store the event anew.
@@ -118,16 +111,11 @@ extension APIService {
     var last: ChangeTransaction?
     try history.versions(of: code) { last = $0.transaction }
     return gone(id, code, request, status) { json in
-      json.key("reason")
-      json.string("removed")
-      json.key("deleted_at")
-      json.timestamp(last?.at)
-      json.key("author")
-      json.string(last?.author)
-      json.key("context")
-      json.string(last?.context)
-      json.key("edit")
-      json.null()
+      json.member("reason", "removed")
+      json.member("deleted_at", last?.at)
+      json.member("author", last?.author)
+      json.member("context", last?.context)
+      json.null("edit")
     }
   }
 
@@ -137,8 +125,7 @@ extension APIService {
   ) -> Response {
     let error = HTTPError(status, "The event \"\(id)\" was deleted.")
     return ErrorForm.problem(error, request) { json in
-      json.key("code")
-      json.string(code)
+      json.member("code", code)
       more(&json)
     }
   }

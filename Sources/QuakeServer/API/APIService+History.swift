@@ -56,8 +56,7 @@ extension APIService {
     let connection = context.connection
     let document = JSONDocument()
     document.json.beginObject()
-    document.json.key("changes")
-    document.json.beginArray()
+    document.json.beginArray("changes")
     var (count, last, hasMore) = (0, nil as ChangePosition?, false)
     // Not in a transaction: the reader cancels a statement that returns too much, and repeats it for less.
     try withPagePlans(connection) {
@@ -74,8 +73,7 @@ extension APIService {
     }
     let next = hasMore ? last.map { "\($0)" } : nil
     document.json.endArray()
-    document.json.key("next")
-    document.json.string(next)
+    document.json.member("next", next)
     document.json.endObject()
     var response = Response(body: .document(try document.finish()))
     response.mayBeKept = !arguments.isGiven("last")
@@ -142,12 +140,9 @@ extension APIService {
           let last =
             try to?.resolve(over: connection) ?? HistoryReader.latestToken(over: connection)
           document.json.beginObject()
-          document.json.key("from")
-          document.json.string("\(first)")
-          document.json.key("to")
-          document.json.string("\(last)")
-          document.json.key("differences")
-          document.json.beginArray()
+          document.json.member("from", "\(first)")
+          document.json.member("to", "\(last)")
+          document.json.beginArray("differences")
           try HistoryDifference.read(from: .token(first), to: .token(last), over: connection) {
             difference in
             try document.element { try $0.difference(difference, drain: $1) }

@@ -35,17 +35,14 @@ extension APIService {
         let document = JSONDocument()
         if let key = options.key {
           document.json.beginObject()
-          document.json.key("by")
-          document.json.string(key.name)
-          document.json.key("column")
-          document.json.string(options.column.name)
-          document.json.key("other_events")
-          document.json.integer(
+          document.json.member("by", key.name)
+          document.json.member("column", options.column.name)
+          document.json.member(
+            "other_events",
             Int(
               try query.otherEvents(
                 by: key, everyType: options.everyType, over: context.connection)))
-          document.json.key("groups")
-          document.json.beginArray()
+          document.json.beginArray("groups")
           try query.groups(
             by: key, of: options.column, everyType: options.everyType, over: context.connection
           ) { group in

@@ -84,10 +84,8 @@ extension APIService {
     let isDone = feeds.allSatisfy { $0.outcome != nil }
     return JSONDocument.response(isDone ? 200 : 202) { json in
       json.object { json in
-        json.key("request")
-        json.integer(Int(id))
-        json.key("feeds")
-        json.array { json in
+        json.member("request", id)
+        json.array("feeds") { json in
           for feed in feeds { json.refresh(feed, request: id) }
         }
       }

@@ -97,16 +97,11 @@ struct TableWriter {
   init(_ columns: [QuakeColumn], token: ChangeToken, time: Timestamp) {
     self.columns = columns
     document.json.beginObject()
-    document.json.key("token")
-    document.json.string("\(token)")
+    document.json.member("token", "\(token)")
     document.json.key("time")
     document.json.milliseconds(time)
-    document.json.key("columns")
-    document.json.array { json in
-      for column in columns { json.string(column.name) }
-    }
-    document.json.key("rows")
-    document.json.beginArray()
+    document.json.member("columns", columns.map(\.name))
+    document.json.beginArray("rows")
     document.json.newline()
   }
 

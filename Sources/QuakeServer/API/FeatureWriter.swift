@@ -73,8 +73,7 @@ struct FeatureWriter {
     _ event: QuakeRecord, _ columns: [QuakeColumn], _ json: inout JSONWriter
   ) {
     json.object { json in
-      json.key("type")
-      json.string("Feature")
+      json.member("type", "Feature")
       json.key("properties")
       json.quake(event, columns: columns) { _ in }
       json.key("geometry")
@@ -83,8 +82,7 @@ struct FeatureWriter {
       } else {
         json.null()
       }
-      json.key("id")
-      json.value(of: .code, in: event)
+      json.member("id", of: .code, in: event)
     }
   }
 

@@ -40,8 +40,7 @@ enum CatalogueLists {
     var json = JSONWriter()
     json.object { json in
       for (name, values) in lists {
-        json.key(name)
-        json.array { json in
+        json.array(name) { json in
           for value in values { json.string(value) }
         }
       }

@@ -207,24 +207,15 @@ extension ErrorForm {
       error.status != 400 && request.query.contains { $0.name == "eventid" && !$0.value.isEmpty }
     var json = JSONWriter()
     json.object { json in
-      json.key("type")
-      json.string(isDetail ? "Feature" : "FeatureCollection")
-      json.key("metadata")
-      json.object { json in
-        json.key("status")
-        json.integer(error.status)
-        json.key("generated")
-        json.integer(Int(arrived.microseconds / 1000))
-        json.key("url")
-        json.string(request.baseURL + request.target)
-        json.key("title")
-        json.string("Search Error")
-        json.key("api")
-        json.string(FDSNService.version)
-        json.key("count")
-        json.integer(0)
-        json.key("error")
-        json.string(error.detail)
+      json.member("type", isDetail ? "Feature" : "FeatureCollection")
+      json.object("metadata") { json in
+        json.member("status", error.status)
+        json.member("generated", Int(arrived.microseconds / 1000))
+        json.member("url", request.baseURL + request.target)
+        json.member("title", "Search Error")
+        json.member("api", FDSNService.version)
+        json.member("count", 0)
+        json.member("error", error.detail)
       }
       json.key(isDetail ? "properties" : "features")
       if isDetail { json.null() } else { json.array { _ in } }

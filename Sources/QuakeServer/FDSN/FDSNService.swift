@@ -136,13 +136,10 @@ struct FDSNService {
     case .geojson:
       var json = JSONWriter()
       json.object { json in
-        json.key("count")
-        json.integer(count)
-        json.key("maxAllowed")
-        json.integer(most)
+        json.member("count", count)
+        json.member("maxAllowed", most)
         if let error {
-          json.key("error")
-          json.string(error)
+          json.member("error", error)
         }
       }
       let document = Document(json.take(), contentType: "application/json")

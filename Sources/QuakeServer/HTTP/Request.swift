@@ -1,3 +1,5 @@
+import QuakeModel
+
 /// A request, as the services see it.
 struct Request: Sendable {
   enum Method: String, Sendable {
@@ -99,13 +101,13 @@ struct RequestTarget: Sendable, Equatable {
     while index < text.endIndex {
       var byte = text[index]
       if byte == UInt8(ascii: "%") {
-        guard index + 2 < text.endIndex, let high = hexadecimal(text[index + 1]),
-          let low = hexadecimal(text[index + 2])
+        guard index + 2 < text.endIndex,
+          let escaped = PercentEncoding.byte(text[index + 1], text[index + 2])
         else {
           throw HTTPError(
             400, "The \(part) of the address has a percent sign without two hexadecimal digits.")
         }
-        byte = high << 4 | low
+        byte = escaped
         index += 2
       } else if plusIsSpace, byte == UInt8(ascii: "+") {
         byte = 0x20
@@ -120,15 +122,6 @@ struct RequestTarget: Sendable, Equatable {
       throw HTTPError(400, "The \(part) of the address is not valid UTF-8.")
     }
     return decoded
-  }
-
-  private static func hexadecimal(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x41...0x46: digit - 0x37
-    case 0x61...0x66: digit - 0x57
-    default: nil
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import QuakeTool
 import Synchronization
 
 /// `/healthz`, `/readyz` and `/metrics`.

@@ -1,3 +1,4 @@
+import CPage
 import QuakeModel
 
 /// The description of routes as a document of OpenAPI 3.1.
@@ -14,26 +15,18 @@ struct OpenAPIDocument: Sendable {
   func bytes(baseURL: String) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()
-    json.key("openapi")
-    json.string("3.1.0")
-    json.key("info")
-    json.object { json in
-      json.key("title")
-      json.string("Quake")
-      json.key("version")
-      json.string(version)
-      json.key("summary")
-      json.string("Earthquakes, their history, and each change as it is committed")
+    json.member("openapi", "3.1.0")
+    json.object("info") { json in
+      json.member("title", "Quake")
+      json.member("version", version)
+      json.member("summary", "Earthquakes, their history, and each change as it is committed")
     }
-    json.key("servers")
-    json.array { json in
+    json.array("servers") { json in
       json.object { json in
-        json.key("url")
-        json.string(baseURL.isEmpty ? "/" : baseURL)
+        json.member("url", baseURL.isEmpty ? "/" : baseURL)
       }
     }
-    json.key("paths")
-    json.object { json in
+    json.object("paths") { json in
       for path in paths {
         json.key(dynamic: path)
         json.object { json in
@@ -46,7 +39,8 @@ struct OpenAPIDocument: Sendable {
     }
     var bytes = json.take()
     bytes += Array(",\"components\":".utf8)
-    bytes += Array(OpenAPISchemas.components.utf8)
+    let components = quake_openapi_components().pointee
+    bytes += UnsafeBufferPointer(start: components.bytes, count: components.size)
     bytes += Array("}\n".utf8)
     return bytes
   }
@@ -65,33 +59,25 @@ struct OpenAPIDocument: Sendable {
   private func write(_ route: Route, to json: inout JSONWriter) {
     let operation = route.operation
     json.object { json in
-      json.key("operationId")
-      json.string(operation.id)
-      json.key("summary")
-      json.string(operation.summary)
+      json.member("operationId", operation.id)
+      json.member("summary", operation.summary)
       if let description = operation.description {
-        json.key("description")
-        json.string(description)
+        json.member("description", description)
       }
-      json.key("tags")
-      json.array { $0.string(operation.tag) }
+      json.array("tags") { $0.string(operation.tag) }
       if !operation.parameters.isEmpty {
-        json.key("parameters")
-        json.array { json in
+        json.array("parameters") { json in
           for parameter in operation.parameters { parameter.write(to: &json) }
         }
       }
       if route.access == .token {
-        json.key("security")
-        json.array { json in
+        json.array("security") { json in
           json.object { json in
-            json.key("bearer")
-            json.array { _ in }
+            json.array("bearer") { _ in }
           }
         }
       }
-      json.key("responses")
-      json.object { json in
+      json.object("responses") { json in
         for answer in operation.answers { answer.write(to: &json) }
         Self.writeErrors(route, to: &json)
       }
@@ -100,12 +86,9 @@ struct OpenAPIDocument: Sendable {
 
   /// Any route can answer with an error.
   private static func writeErrors(_ route: Route, to json: inout JSONWriter) {
-    json.key("default")
-    json.object { json in
-      json.key("description")
-      json.string("An error.")
-      json.key("content")
-      json.object { json in
+    json.object("default") { json in
+      json.member("description", "An error.")
+      json.object("content") { json in
         json.key(dynamic: route.errors.mediaType)
         json.object { json in
           guard route.errors.mediaType == APIService.problem else { return }
@@ -121,11 +104,9 @@ extension Operation.Answer {
   fileprivate func write(to json: inout JSONWriter) {
     json.key(dynamic: "\(status)")
     json.object { json in
-      json.key("description")
-      json.string(summary)
+      json.member("description", summary)
       guard !mediaTypes.isEmpty else { return }
-      json.key("content")
-      json.object { json in
+      json.object("content") { json in
         for type in mediaTypes {
           json.key(dynamic: type)
           json.object { json in
@@ -142,8 +123,7 @@ extension Operation.Answer {
 extension JSONWriter {
   fileprivate mutating func reference(_ schema: String) {
     object { json in
-      json.key("$ref")
-      json.string("#/components/schemas/\(schema)")
+      json.member("$ref", "#/components/schemas/\(schema)")
     }
   }
 }

@@ -4,27 +4,20 @@ extension Operation.Parameter {
   /// Writes the parameter as an object of OpenAPI.
   func write(to json: inout JSONWriter) {
     json.object { json in
-      json.key("name")
-      json.string(name)
-      json.key("in")
-      json.string(place.rawValue)
+      json.member("name", name)
+      json.member("in", place.rawValue)
       if isRequired {
-        json.key("required")
-        json.bool(true)
+        json.member("required", true)
       }
       if mayBeEmpty {
-        json.key("allowEmptyValue")
-        json.bool(true)
+        json.member("allowEmptyValue", true)
       }
-      json.key("description")
-      json.string(summary)
+      json.member("description", summary)
       json.key("schema")
       plainSchema.write(to: &json)
       if let explodes = schema.explodes {
-        json.key("style")
-        json.string("form")
-        json.key("explode")
-        json.bool(explodes)
+        json.member("style", "form")
+        json.member("explode", explodes)
       }
       if let example {
         json.key("example")
@@ -61,8 +54,7 @@ extension Operation.Schema {
       case .string(let format, let pattern):
         json.type("string")
         if let format {
-          json.key("format")
-          json.string(format)
+          json.member("format", format)
         }
         if let pattern { json.pattern(pattern) }
       case .choice(let words):
@@ -71,11 +63,9 @@ extension Operation.Schema {
       case .integer(let range):
         json.type("integer")
         if let range {
-          json.key("minimum")
-          json.integer(range.lowerBound)
+          json.member("minimum", range.lowerBound)
           if range.upperBound < .max {
-            json.key("maximum")
-            json.integer(range.upperBound)
+            json.member("maximum", range.upperBound)
           }
         }
       case .number(let range):
@@ -118,44 +108,35 @@ extension Operation.Schema {
 
 extension JSONWriter {
   fileprivate mutating func type(_ name: String) {
-    key("type")
-    string(name)
+    member("type", name)
   }
 
   fileprivate mutating func pattern(_ pattern: String) {
-    key("pattern")
-    string(pattern)
+    member("pattern", pattern)
   }
 
   fileprivate mutating func words(_ words: [String]) {
-    key("enum")
-    array { json in for word in words { json.string(word) } }
+    member("enum", words)
   }
 
   fileprivate mutating func bounds(_ range: ClosedRange<Double>) {
-    key("minimum")
-    double(range.lowerBound)
-    key("maximum")
-    double(range.upperBound)
+    member("minimum", range.lowerBound)
+    member("maximum", range.upperBound)
   }
 
   /// An array of one element or more.
   fileprivate mutating func items(_ body: (inout JSONWriter) -> Void) {
     type("array")
-    key("minItems")
-    integer(1)
-    key("items")
-    object { body(&$0) }
+    member("minItems", 1)
+    object("items") { body(&$0) }
   }
 
   fileprivate mutating func numbers(_ ranges: [ClosedRange<Double>]) {
     type("array")
     for name in ["minItems", "maxItems"] as [StaticString] {
-      key(name)
-      integer(ranges.count)
+      member(name, ranges.count)
     }
-    key("prefixItems")
-    array { json in
+    array("prefixItems") { json in
       for range in ranges {
         json.object { json in
           json.type("number")
@@ -163,7 +144,6 @@ extension JSONWriter {
         }
       }
     }
-    key("items")
-    bool(false)
+    member("items", false)
   }
 }

@@ -100,16 +100,11 @@ struct PageService: Sendable {
   private func describe() -> Response {
     JSONDocument.response { json in
       json.object { json in
-        json.key("readOnly")
-        json.bool(settings.isReadOnly)
-        json.key("edits")
-        json.bool(takesEdits && !settings.isReadOnly)
-        json.key("tiles")
-        json.string(settings.tiles?.template)
-        json.key("version")
-        json.string(version)
-        json.key("assets")
-        json.string(assets.folder)
+        json.member("readOnly", settings.isReadOnly)
+        json.member("edits", takesEdits && !settings.isReadOnly)
+        json.member("tiles", settings.tiles?.template)
+        json.member("version", version)
+        json.member("assets", assets.folder)
       }
     }
   }
@@ -125,8 +120,9 @@ final class PageAssets: Sendable {
   /// The files by their names, such as `style/base.css`.
   let documents: [String: Document]
 
-  /// Where the folder stands in the texts of the HTML files.
-  private static let placeholder = "{{assets}}"
+  /// Where the folder, and the links to the modules that a page needs at once, stand in the HTML files.
+  private static let folderPlace = "{{assets}}"
+  private static let preloadsPlace = "{{preloads}}"
 
   init() throws {
     let files = Self.files()
@@ -140,7 +136,9 @@ final class PageAssets: Sendable {
     for (name, bytes) in files {
       let type = Self.contentType(of: name)
       let isPage = name.hasSuffix(".html")
-      let text = isPage ? Array(Self.fill(String(decoding: bytes, as: UTF8.self), folder)) : bytes
+      let text =
+        isPage
+        ? Array(Self.page(String(decoding: bytes, as: UTF8.self), folder, files).utf8) : bytes
       let document = Document(text, contentType: type)
       if type != "image/png" { try document.compress() }
       documents[name] = document
@@ -161,9 +159,42 @@ final class PageAssets: Sendable {
     return files
   }
 
-  private static func fill(_ text: String, _ folder: String) -> String.UTF8View {
-    text.split(separator: placeholder, omittingEmptySubsequences: false)
-      .joined(separator: folder).utf8
+  /// A browser asks for a module that is not preloaded only when the one that imports it has arrived.
+  private static func page(
+    _ text: String, _ folder: String, _ files: [(name: String, bytes: [UInt8])]
+  ) -> String {
+    let entries = text.matches(of: #/<script type="module" src="\{\{assets\}\}\/([^"]+)"/#)
+      .map { String($0.1) }
+    let scripts = Dictionary(uniqueKeysWithValues: files.filter { $0.name.hasSuffix(".js") })
+    var needed: Set<String> = []
+    var waiting = entries
+    while let module = waiting.popLast() {
+      guard let bytes = scripts[module], needed.insert(module).inserted else { continue }
+      waiting += imports(of: module, bytes)
+    }
+    let preloads = needed.subtracting(entries).sorted()
+      .map { "<link rel=\"modulepreload\" href=\"\(folderPlace)/\($0)\">" }
+    return
+      text.replacing(preloadsPlace, with: preloads.joined(separator: "\n"))
+      .replacing(folderPlace, with: folder)
+  }
+
+  /// What a module imports before it runs: its statements begin in the first column.
+  private static func imports(of module: String, _ bytes: [UInt8]) -> [String] {
+    let folder = module.split(separator: "/").dropLast().map(String.init)
+    var modules: [String] = []
+    for line in bytes.split(separator: UInt8(ascii: "\n"))
+    where ["import ", "export ", "} from "].contains(where: { line.starts(with: $0.utf8) }) {
+      let parts = line.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+      let head = String(decoding: parts[0], as: UTF8.self)
+      guard parts.count == 3, head == "import " || head.hasSuffix(" from ") else { continue }
+      var path = folder
+      for part in String(decoding: parts[1], as: UTF8.self).split(separator: "/") {
+        if part == ".." { path.removeLast() } else if part != "." { path.append(String(part)) }
+      }
+      modules.append(path.joined(separator: "/"))
+    }
+    return modules
   }
 
   private static func contentType(of name: String) -> String {

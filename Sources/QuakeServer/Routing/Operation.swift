@@ -113,16 +113,11 @@ struct ErrorForm: Sendable {
   ) -> Response {
     var json = JSONWriter()
     json.object { json in
-      json.key("type")
-      json.string("about:blank")
-      json.key("title")
-      json.string(error.title)
-      json.key("status")
-      json.integer(error.status)
-      json.key("detail")
-      json.string(error.detail)
-      json.key("instance")
-      json.string(String(request.encodedPath))
+      json.member("type", "about:blank")
+      json.member("title", error.title)
+      json.member("status", error.status)
+      json.member("detail", error.detail)
+      json.member("instance", String(request.encodedPath))
       more(&json)
     }
     json.newline()

@@ -2,6 +2,7 @@ import Basics
 import Glibc
 import Postgres
 import QuakeModel
+import QuakeTool
 import Synchronization
 
 /// The streams of changes: the reader of the history, the thread that serves the clients, and the readers of

@@ -41,7 +41,7 @@ struct Place: Hashable, Sendable {
   /// Real feeds contain some places with a space at the end.
   var trailingSpace = false
 
-  static let directions: [StaticString] = [
+  static let directions = [
     "N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW",
     "NNW",
   ]

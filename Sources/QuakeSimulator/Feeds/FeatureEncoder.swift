@@ -1,20 +1,12 @@
 import QuakeModel
 
 /// Writes single events as a GeoJSON feature, or as a row of FDSN text.
+///
+/// The features link to a host that cannot exist: links with the address of the simulator would differ from run to
+/// run, and so would the events.
 struct FeatureEncoder {
-  private static let pageBase = Array("http://simulated.invalid/earthquakes/eventpage/".utf8)
-  private static let detailBase = Array(
-    "http://simulated.invalid/earthquakes/feed/v1.0/detail/".utf8)
-  /// Whether all times are those of the incident of 7 October 2024, in 1970.
-  private let hasGarbageTimes: Bool
+  private static let address = "http://simulated.invalid/earthquakes/"
   private var writer = JSONWriter()
-  private var scratch: [UInt8] = []
-
-  /// An encoder whose features link to a host that cannot exist: links with the address of the simulator
-  /// would differ from run to run, and so would the events.
-  init(hasGarbageTimes: Bool = false) {
-    self.hasGarbageTimes = hasGarbageTimes
-  }
 
   static let textHeader = """
     #EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|\
@@ -22,245 +14,112 @@ struct FeatureEncoder {
 
     """
 
-  // MARK: - GeoJSON
-
   /// Appends the event as a feature, without a comma or a line's end.
   mutating func appendFeature(_ event: SimulatedEvent, to output: inout [UInt8]) {
-    // Moved out and back: the closures below need the scratch buffer while the writer is in use.
-    var writer = JSONWriter()
-    swap(&writer, &self.writer)
-    var scratch: [UInt8] = []
-    swap(&scratch, &self.scratch)
     writer.removeAll()
     writer.object { writer in
-      writer.key("type")
-      writer.string("Feature")
-      writer.key("properties")
-      writer.object { properties(event, &$0, &scratch) }
-      writer.key("geometry")
-      writer.object { writer in
-        writer.key("type")
-        writer.string("Point")
-        writer.key("coordinates")
-        writer.array { writer in
+      writer.member("type", "Feature")
+      writer.object("properties") { Self.properties(event, &$0) }
+      writer.object("geometry") { writer in
+        writer.member("type", "Point")
+        writer.array("coordinates") { writer in
           writer.double(event.longitude)
           writer.double(event.latitude)
-          writer.number(event.depth)
+          writer.double(event.depth)
         }
       }
-      writer.key("id")
-      writer.text(&scratch) { $0.append(event.id) }
+      writer.member("id", event.id.text)
     }
-    output.append(contentsOf: writer.bytes)
-    swap(&writer, &self.writer)
-    swap(&scratch, &self.scratch)
+    writer.withBytes { output += $0 }
   }
 
-  private func properties(
-    _ event: SimulatedEvent, _ writer: inout JSONWriter, _ scratch: inout [UInt8]
-  ) {
-    writer.key("mag")
-    writer.number(event.magnitude)
-    writer.key("place")
-    writer.text(&scratch) { $0.append(event.place) }
-    writer.key("time")
-    writer.integer(Int(milliseconds(event.time)))
-    writer.key("updated")
-    writer.integer(Int(milliseconds(event.updated)))
-    writer.key("tz")
-    writer.null()
-    writer.key("url")
-    writer.text(&scratch) {
-      $0.append(contentsOf: Self.pageBase)
-      $0.append(event.id)
-    }
-    writer.key("detail")
-    writer.text(&scratch) {
-      $0.append(contentsOf: Self.detailBase)
-      $0.append(event.id)
-      $0.append(contentsOf: ".geojson".utf8)
-    }
-    writer.key("felt")
-    writer.count(event.felt)
-    writer.key("cdi")
-    writer.number(event.cdi)
-    writer.key("mmi")
-    writer.number(event.mmi)
-    writer.key("alert")
-    writer.string(event.alert?.rawValue)
-    writer.key("status")
-    writer.string(event.status.rawValue)
-    writer.key("tsunami")
-    writer.integer(event.tsunami ? 1 : 0)
-    writer.key("sig")
-    writer.integer(event.significance)
-    writer.key("net")
-    writer.string(event.id.network.rawValue)
-    writer.key("code")
-    writer.string(event.id.code)
-    writer.key("ids")
-    writer.text(&scratch) { bytes in
-      bytes.append(0x2C)
-      for id in event.otherIDs {
-        bytes.append(id)
-        bytes.append(0x2C)
-      }
-      bytes.append(event.id)
-      bytes.append(0x2C)
-    }
-    writer.key("sources")
-    writer.text(&scratch) { appendSources(event, to: &$0) }
-    writer.key("types")
-    writer.text(&scratch) { appendTypes(event, to: &$0) }
-    writer.key("nst")
-    writer.count(event.stations)
-    writer.key("dmin")
-    writer.number(event.dmin)
-    writer.key("rms")
-    writer.number(event.rms)
-    writer.key("gap")
-    writer.number(event.gap)
-    writer.key("magType")
-    writer.string(event.magnitudeType)
-    writer.key("type")
-    writer.string(event.kind.rawValue)
-    writer.key("title")
-    writer.text(&scratch) { appendTitle(event, to: &$0) }
+  private static func properties(_ event: SimulatedEvent, _ writer: inout JSONWriter) {
+    let id = event.id.text
+    writer.member("mag", event.magnitude)
+    writer.member("place", event.place.text)
+    writer.member("time", event.time)
+    writer.member("updated", event.updated)
+    writer.null("tz")
+    writer.member("url", "\(address)eventpage/\(id)")
+    writer.member("detail", "\(address)feed/v1.0/detail/\(id).geojson")
+    writer.member("felt", event.felt)
+    writer.member("cdi", event.cdi)
+    writer.member("mmi", event.mmi)
+    writer.member("alert", event.alert?.rawValue)
+    writer.member("status", event.status.rawValue)
+    writer.member("tsunami", event.tsunami ? 1 : 0)
+    writer.member("sig", event.significance)
+    writer.member("net", event.id.network.rawValue)
+    writer.member("code", event.id.code)
+    writer.member("ids", list(event.otherIDs.map(\.text) + [id]))
+    writer.member("sources", list(sources(of: event)))
+    writer.member("types", list(types(of: event)))
+    writer.member("nst", event.stations)
+    writer.member("dmin", event.dmin)
+    writer.member("rms", event.rms)
+    writer.member("gap", event.gap)
+    writer.member("magType", event.magnitudeType)
+    writer.member("type", event.kind.rawValue)
+    writer.member("title", title(of: event))
   }
 
-  private func milliseconds(_ time: Int64) -> Int64 { hasGarbageTimes ? 2000 : time }
-
-  private func appendTitle(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
-    bytes.append(contentsOf: "M ".utf8)
-    if let magnitude = event.magnitude {
-      let tenths = Int((magnitude * 10).rounded())
-      if tenths < 0 { bytes.append(0x2D) }
-      bytes.append(decimal: Int(tenths.magnitude) / 10)
-      bytes.append(0x2E)
-      bytes.append(decimal: Int(tenths.magnitude) % 10)
-    } else {
-      bytes.append(0x3F)
-    }
-    if let words = event.kind.titleWords {
-      bytes.append(0x20)
-      bytes.append(contentsOf: words.utf8)
-    }
-    bytes.append(contentsOf: " - ".utf8)
-    bytes.append(event.place)
+  /// A list as feeds have it: with a comma around each element.
+  private static func list(_ elements: [String]) -> String {
+    "," + elements.map { $0 + "," }.joined()
   }
 
-  private func appendSources(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
-    bytes.append(0x2C)
-    for (index, id) in event.otherIDs.enumerated()
-    where id.network != event.id.network
-      && !event.otherIDs[..<index].contains(where: { $0.network == id.network })
-    {
-      bytes.append(contentsOf: id.network.rawValue.utf8)
-      bytes.append(0x2C)
+  private static func title(of event: SimulatedEvent) -> String {
+    var magnitude = "?"
+    if let value = event.magnitude {
+      let tenths = Int((value * 10).rounded())
+      magnitude = "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
     }
-    bytes.append(contentsOf: event.id.network.rawValue.utf8)
-    bytes.append(0x2C)
+    let kind = event.kind.titleWords.map { " " + $0 } ?? ""
+    return "M \(magnitude)\(kind) - \(event.place.text)"
   }
 
-  private func appendTypes(_ event: SimulatedEvent, to bytes: inout [UInt8]) {
-    bytes.append(0x2C)
-    if event.felt != nil { bytes.append(contentsOf: "dyfi,".utf8) }
-    if event.tsunami { bytes.append(contentsOf: "impact-link,".utf8) }
-    if event.alert != nil { bytes.append(contentsOf: "losspager,".utf8) }
-    if event.magnitudeType == "mww" { bytes.append(contentsOf: "moment-tensor,".utf8) }
-    let californian = event.id.network == .nc || event.id.network == .ci
-    if californian { bytes.append(contentsOf: "nearby-cities,".utf8) }
-    bytes.append(contentsOf: "origin,phase-data,".utf8)
-    if californian { bytes.append(contentsOf: "scitech-link,".utf8) }
-    if event.mmi != nil { bytes.append(contentsOf: "shakemap,".utf8) }
+  private static func sources(of event: SimulatedEvent) -> [String] {
+    var networks: [SeismicNetwork] = []
+    for id in event.otherIDs where id.network != event.id.network {
+      if !networks.contains(id.network) { networks.append(id.network) }
+    }
+    return (networks + [event.id.network]).map(\.rawValue)
   }
 
-  // MARK: - FDSN text
+  private static func types(of event: SimulatedEvent) -> [String] {
+    let isCalifornian = event.id.network == .nc || event.id.network == .ci
+    let types = [
+      (event.felt != nil, "dyfi"), (event.tsunami, "impact-link"),
+      (event.alert != nil, "losspager"),
+      (event.magnitudeType == "mww", "moment-tensor"), (isCalifornian, "nearby-cities"),
+      (true, "origin"), (true, "phase-data"), (isCalifornian, "scitech-link"),
+      (event.mmi != nil, "shakemap"),
+    ]
+    return types.filter(\.0).map(\.1)
+  }
 
   /// Appends the event as a row of FDSN text with its line's end.
-  mutating func appendTextRow(_ event: SimulatedEvent, to output: inout [UInt8]) {
-    let network = event.id.network.rawValue.utf8
-    output.append(event.id)
-    output.append(0x7C)
-    Timestamp(microseconds: milliseconds(event.time) * 1000).append(to: &output)
-    if output.last == UInt8(ascii: "Z") { output.removeLast() }  // services leave it out
-    for number in [event.latitude, event.longitude, event.depth] {
-      output.append(0x7C)
-      output.append(number: number)
+  static func appendTextRow(_ event: SimulatedEvent, to output: inout [UInt8]) {
+    func text(_ number: Double?) -> String {
+      number.map { Int(exactly: $0)?.description ?? $0.description } ?? ""
     }
-    // Author, Catalog, Contributor, ContributorID
-    output.append(0x7C)
-    output.append(contentsOf: network)
-    output.append(contentsOf: "|simulated|".utf8)
-    output.append(contentsOf: network)
-    output.append(0x7C)
-    output.append(contentsOf: event.id.code.utf8)
-    output.append(0x7C)
-    output.append(contentsOf: (event.magnitudeType ?? "").utf8)
-    output.append(0x7C)
-    output.append(number: event.magnitude)
-    output.append(0x7C)
-    if event.magnitude != nil { output.append(contentsOf: network) }
-    output.append(0x7C)
-    output.append(event.place)
-    output.append(0x7C)
-    output.append(contentsOf: event.kind.rawValue.utf8)
-    output.append(0x0A)
+    let network = event.id.network.rawValue
+    var time = Timestamp(microseconds: event.time * 1000).description
+    if time.last == "Z" { time.removeLast() }  // services leave it out
+    let fields = [
+      event.id.text, time, text(event.latitude), text(event.longitude), text(event.depth),
+      network, "simulated", network, event.id.code, event.magnitudeType ?? "",
+      text(event.magnitude), event.magnitude == nil ? "" : network, event.place.text,
+      event.kind.rawValue,
+    ]
+    output += "\(fields.joined(separator: "|"))\n".utf8
   }
 }
 
-extension JSONWriter {
-  fileprivate mutating func number(_ value: Double?) {
-    if let value { double(value) } else { null() }
-  }
-
-  fileprivate mutating func count(_ value: Int?) {
-    if let value { integer(value) } else { null() }
-  }
-
-  /// Writes a string that `body` puts together in the scratch buffer.
-  fileprivate mutating func text(_ scratch: inout [UInt8], _ body: (inout [UInt8]) -> Void) {
-    scratch.removeAll(keepingCapacity: true)
-    body(&scratch)
-    scratch.withUnsafeBytes { string(utf8: $0) }
-  }
-}
-
-extension [UInt8] {
-  fileprivate mutating func append(_ id: EventIdentifier) {
-    append(contentsOf: id.network.rawValue.utf8)
-    append(contentsOf: id.code.utf8)
-  }
-
+extension Place {
   /// The place begins with a word that no reader of a list, a title or an alert can overlook.
-  fileprivate mutating func append(_ place: Place) {
-    append(contentsOf: "Simulated: ".utf8)
-    append(decimal: place.distance)
-    append(contentsOf: " km ".utf8)
-    Place.directions[place.direction].withUTF8Buffer { append(contentsOf: $0) }
-    append(contentsOf: " of ".utf8)
-    append(contentsOf: SeismicRegion.all[place.region].towns[place.town].name.utf8)
-    if place.trailingSpace { append(0x20) }
-  }
-
-  /// Appends an integer that is not negative.
-  fileprivate mutating func append(decimal value: Int) {
-    let start = count
-    var rest = value
-    repeat {
-      append(0x30 + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
-    self[start...].reverse()
-  }
-
-  /// Appends a number as JSON has it, or nothing.
-  fileprivate mutating func append(number value: Double?) {
-    guard let value else { return }
-    if let whole = Int(exactly: value) {
-      append(contentsOf: whole.description.utf8)
-    } else {
-      append(contentsOf: value.description.utf8)
-    }
+  fileprivate var text: String {
+    "Simulated: \(distance) km \(Place.directions[direction]) of "
+      + SeismicRegion.all[region].towns[town].name + (trailingSpace ? " " : "")
   }
 }

@@ -29,8 +29,6 @@ struct FeedDocument {
   }
 
   var metadata: Metadata
-  /// Whether all times are in 1970, which is a fault.
-  var hasGarbageTimes = false
 
   /// The document with `events`, in their order.
   func render(_ events: [SimulatedEvent], _ format: SimulatedFormat) -> [UInt8] {
@@ -41,15 +39,14 @@ struct FeedDocument {
   }
 
   private func text(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(hasGarbageTimes: hasGarbageTimes)
     var output = Array(FeatureEncoder.textHeader.utf8)
     output.reserveCapacity(160 * (events.count + 1))
-    for event in events { encoder.appendTextRow(event, to: &output) }
+    for event in events { FeatureEncoder.appendTextRow(event, to: &output) }
     return output
   }
 
   private func geoJSON(_ events: [SimulatedEvent]) -> [UInt8] {
-    var encoder = FeatureEncoder(hasGarbageTimes: hasGarbageTimes)
+    var encoder = FeatureEncoder()
     var output: [UInt8] = []
     output.reserveCapacity(900 * (events.count + 1))
     Self.appendHead(metadata, count: events.count, to: &output)
@@ -70,22 +67,15 @@ struct FeedDocument {
     output.append(contentsOf: #"{"type":"FeatureCollection","metadata":"#.utf8)
     var writer = JSONWriter()
     writer.object { writer in
-      writer.key("generated")
-      writer.integer(Int(metadata.generated))
-      writer.key("url")
-      writer.string(metadata.url)
-      writer.key("title")
-      writer.string(metadata.title)
-      writer.key("status")
-      writer.integer(200)
-      writer.key("api")
-      writer.string("1.14.1")
+      writer.member("generated", metadata.generated)
+      writer.member("url", metadata.url)
+      writer.member("title", metadata.title)
+      writer.member("status", 200)
+      writer.member("api", "1.14.1")
       if let limit = metadata.limit {
-        writer.key("limit")
-        writer.integer(limit)
+        writer.member("limit", limit)
       }
-      writer.key("count")
-      writer.integer(count)
+      writer.member("count", count)
     }
     output.append(contentsOf: writer.bytes)
     output.append(contentsOf: #","features":["#.utf8)

@@ -32,15 +32,6 @@ struct Request: Sendable {
 
 /// An answer, before it becomes one of libmicrohttpd's.
 struct Answer: Sendable {
-  /// How the body is sent.
-  enum Delivery: Sendable, Equatable {
-    case whole
-    /// The first bytes of it, then the connection is closed.
-    case closed(after: Int)
-    /// The first bytes of it, then nothing.
-    case stalled(after: Int)
-  }
-
   struct Header: Sendable {
     var name: String
     var value: String
@@ -55,7 +46,8 @@ struct Answer: Sendable {
   var status: UInt32 = 200
   var headers: [Header] = []
   var body: [UInt8] = []
-  var delivery = Delivery.whole
+  /// How much of the body is sent before the connection is closed; nil: all.
+  var sentBytes: Int?
 
   /// A short text.
   static func text(_ text: String, status: UInt32 = 200) -> Answer {

@@ -4,8 +4,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
   case stale
   /// Status 200 and a body of no bytes.
   case empty
-  /// A well-formed body without an event.
-  case noEvents = "no-events"
   /// A body cut in the middle, with a matching Content-Length, so that HTTP does not reveal it.
   case truncated
   /// A connection closed before all of the announced length was sent.
@@ -16,8 +14,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
   case garbageTimes = "garbage-times"
   /// Service unavailable, with `Retry-After`.
   case unavailable = "503"
-  /// A part of the body and then nothing, until the client leaves or the server stops.
-  case stall
   /// Every second event is missing.
   case half
 }
@@ -55,7 +51,7 @@ enum FaultyAnswer {
   ) -> Answer {
     var answer = answer
     switch fault {
-    case .stale, .noEvents, .garbageTimes, .half:
+    case .stale, .garbageTimes, .half:
       if acceptsGzip { compress(&answer) }
     case .empty:
       answer.body = []
@@ -64,10 +60,7 @@ enum FaultyAnswer {
       if acceptsGzip { compress(&answer) }
     case .short:
       if acceptsGzip { compress(&answer) }
-      answer.delivery = .closed(after: answer.body.count / 2)
-    case .stall:
-      if acceptsGzip { compress(&answer) }
-      answer.delivery = .stalled(after: answer.body.count / 2)
+      answer.sentBytes = answer.body.count / 2
     case .html:
       answer = page("Service Temporarily Unavailable", status: 200)
     case .unavailable:

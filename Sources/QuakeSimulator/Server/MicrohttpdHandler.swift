@@ -2,16 +2,6 @@ import CMicrohttpd
 import Compression
 import Glibc
 
-/// The objects that the callbacks of libmicrohttpd need; the server keeps them until the daemon has stopped.
-final class SimulatorContext: Sendable {
-  let service: SimulatedService
-  let stalled = StalledConnections()
-
-  init(_ service: SimulatedService) {
-    self.service = service
-  }
-}
-
 /// Answers a request; libmicrohttpd calls it on its own thread.
 ///
 /// It is called once when the headers are there, then for each piece of a body, then once more: the
@@ -33,10 +23,9 @@ func handleRequest(
     uploadSize.pointee = 0  // the simulator ignores bodies
     return .YES
   }
-  let context = Unmanaged<SimulatorContext>.fromOpaque(closure).takeUnretainedValue()
-  context.stalled.releaseDeparted()
+  let service = Unmanaged<SimulatedService>.fromOpaque(closure).takeUnretainedValue()
   let request = readRequest(connection, path: String(cString: url), method: String(cString: method))
-  return queue(context.service.answer(to: request), on: connection, context)
+  return queue(service.answer(to: request), on: connection)
 }
 
 private func readRequest(_ connection: OpaquePointer, path: String, method: String) -> Request {
@@ -63,17 +52,15 @@ private func readRequest(_ connection: OpaquePointer, path: String, method: Stri
   return request
 }
 
-private func queue(
-  _ answer: Answer, on connection: OpaquePointer, _ context: SimulatorContext
-) -> MHD_Result {
+private func queue(_ answer: Answer, on connection: OpaquePointer) -> MHD_Result {
   let response: OpaquePointer?
-  if answer.delivery == .whole {
+  if answer.sentBytes == nil {
     response = answer.body.withUnsafeBytes { bytes in
       MHD_create_response_from_buffer(
         bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
     }
   } else {
-    let body = PartialBody(answer, connection, context.stalled)
+    let body = PartialBody(answer)
     let size = UInt64(answer.body.count)
     let closure = Unmanaged.passRetained(body).toOpaque()
     response = MHD_create_response_from_callback(
@@ -96,52 +83,23 @@ private func queue(
 /// Touched only by libmicrohttpd's one thread, which asks for the bytes and frees the response; what
 /// is left when the server stops is freed after that thread has ended.
 private final class PartialBody {
-  let bytes: [UInt8]
-  /// How much of it is sent.
-  let end: Int
-  /// Whether nothing follows, rather than the connection's end.
-  let stalls: Bool
-  let connection: OpaquePointer
-  let stalled: StalledConnections
-  var wasSuspended = false
+  let bytes: ArraySlice<UInt8>
 
-  init(_ answer: Answer, _ connection: OpaquePointer, _ stalled: StalledConnections) {
-    bytes = answer.body
-    switch answer.delivery {
-    case .whole:
-      end = answer.body.count
-      stalls = false
-    case .closed(let after):
-      end = after
-      stalls = false
-    case .stalled(let after):
-      end = after
-      stalls = true
-    }
-    self.connection = connection
-    self.stalled = stalled
+  init(_ answer: Answer) {
+    bytes = answer.body.prefix(answer.sentBytes ?? answer.body.count)
   }
 }
 
-/// Gives libmicrohttpd the next bytes; 0 after suspending means "later".
+/// Gives libmicrohttpd the next bytes, and after the last one an error, with which it closes the connection.
 private func readPartialBody(
   _ closure: UnsafeMutableRawPointer?, _ position: UInt64,
   _ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int
 ) -> Int {
   guard let closure, let buffer else { return quake_mhd_end_with_error }
-  let body = Unmanaged<PartialBody>.fromOpaque(closure).takeUnretainedValue()
-  let start = Int(position)
-  if start < body.end {
-    let count = min(capacity, body.end - start)
-    body.bytes.withUnsafeBytes { bytes in
-      if let base = bytes.baseAddress { memcpy(buffer, base + start, count) }
-    }
-    return count
+  let rest = Unmanaged<PartialBody>.fromOpaque(closure).takeUnretainedValue().bytes
+    .dropFirst(Int(position)).prefix(capacity)
+  rest.withUnsafeBytes { bytes in
+    if let base = bytes.baseAddress { memcpy(buffer, base, bytes.count) }
   }
-  // Resumed: the client has left, or the server stops.
-  guard body.stalls, !body.wasSuspended, body.stalled.suspend(body.connection) else {
-    return quake_mhd_end_with_error
-  }
-  body.wasSuspended = true
-  return 0
+  return rest.isEmpty ? quake_mhd_end_with_error : rest.count
 }

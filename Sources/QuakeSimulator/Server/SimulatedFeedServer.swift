@@ -9,7 +9,7 @@ import Synchronization
 package final class SimulatedFeedServer: Sendable {
   /// The port, also where any was asked for: 1 to 65535.
   package let port: Int
-  let context: SimulatorContext
+  private let service: SimulatedService
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 
@@ -18,15 +18,13 @@ package final class SimulatedFeedServer: Sendable {
     try options.validate()
     let socket = try Self.listen(on: options.port)
     port = socket.port
-    context = SimulatorContext(
-      SimulatedService(options, baseURL: "http://127.0.0.1:\(socket.port)"))
+    service = SimulatedService(options, baseURL: "http://127.0.0.1:\(socket.port)")
     // The date comes from the simulator's own clock.
     let flags =
-      MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
-      | MHD_USE_SUPPRESS_DATE_NO_CLOCK.rawValue
+      MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_SUPPRESS_DATE_NO_CLOCK.rawValue
     let started = quake_mhd_start_on_socket(
       flags, socket.descriptor, { handleRequest($0, $1, $2, $3, $4, $5, $6, $7) },
-      Unmanaged.passUnretained(context).toOpaque())
+      Unmanaged.passUnretained(service).toOpaque())
     // From here on libmicrohttpd owns the socket. It is not documented whether it closes the socket if it
     // cannot start. Closing it twice could close another file, so the socket may leak in that case.
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
@@ -51,13 +49,13 @@ package final class SimulatedFeedServer: Sendable {
   }
 
   /// `http://127.0.0.1:PORT`, without a slash at its end.
-  package var baseURL: String { context.service.baseURL }
+  package var baseURL: String { service.baseURL }
 
   /// The address of a summary feed on this server.
-  package func url(of feed: SummaryFeed) -> String { context.service.url(of: feed) }
+  package func url(of feed: SummaryFeed) -> String { service.url(of: feed) }
 
   /// The catalogue as it is at this moment.
-  package var catalogue: SimulatedCatalogue { context.service.catalogue }
+  package var catalogue: SimulatedCatalogue { service.catalogue }
 
   /// Closes all connections and ends the thread; does nothing the second time.
   ///
@@ -69,7 +67,6 @@ package final class SimulatedFeedServer: Sendable {
       return daemon
     }
     guard let running, let running = OpaquePointer(bitPattern: running) else { return }
-    context.stalled.releaseAll()
     MHD_stop_daemon(running)
   }
 }

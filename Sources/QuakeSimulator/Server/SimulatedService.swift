@@ -185,16 +185,15 @@ final class SimulatedService: Sendable {
     _ format: SimulatedFormat, _ request: Request, now: Int64
   ) -> Answer {
     var events = events
-    var document = FeedDocument(metadata: metadata)
     switch fault {
-    case .noEvents: events = []
     case .half: events = events.indices.filter { $0.isMultiple(of: 2) }.map { events[$0] }
-    case .garbageTimes: document.hasGarbageTimes = true
+    case .garbageTimes:
+      for index in events.indices { (events[index].time, events[index].updated) = (2000, 2000) }
     default: break
     }
     var answer = Answer(headers: cachingHeaders(generated: metadata.generated, now: now))
     answer.headers.append(Answer.Header("Content-Type", format.contentType))
-    answer.body = document.render(events, format)
+    answer.body = FeedDocument(metadata: metadata).render(events, format)
     return FaultyAnswer.spoil(
       answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))
   }
@@ -210,8 +209,7 @@ final class SimulatedService: Sendable {
     state.pendingFaults.append(contentsOf: repeatElement(kind, count: count))
     var writer = JSONWriter()
     writer.object { writer in
-      writer.key("pending")
-      writer.integer(state.pendingFaults.count)
+      writer.member("pending", state.pendingFaults.count)
     }
     return .json(writer.bytes)
   }
@@ -221,31 +219,20 @@ final class SimulatedService: Sendable {
   private func report(_ state: SimulatorState) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.key("seed")
-      writer.string("\(options.seed)")
-      writer.key("rate")
-      writer.double(options.rate)
-      writer.key("events")
-      writer.integer(state.catalogue.count)
-      writer.key("steps")
-      writer.integer(state.catalogue.steps)
-      writer.key("changes")
-      writer.object { writer in
+      writer.member("seed", "\(options.seed)")
+      writer.member("rate", options.rate)
+      writer.member("events", state.catalogue.count)
+      writer.member("steps", state.catalogue.steps)
+      writer.object("changes") { writer in
         for kind in SimulatedChange.Kind.allCases {
           writer.key(dynamic: kind.rawValue)
           writer.integer(state.catalogue.counts[kind] ?? 0)
         }
       }
-      writer.key("requests")
-      writer.integer(state.requests)
-      writer.key("feedAnswers")
-      writer.integer(state.feedAnswers)
-      writer.key("faultyAnswers")
-      writer.integer(state.faultyAnswers)
-      writer.key("pendingFaults")
-      writer.array { writer in
-        for fault in state.pendingFaults { writer.string(fault.rawValue) }
-      }
+      writer.member("requests", state.requests)
+      writer.member("feedAnswers", state.feedAnswers)
+      writer.member("faultyAnswers", state.faultyAnswers)
+      writer.member("pendingFaults", state.pendingFaults.map(\.rawValue))
     }
     return writer.bytes
   }
@@ -255,14 +242,10 @@ final class SimulatedService: Sendable {
     writer.array { writer in
       for request in state.log {
         writer.object { writer in
-          writer.key("time")
-          writer.integer(Int(request.time))
-          writer.key("target")
-          writer.string(request.target)
-          writer.key("status")
-          writer.integer(Int(request.status))
-          writer.key("fault")
-          writer.string(request.fault?.rawValue)
+          writer.member("time", request.time)
+          writer.member("target", request.target)
+          writer.member("status", request.status)
+          writer.member("fault", request.fault?.rawValue)
         }
       }
     }

@@ -24,7 +24,8 @@ package enum FilterOptions {
         help: "events whose place contains TEXT, ignoring case"),
       .value(
         "type", "TYPE,...", repeatable: true,
-        completion: .usually(EventTypes.usual + [everyType], anySpelling: true),
+        completion: .usually(
+          EventTypes.usual + [everyType], anySpelling: true, synonyms: EventTypes.synonyms.map(\.0)),
         help:
           "events of these types, such as earthquake, in any spelling; \(everyType): of every type"),
       .value("network", "NET,...", repeatable: true, help: "events of these networks, such as us"),

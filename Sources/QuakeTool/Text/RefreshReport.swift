@@ -73,28 +73,19 @@ extension ImportReport {
 
   /// Writes the counts of records by result as members of an object.
   package func writeCounts(to json: inout JSONWriter) {
-    Self.write(
-      [
-        ("seen", seen), ("inserted", inserted), ("updated", updated), ("unchanged", unchanged),
-        ("rejected", rejected), ("duplicate", duplicate),
-      ], to: &json)
+    json.member("seen", seen)
+    json.member("inserted", inserted)
+    json.member("updated", updated)
+    json.member("unchanged", unchanged)
+    json.member("rejected", rejected)
+    json.member("duplicate", duplicate)
   }
 
   /// Writes the counts of events that the import did not name, or of which the store has a newer state.
   package func writeOtherCounts(to json: inout JSONWriter) {
-    Self.write(
-      [
-        ("stale", stale), ("superseded", superseded), ("withdrawn", withdrawn),
-        ("restored", restored),
-      ], to: &json)
-  }
-
-  private static func write(
-    _ members: [(key: StaticString, count: Int64)], to json: inout JSONWriter
-  ) {
-    for (key, count) in members {
-      json.key(key)
-      json.integer(count)
-    }
+    json.member("stale", stale)
+    json.member("superseded", superseded)
+    json.member("withdrawn", withdrawn)
+    json.member("restored", restored)
   }
 }

@@ -1,22 +1,12 @@
 import Basics
 import CommandLine
 import Postgres
-import QuakeAssociation
 import QuakeModel
-import QuakeSchema
+import QuakeQuery
 import QuakeTool
 
 /// `quake-admin associations prefer` and `settings`.
 enum AssociationOptions {
-  private static func connect(
-    _ arguments: ParsedArguments, _ diagnostics: Diagnostics
-  ) throws -> Connection {
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    connection.answerTimeout = .seconds(60)
-    try Migrator.checkSchema(of: connection)
-    return connection
-  }
-
   static func prefer(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
@@ -32,7 +22,8 @@ enum AssociationOptions {
     guard !removes || region != nil else {
       throw arguments.usageError("--remove needs --box; the general order can only be replaced")
     }
-    let connection = try connect(arguments, diagnostics)
+    let connection = try DatabaseAccess(arguments, diagnostics)
+      .connectToStore(answerTimeout: .seconds(60))
     if removes {
       guard try SourcePreference.remove(region, over: connection) else {
         diagnostics.error(
@@ -109,7 +100,8 @@ enum AssociationOptions {
     let distance = try arguments.double("distance", in: 0.001...2000)
     let magnitude = try arguments.double("magnitude", in: 0.001...22)
     let loose = try arguments.double("loose", in: 1...10)
-    let connection = try connect(arguments, diagnostics)
+    let connection = try DatabaseAccess(arguments, diagnostics)
+      .connectToStore(answerTimeout: .seconds(60))
     let settings = try connection.transaction { () -> AssociationSettings in
       var settings = try AssociationSettings(over: connection)
       let before = settings

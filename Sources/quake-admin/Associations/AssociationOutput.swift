@@ -1,6 +1,6 @@
 import CommandLine
-import QuakeAssociation
 import QuakeModel
+import QuakeQuery
 import QuakeTool
 
 /// The output of `quake-admin associations`.
@@ -110,19 +110,14 @@ struct AssociationOutput {
   // MARK: - JSON
 
   private static func members(of outcome: AssociationOutcome, to json: inout JSONWriter) {
-    json.key("compared")
-    json.integer(outcome.compared)
-    json.key("associated")
-    json.integer(outcome.associated)
-    json.key("released")
-    json.integer(outcome.released)
+    json.member("compared", outcome.compared)
+    json.member("associated", outcome.associated)
+    json.member("released", outcome.released)
   }
 
   private static func members(of earthquake: AssociatedEarthquake, to json: inout JSONWriter) {
-    json.key("preferred")
-    json.string(earthquake.preferred.code)
-    json.key("events")
-    json.array { json in
+    json.member("preferred", earthquake.preferred.code)
+    json.array("events") { json in
       for solution in [earthquake.preferred] + earthquake.others {
         json.object { members(of: solution, to: &$0) }
       }
@@ -131,26 +126,16 @@ struct AssociationOutput {
 
   private static func members(of solution: AssociatedEarthquake.Solution, to json: inout JSONWriter)
   {
-    json.key("code")
-    json.string(solution.code)
-    json.key("source")
-    json.string(solution.source)
-    json.key("time")
-    json.timestamp(solution.time)
-    json.key("magnitude")
-    json.double(solution.magnitude)
-    json.key("magnitude_type")
-    json.string(solution.magnitudeType)
-    json.key("place")
-    json.string(solution.place)
-    json.key("seconds")
-    json.double(solution.seconds)
-    json.key("kilometres")
-    json.double(solution.kilometres)
-    json.key("magnitudes")
-    json.double(solution.magnitudes)
-    json.key("by_hand")
-    json.bool(solution.isByHand)
+    json.member("code", solution.code)
+    json.member("source", solution.source)
+    json.member("time", solution.time)
+    json.member("magnitude", solution.magnitude)
+    json.member("magnitude_type", solution.magnitudeType)
+    json.member("place", solution.place)
+    json.member("seconds", solution.seconds)
+    json.member("kilometres", solution.kilometres)
+    json.member("magnitudes", solution.magnitudes)
+    json.member("by_hand", solution.isByHand)
   }
 
   private static func members(of preference: SourcePreference, to json: inout JSONWriter) {
@@ -160,21 +145,15 @@ struct AssociationOutput {
     } else {
       json.array { json in for edge in preference.edges { json.double(edge) } }
     }
-    json.key("sources")
-    json.array { json in for source in preference.sources { json.string(source) } }
+    json.member("sources", preference.sources)
   }
 
   private static func members(of settings: AssociationSettings, to json: inout JSONWriter) {
-    json.key("enabled")
-    json.bool(settings.isEnabled)
-    json.key("time")
-    json.double(settings.timeWindow)
-    json.key("distance")
-    json.double(settings.distanceWindow)
-    json.key("magnitude")
-    json.double(settings.magnitudeWindow)
-    json.key("loose")
-    json.double(settings.looseFactor)
+    json.member("enabled", settings.isEnabled)
+    json.member("time", settings.timeWindow)
+    json.member("distance", settings.distanceWindow)
+    json.member("magnitude", settings.magnitudeWindow)
+    json.member("loose", settings.looseFactor)
   }
 }
 

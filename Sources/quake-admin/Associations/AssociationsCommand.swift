@@ -1,7 +1,7 @@
 import CommandLine
 import Postgres
-import QuakeAssociation
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import QuakeTool
 
@@ -144,9 +144,8 @@ enum AssociationsCommand {
     let signals = ["enable", "disable", "run"].contains(action)
     if signals { Signals.install() }
     let connection = try DatabaseAccess(arguments, diagnostics)
-      .connect(wake: signals ? Signals.wakeDescriptor : nil)
-    connection.answerTimeout = .seconds(3600)
-    try Migrator.checkSchema(of: connection)
+      .connectToStore(
+        answerTimeout: .seconds(3600), wake: signals ? Signals.wakeDescriptor : nil)
     let associations = Associations(connection: connection, author: author)
     let output = AssociationOutput(isJSON: arguments.takes("json") && arguments.flag("json"))
     let ids = arguments.positionals

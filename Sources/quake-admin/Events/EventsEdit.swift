@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeModel
 import QuakeQuery
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin events validate`, `unvalidate`, `set`, `delete` and `expire`.
@@ -80,9 +79,8 @@ struct EventsEdit {
 
   func run() throws -> ExitStatus {
     Signals.install()
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
-    connection.answerTimeout = .seconds(3600)
-    try Migrator.checkSchema(of: connection)
+    let connection = try database.connectToStore(
+      answerTimeout: .seconds(3600), wake: Signals.wakeDescriptor)
     let batch = BatchEdit(edit, over: connection)
     if !codes.isEmpty { warn(ofUnknown: try batch.unknown(codes)) }
     if options.isDryRun || options.consent.asks {

@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeModel
 import QuakeQuery
-import QuakeSchema
 import QuakeTool
 
 /// `quake-admin events restore`.
@@ -47,9 +46,8 @@ struct EventsRestore {
 
   func run() throws -> ExitStatus {
     Signals.install()
-    let connection = try database.connect(wake: Signals.wakeDescriptor)
-    connection.answerTimeout = .seconds(3600)
-    try Migrator.checkSchema(of: connection)
+    let connection = try database.connectToStore(
+      answerTimeout: .seconds(3600), wake: Signals.wakeDescriptor)
     let batch = BatchRestore(restore, over: connection)
     let looking = EditProgress("looking for later changes", diagnostics)
     let plan = try batch.plan { looking.update($0, of: $1) }

@@ -1,7 +1,6 @@
 import CommandLine
 import Postgres
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -55,9 +54,8 @@ enum FeedsCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let action = arguments.subcommand.last
     let consent = action == "forget" ? try Consent(arguments, diagnostics) : nil
-    let connection = try DatabaseAccess(arguments, diagnostics).connect()
-    connection.answerTimeout = .seconds(60)
-    try Migrator.checkSchema(of: connection)
+    let connection = try DatabaseAccess(arguments, diagnostics)
+      .connectToStore(answerTimeout: .seconds(60))
     if action == "list" {
       try FeedsOutput.write(
         try StoreStatus.feeds(connection), over: connection, isJSON: arguments.flag("json"))

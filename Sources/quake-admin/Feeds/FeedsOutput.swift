@@ -105,20 +105,13 @@ enum FeedsOutput {
     }
 
     func write(to json: inout JSONWriter) {
-      json.key("etag")
-      json.string(etag)
-      json.key("last_modified")
-      json.string(lastModified)
-      json.key("fresh_until")
-      json.timestamp(freshUntil)
-      json.key("retry_after")
-      json.timestamp(retryAfter)
-      json.key("reset_at")
-      json.timestamp(resetAt)
-      json.key("absences")
-      json.integer(absences)
-      json.key("quarantined")
-      json.integer(quarantined)
+      json.member("etag", etag)
+      json.member("last_modified", lastModified)
+      json.member("fresh_until", freshUntil)
+      json.member("retry_after", retryAfter)
+      json.member("reset_at", resetAt)
+      json.member("absences", absences)
+      json.member("quarantined", quarantined)
     }
   }
 
@@ -126,8 +119,7 @@ enum FeedsOutput {
     _ feed: StoreStatus.Feed, _ now: Timestamp, to json: inout JSONWriter
   ) {
     json.members(of: feed, lag: feed.succeededAt.map { difference(now, $0) })
-    json.key("url")
-    json.string("\(FeedURL(feed.url))")
+    json.member("url", "\(FeedURL(feed.url))")
   }
 
   private static func details(

@@ -3,7 +3,6 @@ import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -70,7 +69,8 @@ struct BackfillCommand {
     "from", "to", "last", "min-magnitude", "bbox", "within", "url", "limit", "rate", "attempts",
   ]
 
-  private struct Fetch {
+  /// What to fetch from an event service, and how.
+  struct Fetch {
     var service: EventService
     var parameters: Backfill.Parameters
     let region: EventService.Region
@@ -158,12 +158,11 @@ struct BackfillCommand {
     Signals.install()
     let folders = try paths.map { path throws(FeedError) in try FeedFolder.absolute(path) }
     let connection = try IngestCommand.connect(to: database)
-    try Migrator.checkSchema(of: connection)
     if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
       try ServiceBackfill(
-        fetch.service, backfill, connection: connection, settings: settings, region: fetch.region,
-        manners: fetch.manners, output: output("events"), diagnostics: diagnostics
+        fetch, backfill, connection: connection, settings: settings, output: output("events"),
+        diagnostics: diagnostics
       ).run()
       return .ok
     }

@@ -55,11 +55,9 @@ final class BackfillOutput {
     var json = JSONWriter()
     json.object { json in
       members(&json)
-      json.key("import")
-      json.integer(report.id)
+      json.member("import", report.id)
       report.writeCounts(to: &json)
-      json.key("seconds")
-      json.double(elapsed.inSeconds)
+      json.member("seconds", elapsed.inSeconds)
     }
     try write(json)
   }
@@ -81,18 +79,13 @@ final class BackfillOutput {
     }
     var json = JSONWriter()
     json.object { json in
-      json.key("backfill")
-      json.integer(Int(backfill.id))
-      json.key("url")
-      json.string(parameters.url)
-      json.key("source")
-      json.string(parameters.source)
-      json.key("resumed")
-      json.bool(backfill.isResumed)
+      json.member("backfill", backfill.id)
+      json.member("url", parameters.url)
+      json.member("source", parameters.source)
+      json.member("resumed", backfill.isResumed)
       members(&json)
       report.writeCounts(to: &json)
-      json.key("complete")
-      json.bool(report.isComplete)
+      json.member("complete", report.isComplete)
     }
     try write(json)
   }

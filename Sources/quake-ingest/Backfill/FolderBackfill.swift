@@ -51,8 +51,7 @@ struct FolderBackfill {
     }
     if done == Int64(files.count) { try backfill.finish(over: connection) }
     try output.end(backfill, try backfill.totals(over: connection)) { json in
-      json.key("files")
-      json.integer(Int(done))
+      json.member("files", done)
     }
     return status
   }
@@ -80,10 +79,8 @@ struct FolderBackfill {
         hint: report.rejectsHint)
     }
     try output.part(file.path, report, elapsed: MonotonicClock.now() - begun) { json in
-      json.key("backfill")
-      json.integer(Int(backfill.id))
-      json.key("file")
-      json.string(file.path)
+      json.member("backfill", backfill.id)
+      json.member("file", file.path)
     }
   }
 }

@@ -45,7 +45,7 @@ final class ServiceBackfill {
   /// Whether it has answered a query. Then a refusal means that too many events match.
   private var answers = false
   /// Whether it accepts a limit on the number of events.
-  private var takesLimit = true
+  private var acceptsLimit = true
   /// The most events in one answer, as far as known: a service may have a smaller limit than was asked for.
   private var limit: Int64
   /// The most events of an answer so far.
@@ -54,22 +54,21 @@ final class ServiceBackfill {
   private var shortAnswer: ShortAnswer?
 
   init(
-    _ service: EventService, _ backfill: Backfill, connection: Connection,
-    settings: ImportSettings, region: EventService.Region, manners: Manners, output: BackfillOutput,
-    diagnostics: Diagnostics
+    _ fetch: BackfillCommand.Fetch, _ backfill: Backfill, connection: Connection,
+    settings: ImportSettings, output: BackfillOutput, diagnostics: Diagnostics
   ) {
-    self.service = service
+    service = fetch.service
+    region = fetch.region
+    manners = fetch.manners
+    limit = fetch.manners.limit
     self.backfill = backfill
     self.connection = connection
     self.settings = settings
-    self.region = region
-    self.manners = manners
-    limit = manners.limit
     self.output = output
     self.diagnostics = diagnostics
     windows = BackfillWindows(of: backfill, over: connection)
     fetcher = FeedFetcher(settings)
-    pacer = RequestPacer(rate: manners.rate)
+    pacer = RequestPacer(rate: fetch.manners.rate)
   }
 
   /// Fetches the windows that are not done yet; ends early when a stop is requested.
@@ -95,12 +94,9 @@ final class ServiceBackfill {
     try backfill.finish(over: connection)
     let progress = try windows.progress()
     try output.end(backfill, try backfill.totals(over: connection)) { json in
-      json.key("from")
-      json.string(backfill.parameters.span?.start.description)
-      json.key("to")
-      json.string(backfill.parameters.span?.end.description)
-      json.key("windows")
-      json.integer(progress.done)
+      json.member("from", backfill.parameters.span?.start.description)
+      json.member("to", backfill.parameters.span?.end.description)
+      json.member("windows", progress.done)
     }
     if progress.pending > 0 {
       diagnostics.note("stopped; run the same command again to continue")
@@ -233,7 +229,7 @@ final class ServiceBackfill {
     succeeded()
     let isWhole = window.isWhole(seen: received.records, limit: limit, longest: longest)
     longest = max(longest, received.records)
-    try tell(window, report, isWhole: isWhole, elapsed: MonotonicClock.now() - begun)
+    try log(window, report, isWhole: isWhole, elapsed: MonotonicClock.now() - begun)
   }
 
   /// The answer to a query, perhaps without events; nil if the service refuses it, so that other queries have to
@@ -287,7 +283,7 @@ final class ServiceBackfill {
   }
 
   private func queryURL(_ window: BackfillWindow) -> FeedURL {
-    service.queryURL(query(window), limit: takesLimit ? manners.limit : nil)
+    service.queryURL(query(window), limit: acceptsLimit ? manners.limit : nil)
   }
 
   /// Finds out why the service refuses a query. The first refusal may have any reason, so this asks for a
@@ -295,8 +291,8 @@ final class ServiceBackfill {
   /// not the reason, and the query is repeated without the limit, which not every service accepts.
   private func refused(_ window: BackfillWindow, _ error: FeedError) throws {
     if !answers, try !isAnswered(window.firstSecond) {
-      guard takesLimit else { throw error }
-      takesLimit = false
+      guard acceptsLimit else { throw error }
+      acceptsLimit = false
       guard try isAnswered(window.firstSecond) else { throw error }
       answers = true
       return diagnostics.verbose("\(service) accepts no limit")
@@ -319,7 +315,7 @@ final class ServiceBackfill {
     }
   }
 
-  private func tell(
+  private func log(
     _ window: BackfillWindow, _ report: ImportReport, isWhole: Bool, elapsed: Duration
   ) throws {
     if let reject = report.firstReject {
@@ -336,12 +332,9 @@ final class ServiceBackfill {
     let progress = try windows.progress()
     output.update(done: progress.records, of: progress.expected ?? estimate(progress))
     try output.part(window.name, report, elapsed: elapsed) { json in
-      json.key("backfill")
-      json.integer(Int(backfill.id))
-      json.key("from")
-      json.timestamp(window.start)
-      json.key("to")
-      json.timestamp(window.end)
+      json.member("backfill", backfill.id)
+      json.member("from", window.start)
+      json.member("to", window.end)
     }
   }
 

@@ -5,7 +5,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-ingest import`: files, URLs and standard input, once.
@@ -80,7 +79,6 @@ struct ImportCommand {
     }
     if references.count == 1 { _ = try references[0].get() }
     let connection = try IngestCommand.connect(to: database)
-    try Migrator.checkSchema(of: connection)
     let helpers = try (1..<jobs).map { _ in
       try database.open(wake: Signals.wakeDescriptor)
     }

@@ -97,47 +97,31 @@ struct ImportSummary {
   /// One JSON object.
   func write(to json: inout JSONWriter) {
     json.object { json in
-      json.key("source")
-      json.string(options.source)
-      json.key("feed")
-      json.string(options.feed)
-      json.key("format")
-      json.string(format)
-      json.key("import")
-      json.integer(report.id)
-      json.key("http_status")
-      json.integer(options.httpStatus.map { Int64($0) })
-      json.key("etag")
-      json.string(options.etag)
-      json.key("generated")
-      json.timestamp(report.generated)
+      json.member("source", options.source)
+      json.member("feed", options.feed)
+      json.member("format", format)
+      json.member("import", report.id)
+      json.member("http_status", options.httpStatus)
+      json.member("etag", options.etag)
+      json.member("generated", report.generated)
       report.writeCounts(to: &json)
       report.writeOtherCounts(to: &json)
       json.key("quarantine")
       if let quarantine = report.quarantine {
         json.object { json in
-          json.key("reason")
-          json.string(quarantine.reason.rawValue)
-          json.key("detail")
-          json.string(quarantine.detail)
+          json.member("reason", quarantine.reason.rawValue)
+          json.member("detail", quarantine.detail)
         }
       } else {
         json.null()
       }
-      json.key("bytes")
-      json.integer(Int(report.bytes))
-      json.key("seconds")
-      json.double(elapsed.inSeconds)
-      json.key("receive_seconds")
-      json.double(report.receiveDuration.inSeconds)
-      json.key("merge_seconds")
-      json.double(report.mergeDuration.inSeconds)
-      json.key("complete")
-      json.bool(report.isComplete)
-      json.key("dry_run")
-      json.bool(options.dryRun)
-      json.key("token")
-      json.string(report.token?.description)
+      json.member("bytes", report.bytes)
+      json.member("seconds", elapsed.inSeconds)
+      json.member("receive_seconds", report.receiveDuration.inSeconds)
+      json.member("merge_seconds", report.mergeDuration.inSeconds)
+      json.member("complete", report.isComplete)
+      json.member("dry_run", options.dryRun)
+      json.member("token", report.token?.description)
     }
   }
 }

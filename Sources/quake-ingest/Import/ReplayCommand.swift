@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// `quake-ingest replay`: imports past snapshots in their order, as if they arrived now.
@@ -16,9 +15,6 @@ struct ReplayCommand {
       """,
     options: [
       .value(
-        "speed", "FACTOR", default: "no pauses",
-        help: "keep the pauses between the snapshots, FACTOR times shorter; 1 is real time"),
-      .value(
         "feed", "NAME",
         completion: .found(by: "quake-admin complete feeds", or: FeedReference.knownNames),
         help: "feed of the snapshots; by default the one in their names, such as all_day"),
@@ -30,8 +26,7 @@ struct ReplayCommand {
       )
     ],
     examples: [
-      .init("quake-ingest replay snapshots/", "rebuild the history of these days"),
-      .init("quake-ingest replay snapshots/ --speed 60", "an hour in a minute"),
+      .init("quake-ingest replay snapshots/", "rebuild the history of these days")
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 
@@ -41,7 +36,6 @@ struct ReplayCommand {
   private let judging: JudgingOptions
   private let directory: String
   private let feed: String?
-  private let speed: Double?
   private let writesJSON: Bool
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
@@ -51,7 +45,6 @@ struct ReplayCommand {
     judging = try JudgingOptions(arguments, longestSilence: .seconds(3 * 3600), refusesOlder: false)
     directory = arguments.positional("DIRECTORY") ?? "."
     feed = arguments.string("feed")
-    speed = try arguments.double("speed", in: 0.001...1_000_000)
     writesJSON = arguments.flag("json")
     database = try DatabaseAccess(arguments, diagnostics, creates: true)
   }
@@ -72,19 +65,11 @@ struct ReplayCommand {
       )
     }
     let connection = try IngestCommand.connect(to: database)
-    try Migrator.checkSchema(of: connection)
     let output = StandardOutput()
     var total = Total()
-    var previous: Timestamp?
     let bar = ProgressBar(
       "replay", unit: .items("snapshots"), total: snapshots.count, diagnostics: diagnostics)
     for snapshot in snapshots where !Signals.stopRequested {
-      if let previous, let speed {
-        let pause = Double(snapshot.taken.microseconds - previous.microseconds) / speed
-        _ = Signals.wait(timeout: .microseconds(Int64(pause)))
-        if Signals.stopRequested { break }
-      }
-      previous = snapshot.taken
       try replay(snapshot, connection, output, &total) { bar.finish() }
       bar.advance()
     }

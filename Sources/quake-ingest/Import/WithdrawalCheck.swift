@@ -17,23 +17,21 @@ final class WithdrawalCheck {
   private var asked: (event: Absences.Event, page: FeedDownload)?
 
   /// The number of pages that are requested after each poll.
-  private static let limit: Int64 = 5
+  static let limit: Int64 = 5
 
   /// A check of the events that a feed has lacked often enough.
   ///
   /// - Parameter reach: Which addresses the pages may have: their URLs are data of the feed.
   init(
-    _ feed: PolledFeed, scope: FeedScope, times: Int, reach: AddressKind, author: String,
-    diagnostics: Diagnostics, over connection: Connection
-  ) throws(PostgresError) {
+    of events: [Absences.Event], feed: PolledFeed, reach: AddressKind, author: String,
+    _ diagnostics: Diagnostics
+  ) {
     self.feed = feed.name
     if case .url(let url) = feed.reference.location { self.url = url } else { url = nil }
     self.reach = reach
     self.author = author
     self.diagnostics = diagnostics
-    pending = ArraySlice(
-      try Absences(connection: connection)
-        .missing(from: scope.name, times: times, limit: Self.limit))
+    pending = ArraySlice(events)
   }
 
   /// Does all work that does not wait for a page.

@@ -3,7 +3,6 @@ import Postgres
 import QuakeFeed
 import QuakeImport
 import QuakeModel
-import QuakeSchema
 import QuakeSimulator
 import QuakeTool
 import QuakeWorker
@@ -98,12 +97,9 @@ struct RunCommand {
   private let arguments: ParsedArguments
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics
-  private let importing: ImportSettings
-  private let judging: JudgingOptions
   private let settings: WorkerSettings
   private let feeds: [NamedFeed]
   private let every: Duration?
-  private let runsOnce: Bool
   private let migrates: Bool
   private let chores: [any Chore]
 
@@ -112,8 +108,6 @@ struct RunCommand {
     diagnostics.form = .log
     self.diagnostics = diagnostics
     self.arguments = arguments
-    importing = try ImportSettings(arguments)
-    judging = try JudgingOptions(arguments, refusesOlder: true)
     settings = try WorkerSettings(arguments)
     let named = arguments.strings("feed")
     feeds = try (named.isEmpty ? Self.standardFeeds : named).map { text in
@@ -124,11 +118,10 @@ struct RunCommand {
         every: timed.duration)
     }
     every = try arguments.duration("every", in: Self.shortestPause...)
-    runsOnce = arguments.flag("once")
     migrates = arguments.flag("migrate")
     var chores: [any Chore] = []
     if let age = try arguments.duration("expire", in: .seconds(1)...) {
-      chores.append(EventExpiry(olderThan: age, author: importing.author))
+      chores.append(EventExpiry(olderThan: age, author: settings.importing.author))
     }
     if let age = try arguments.duration("keep-history", in: .seconds(1)...) {
       chores.append(HistoryPurge(age: age))
@@ -136,7 +129,7 @@ struct RunCommand {
     let keptRejects = try arguments.duration("keep-rejects", in: .seconds(1)...)
     chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
     self.chores = chores
-    if feeds.contains(where: { $0.feed.text == "-" }), !runsOnce {
+    if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
     if every != nil, named.isEmpty {
@@ -156,21 +149,24 @@ struct RunCommand {
     let references = try feeds.map { feed in
       feed.feed.text == Self.simulated ? nil : try reference(to: feed)
     }
-    try refuseNamesakes(references.map { $0?.name ?? Self.simulated })
+    try requireDistinctNames(of: references.map { $0?.name ?? Self.simulated })
     // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
     // it.
     let connection = try IngestCommand.connect(to: database, migrates: migrates)
-    try Migrator.checkSchema(of: connection)
-    if !importing.mixesSimulated { try checkSimulated(references, over: connection) }
+    if !settings.importing.mixesSimulated { try checkSimulated(references, over: connection) }
     var simulator: SimulatedFeedServer?
     defer { simulator?.stop() }
+    let service = ServiceManager(
+      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
+      watched: Environment.value("WATCHDOG_PID"))
+    let context = PollContext(settings, service: service, diagnostics: diagnostics)
     var polled: [PolledFeed] = []
     for (feed, reference) in zip(feeds, references) {
       if let reference {
         polled.append(
           PolledFeed(
             name: reference.name, reference: reference,
-            every: feed.every ?? every ?? .seconds(60)))
+            every: feed.every ?? every ?? .seconds(60), context: context))
       } else {
         let server = try Self.startSimulator(
           since: ImportList.first(of: Self.simulated, over: connection))
@@ -178,22 +174,19 @@ struct RunCommand {
         polled.append(
           PolledFeed(
             name: Self.simulated, reference: try FeedReference(Self.url(of: server)),
-            every: feed.every ?? every ?? .seconds(2)))
+            every: feed.every ?? every ?? .seconds(2), context: context))
       }
     }
-    if !importing.isDryRun {
+    let isDryRun = settings.importing.isDryRun
+    if !isDryRun {
       try database.prepareForWorker(connection, feeds: polled, diagnostics)
     }
-    let service = ServiceManager(
-      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
-      watched: Environment.value("WATCHDOG_PID"))
     service.ready("connected; feeds: " + polled.map(\.name).joined(separator: ", "))
     defer { service.stopping() }
     let worker = Worker(
-      database: database, connection: connection, diagnostics: diagnostics, settings: settings,
-      importing: importing, judging: judging, feeds: polled, service: service,
-      chores: Chores(importing.isDryRun ? [] : chores, diagnostics: diagnostics))
-    let status = runsOnce ? worker.pollOnce() : try worker.run()
+      database: database, connection: connection, context: context, feeds: polled,
+      chores: Chores(isDryRun ? [] : chores, diagnostics: diagnostics))
+    let status = settings.pollsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status
   }
@@ -242,7 +235,7 @@ struct RunCommand {
   }
 
   /// Throws if two feeds share a name, under which the database stores a feed's state.
-  private func refuseNamesakes(_ feeds: [String]) throws {
+  private func requireDistinctNames(of feeds: [String]) throws {
     var names: Set<String> = []
     for name in feeds where !names.insert(name).inserted {
       throw UsageError(
@@ -271,14 +264,21 @@ struct RunCommand {
   }
 }
 
-/// The settings of a worker, except those of its imports.
+/// The settings of a worker.
 struct WorkerSettings {
+  let importing: ImportSettings
+  let judging: JudgingOptions
+  /// Whether each feed is polled only once.
+  let pollsOnce: Bool
   /// The least time between a poll and a refresh.
   let refreshInterval: Duration
   /// The time without a sign of life after which a standby takes over the feeds of a worker.
   let takeoverAfter: Duration
 
   init(_ arguments: ParsedArguments) throws {
+    importing = try ImportSettings(arguments)
+    judging = try JudgingOptions(arguments, refusesOlder: true)
+    pollsOnce = arguments.flag("once")
     refreshInterval = try arguments.duration("refresh-interval", in: .zero...) ?? .seconds(10)
     takeoverAfter =
       try arguments.duration("takeover-after", in: .milliseconds(100)...) ?? .seconds(30)

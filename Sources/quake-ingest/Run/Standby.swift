@@ -16,7 +16,7 @@ struct Standby {
   private var hasSaidHidden = false
   private var hasSaidForbidden = false
 
-  /// The time between two attempts to take the locks.
+  /// The time between two attempts to acquire the locks.
   private static let pause = Duration.seconds(1)
 
   /// - Parameter limit: The longest time without a sign of life of another worker.
@@ -35,29 +35,29 @@ struct Standby {
     reported = []
   }
 
-  /// Takes the free locks of `feeds`, none of which this worker holds, and ends stalled workers.
-  mutating func take(_ feeds: [String], over connection: Connection) throws -> [String] {
+  /// Acquires the free locks of `feeds`, none of which this worker holds, and ends stalled workers.
+  mutating func acquire(_ feeds: [String], over connection: Connection) throws -> [String] {
     guard !feeds.isEmpty, attempt.fireIfDue() else { return [] }
-    var taken = try takeLocks(feeds, over: connection)
-    let others = feeds.filter { !taken.contains($0) }
+    var acquired = try acquireLocks(feeds, over: connection)
+    let others = feeds.filter { !acquired.contains($0) }
     if !others.isEmpty, inspection.fireIfDue(), try endStalled(others, over: connection) {
       // The locks are free as soon as the server has ended the connections; otherwise the next attempt gets
       // them.
-      taken += try takeLocks(others, over: connection)
+      acquired += try acquireLocks(others, over: connection)
     }
-    tell(taken: taken, of: feeds)
-    return taken
+    log(acquired: acquired, of: feeds)
+    return acquired
   }
 
-  /// Takes the free locks of `feeds`, and reports sessions that held a lock without being a worker.
-  func takeLocks(_ feeds: [String], over connection: Connection) throws -> [String] {
-    try FeedLock.take(feeds, over: connection).map { taken in
-      if let foreign = taken.displaced { tell(foreign, taken.feed) }
-      return taken.feed
+  /// Acquires the free locks of `feeds`, and reports sessions that held a lock without being a worker.
+  func acquireLocks(_ feeds: [String], over connection: Connection) throws -> [String] {
+    try FeedLock.acquire(feeds, over: connection).map { acquired in
+      if let foreign = acquired.displaced { log(foreign, acquired.feed) }
+      return acquired.feed
     }
   }
 
-  private func tell(_ foreign: FeedLock.ForeignSession, _ feed: String) {
+  private func log(_ foreign: FeedLock.ForeignSession, _ feed: String) {
     let session =
       foreign.processID.map { "server process \($0) of role \(foreign.role ?? "unknown")" }
       ?? "a prepared transaction"
@@ -66,10 +66,10 @@ struct Standby {
       hint: "Find out what that session does, and end it if it is not wanted.")
   }
 
-  private mutating func tell(taken: [String], of feeds: [String]) {
-    let overtaken = taken.filter { reported.contains($0) }
-    let first = taken.filter { !reported.contains($0) }
-    let others = feeds.filter { !taken.contains($0) && !reported.contains($0) }
+  private mutating func log(acquired: [String], of feeds: [String]) {
+    let overtaken = acquired.filter { reported.contains($0) }
+    let first = acquired.filter { !reported.contains($0) }
+    let others = feeds.filter { !acquired.contains($0) && !reported.contains($0) }
     if !first.isEmpty { diagnostics.note("polling \(first.joined(separator: ", "))") }
     if !overtaken.isEmpty { diagnostics.note("took over \(overtaken.joined(separator: ", "))") }
     if !others.isEmpty {
@@ -77,7 +77,7 @@ struct Standby {
         "standing by for \(others.joined(separator: ", ")), which another worker polls")
     }
     reported.formUnion(others)
-    reported.subtract(taken)
+    reported.subtract(acquired)
   }
 
   /// - Returns: Whether a connection was ended.

@@ -14,47 +14,34 @@ import QuakeWorker
 final class Worker {
   private let database: DatabaseAccess
   private var connection: Connection?
-  private let diagnostics: Diagnostics
-  private let settings: WorkerSettings
-  private let importing: ImportSettings
-  private let judging: JudgingOptions
-  private var feeds: [PolledFeed]
-  private let service: ServiceManager
+  private let context: PollContext
+  private let feeds: [PolledFeed]
   private var chores: Chores
-  private let downloads: FeedDownloads
   private var standby: Standby
   /// When the next sign of life is due. The query for refresh requests is one.
   private var lifeSign: PeriodicTimer
   /// Whether a notification of a refresh request may have arrived since the last query for requests.
   private var mayHaveRequests = true
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
-  /// Whether each feed is polled only once.
-  private var pollsOnce = false
-  private lazy var poller = FeedPoller(
-    settings: importing, judging: judging, service: service, diagnostics: diagnostics,
-    progress: { [service, downloads] in
-      service.alive()
-      downloads.advance()
-    })
+
+  private var diagnostics: Diagnostics { context.diagnostics }
+  private var downloads: FeedDownloads { context.downloads }
+  private var service: ServiceManager { context.service }
+  private var isDryRun: Bool { context.settings.importing.isDryRun }
 
   /// - Parameter connection: A connection that `prepareForWorker` has prepared.
   init(
-    database: DatabaseAccess, connection: Connection, diagnostics: Diagnostics,
-    settings: WorkerSettings, importing: ImportSettings, judging: JudgingOptions,
-    feeds: [PolledFeed], service: ServiceManager, chores: Chores
+    database: DatabaseAccess, connection: Connection, context: PollContext, feeds: [PolledFeed],
+    chores: Chores
   ) {
     self.database = database
     self.connection = connection
-    self.diagnostics = diagnostics
-    self.settings = settings
+    self.context = context
     self.feeds = feeds
-    self.service = service
     self.chores = chores
-    self.importing = importing
-    self.judging = judging
-    downloads = FeedDownloads(options: importing.clientOptions, in: TemporaryFolder.path)
-    standby = Standby(takeoverAfter: settings.takeoverAfter, diagnostics: diagnostics)
-    lifeSign = PeriodicTimer(settings.lifeSign)
+    standby = Standby(
+      takeoverAfter: context.settings.takeoverAfter, diagnostics: context.diagnostics)
+    lifeSign = PeriodicTimer(context.settings.lifeSign)
   }
 
   /// Polls until a signal asks it to stop.
@@ -69,23 +56,22 @@ final class Worker {
         continue
       }
       do {
-        try takeFeeds(over: connection)
-        try takeRequests(over: connection)
-        try check(over: connection)
+        try acquireFeeds(over: connection)
+        try acceptRequests(over: connection)
+        try continueChecks(over: connection)
         downloads.advance()
-        if let ready = nextReady() {
-          if feeds[ready].polling == nil {
-            try serve(ready, over: connection)
-          } else {
-            try take(ready, over: connection)
-          }
+        let now = MonotonicClock.now()
+        if let ready = feeds.filter({ $0.isReady(at: now) }).min(by: { $0.turn < $1.turn }) {
+          // A request that arrived after the poll began needs another poll.
+          if ready.isPolling { mayHaveRequests = true }
+          if try ready.advance(over: connection) == .ok { backoff.reset() }
         } else {
-          try workOrWait(until: nextFeed().map { time(of: $0) }, over: connection)
+          try workOrWait(over: connection)
         }
       } catch let error as PostgresError where error.kind == .interrupted {
-        leave(error)
+        reportInterruption(error)
       } catch let error as PostgresError {
-        lose(error)
+        dropConnection(after: error)
       }
     }
     return .ok
@@ -93,49 +79,37 @@ final class Worker {
 
   /// Polls each feed once. Returns the status of the first failure.
   func pollOnce() -> ExitStatus {
-    pollsOnce = true
     guard let connection else { return .unavailable }
-    var results = [ExitStatus](repeating: .ok, count: feeds.count)
+    var results: [String: ExitStatus] = [:]
     do {
-      try takeFeedsOnce(over: connection)
-      for index in feeds.indices where !Signals.stopRequested {
-        let result = feeds[index].isHeld ? try poll(index, over: connection) : refuse(feeds[index])
-        if let result { results[index] = result }
+      try acquireFeedsOnce(over: connection)
+      for feed in feeds where !Signals.stopRequested {
+        results[feed.name] =
+          feed.isHeld ? try feed.beginPoll(over: connection) : reportOtherWorker(of: feed)
       }
-      while !Signals.stopRequested, feeds.contains(where: { $0.polling != nil || $0.check != nil })
-      {
-        try check(over: connection)
+      while !Signals.stopRequested, feeds.contains(where: \.isBusy) {
+        try continueChecks(over: connection)
         downloads.advance()
         if let done = nextDownloaded() {
-          results[done] = try take(done, over: connection)
+          results[done.name] = try done.advance(over: connection)
         } else if !downloads.isEmpty {
           wait(for: lifeSign.remaining, over: connection)
           _ = try connection.takeNotifications()
           showLife()
         }
       }
-      if !importing.isDryRun {
-        try FeedState.end(feeds.filter(\.isHeld).map(\.name), over: connection)
-      }
-      return results.first { $0 != .ok } ?? .ok
+      if !isDryRun { try FeedState.end(feeds.filter(\.isHeld).map(\.name), over: connection) }
+      return feeds.lazy.compactMap { results[$0.name] }.first { $0 != .ok } ?? .ok
     } catch let error as PostgresError where error.kind == .interrupted {
-      leave(error)
+      reportInterruption(error)
       return Failure(error)?.status ?? .tryLater
     } catch {
-      lose(error)
+      dropConnection(after: error)
       return Failure(error)?.status ?? .failed
     }
   }
 
-  private func refuse(_ feed: PolledFeed, _ pause: FeedPause) -> ExitStatus {
-    diagnostics.error(
-      "feed \"\(feed.name)\" is \(pause.text)",
-      hint: "\"quake-admin feeds resume \(feed.name)\" resumes it.",
-      fields: ["feed": .text(feed.name)])
-    return .tryLater
-  }
-
-  private func refuse(_ feed: PolledFeed) -> ExitStatus {
+  private func reportOtherWorker(of feed: PolledFeed) -> ExitStatus {
     diagnostics.error(
       "feed \"\(feed.name)\" is polled by another worker",
       hint: "\"quake-admin refresh \(feed.name)\" makes that worker poll it now.",
@@ -145,7 +119,7 @@ final class Worker {
 
   /// Reports that the worker was asked to stop while another session held a lock. The poll is rolled back,
   /// and the next worker of the feed repeats it.
-  private func leave(_ error: PostgresError) {
+  private func reportInterruption(_ error: PostgresError) {
     diagnostics.warning(error.message, detail: error.detail)
   }
 
@@ -154,7 +128,7 @@ final class Worker {
   private func reconnect() throws {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
-      if !importing.isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
+      if !isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
       connection = regained
       mayHaveRequests = true
       diagnostics.note("connected to the database again")
@@ -170,7 +144,7 @@ final class Worker {
 
   /// Discards the connection, and with it the locks. Whether the connection was lost or the server refused a
   /// statement, the worker connects again after a pause.
-  private func lose(_ error: any Error) {
+  private func dropConnection(after error: any Error) {
     let problem = Failure(error)?.message ?? "\(error)"
     let isLoss = (error as? PostgresError)?.isConnectionLoss == true
     let message = isLoss ? "lost the database: \(problem)" : "could not continue: \(problem)"
@@ -181,7 +155,7 @@ final class Worker {
     )
     service.status(message)
     connection = nil
-    for index in feeds.indices { feeds[index].release(downloads) }
+    for feed in feeds { feed.release() }
     standby.reset()
     _ = service.wait(timeout: backoff.next())
   }
@@ -195,117 +169,73 @@ final class Worker {
     _ = try? connection.execute("select")
   }
 
-  // MARK: - Choosing the next task
+  // MARK: - Locks and requests
 
-  private func takeFeeds(over connection: Connection) throws {
-    let wanted = feeds.filter { !$0.isHeld }.map(\.name)
-    try hold(importing.isDryRun ? wanted : standby.take(wanted, over: connection), over: connection)
+  private func acquireFeeds(over connection: Connection) throws {
+    let free = feeds.filter { !$0.isHeld }.map(\.name)
+    try hold(isDryRun ? free : standby.acquire(free, over: connection), over: connection)
   }
 
-  /// Takes the locks of the feeds for a single poll. Waits briefly, because a worker that has just ended may
+  /// Acquires the locks of the feeds for a single poll. Waits briefly, because a worker that has just ended may
   /// still hold a lock.
-  private func takeFeedsOnce(over connection: Connection) throws {
+  private func acquireFeedsOnce(over connection: Connection) throws {
     let deadline = MonotonicClock.now() + .seconds(3)
     while true {
-      let wanted = feeds.filter { !$0.isHeld }.map(\.name)
-      try hold(
-        importing.isDryRun ? wanted : standby.takeLocks(wanted, over: connection), over: connection)
+      let free = feeds.filter { !$0.isHeld }.map(\.name)
+      try hold(isDryRun ? free : standby.acquireLocks(free, over: connection), over: connection)
       guard !feeds.allSatisfy(\.isHeld), !Signals.stopRequested, MonotonicClock.now() < deadline
       else { return }
       _ = Signals.wait(timeout: .milliseconds(100))
     }
   }
 
-  private func hold(_ taken: [String], over connection: Connection) throws {
-    guard !taken.isEmpty else { return }
-    for index in feeds.indices where taken.contains(feeds[index].name) {
-      // The state that the last worker stored: validators, failures, and when the next poll is due.
-      feeds[index].take(
-        importing.isDryRun ? FeedState() : try state(of: feeds[index], over: connection))
-      if let pause = feeds[index].pause, !pollsOnce { tellOfPause(feeds[index].name, pause) }
-    }
-    if !importing.isDryRun { try FeedState.begin(taken, over: connection) }
+  private func hold(_ acquired: [String], over connection: Connection) throws {
+    guard !acquired.isEmpty else { return }
+    for feed in feeds where acquired.contains(feed.name) { try feed.hold(over: connection) }
+    if !isDryRun { try FeedState.begin(acquired, over: connection) }
     mayHaveRequests = true
   }
 
-  private func takeRequests(over connection: Connection) throws {
-    guard !importing.isDryRun, lifeSign.fireIfDue() || mayHaveRequests else { return }
+  private func acceptRequests(over connection: Connection) throws {
+    guard !isDryRun, lifeSign.fireIfDue() || mayHaveRequests else { return }
     mayHaveRequests = false
-    try takePauses(over: connection)
+    try applyPauses(over: connection)
     // Requests that arrive during a poll are queried again after it.
-    let held = feeds.filter { $0.isHeld && $0.polling == nil }.map(\.name)
-    let wanted = try RefreshQueue.take(for: held, over: connection)
-    for index in feeds.indices where wanted.contains(feeds[index].name) { feeds[index].want() }
+    let held = feeds.filter { $0.isHeld && !$0.isPolling }
+    let requested = try RefreshQueue.accept(for: held.map(\.name), over: connection)
+    for feed in held where requested.contains(feed.name) { feed.requestPoll() }
   }
 
   /// Pauses and resumes feeds as the database has it, and registers those that were forgotten meanwhile: a
   /// lock is a part of the feed's row.
-  private func takePauses(over connection: Connection) throws {
+  private func applyPauses(over connection: Connection) throws {
     let pauses = try FeedControl.pauses(of: feeds.map(\.name), over: connection)
-    for index in feeds.indices {
-      guard let pause = pauses[feeds[index].name] else {
-        if !feeds[index].isHeld {
-          try FeedState.register([(feeds[index].name, feeds[index].url)], over: connection)
-        }
-        continue
+    for feed in feeds {
+      if let pause = pauses[feed.name] {
+        feed.setPause(pause)
+      } else if !feed.isHeld {
+        try FeedState.register([(feed.name, feed.url)], over: connection)
       }
-      try set(pause, index)
     }
   }
 
-  private func set(_ pause: FeedPause?, _ index: Int) throws {
-    guard feeds[index].isHeld, feeds[index].pause != pause else { return }
-    let name = feeds[index].name
-    let wasPaused = feeds[index].pause != nil
-    feeds[index].set(pause, downloads)
-    if let pause {
-      tellOfPause(name, pause)
-    } else if wasPaused {
-      diagnostics.note("feed \(name) is resumed", fields: ["feed": .text(name)])
-    }
-  }
+  // MARK: - Working and waiting
 
-  private func tellOfPause(_ name: String, _ pause: FeedPause) {
-    diagnostics.note(
-      "feed \(name) is \(pause.text); \"quake-admin feeds resume \(name)\" resumes it",
-      fields: ["feed": .text(name)])
-  }
-
-  private func time(of index: Int) -> Duration {
-    feeds[index].next(refreshInterval: settings.refreshInterval)
-  }
-
-  private func nextFeed() -> Int? {
-    feeds.indices.filter { feeds[$0].isActive && feeds[$0].polling == nil }
-      .min { time(of: $0) < time(of: $1) }
-  }
-
-  /// The feed to work on now, if any. Downloads start first, because that takes no time and they run during
-  /// imports. Of the completed downloads, the one that was due first is imported first.
-  private func nextReady() -> Int? {
-    let now = MonotonicClock.now()
-    func order(_ index: Int) -> Duration {
-      guard feeds[index].polling == nil else { return feeds[index].due }
-      return feeds[index].reference.isURL ? .zero : time(of: index)
-    }
-    return feeds.indices.filter { index in
-      guard feeds[index].isActive else { return false }
-      return feeds[index].polling.map(\.download.isFinished) ?? (time(of: index) <= now)
-    }.min { order($0) < order($1) }
+  private func continueChecks(over connection: Connection) throws {
+    for feed in feeds { try feed.continueCheck(over: connection) }
   }
 
   /// Of the feeds whose download is complete, the one that was due first.
-  private func nextDownloaded() -> Int? {
-    feeds.indices.filter { feeds[$0].polling?.download.isFinished == true }
-      .min { feeds[$0].due < feeds[$1].due }
+  private func nextDownloaded() -> PolledFeed? {
+    feeds.filter(\.isDownloaded).min { $0.due < $1.due }
   }
 
   /// Runs the chores until a feed is due; then waits for a due time, a download, a request, a lock or a signal. A chore
   /// that is not finished when a feed is due continues after it.
-  private func workOrWait(until due: Duration?, over connection: Connection) throws {
+  private func workOrWait(over connection: Connection) throws {
+    let due = feeds.compactMap(\.nextPoll).min()
     let shouldStop = { [unowned self] in
-      service.alive()
-      downloads.advance()
+      context.showLife()
       return Signals.stopRequested || due.map { MonotonicClock.now() >= $0 } == true
         || nextDownloaded() != nil
     }
@@ -341,129 +271,5 @@ final class Worker {
       milliseconds: Int(pause.pollTimeout),
       beside: [connection.descriptor, Signals.wakeDescriptor])
     Signals.drainWake()
-  }
-
-  // MARK: - Polling
-
-  private func state(of feed: PolledFeed, over connection: Connection) throws -> FeedState {
-    try FeedState.load(feed.name, url: feed.url, every: feed.schedule.every, over: connection)
-  }
-
-  private func serve(_ index: Int, over connection: Connection) throws {
-    guard feeds[index].mustWait else {
-      _ = try poll(index, over: connection)
-      return
-    }
-    try poller.refuse(
-      feeds[index], try state(of: feeds[index], over: connection), over: connection)
-    feeds[index].answered()
-  }
-
-  /// Begins to poll a feed that this worker holds: starts the download of a URL, or imports a file.
-  ///
-  /// - Returns: The result; nil if a download has begun.
-  private func poll(_ index: Int, over connection: Connection) throws -> ExitStatus? {
-    let state = try state(of: feeds[index], over: connection)
-    if let pause = state.pause {
-      guard pollsOnce else {
-        // It was paused since the last query for pauses.
-        try set(pause, index)
-        return .ok
-      }
-      return refuse(feeds[index], pause)
-    }
-    if feeds[index].isWanted {
-      try RefreshQueue.begin(feeds[index].name, at: state.readAt, over: connection)
-    }
-    guard case .url(let url) = feeds[index].reference.location else {
-      return try take(index, state, nil, over: connection)
-    }
-    do throws(FeedError) {
-      let download = try downloads.start(url, validators: FeedPoller.validators(state))
-      feeds[index].polling = FeedPolling(download: download, state: state)
-      return nil
-    } catch {
-      return try fail(index, state, error, over: connection)
-    }
-  }
-
-  /// Imports a completed download.
-  @discardableResult
-  private func take(_ index: Int, over connection: Connection) throws -> ExitStatus {
-    guard let polling = feeds[index].polling else { return .ok }
-    feeds[index].polling = nil
-    // A request that arrived after the poll began needs another poll.
-    mayHaveRequests = true
-    return try take(index, polling.state, polling.download, over: connection)
-  }
-
-  /// Imports the result of a poll.
-  ///
-  /// - Throws: `PostgresError` if the connection is lost. That is no failure of the feed: the worker that
-  ///   holds it after the database is available again polls it at once.
-  private func take(
-    _ index: Int, _ state: FeedState, _ download: FeedDownload?, over connection: Connection
-  ) throws -> ExitStatus {
-    do {
-      let outcome = try poller.take(feeds[index], state, download, over: connection)
-      feeds[index].polled(outcome.schedule, pause: outcome.pause)
-      if feeds[index].check == nil { feeds[index].check = outcome.check }
-      backoff.reset()
-      return outcome.status
-    } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
-      throw error
-    } catch {
-      return try fail(index, state, error, over: connection)
-    }
-  }
-
-  /// Continues to query single events that a snapshot lacks.
-  private func check(over connection: Connection) throws {
-    for index in feeds.indices {
-      guard let check = feeds[index].check else { continue }
-      do {
-        if try check.advance(downloads, over: connection) { feeds[index].check = nil }
-      } catch let error as PostgresError where !error.isConnectionLoss {
-        check.cancel(downloads)
-        feeds[index].check = nil
-        diagnostics.warning(
-          "could not withdraw events that \(feeds[index].name) lacks: \(error.message)",
-          hint: "The worker tries again after a later poll.")
-      }
-    }
-  }
-
-  /// The hint after a feed's failure: the failure's own, and the time of the next attempt.
-  private func hint(after failure: Failure, _ pause: Duration) -> String {
-    var hints: [String] = []
-    if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
-    if !pollsOnce { hints.append("Next attempt in \(Readable.duration(pause)).") }
-    return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
-  }
-
-  private func fail(
-    _ index: Int, _ state: FeedState, _ error: any Error, over connection: Connection
-  ) throws -> ExitStatus {
-    let failure = Failure(error) ?? Failure(.failed, "\(error)")
-    guard failure.status != .ok else { return .ok }  // asked to stop while waiting for an answer
-    var schedule = feeds[index].schedule
-    let pause = schedule.failed(retryAfter: (error as? FeedError)?.retryAfter)
-    let message = "could not import \(feeds[index].name): \(failure.message)"
-    diagnostics.warning(
-      message, detail: failure.detail,
-      hint: hint(after: failure, pause.length),
-      fields: [
-        "feed": .text(feeds[index].name), "status": .integer(Int64(failure.status.rawValue)),
-        "failures": .integer(Int64(schedule.failures)),
-        "next_seconds": .number(pause.length.inSeconds),
-      ])
-    service.status(message + (failure.detail.map { ": \($0)" } ?? ""))
-    feeds[index].polled(schedule, pause: pause)
-    do {
-      try poller.recordFailure(failure, of: feeds[index], state, pause, over: connection)
-    } catch let error as PostgresError where !error.isConnectionLoss {
-      diagnostics.verbose("could not record the failure of \(feeds[index].name): \(error)")
-    }
-    return failure.status
   }
 }

@@ -10,16 +10,18 @@ import Testing
     ("1.5s", .milliseconds(1_500)), ("0.25", .milliseconds(250)), ("1h30m", .seconds(5_400)),
     ("1.0005d", .milliseconds(86_443_200)), ("1m1ms", .milliseconds(60_001)),
   ])
-  func reads(text: String, expected: Duration) { #expect(Duration(text: text) == expected) }
+  func aDurationIsReadFromText(text: String, expected: Duration) {
+    #expect(Duration(text: text) == expected)
+  }
 
   @Test(arguments: [
     "", "s", "-1s", "+1s", "1x", "1 s", "1S", "1h30", "30m1h", "1s1s", "1.s", ".5s", "1.00001s",
     "999999999999d", "99999999999999999999s", "1e3", "106752d",
   ])
-  func refuses(text: String) { #expect(Duration(text: text) == nil) }
+  func textThatIsNoDurationIsRefused(text: String) { #expect(Duration(text: text) == nil) }
 
   @Test(arguments: ["1h30m", "500ms", "2d", "1d1h1m1s1ms", "0s"])
-  func writesWhatItReads(text: String) { #expect(Duration(text: text)?.text == text) }
+  func aDurationIsWrittenAsItIsRead(text: String) { #expect(Duration(text: text)?.text == text) }
 
   @Test func pollTimeoutsAreRoundedUpAndHeldInRange() {
     #expect(Duration.microseconds(1).pollTimeout == 1)

@@ -4,7 +4,7 @@ import Testing
 
 /// Every message for a wrong command line.
 @Suite struct UsageErrorTests {
-  @Test func unknownOption() {
+  @Test func anUnknownOptionIsNamedWithTheNearest() {
     let error = Sample.error(Sample.ingest, "run", "--ocne")
     #expect(error?.message == "unknown option '--ocne'")
     #expect(error?.hints == ["did you mean '--once'?", "see 'quake-ingest run --help'"])
@@ -15,7 +15,7 @@ import Testing
     #expect(Sample.error(Sample.watch, "--limt=3")?.suggestion == "--limit")
   }
 
-  @Test func unknownShortOption() {
+  @Test func anUnknownShortOptionIsNamed() {
     #expect(Sample.error(Sample.watch, "-x")?.message == "unknown option '-x'")
     #expect(Sample.error(Sample.watch, "-qx")?.message == "unknown option '-x' in '-qx'")
     let word = Sample.error(Sample.watch, "-limit")
@@ -54,7 +54,7 @@ import Testing
     #expect(Sample.error(group, "--jsn", "second")?.suggestion == "group second --json")
   }
 
-  @Test func missingValue() {
+  @Test func aMissingValueIsNamed() {
     #expect(
       Sample.error(Sample.ingest, "run", "--every")?.message
         == "option --every needs a value: DURATION")
@@ -67,7 +67,7 @@ import Testing
         == "option -m needs a value: M (for a value that begins with a dash write '-m-j')")
   }
 
-  @Test func valueForAFlag() {
+  @Test func aFlagTakesNoValue() {
     #expect(
       Sample.error(Sample.watch, "--json=yes")?.message
         == "option --json takes no value, but 'yes' is given")
@@ -76,7 +76,7 @@ import Testing
         == "option --help takes no value, but 'x' is given")
   }
 
-  @Test func givenTwice() {
+  @Test func anOptionGivenTwiceIsRefused() {
     #expect(
       Sample.error(Sample.watch, "--limit", "1", "--limit", "2")?.message
         == "option --limit is given more than once")
@@ -88,7 +88,7 @@ import Testing
         == "option --no-follow is given more than once")
   }
 
-  @Test func unexpectedArgument() {
+  @Test func anUnexpectedArgumentIsNamed() {
     #expect(
       Sample.error(Sample.watch, "now")?.message
         == "unexpected argument 'now': 'quake-watch' takes no arguments")
@@ -97,14 +97,14 @@ import Testing
         == "unexpected argument 'c': 'move' takes only FROM [TO]")
   }
 
-  @Test func missingArgument() {
+  @Test func aMissingArgumentIsNamed() {
     let error = Sample.error(Sample.ingest, "import", "--json")
     #expect(error?.message == "missing argument SOURCE...: a file, a URL or a feed")
     #expect(error?.description.hasSuffix("; see 'quake-ingest import --help'") == true)
     #expect(Sample.error(Sample.move)?.message == "missing argument FROM: where from")
   }
 
-  @Test func unknownSubcommand() {
+  @Test func anUnknownSubcommandIsNamedWithTheNearest() {
     let error = Sample.error(Sample.admin, "server", "strat")
     #expect(
       error?.message
@@ -117,7 +117,7 @@ import Testing
         == "'quake-admin migrate' has no command 'x'")
   }
 
-  @Test func missingSubcommand() throws {
+  @Test func aMissingSubcommandIsReported() throws {
     for (command, arguments, message) in [
       (Sample.ingest, [], "'quake-ingest' needs a command: run or import"),
       (Sample.admin, ["server"], "'quake-admin server' needs a command: start, stop or psql"),
@@ -146,7 +146,7 @@ import Testing
     ) { try watch.integer("limit") }
   }
 
-  @Test func outOfRange() throws {
+  @Test func aValueOutOfRangeIsRefused() throws {
     let watch = try Sample.run(Sample.watch, "--limit", "0", "-m", "11", "--every", "10ms")
     func message(_ expected: String) -> UsageError { watch.usageError(expected) }
     #expect(
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: ["nan", "inf", "1e999", "0x1p3", "five", "", "1,5"])
-  func notANumber(text: String) throws {
+  func aValueThatIsNoNumberIsRefused(text: String) throws {
     let watch = try Sample.run(Sample.watch, "-m", text)
     #expect(
       throws: watch.usageError(
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test(arguments: ["1,2,3", "1,2,3,4,5", "1,2,,4", "a,b,c,d"])
-  func notABox(text: String) throws {
+  func aValueThatIsNoBoxIsRefused(text: String) throws {
     let watch = try Sample.run(Sample.watch, "--bbox", text)
     #expect(
       throws: watch.usageError(
@@ -188,7 +188,7 @@ import Testing
     ) { try watch.doubles("bbox", count: 4) }
   }
 
-  @Test func listsAndChoices() throws {
+  @Test func listsAndChoicesNameTheValuesTheyAccept() throws {
     let words = ["insert", "update", "delete"]
     let watch = try Sample.run(Sample.watch, "--op", "insert,delete", "--op", "update")
     #expect(try watch.list("op", of: words) == ["insert", "delete", "update"])
@@ -208,7 +208,7 @@ import Testing
     #expect(throws: UsageError.self) { try choice.choice("after", of: ["x"]) }
   }
 
-  @Test func nearestSuggestion() {
+  @Test func theNearestNameIsSuggested() {
     #expect(Suggestion.editDistance("kitten", "sitting") == 3)
     #expect(Suggestion.editDistance("", "abc") == 3)
     #expect(Suggestion.editDistance("strat", "start") == 1)

@@ -17,32 +17,6 @@ import Testing
       .output.split(separator: "\n").map(String.init)
   }
 
-  private static let commands = [Sample.ingest, Sample.watch, Sample.admin, Sample.move]
-
-  @Test(.enabled("bash is not installed") { OutsideProgram.isInstalled("bash") })
-  func bashReadsItsScripts() {
-    for command in Self.commands {
-      let result = OutsideProgram.run("bash -n $FILE", input: command.completions(for: .bash))
-      #expect(result == (0, ""))
-    }
-  }
-
-  @Test(.enabled("zsh is not installed") { OutsideProgram.isInstalled("zsh") })
-  func zshReadsItsScripts() {
-    for command in Self.commands {
-      let result = OutsideProgram.run("zsh -n $FILE", input: command.completions(for: .zsh))
-      #expect(result == (0, ""))
-    }
-  }
-
-  @Test(.enabled("fish is not installed") { OutsideProgram.isInstalled("fish") })
-  func fishReadsItsScripts() {
-    for command in Self.commands {
-      let result = OutsideProgram.run("fish -n $FILE", input: command.completions(for: .fish))
-      #expect(result == (0, ""))
-    }
-  }
-
   @Test(.enabled("bash is not installed") { OutsideProgram.isInstalled("bash") })
   func bashOffersWhatFits() {
     #expect(offered(Sample.ingest, "") == ["run", "import"])
@@ -106,12 +80,6 @@ import Testing
     #expect(offered(Self.values, "--feed", "x", "--fe") == ["--feed"])
     #expect(offered(Self.values, "--c") == ["--columns", "--color"])
     #expect(offered(Self.values, "--color", "--no") == [])
-  }
-
-  @Test(.enabled("zsh is not installed") { OutsideProgram.isInstalled("zsh") })
-  func zshReadsScriptsWithValues() {
-    #expect(
-      OutsideProgram.run("zsh -n $FILE", input: Self.values.completions(for: .zsh)) == (0, ""))
   }
 
   @Test(.enabled("fish is not installed") { OutsideProgram.isInstalled("fish") })

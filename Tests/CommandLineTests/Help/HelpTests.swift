@@ -10,7 +10,7 @@ import Testing
     return text
   }
 
-  @Test func ofASubcommand() throws {
+  @Test func theHelpOfASubcommandIsComplete() throws {
     #expect(
       try help(Sample.ingest, "run", "--help") == """
         Load feeds again and again
@@ -55,7 +55,7 @@ import Testing
         """)
   }
 
-  @Test func ofATool() throws {
+  @Test func theHelpOfAToolListsItsCommands() throws {
     #expect(
       try help(Sample.admin, "--help") == """
         Look after the database
@@ -79,7 +79,7 @@ import Testing
         """)
   }
 
-  @Test func ofACommandThatPassesItsArgumentsThrough() throws {
+  @Test func theHelpShowsArgumentsThatArePassedThrough() throws {
     #expect(
       try help(Sample.admin, "server", "psql", "--help")
         .contains("\nUsage:\n  quake-admin server [OPTION]... psql [ARGUMENT]...\n"))

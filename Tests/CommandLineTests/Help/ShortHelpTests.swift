@@ -133,7 +133,8 @@ import Testing
           "type", "TYPE,...", repeatable: true, completion: .usually(["earthquake", "ice quake"]),
           help: "of these types"),
         .value(
-          "status", "STATUS", completion: .usually(["reviewed", "not seen"], anySpelling: true),
+          "status", "STATUS",
+          completion: .usually(["reviewed", "not seen"], anySpelling: true, synonyms: ["revised"]),
           help: "of this"),
       ])
     func doubts(_ words: String...) throws -> [String] {
@@ -147,6 +148,7 @@ import Testing
     // Any other text is valid, and not a mistake.
     #expect(try doubts("--type", "volcanic tremor", "--status", "Reviewed") == [])
     #expect(try doubts("--status", "Not_Seen") == [])
+    #expect(try doubts("--status", "Revised") == [])
     #expect(try doubts("--status", "reveiwed") == ["reviewed"])
   }
 

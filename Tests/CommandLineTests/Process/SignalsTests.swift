@@ -2,7 +2,7 @@ import Basics
 import Glibc
 import Testing
 
-/// Each runs `Tests/SignalProbe` in a process of its own, since signals belong to the whole process.
+/// Each runs `Tests/TestProbe` in a process of its own, since signals belong to the whole process.
 /// (The testing library's exit tests wait for any child of the process, which may be one of another
 /// suite.)
 @Suite struct SignalsTests {
@@ -11,7 +11,7 @@ import Testing
       ("int-after-term", .exited(130)), ("term-twice", .exited(143)), ("wake", .exited(7)),
       ("readable", .exited(7)), ("defaults", .signalled(SIGTERM)),
     ] as [(String, ChildProcess.Ending)])
-  func scenario(name: String, ending: ChildProcess.Ending) throws {
+  func eachScenarioOfSignalsEndsAsExpected(name: String, ending: ChildProcess.Ending) throws {
     var process = ChildProcess(try Self.probe(), [name])
     process.timeout = .seconds(180)
     #expect(try process.run().ending == ending)
@@ -24,6 +24,6 @@ import Testing
     let bytes = path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
     let own = String(decoding: bytes, as: UTF8.self)
     let folder = own[..<(try #require(own.lastIndex(of: "/")))]
-    return folder + "/signal-probe"
+    return folder + "/test-probe"
   }
 }

@@ -28,6 +28,13 @@ import Testing
       let startedAt = try #require(status.startedAt)
       #expect((begun...Int64(time(nil))).contains(startedAt))
       #expect(try server.ask("select pg_catalog.pg_backend_pid() > 0") == "t")
+      // Only its account may enter its folders.
+      for path in [server.folder.home, server.folder.data, server.folder.socket] {
+        var state = stat()
+        #expect(stat(path, &state) == 0)
+        #expect(state.st_mode & 0o777 == 0o700, "\(path)")
+        #expect(state.st_uid == server.account.user, "\(path)")
+      }
 
       #expect(try server.stop())
       status = try server.status()
@@ -37,7 +44,7 @@ import Testing
   }
 
   @Test func theServerHasThePromisedSettingsDatabaseRoleAndEncoding() throws {
-    try TemporaryServer.with { temporary in
+    try TemporaryServer.with(isInitialised: true) { temporary in
       var temporary = temporary
       temporary.options.settings = [:]
       let server = try temporary.embedded()
@@ -60,19 +67,6 @@ import Testing
           """) == "quake|quake|t|C|C.UTF-8")
       #expect(
         try server.ask("select type, auth_method, error from pg_hba_file_rules") == "local|trust|")
-    }
-  }
-
-  @Test func theServerLetsOnlyItsAccountIntoItsFolders() throws {
-    try TemporaryServer.with { temporary in
-      let server = try temporary.embedded()
-      try server.start()
-      for path in [server.folder.home, server.folder.data, server.folder.socket] {
-        var state = stat()
-        #expect(stat(path, &state) == 0)
-        #expect(state.st_mode & 0o777 == 0o700, "\(path)")
-        #expect(state.st_uid == server.account.user, "\(path)")
-      }
     }
   }
 
@@ -138,7 +132,7 @@ import Testing
 
   @Test func theServerHasASocketElsewhereWhenItsOwnPathIsTooLong() throws {
     let prefix = "quake-" + String(repeating: "long-", count: 20)
-    try TemporaryServer.with(prefix) { temporary in
+    try TemporaryServer.with(prefix, isInitialised: true) { temporary in
       let server = try temporary.embedded()
       #expect(server.folder.socket.hasPrefix("/tmp/quake-\(server.account.user)-"))
       #expect(server.folder.socketPath.utf8.count <= 107)

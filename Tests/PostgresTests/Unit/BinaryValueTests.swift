@@ -2,8 +2,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A binary value")
-struct BinaryValueTests {
+@Suite struct BinaryValueTests {
   private func int32(_ value: Int32) -> [UInt8] {
     withUnsafeBytes(of: value.bigEndian) { Array($0) }
   }
@@ -12,8 +11,7 @@ struct BinaryValueTests {
     bytes.withUnsafeBytes { BinaryValue($0).textArray }
   }
 
-  @Test("of another size than its type has is null")
-  func sizes() {
+  @Test func aBinaryValueOfAnotherSizeThanItsTypeIsNull() {
     for size in 0...9 {
       let bytes = Array(([0x7F] + [UInt8](repeating: 0xFF, count: 8)).prefix(size))
       bytes.withUnsafeBytes { bytes in
@@ -26,8 +24,7 @@ struct BinaryValueTests {
     }
   }
 
-  @Test("of an array that is cut short is null")
-  func arrays() {
+  @Test func aBinaryArrayThatIsCutShortIsNull() {
     func array(_ dimensions: Int32, _ count: Int32, _ elements: [UInt8]) -> [UInt8] {
       int32(dimensions) + int32(0) + int32(25) + int32(count) + int32(1) + elements
     }
@@ -41,8 +38,7 @@ struct BinaryValueTests {
     #expect(textArray(array(0, 0, [])) == [])
   }
 
-  @Test("of a composite type that is cut short has null fields")
-  func composites() throws {
+  @Test func aBinaryCompositeThatIsCutShortHasNullFields() throws {
     let header = int32(1) + int32(25)
     let malformed: [[UInt8]] = [header + int32(.max), int32(1), header + int32(2) + [0x61]]
     for bytes in malformed {

@@ -30,7 +30,7 @@ import Testing
         ]
       ),
     ] as [(AddressKind, [String])])
-  func kinds(kind: AddressKind, addresses: [String]) {
+  func eachAddressIsOfItsKind(kind: AddressKind, addresses: [String]) {
     for address in addresses { #expect(AddressKind(address) == kind, "\(address)") }
   }
 

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func names() {
+  @Test func aDataCentreHasALimitedName() {
     #expect(DataCentre(name: "usgs") == .usgs)
     #expect(DataCentre(name: "scedc-2.test_x")?.codePrefix == "scedc-2.test_x:")
     let long = String(repeating: "a", count: 65)

@@ -81,7 +81,7 @@ import Testing
       ("12", 12), (" 0\r\n", 0), ("", nil), ("-1", nil), ("{\"count\":3}", nil), ("<html>", nil),
       ("99999999999999999999", nil), (String(repeating: "1", count: 100), nil), ("٣", nil),
     ] as [(String, Int64?)])
-  func counts(body: String, count: Int64?) throws {
+  func theCountOfAServiceIsReadOrNothing(body: String, count: Int64?) throws {
     let pieces = BytesSource(Array(body.utf8), pieceSize: { 1 })
     #expect(try EventService.count(in: BytesSource(body)) == count)
     #expect(try EventService.count(in: pieces) == count)

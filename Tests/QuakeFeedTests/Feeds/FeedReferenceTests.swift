@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func theTwentyFeedNames() throws {
+  @Test func thereAreTwentyFeedNames() throws {
     #expect(FeedReference.knownNames.count == 20)
     let reference = try FeedReference("4.5_day")
     #expect(
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func urls() throws {
+  @Test func aURLHasANameAndHidesItsSecrets() throws {
     let plain = try FeedReference("https://example.org/a/all_day.geojson?x=1")
     #expect(plain.name == "all_day")
     #expect(plain.description == "https://example.org/a/all_day.geojson?x=***")
@@ -41,7 +41,7 @@ import Testing
     #expect(failure("file:///etc/passwd")?.hint == "Give the file's path instead.")
   }
 
-  @Test func standardInputAndFiles() throws {
+  @Test func standardInputAndFilesAreReferences() throws {
     #expect(try FeedReference("-").location == .standardInput)
     #expect(try FeedReference("-").description == "standard input")
     let path = try TemporaryFile.path()
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["all_dya", "5.0_day", "4.5_dya", "quakes", "all"])
-  func misspelledFeedNames(text: String) throws {
+  func aMisspelledFeedNameListsTheKnownOnes(text: String) throws {
     let error = try #require(failure(text))
     #expect(error.code == .unknownFeed)
     #expect(error.message == "unknown feed \"\(text)\"")
@@ -60,18 +60,18 @@ import Testing
   }
 
   @Test(arguments: ["./all_dya", "nowhere.geojson", "/nowhere/x", "x.csv.gz"])
-  func pathsOfMissingFiles(text: String) {
+  func aMissingFileIsUnavailable(text: String) {
     #expect(failure(text)?.code == .fileNotFound)
     #expect(failure(text)?.kind == .unavailable)
   }
 
-  @Test func emptyAndInvalidText() {
+  @Test func emptyAndInvalidTextIsNoReference() {
     #expect(failure("")?.code == .invalidReference)
     #expect(failure("")?.kind == .usage)
     #expect(failure("a\0b")?.code == .invalidReference)
   }
 
-  @Test func secretsInMessages() {
+  @Test func secretsInMessagesAreMasked() {
     let url = FeedURL("http://me:pw1@host/x")
     #expect(url.redact("bad me:pw1 and pw1") == "bad *** and ***")
     #expect(url.redact("nothing") == "nothing")

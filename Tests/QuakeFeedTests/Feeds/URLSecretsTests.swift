@@ -40,7 +40,7 @@ import Testing
       ("https://me:12?hunter2@h/x", "https://h/x"), ("https://me:hunter2/x", "https://me:***/x"),
       ("h/x.geojson?token=hunter2", "h/x.geojson?token=***"),
     ])
-  func shown(url: String, expected: String) {
+  func aURLIsShownWithItsSecretsMasked(url: String, expected: String) {
     #expect(URLSecrets(url).shown == expected)
     #expect(!URLSecrets(url).shown.contains("hunter2"))
   }

@@ -14,7 +14,7 @@ import Testing
     + "automatic,ak,ak"
 
   @Test(arguments: ["\n", "\r\n"], ["", "\u{FEFF}"])
-  func everyColumn(lineBreak: String, mark: String) throws {
+  func everyColumnOfCSVIsRead(lineBreak: String, mark: String) throws {
     for end in ["", lineBreak, lineBreak + lineBreak] {
       let contents = try FeedContents(mark + Self.header + lineBreak + Self.row + end)
       #expect(contents.format == .usgsCSV)
@@ -141,7 +141,7 @@ import Testing
     #expect(value?.bitPattern == Double(text)?.bitPattern)
   }
 
-  @Test func randomDecimalNumbers() {
+  @Test func aRandomDecimalNumberIsReadExactly() {
     var random = SeededGenerator(1)
     for _ in 0..<20_000 {
       let value =
@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test(arguments: ["", "-", ".", "e5", "1e", "1.2.3", "inf", "nan", "1 ", "0x10", "1,5", "--1"])
-  func invalidDecimalNumbers(text: String) {
+  func anInvalidDecimalNumberIsRefused(text: String) {
     #expect(Array(text.utf8).withUnsafeBytes(DecimalNumber.parse) == nil)
   }
 }

@@ -10,7 +10,7 @@ import Testing
         + #""id":"20240424_0000104","properties":{\#(properties)}}"#)
   }
 
-  @Test func emscFeature() throws {
+  @Test func aFeatureOfEMSCIsRead() throws {
     let text = emsc(
       #"""
       "source_id":"1650753","source_catalog":"EMSC-RTS","lastupdate":"2024-04-24T09:00:05.651496Z",
@@ -52,12 +52,12 @@ import Testing
     ("ls", "landslide"), ("kn", "nuclear explosion"), ("uk", "not reported"),
     ("other", "other event"), ("calving", "calving"),
   ])
-  func emscEventTypes(code: String, type: String) throws {
+  func eventTypesOfEMSCAreTranslated(code: String, type: String) throws {
     let text = emsc(#""unid":"1","time":"2024-04-24","evtype":"\#(code)""#)
     #expect(try FeedContents(text).records.first?.text(.type) == type)
   }
 
-  @Test func emscRejects() throws {
+  @Test func invalidFeaturesOfEMSCAreRejected() throws {
     for (properties, reason) in [
       (#""unid":"1""#, "no time"), (#""unid":"","time":"2024-04-24""#, "code is empty"),
       (#""unid":null,"time":"2024-04-24""#, "no code"),
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func geonetFeature() throws {
+  @Test func aFeatureOfGeoNetIsRead() throws {
     let point = #""geometry":{"type":"Point","coordinates":[178.2567291,-38.07928467]}"#
     let text = collection(
       #"""

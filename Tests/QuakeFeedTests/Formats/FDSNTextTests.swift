@@ -28,7 +28,7 @@ import Testing
     + "|mb|5.3|NEIC|SAN JUAN, ARGENTINA"
 
   @Test(arguments: ["\n", "\r\n"], ["", "\u{FEFF}"])
-  func everyColumn(lineBreak: String, mark: String) throws {
+  func everyColumnOfFDSNTextIsRead(lineBreak: String, mark: String) throws {
     for end in ["", lineBreak, lineBreak + lineBreak] {
       let text = mark + Self.header + lineBreak + Self.emsc + end
       for pieces in [Int.max, 1] {
@@ -133,7 +133,7 @@ import Testing
     #expect(time?.description == "2020-01-01T00:00:00.000Z")
   }
 
-  @Test func eventTypes() throws {
+  @Test func eventTypesOfFDSNTextAreRead() throws {
     for (type, word) in [
       ("ke", "earthquake"), ("sm", "mining explosion"), ("quarry blast", "quarry blast"),
       ("not existing", "not existing"), ("quarry_blast", "quarry blast"),
@@ -165,7 +165,7 @@ import Testing
     ("1|2020-01-01|1|2|||||||||a|b", "has 14 fields"),
     ("1|2020-01-01|1|2|||||||||\u{0}", "NUL"),
   ])
-  func rejects(row: String, reason: String) throws {
+  func invalidRowsOfFDSNTextAreRejected(row: String, reason: String) throws {
     let contents = try contents(row, Self.emsc)
     #expect(contents.records.count == 1)
     let reject = try #require(contents.rejects.first)
@@ -189,7 +189,7 @@ import Testing
   @Test(arguments: [
     "#EventID|Time|Latitude\n", "#EventID|Time|Time|Latitude|Longitude\n", "EventID|a|b|c\n",
   ])
-  func invalidHeaders(text: String) {
+  func anInvalidHeaderOfFDSNTextIsAnError(text: String) {
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .csvHeader)
   }
 

@@ -67,7 +67,7 @@ import Testing
     #expect(error.code == .notAFeed && error.saysNoData == says)
   }
 
-  @Test func messages() {
+  @Test func theErrorSaysWhyABodyIsNoFeed() {
     #expect(failure(of: "<html>")?.message.contains("looks like an HTML page, not a feed") == true)
     #expect(failure(of: "")?.detail == "The body is empty.")
   }

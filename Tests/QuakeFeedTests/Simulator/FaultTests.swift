@@ -25,7 +25,7 @@ extension ServerTests {
       try JSONValue(reply.body)["features"]?.elements.count ?? 0
     }
 
-    @Test func stale() throws {
+    @Test func aStaleAnswerIsOlder() throws {
       let (faulty, good) = try provoke(.stale)
       let generated = try JSONValue(faulty.body)["metadata"]?["generated"]?.number
       #expect(generated == Double(noon.milliseconds - 72_000_000))
@@ -33,90 +33,48 @@ extension ServerTests {
       #expect(try (1..<count(good)).contains(count(faulty)))
     }
 
-    @Test func empty() throws {
+    @Test func anEmptyAnswerHasNoBody() throws {
       let (faulty, _) = try provoke(.empty)
       #expect(faulty.status == 200 && faulty.isComplete && faulty.body.isEmpty)
     }
 
-    @Test func noEvents() throws {
-      #expect(try count(provoke(.noEvents).faulty) == 0)
-    }
-
-    @Test func truncated() throws {
+    @Test func aTruncatedAnswerIsCompleteButNoJSON() throws {
       let (faulty, good) = try provoke(.truncated)
       #expect(faulty.status == 200 && faulty.isComplete)
       #expect(faulty.body.count < good.body.count && good.body.starts(with: faulty.body))
       #expect(throws: (any Error).self) { try JSONValue(faulty.body) }
     }
 
-    @Test func short() throws {
+    @Test func aShortAnswerLacksBytesOfItsLength() throws {
       let (faulty, good) = try provoke(.short)
       #expect(faulty.status == 200 && !faulty.isComplete)
       #expect(faulty.headers["content-length"] == "\(good.body.count)")
       #expect(faulty.body.count == good.body.count / 2 && good.body.starts(with: faulty.body))
     }
 
-    @Test func html() throws {
+    @Test func anHTMLAnswerIsNoFeed() throws {
       let (faulty, _) = try provoke(.html)
       #expect(faulty.status == 200 && faulty.text.hasPrefix("<!DOCTYPE html>"))
     }
 
-    @Test func garbageTimes() throws {
+    @Test func anAnswerWithGarbageTimesHasTimesOf1970() throws {
       let (faulty, good) = try provoke(.garbageTimes)
       let times = try JSONValue(faulty.body)["features"]?.elements
         .compactMap { $0["properties"]?["time"]?.number }
       #expect(try times == Array(repeating: 2000, count: count(good)))
     }
 
-    @Test func unavailable() throws {
+    @Test func anUnavailableAnswerSaysWhenToRetry() throws {
       let (faulty, _) = try provoke(.unavailable)
       #expect(faulty.status == 503 && faulty.headers["retry-after"] == "60")
     }
 
-    @Test func stall() throws {
-      let server = try SimulatedFeedServer(frozen())
-      defer { server.stop() }
-      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
-      let client = try HTTPClient(port: server.port)
-      try client.send("GET", target)
-      // The fault is that of the first answer that begins.
-      client.read { !$0.body.isEmpty }
-      let good = try HTTPClient.get(target, port: server.port)
-      client.read { $0.body.count >= good.body.count / 2 }
-      // A later answer is complete, and the stalled one is as it was.
-      let later = try HTTPClient.get(target, port: server.port)
-      #expect(later.isComplete)
-      client.read(milliseconds: 0)
-      #expect(!client.isClosed && client.reply.body.count == good.body.count / 2)
-      server.stop()
-      client.read()
-      #expect(client.isClosed && client.reply.body.count == good.body.count / 2)
-      #expect(!client.reply.isComplete)
-    }
-
-    @Test func aStalledConnectionIsReleasedWhenTheClientClosesIt() throws {
-      let server = try SimulatedFeedServer(frozen(events: 100))
-      defer { server.stop() }
-      _ = try HTTPClient.request("POST", "/fault?kind=stall&count=1", port: server.port)
-      do {
-        let client = try HTTPClient(port: server.port)
-        try client.send("GET", target)
-        client.read { !$0.body.isEmpty }
-      }
-      // Each request checks for closed connections; the first one may be too early.
-      let deadline = ContinuousClock.now + .seconds(180)
-      repeat {
-        _ = try HTTPClient.get("/state", port: server.port)
-      } while server.context.stalled.count > 0 && ContinuousClock.now < deadline
-      #expect(server.context.stalled.count == 0)
-    }
-
-    @Test func half() throws {
+    @Test func aHalfAnswerLacksEvents() throws {
       let (faulty, good) = try provoke(.half)
       #expect(try count(faulty) == (count(good) + 1) / 2)
     }
 
-    @Test func scheduled() throws {
+    @Test func scheduledFaultsComeAtTheirTimes() throws {
       var options = frozen(events: 100)
       options.faults = [ScheduledFault(.unavailable, every: 3), ScheduledFault(.html, every: 2)]
       let server = try SimulatedFeedServer(options)

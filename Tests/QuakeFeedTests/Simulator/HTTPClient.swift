@@ -1,6 +1,6 @@
-import CZlib
+import CCompression
 import Glibc
-import Testing
+import TestSupport
 
 /// The answer of a server.
 struct HTTPReply {
@@ -27,18 +27,10 @@ final class HTTPClient {
   private(set) var isClosed = false
 
   init(port: Int) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw Failure(what: "no socket") }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    let connected = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    guard let descriptor = LocalSocket.connect(toPort: port) else {
+      throw Failure(what: "no server at port \(port)")
     }
-    guard connected == 0 else { throw Failure(what: String(cString: strerror(errno))) }
+    self.descriptor = descriptor
   }
 
   deinit {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import QuakeSimulator
 
-@Suite("The start of a simulation", .serialized)
+@Suite(.serialized)
 struct StartTests {
   private func catalogue(
     _ start: SimulationStart, rate: Double = 15, begunAt begin: Timestamp, askedAt end: Timestamp
@@ -24,8 +24,7 @@ struct StartTests {
     Timestamp(microseconds: noon.microseconds + seconds * 1_000_000)
   }
 
-  @Test("that is shared gives simulators on other ports the same catalogue at the same moment")
-  func shared() throws {
+  @Test func simulatorsThatShareTheirStartHaveTheSameCatalogue() throws {
     let end = later(3599)
     let first = try catalogue(.shared, begunAt: noon, askedAt: end)
     #expect(try catalogue(.shared, begunAt: later(1800), askedAt: end) == first)
@@ -35,15 +34,13 @@ struct StartTests {
     #expect(try catalogue(.now, begunAt: later(1800), askedAt: end) != first)
   }
 
-  @Test("that is given gives the same catalogue in each run")
-  func given() throws {
+  @Test func aGivenStartGivesTheSameCatalogueInEachRun() throws {
     let start = SimulationStart.at(later(-90))
     let first = try catalogue(start, begunAt: noon, askedAt: later(600))
     #expect(try catalogue(start, begunAt: later(500), askedAt: later(600)) == first)
   }
 
-  @Test("that is given long ago has no changes before an instant that runs of the same hour share")
-  func early() {
+  @Test func aStartOfLongAgoHasNoChangesBeforeAnInstantThatRunsOfAnHourShare() {
     let start = SimulationStart.at(Timestamp(microseconds: 0))
     let first = start.firstChange(now: noon, rate: 15)
     #expect(start.firstChange(now: later(500), rate: 15) == first)
@@ -56,8 +53,7 @@ struct StartTests {
     #expect(late.firstChange(now: noon, rate: 15) == later(-90))
   }
 
-  @Test("that is shared lies so far back that a simulator repeats few changes")
-  func beginnings() {
+  @Test func aSharedStartLiesSoFarBackThatFewChangesAreRepeated() {
     func beginning(_ rate: Double) -> String {
       SimulationStart.sharedBeginning(before: later(2_345), rate: rate).description
     }
@@ -68,8 +64,7 @@ struct StartTests {
     #expect(beginning(600_000).hasPrefix("2026-03-01T12:39:05"))
   }
 
-  @Test("that is shared leaves all first events in the feed of a month until the next one")
-  func month() throws {
+  @Test func aSharedStartLeavesAllFirstEventsInTheFeedOfAMonth() throws {
     var options = frozen(events: 500)
     options.start = .shared
     options.now = { Timestamp(microseconds: noon.microseconds + 3_599_000_000) }
@@ -80,8 +75,7 @@ struct StartTests {
     #expect(feed["features"]?.elements.count == 500)
   }
 
-  @Test("must not be in the future")
-  func future() {
+  @Test func theStartMustNotBeInTheFuture() {
     var options = frozen()
     options.start = .at(later(1))
     #expect(throws: SimulatorError.self) { try SimulatedFeedServer(options).stop() }

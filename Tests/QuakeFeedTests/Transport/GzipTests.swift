@@ -1,4 +1,4 @@
-import CZlib
+import CCompression
 import Testing
 
 @testable import QuakeFeed

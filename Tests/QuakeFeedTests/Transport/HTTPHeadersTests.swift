@@ -1,3 +1,4 @@
+import Basics
 import QuakeModel
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
   private func headers(_ lines: String...) -> HTTPHeaders {
     var headers = HTTPHeaders()
     for line in lines {
-      Array("\(line)\r\n".utf8).withUnsafeBytes { headers.take(line: $0) }
+      Array("\(line)\r\n".utf8).withUnsafeBytes { headers.add(line: $0) }
     }
     return headers
   }
@@ -21,9 +22,9 @@ import Testing
       (["Date: Sun, 06 Nov 1994 08:49:37 GMT", "Expires: 0"], 0),
       (["Expires: Sun, 06 Nov 1994 08:50:37 GMT"], nil),
     ] as [([String], Int?)])
-  func maxAge(lines: [String], seconds: Int?) {
+  func theMaximumAgeOfAnAnswerIsRead(lines: [String], seconds: Int?) {
     var headers = headers("HTTP/1.1 200 OK")
-    for line in lines { Array("\(line)\r\n".utf8).withUnsafeBytes { headers.take(line: $0) } }
+    for line in lines { Array("\(line)\r\n".utf8).withUnsafeBytes { headers.add(line: $0) } }
     #expect(headers.maxAge == seconds)
   }
 

@@ -107,6 +107,8 @@ import Testing
   @Test func throughAProxyTheHostInTheURLIsChecked() {
     for (host, isAdmitted) in [
       ("10.0.0.1", false), ("localhost", false), ("[::1]", false), ("example.org", true),
+      // Other forms of 127.0.0.1.
+      ("0x7f.1", false), ("2130706433", false),
     ] {
       var guarding = RedirectGuard(
         trusts: false, usesProxy: true, reach: nil, kind: { AddressKind($0) })

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
-import Testing
+import TestSupport
 
 /// An HTTP server on the loopback interface that sends what a test gives it, valid or not.
 ///
@@ -45,14 +45,14 @@ final class TestServer: Sendable {
   private let connections = Mutex<[Int32]>([])
 
   /// - Parameter address: Where it listens; 0 is every address of this machine.
-  init(address: UInt32 = 0x7F00_0001, _ answer: @escaping @Sendable (_ request: String) -> Answer)
+  init(
+    address: UInt32 = LocalSocket.loopback,
+    _ answer: @escaping @Sendable (_ request: String) -> Answer
+  )
     throws
   {
     signal(SIGPIPE, SIG_IGN)
-    let (listener, port) = try Self.bound(address)
-    try #require(listen(listener, 16) == 0)
-    self.listener = listener
-    self.port = port
+    (listener, port) = try LocalSocket.listen(host: address)
     Thread.detachNewThread { [self] in
       while case let connection = accept(listener, nil, nil), connection >= 0 {
         serve(connection, answer)
@@ -60,22 +60,6 @@ final class TestServer: Sendable {
       // Not in `stop`: another server could get the descriptor's number before the next `accept`.
       close(listener)
     }
-  }
-
-  /// A socket that has a free port and does not listen.
-  static func bound(_ host: UInt32 = 0x7F00_0001) throws -> (descriptor: Int32, port: Int) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = host.bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
-      }
-    }
-    try #require(bound)
-    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
   /// Ends the thread and closes the connections that are held open.

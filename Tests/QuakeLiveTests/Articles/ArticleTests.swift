@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 /// The articles of the DocC catalogue and docs/library.md: their code is that of the files beside this one.
-@Suite("The code of the articles")
-struct ArticleTests {
+@Suite struct ArticleTests {
   private struct Enough: Error {}
 
   private static let bulletin = """
@@ -25,8 +24,7 @@ struct ArticleTests {
 
   // MARK: - Texts
 
-  @Test("is compiled here")
-  func text() throws {
+  @Test func theCodeOfTheArticlesIsCompiledHere() throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let compiled = try Self.files(in: folder, ending: "swift")
     let package = folder.appendingPathComponent("../../..")
@@ -53,8 +51,7 @@ struct ArticleTests {
 
   // MARK: - Getting started
 
-  @Test("opens databases")
-  func opening() async throws {
+  @Test func theCodeOfGettingStartedOpensDatabases() async throws {
     try await openDatabase(database.test.conninfo).check()
     let home = TestServer.shared.server.options.home
     try await openPrivateDatabase(in: home).check()
@@ -73,8 +70,7 @@ struct ArticleTests {
     #expect(text.contains("map: could not connect to the database"), "\(text)")
   }
 
-  @Test("reads and changes events")
-  func events() async throws {
+  @Test func theCodeOfTheArticlesReadsAndChangesEvents() async throws {
     try connection.insertQuakes("small", magnitude: 5)
     try connection.insertQuakes("large", magnitude: 7)
     try await setPlace(of: "large1", to: "Chile", in: database.live)
@@ -89,8 +85,7 @@ struct ArticleTests {
 
   // MARK: - Following changes
 
-  @Test("follows changes and shows a list")
-  func following() async throws {
+  @Test func theCodeOfFollowingChangesFollowsAndShowsAList() async throws {
     try connection.insertQuakes("small", magnitude: 5)
     try connection.insertQuakes("large", magnitude: 7)
     var codes: [String?] = []
@@ -118,8 +113,7 @@ struct ArticleTests {
     #expect(drawn == [["large1", "small1"], ["small1", "large1"]])
   }
 
-  @Test("leaves out the changes of one author")
-  func others() async throws {
+  @Test func theCodeOfTheArticlesLeavesOutTheChangesOfOneAuthor() async throws {
     let live = database.live
     let following = Task {
       var codes: [String?] = []
@@ -142,8 +136,7 @@ struct ArticleTests {
 
   // MARK: - Tokens and cursors
 
-  @Test("mirrors the events, and begins anew where the history is another one")
-  func mirroring() async throws {
+  @Test func theCodeOfTokensMirrorsEventsAndBeginsAnewInAnotherHistory() async throws {
     #expect(throws: StoreError.self) { try cursor(from: "somewhere") }
     try connection.insertQuakes("a", 2)
     for saved in [nil, try cursor(from: "1.00000000"), try cursor(from: "0")] {
@@ -173,8 +166,7 @@ struct ArticleTests {
 
   // MARK: - Imports
 
-  @Test("imports from a task")
-  func importingFromATask() async throws {
+  @Test func theCodeOfConcurrencyImportsFromATask() async throws {
     let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).csv"
     defer { unlink(path) }
     try """
@@ -189,7 +181,7 @@ struct ArticleTests {
     #expect(codes == ["local1", "us1"])
   }
 
-  @Test func importsABulletin() async throws {
+  @Test func theCodeOfImportingImportsABulletin() async throws {
     let report = try await importBulletin(Self.bulletin, into: database.live)
     #expect(report.inserted == 2)
     #expect(report.rejected == 1)
@@ -248,8 +240,7 @@ struct ArticleTests {
 
   // MARK: - Coming from Core Data
 
-  @Test("updates, deletes, purges and sorts as Core Data's requests do")
-  func requests() async throws {
+  @Test func theCodeForCoreDataUpdatesDeletesPurgesAndSorts() async throws {
     try connection.insertQuakes("a", 3)
     let live = database.live
     let time = try #require(Timestamp(iso8601: "2024-01-31T12:00:02Z"))

@@ -7,8 +7,7 @@ import QuakeStore
 import TestSupport
 import Testing
 
-@Suite("A server that falls silent")
-struct StalledServerTests {
+@Suite struct StalledServerTests {
   /// A server of the test's own: a process of the shared one that stands still would hold up every test
   /// that makes or drops a database.
   private final class OwnServer {
@@ -32,8 +31,7 @@ struct StalledServerTests {
     }
   }
 
-  @Test("is left for a new connection within 15 s, and nothing is lost")
-  func silent() async throws {
+  @Test func aSilentServerIsLeftForANewConnectionAndNothingIsLost() async throws {
     try await OwnThread.run {
       let own = try OwnServer()
       let connection = try own.connect()

@@ -7,7 +7,7 @@ enum LiveProbe {
     var output: String
   }
 
-  static let applicationName = "live-probe"
+  static let applicationName = "test-probe"
 
   /// Runs it; the numbers that it prints.
   ///
@@ -17,7 +17,7 @@ enum LiveProbe {
     var output: [Int32] = [-1, -1]
     guard pipe(&input) == 0, pipe(&output) == 0 else { throw Failure(output: "no pipe") }
     for end in input + output { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let child = ChildProcess(folder + "/live-probe", arguments)
+    let child = ChildProcess(folder + "/test-probe", arguments)
     let pid = try child.spawn(
       ChildProcess.Descriptors(input: input[0], output: output[1], errors: 2))
     close(input[0])

@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeStore
 
-@Suite("A list of events")
-struct LiveListTests {
+@Suite struct LiveListTests {
   private static func quake(
     _ code: String, time: Int64 = 0, magnitude: Double? = nil, place: String = ""
   ) -> QuakeRecord {
@@ -57,8 +56,7 @@ struct LiveListTests {
     return list
   }
 
-  @Test("begins in its order, as insertions")
-  func beginning() {
+  @Test func aListBeginsInItsOrderAsInsertions() {
     var list = Self.list(.newestFirst)
     let difference = list.apply(
       NetChanges(replacingAllWith: ["d": 10, "b": 30, "a": 40].map { Self.quake($0, time: $1) }))
@@ -67,8 +65,7 @@ struct LiveListTests {
     #expect(difference.deletions.isEmpty && difference.modifications.isEmpty)
   }
 
-  @Test("gives old indices for deletions and new ones for insertions and modifications")
-  func indices() {
+  @Test func aListGivesOldIndicesForDeletionsAndNewOnesForTheRest() {
     var list = Self.fourEvents()
     let difference = Self.apply(
       [
@@ -82,8 +79,7 @@ struct LiveListTests {
     #expect(difference.moves.isEmpty)
   }
 
-  @Test("moves an event only when it passes another that stays")
-  func moves() {
+  @Test func aListMovesAnEventOnlyWhenItPassesAnother() {
     var list = Self.fourEvents()
     var difference = Self.apply([Self.change("c", to: Self.quake("c", time: 15))], to: &list)
     #expect(Self.codes(list) == "abcd")
@@ -103,8 +99,7 @@ struct LiveListTests {
     #expect(difference.moves.count == 1 && difference.modifications.count == 1)
   }
 
-  @Test("has no difference after changes that cancel out")
-  func net() {
+  @Test func aListHasNoDifferenceAfterChangesThatCancelOut() {
     var list = Self.fourEvents()
     let b = list.events[1]
     let difference = Self.apply(
@@ -121,8 +116,7 @@ struct LiveListTests {
     #expect(Self.codes(list) == "abcd")
   }
 
-  @Test("is empty after a truncate but for what came after it")
-  func truncate() {
+  @Test func aListIsEmptyAfterATruncateButForWhatCameAfterIt() {
     var list = Self.fourEvents()
     let difference = Self.apply(
       [
@@ -135,8 +129,7 @@ struct LiveListTests {
     #expect(difference.modifications.isEmpty)
   }
 
-  @Test("has an event while it meets the filter")
-  func filter() {
+  @Test func aListHasAnEventWhileItMeetsTheFilter() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 5
     var list = Self.list(.greatestFirst)
@@ -152,8 +145,7 @@ struct LiveListTests {
     #expect(list.events.isEmpty)
   }
 
-  @Test("orders magnitudes as PostgreSQL does, with those that are missing last")
-  func magnitudes() {
+  @Test func aListOrdersMagnitudesAsPostgreSQLDoes() {
     let quakes = [
       Self.quake("f"), Self.quake("e", magnitude: -1), Self.quake("c", magnitude: 0),
       Self.quake("d", magnitude: -0.0), Self.quake("b", magnitude: 7),
@@ -167,8 +159,8 @@ struct LiveListTests {
     #expect(Self.codes(ascending) == "ecdbaf")
   }
 
-  @Test("is what any changes make of it, and each difference leads there", arguments: 0..<40)
-  func property(seed: UInt64) {
+  @Test(arguments: 0..<40)
+  func eachDifferenceOfAListLeadsToWhatItsChangesMake(seed: UInt64) {
     var generator = SeededGenerator(seed)
     let orders: [EventOrder] = [
       .newestFirst, EventOrder(.time), .greatestFirst, EventOrder(.magnitude),

@@ -5,10 +5,8 @@ import QuakeQuery
 import QuakeStore
 import Testing
 
-@Suite("The properties of an event")
-struct PropertyTests {
-  @Test("are its columns, each of which can be set and removed")
-  func columns() {
+@Suite struct PropertyTests {
+  @Test func everyColumnOfAnEventCanBeSetAndRemoved() {
     var quake = QuakeRecord()
     #expect(quake.id.isEmpty && quake.magnitude == nil && quake.ids == nil)
     let time = Timestamp(iso8601: "2026-11-22T10:11:12.5Z")
@@ -31,8 +29,7 @@ struct PropertyTests {
     #expect(!quake.has(.magnitude) && !quake.has(.ids) && !quake.has(.tsunami))
   }
 
-  @Test("have dates")
-  func dates() throws {
+  @Test func anEventHasDates() throws {
     let time = try #require(Timestamp(iso8601: "2026-11-22T10:11:12.123456Z"))
     #expect(abs(time.date.timeIntervalSince1970 - 1_795_342_272.123456) < 1e-6)
     #expect(Timestamp(time.date) == time)
@@ -81,8 +78,7 @@ struct PropertyTests {
     #expect(!QuakeFilter(where: .depth <= 70 && .magnitude >= 6).accepts(event))
   }
 
-  @Test("of errors are those of Foundation")
-  func errors() throws {
+  @Test func errorsHaveTheDescriptionsOfFoundation() throws {
     let error = #expect(throws: FeedError.self) { try FeedReference("all_huor") }
     let foundation: any LocalizedError = try #require(error)
     #expect(foundation.errorDescription == error?.message)

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: ["bytes=100-", "bytes=200-300", "bytes=-0"])
-  func beyondTheBody(text: String) {
+  func aRangeBeyondTheBodyCannotBeSatisfied(text: String) {
     #expect(ByteRange(text, size: 100) == .unsatisfiable)
   }
 

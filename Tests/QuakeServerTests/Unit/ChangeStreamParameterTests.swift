@@ -58,12 +58,12 @@ import Testing
     "min-magnitude=x", "limit=0", "limit=-1", "wait=-1", "wait=nan", "wait=1000000", "unknown=1",
     "snapshot=1&after=0", "after=0&after=0", "op=create", "bbox=1,2,3",
   ])
-  func anInvalidParameter(query: String) {
+  func anInvalidParameterOfAStreamIsRefused(query: String) {
     #expect(throws: UsageError.self) { try Self.order(query) }
   }
 
   @Test(arguments: ["after=1", "after=x", "after="])
-  func anInvalidCursor(query: String) {
+  func anInvalidCursorOfAStreamIsRefused(query: String) {
     #expect(throws: HTTPError.self) { try Self.order(query) }
   }
 

@@ -1,12 +1,10 @@
 import TestSupport
 import Testing
 
-@testable import QuakeAssociation
+@testable import QuakeQuery
 
-@Suite("Reading what links events")
-struct AssociationLinkReaderTests {
-  @Test("goes through a long chain of events in few rounds, to its ends and no further")
-  func chain() throws {
+@Suite struct AssociationLinkReaderTests {
+  @Test func aLongChainOfLinksIsReadInFewRoundsToItsEnds() throws {
     let world = try AssociationWorld()
     let length = 2000
     // Each is near the one before and the one after; then nothing, and another chain.

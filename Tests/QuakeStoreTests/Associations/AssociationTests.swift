@@ -1,5 +1,4 @@
 import Postgres
-import QuakeAssociation
 import QuakeHistory
 import QuakeImport
 import QuakeModel
@@ -7,8 +6,7 @@ import QuakeQuery
 import TestSupport
 import Testing
 
-@Suite("Associations")
-struct AssociationTests {
+@Suite struct AssociationTests {
   private typealias Report = AssociationWorld.Report
   private let world: AssociationWorld
 
@@ -38,8 +36,7 @@ struct AssociationTests {
       magnitude: magnitude)
   }
 
-  @Test("need a near time, place and magnitude")
-  func windows() throws {
+  @Test func anAssociationNeedsANearTimePlaceAndMagnitude() throws {
     try load(
       Self.usgs(), Self.emsc("late", 16.5), Self.emsc("far", 2, latitude: 11),
       Self.emsc("weak", 2, magnitude: 2.4))
@@ -59,16 +56,14 @@ struct AssociationTests {
     #expect(try world.earthquakes() == ["us1 emsc1", "us2 emsc2"])
   }
 
-  @Test("never join two events of one source")
-  func oneSource() throws {
+  @Test func anAssociationNeverJoinsTwoEventsOfOneSource() throws {
     try load(Self.usgs(), Self.usgs("us2", 1), Self.usgs("us3", 2))
     #expect(try world.earthquakes() == [])
     #expect(throws: StoreError.self) { try world.associations.join("us1", "us2") }
     #expect(try world.connection.ask("select count(*) from quake.association_pin") == "0")
   }
 
-  @Test("follow revisions, withdrawals, deletions and returns, and the next solution is shown")
-  func leaving() throws {
+  @Test func associationsFollowRevisionsWithdrawalsDeletionsAndReturns() throws {
     let third = Report(code: "nz1", source: "geonet", seconds: 1, latitude: 10, longitude: 20)
     try load(Self.usgs(), Self.emsc(), third)
     #expect(try world.earthquakes() == ["us1 emsc1 nz1"])
@@ -96,9 +91,7 @@ struct AssociationTests {
     #expect(try world.earthquakes() == [])
   }
 
-  @Test(
-    "are in the history: a watcher hears that an event became, and ceased to be, another solution")
-  func history() throws {
+  @Test func theHistoryShowsWhichEventIsTheSolution() throws {
     try load(Self.usgs(), Self.emsc())
     try run("delete from quake.quake where code = 'us1'")
     let changes = try world.connection.table(
@@ -113,8 +106,7 @@ struct AssociationTests {
       ])
   }
 
-  @Test("obey persons until these change their minds")
-  func decisions() throws {
+  @Test func associationsObeyPersonsUntilTheyChangeTheirMinds() throws {
     try load(Self.usgs(), Self.emsc(), Self.emsc("emsc2", 3000))
     try world.associations.split("us1", "emsc1")
     #expect(try world.shown() == ["emsc1", "emsc2", "us1"])
@@ -147,8 +139,7 @@ struct AssociationTests {
     #expect(throws: StoreError.self) { try world.associations.join("us1", "us1") }
   }
 
-  @Test("obey persons when a preferred id changes, and when it changes back")
-  func decisionsFollow() throws {
+  @Test func decisionsOfPersonsFollowAChangeOfThePreferredID() throws {
     func apply(_ code: String, hour: Int) throws {
       var record = QuakeRecord(code, magnitude: 4, ids: hour == 1 ? ",us1," : ",us1,us2,")
       record.set(.longitude, 20.0)
@@ -187,8 +178,7 @@ struct AssociationTests {
     #expect(try world.faults() == [])
   }
 
-  @Test("prefer a source by region and order")
-  func preferences() throws {
+  @Test func aSourceIsPreferredByRegionAndOrder() throws {
     try load(
       Self.usgs(), Self.emsc(),
       Report(code: "nz1", source: "geonet", seconds: 1, latitude: 10, longitude: 20))
@@ -215,8 +205,7 @@ struct AssociationTests {
     #expect(try world.faults() == [])
   }
 
-  @Test("follow an id switch of a source, and its return")
-  func identity() throws {
+  @Test func associationsFollowAnIDSwitchOfASourceAndItsReturn() throws {
     try SourcePreference.set(["emsc"], in: nil, over: world.connection)
     func record(_ code: String, ids: String) -> QuakeRecord {
       var record = QuakeRecord(code, magnitude: 4, ids: ids)
@@ -245,8 +234,7 @@ struct AssociationTests {
     #expect(try world.faults() == [])
   }
 
-  @Test("do not prevent the withdrawal or the return of an event that is not shown")
-  func absence() throws {
+  @Test func anEventThatIsNotShownCanStillBeWithdrawnAndReturn() throws {
     try SourcePreference.set(["emsc"], in: nil, over: world.connection)
     let noon: Int64 = 1_767_225_600_000_000
     func record(_ number: Int) -> QuakeRecord {
@@ -285,8 +273,7 @@ struct AssociationTests {
     #expect(try world.faults() == [])
   }
 
-  @Test("leave the other solution when an edit deletes the preferred one")
-  func deleting() throws {
+  @Test func theOtherSolutionStaysWhenAnEditDeletesThePreferredOne() throws {
     try load(Self.usgs(), Self.emsc())
     var selection = EventSelection()
     selection.filter.codes = ["us1"]
@@ -300,8 +287,7 @@ struct AssociationTests {
     #expect(try world.earthquakes() == [])
   }
 
-  @Test("wait for no row that another session holds, and are made up for later")
-  func locks() throws {
+  @Test func associationsWaitForNoLockedRowAndAreMadeUpForLater() throws {
     let other = try world.database.connect()
     try world.store([Self.usgs(), Self.emsc()])
     try other.begin()
@@ -314,8 +300,7 @@ struct AssociationTests {
     #expect(try world.earthquakes() == ["us1 emsc1"])
   }
 
-  @Test("name the others in lists")
-  func lists() throws {
+  @Test func listsNameTheAssociatedEvents() throws {
     try load(Self.usgs(), Self.emsc(), Self.emsc("emsc2", 3000))
     var list: [String] = []
     try EventQuery().readWithOthers(over: world.connection) { event, others in

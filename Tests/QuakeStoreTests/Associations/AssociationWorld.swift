@@ -1,7 +1,7 @@
 import Glibc
 import Postgres
-import QuakeAssociation
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import TestSupport
 

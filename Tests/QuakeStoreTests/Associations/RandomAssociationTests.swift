@@ -1,14 +1,13 @@
 import Glibc
 import Postgres
-import QuakeAssociation
 import QuakeImport
 import QuakeModel
+import QuakeQuery
 import TestSupport
 import Testing
 
 /// Random earthquakes that several sources report with errors: the truth is known.
-@Suite("Associations of random catalogues")
-struct RandomAssociationTests {
+@Suite struct RandomAssociationTests {
   private typealias Report = AssociationWorld.Report
 
   /// Reports of earthquakes all over the Earth, at the poles and the 180th meridian too, some of them ten
@@ -61,10 +60,8 @@ struct RandomAssociationTests {
     return (reports, truth.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) })
   }
 
-  @Test(
-    "are the truth, whatever the order of arrival and revision",
-    arguments: Seeds.first(2, of: 1...100))
-  func order(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...100))
+  func randomAssociationsAreTheTruthInAnyOrderOfArrival(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     let (reports, truth) = Self.catalogue(&generator, count: 60)
     for round in 0..<3 {
@@ -101,8 +98,8 @@ struct RandomAssociationTests {
     }
   }
 
-  @Test("end without a trace", arguments: Seeds.first(1, of: 1...20))
-  func disabling(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...20))
+  func randomAssociationsEndWithoutATrace(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     let (reports, truth) = Self.catalogue(&generator, count: 40)
     let world = try AssociationWorld(enabled: false)
@@ -128,8 +125,8 @@ struct RandomAssociationTests {
         """) == ["0"])
   }
 
-  @Test("are complete after imports of both sources at once", arguments: 0..<4)
-  func concurrency(round: Int) throws {
+  @Test(arguments: 0..<(Tools.isSoak ? 4 : 2))
+  func randomAssociationsAreCompleteAfterSimultaneousImports(round: Int) throws {
     let world = try AssociationWorld()
     let count = 300
     let threads = ["usgs", "emsc"].map { source in

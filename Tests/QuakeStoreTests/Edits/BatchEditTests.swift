@@ -4,8 +4,7 @@ import QuakeQuery
 import TestSupport
 import Testing
 
-@Suite("Batch edits")
-struct BatchEditTests {
+@Suite struct BatchEditTests {
   private let scene: EditScene
 
   init() throws {
@@ -26,8 +25,7 @@ struct BatchEditTests {
     Int(try scene.connection.ask("select count(*) from quake.quake where \(condition)") ?? "") ?? -1
   }
 
-  @Test("change the events that meet the conditions, with author and context in the history")
-  func validate() throws {
+  @Test func aBatchEditChangesTheSelectedEventsWithAuthorAndContext() throws {
     try fill(100)
     var strong = QuakeFilter()
     strong.minimumMagnitude = 8
@@ -61,8 +59,7 @@ struct BatchEditTests {
         == ["validate||t", "unvalidate||t"])
   }
 
-  @Test("set columns, also to null, and leave out events that have the values")
-  func set() throws {
+  @Test func aBatchEditSetsColumnsAndSkipsEventsThatHaveTheValues() throws {
     try fill(20)
     let assignments = [
       try EventAssignment(.type, text: "quarry blast"), try EventAssignment(.place, text: ""),
@@ -79,22 +76,22 @@ struct BatchEditTests {
     #expect(try scene.edit(.set(assignments), codes: ["e3", "e4", "e5"]).changed == 1)
   }
 
-  @Test(
-    "refuse values that a column cannot hold",
-    arguments: [
+  @Test func aBatchEditRefusesValuesThatAColumnCannotHold() throws {
+    for (name, text) in [
       ("code", "us1"), ("as_of", "2026-01-01"), ("first_stored", "2026-01-01"),
       ("magnitude", "13"), ("magnitude", "nan"), ("magnitude", "0x5"), ("magnitude", "five"),
       ("latitude", "91"), ("depth", "7001"), ("felt", "3000000000"), ("felt", "1.5"),
       ("tsunami", "40000"), ("time", ""), ("time", "yesterday"), ("source", ""),
       ("validated", "maybe"), ("net", String(repeating: "n", count: 1025)), ("place", "a\0b"),
-    ])
-  func values(name: String, text: String) throws {
-    let column = try #require(QuakeColumn(name: name))
-    #expect(throws: InvalidEdit.self) { try EventAssignment(column, text: text) }
+    ] {
+      let column = try #require(QuakeColumn(name: name))
+      #expect(throws: InvalidEdit.self, "\(name) = \(text)") {
+        try EventAssignment(column, text: text)
+      }
+    }
   }
 
-  @Test("accept what the table accepts at its limits")
-  func limits() throws {
+  @Test func aBatchEditAcceptsWhatTheTableAcceptsAtItsLimits() throws {
     try fill(1)
     for (column, text) in [
       (QuakeColumn.magnitude, "12"), (.magnitude, "-10"), (.depth, "7000"), (.felt, "-2147483648"),
@@ -107,8 +104,7 @@ struct BatchEditTests {
     }
   }
 
-  @Test("are many transactions, can be interrupted, and then continue")
-  func resume() throws {
+  @Test func aBatchEditOfManyTransactionsContinuesAfterAnInterruption() throws {
     try fill(5000)
     let before = try scene.events()
     let first = try scene.edit(.delete, title: "all", stopAfter: 1)
@@ -137,8 +133,7 @@ struct BatchEditTests {
     #expect(try scene.edit(.delete, title: "all", limit: 10).edit != id)
   }
 
-  @Test("have a limit, the oldest events first, which an interrupted run counts as well")
-  func limit() throws {
+  @Test func aLimitedBatchEditTakesTheOldestEventsFirst() throws {
     try fill(6000)
     let age = Duration.seconds(86_400)
     let action = EditAction.expire(olderThan: age, forever: false)
@@ -151,8 +146,7 @@ struct BatchEditTests {
     #expect(try count("code in ('e2001', 'e6000')") == 0)
   }
 
-  @Test("come back to events that other sessions have locked")
-  func locked() throws {
+  @Test func aBatchEditComesBackToLockedEvents() throws {
     try fill(50)
     let other = try scene.database.connect()
     try other.begin()
@@ -172,8 +166,7 @@ struct BatchEditTests {
     #expect(try scene.codes() == [])
   }
 
-  @Test("leave superseded and withdrawn events alone unless they are named or included")
-  func past() throws {
+  @Test func aBatchEditLeavesSupersededAndWithdrawnEventsAlone() throws {
     try fill(4)
     try scene.connection.run(
       "update quake.quake set superseded_by = 'e1' where code = 'e2'",

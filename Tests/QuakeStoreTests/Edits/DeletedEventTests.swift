@@ -5,8 +5,7 @@ import QuakeQuery
 import TestSupport
 import Testing
 
-@Suite("Deleted events")
-struct DeletedEventTests {
+@Suite struct DeletedEventTests {
   private let scene: EditScene
 
   init() throws {
@@ -17,10 +16,8 @@ struct DeletedEventTests {
     (1...count).map { QuakeRecord("us\($0)", place: place, ids: ",us\($0),") }
   }
 
-  @Test(
-    "stay deleted in every kind of import, and come back as they were when they are restored",
-    arguments: EditScene.Way.allCases)
-  func stay(way: EditScene.Way) throws {
+  @Test(arguments: EditScene.Way.allCases)
+  func deletedEventsStayDeletedInEveryImportUntilTheyAreRestored(way: EditScene.Way) throws {
     try scene.load(feed(), way)
     let before = try scene.events()
     let outcome = try scene.edit(.delete, codes: ["us2", "us3", "us7"])
@@ -50,8 +47,7 @@ struct DeletedEventTests {
     #expect(try scene.load(revised, generated: "2026-01-05T00:00:00Z", way).updated == 3)
   }
 
-  @Test("are listed as withdrawn since they were deleted, if a query asks for them")
-  func listed() throws {
+  @Test func deletedEventsAreListedAsWithdrawnIfAQueryAsksForThem() throws {
     try scene.load(feed())
     try scene.edit(.delete, codes: ["us2", "us3"])
     try scene.connection.run("update quake.quake set withdrawn_at = now() where code = 'us4'")
@@ -74,8 +70,8 @@ struct DeletedEventTests {
     #expect(try codes() == [])
   }
 
-  @Test("stay deleted when all are, and the store is empty", arguments: EditScene.Way.allCases)
-  func emptied(way: EditScene.Way) throws {
+  @Test(arguments: EditScene.Way.allCases)
+  func deletedEventsStayDeletedWhenTheStoreIsEmpty(way: EditScene.Way) throws {
     try scene.load(feed(), way)
     #expect(try scene.edit(.delete).changed == 8)
     #expect(try scene.load(feed(), generated: "2026-01-02T00:00:00Z", way).inserted == 0)
@@ -84,10 +80,8 @@ struct DeletedEventTests {
     #expect(try scene.codes().count == 8)
   }
 
-  @Test(
-    "stay deleted under another of their ids, and under ids of these",
-    arguments: EditScene.Way.allCases)
-  func otherIDs(way: EditScene.Way) throws {
+  @Test(arguments: EditScene.Way.allCases)
+  func deletedEventsStayDeletedUnderTheirOtherIDs(way: EditScene.Way) throws {
     try scene.load(feed() + [QuakeRecord("ci1", ids: ",ci1,us901,")], way)
     let before = try scene.events()
     try scene.edit(.delete, codes: ["ci1"])
@@ -110,8 +104,7 @@ struct DeletedEventTests {
       try scene.connection.ask("select superseded_by from quake.quake where code = 'ci1'") == "nn5")
   }
 
-  @Test("do not keep out an event that takes over a stored one as well")
-  func takesOver() throws {
+  @Test func aDeletedEventDoesNotKeepOutOneThatTakesOverAStoredOne() throws {
     try scene.load(feed())
     try scene.edit(.delete, codes: ["us1"])
     let record = QuakeRecord("nn1", ids: ",nn1,us1,us2,")
@@ -122,8 +115,7 @@ struct DeletedEventTests {
     #expect(try !scene.codes().contains("us1"))
   }
 
-  @Test("are deleted with the rows that they superseded, and restored with them")
-  func superseded() throws {
+  @Test func deletedEventsTakeTheRowsThatTheySupersededWithThem() throws {
     try scene.load([QuakeRecord("ci1", ids: ",ci1,"), QuakeRecord("us2", ids: ",us2,")])
     try scene.load(
       [QuakeRecord("us1", ids: ",us1,ci1,"), QuakeRecord("us2", ids: ",us2,")],
@@ -139,8 +131,7 @@ struct DeletedEventTests {
     #expect(try scene.events() == before)
   }
 
-  @Test("are not inserted by an import that runs while they are deleted")
-  func race() throws {
+  @Test func anImportDoesNotInsertEventsThatAreDeletedMeanwhile() throws {
     try scene.load(feed())
     let other = try scene.database.connect()
     try other.begin()
@@ -168,8 +159,7 @@ struct DeletedEventTests {
         == ["insert", "delete"])
   }
 
-  @Test("that psql deleted come back, and psql removes a tombstone by inserting the event")
-  func otherWriters() throws {
+  @Test func eventsThatPsqlDeletedComeBackAndAnInsertRemovesATombstone() throws {
     try scene.load(feed())
     try scene.connection.run("delete from quake.quake where code = 'us1'")
     #expect(try scene.tombstones() == [])
@@ -186,8 +176,7 @@ struct DeletedEventTests {
     #expect(try scene.codes() == feed().compactMap { $0.text(.code) }.filter { $0 != "us2" })
   }
 
-  @Test("that expired come back only if a feed makes them younger, and not at all if for ever")
-  func expired() throws {
+  @Test func expiredEventsComeBackOnlyIfAFeedMakesThemYounger() throws {
     func event(_ code: String, daysAgo days: Int64) -> QuakeRecord {
       var record = QuakeRecord(code, ids: ",\(code),")
       let now = Timestamp.now().microseconds

@@ -4,10 +4,9 @@ import QuakeSchema
 import TestSupport
 import Testing
 
-@Suite("When an event was first stored")
-struct FirstStoredTests {
-  @Test("is kept by updates, by imports and by the history", arguments: EditScene.Way.allCases)
-  func kept(way: EditScene.Way) throws {
+@Suite struct FirstStoredTests {
+  @Test(arguments: EditScene.Way.allCases)
+  func theTimeOfFirstStorageIsKeptByUpdatesImportsAndTheHistory(way: EditScene.Way) throws {
     let scene = try EditScene()
     let begun = try scene.connection.ask("select clock_timestamp()")
     try scene.load([QuakeRecord("us1"), QuakeRecord("us2")], way)
@@ -38,8 +37,7 @@ struct FirstStoredTests {
     #expect(try scene.historyAgrees())
   }
 
-  @Test("tells a row that was inserted anew from the one that was deleted")
-  func anew() throws {
+  @Test func aRowInsertedAnewHasAnotherTimeOfFirstStorage() throws {
     let scene = try EditScene()
     let insert = "insert into quake.quake (code, time) values ('e1', '2026-01-01Z')"
     try scene.connection.run(insert)
@@ -51,8 +49,7 @@ struct FirstStoredTests {
         [.text("\(before)")]) == ["update|e1|{first_stored}"])
   }
 
-  @Test("comes from the history for events that were stored before the column existed")
-  func migrated() throws {
+  @Test func theTimeOfFirstStorageOfOldEventsComesFromTheHistory() throws {
     let database = try TestDatabase.empty()
     let connection = try database.connect()
     let all = try Folder.migrations().map { try Migration(file: $0.name, contents: $0.bytes) }

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Basics
 
-@Suite("The lock of the commit order")
-struct CommitLockTests {
+@Suite struct CommitLockTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -25,8 +24,8 @@ struct CommitLockTests {
         applicationName: "tests"))
   }
 
-  @Test("is the owner's alone", arguments: ["quake", ""])
-  func owner(_ usage: String) throws {
+  @Test(arguments: ["quake", ""])
+  func onlyTheOwnerCanTakeTheCommitLock(_ usage: String) throws {
     if !usage.isEmpty { try connection.run("grant usage on schema quake to quake_test_outsider") }
     let outsider = try outsider()
     for mode in [
@@ -42,8 +41,7 @@ struct CommitLockTests {
     }
   }
 
-  @Test("is not delayed by advisory locks of others, nor by a transaction that they have prepared")
-  func advisory() throws {
+  @Test func foreignAdvisoryLocksDoNotDelayCommits() throws {
     let outsider = try outsider()
     let number = "x'7175616b6501'::bigint"
     try outsider.run(
@@ -55,8 +53,7 @@ struct CommitLockTests {
     #expect(try connection.latestToken().number == 1)
   }
 
-  @Test("is not in the way of vacuum, analyze or pg_dump, nor they in its")
-  func maintenance() throws {
+  @Test func theCommitLockAndMaintenanceDoNotBlockEachOther() throws {
     try connection.run("begin")
     try connection.insertQuakes("a")
     try connection.run("set constraints all immediate")
@@ -80,8 +77,7 @@ struct CommitLockTests {
       SQL(trusted: parts.joined(separator: "pg_notification_queue_usage() < 0")))
   }
 
-  @Test("cannot outlive its session: a transaction that changed events cannot be prepared")
-  func prepared() throws {
+  @Test func aTransactionThatChangedEventsCannotBePrepared() throws {
     for isFull in [false, true] {
       if isFull { try pretendFullQueue() }
       for statement in ["insert into quake.quake (code, time) values ('p', now())"] {
@@ -98,8 +94,7 @@ struct CommitLockTests {
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
   }
 
-  @Test("is given a number, without a notification, when the notification queue is nearly full")
-  func fullQueue() throws {
+  @Test func aFullNotificationQueueCostsTheNotificationNotTheCommit() throws {
     let listener = try database.connect()
     try listener.run("listen quake_changes")
     try connection.insertQuakes("a")

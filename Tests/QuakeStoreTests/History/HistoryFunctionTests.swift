@@ -3,8 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@Suite("The history's functions")
-struct HistoryFunctionTests {
+@Suite struct HistoryFunctionTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -19,38 +18,34 @@ struct HistoryFunctionTests {
     }
   }
 
-  @Test("have no newest token before the first change")
-  func beginning() throws {
+  @Test func thereIsNoNewestTokenBeforeTheFirstChange() throws {
     #expect(try connection.ask("select quake.latest_token()") == "0")
     #expect(try connection.ask("select quake.token_number('0')") == "0")
     #expect(try connection.ask("select count(*) from quake.changes_since('0')") == "0")
     #expect(try connection.ask("select count(*) from quake.as_of('0')") == "0")
   }
 
-  @Test(
-    "refuse what is no token",
-    arguments: [
+  @Test func historyFunctionsRefuseAMalformedToken() throws {
+    for token in [
       "", "1", "1.", "01.9f3ac2d1", "+1.9f3ac2d1", "1.9F3AC2D1", "1.9f3ac2d", "1.9f3ac2d1 ",
       "1.9f3ac2d1\n", "x", "-1.9f3ac2d1", "9999999999999999999999.9f3ac2d1", "0.00000000",
-    ])
-  func malformed(token: String) throws {
-    #expect(try failure(token: token).sqlState == "QK001")
-    for function in ["changes_since", "as_of"] {
-      let error = try #require(throws: PostgresError.self) {
-        try connection.execute(
-          SQL(trusted: "select * from quake.\(function)($1)"), [.text(token)])
+    ] {
+      #expect(try failure(token: token).sqlState == "QK001", "\(token)")
+      for function in ["changes_since", "as_of"] {
+        let error = try #require(throws: PostgresError.self) {
+          try connection.execute(
+            SQL(trusted: "select * from quake.\(function)($1)"), [.text(token)])
+        }
+        #expect(error.sqlState == "QK001", "\(token)")
       }
-      #expect(error.sqlState == "QK001")
     }
   }
 
-  @Test("refuse no token at all")
-  func null() throws {
+  @Test func historyFunctionsRefuseANullToken() throws {
     #expect(try failure(token: nil).sqlState == "QK001")
   }
 
-  @Test("tell a token of another history, or of a future one")
-  func foreign() throws {
+  @Test func historyFunctionsNameATokenOfAnotherHistoryOrAFutureOne() throws {
     #expect(try failure(token: "1.00000000").sqlState == "QK004")
     try connection.insertQuakes("a", "b")
     let newest = try connection.latestToken()
@@ -75,8 +70,7 @@ struct HistoryFunctionTests {
     #expect(gap.detail == "There is no transaction 3 here.")
   }
 
-  @Test("give the state at any token, and the changes since")
-  func asOf() throws {
+  @Test func historyFunctionsGiveTheStateAtAnyTokenAndTheChangesSince() throws {
     var states: [(token: ChangeToken, state: [String])] = [(.beginning, [])]
     func note() throws {
       states.append(
@@ -109,8 +103,7 @@ struct HistoryFunctionTests {
     }
   }
 
-  @Test("find an event by the ids that it has and had")
-  func find() throws {
+  @Test func anEventIsFoundByTheIDsThatItHasAndHad() throws {
     try connection.insertQuakes("us1", "ci2")
     try connection.run(
       "insert into quake.quake_alias values ('ak9', 'us1'), ('ci2', 'us1'), ('lost', 'gone')")

@@ -3,8 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@Suite("The order of tokens")
-struct HistoryOrderTests {
+@Suite struct HistoryOrderTests {
   private let database: TestDatabase
   private let connection: Connection
   private let other: Connection
@@ -15,10 +14,8 @@ struct HistoryOrderTests {
     other = try database.connect()
   }
 
-  @Test(
-    "is that of the commits, not of the first changes",
-    arguments: ["read committed", "repeatable read", "serializable"])
-  func commitOrder(isolation: String) throws {
+  @Test(arguments: ["read committed", "repeatable read", "serializable"])
+  func tokensAreInTheOrderOfTheCommits(isolation: String) throws {
     for writer in [connection, other] { try writer.run("begin isolation level \(isolation)") }
     try connection.insertQuakes("first to begin")
     try other.insertQuakes("last to begin")
@@ -39,8 +36,7 @@ struct HistoryOrderTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("does not let an open transaction hold up others")
-  func noBlocking() throws {
+  @Test func anOpenTransactionHoldsUpNoOthers() throws {
     try connection.run("begin")
     try connection.insertQuakes("a")
     other.answerTimeout = ToolProcess.patience
@@ -51,8 +47,7 @@ struct HistoryOrderTests {
       try connection.historyLines() == ["1:0 insert b", "2:0 delete b", "3:0 insert a"])
   }
 
-  @Test("follows the versions of one event through transactions that wait for each other")
-  func oneEvent() throws {
+  @Test func versionsOfOneEventFollowTransactionsThatWaitForEachOther() throws {
     try connection.insertQuakes("a", magnitude: 1)
     try connection.run("begin", "update quake.quake set magnitude = 2")
     let database = database
@@ -71,8 +66,7 @@ struct HistoryOrderTests {
 
   /// Were the order of commits kept by anything that serializable transactions read, distinct events
   /// would make them fail each other.
-  @Test("does not make serializable writers of different events fail each other")
-  func serializable() throws {
+  @Test func serializableWritersOfDifferentEventsDoNotFailEachOther() throws {
     // Far apart, so that neither the events' own pages nor those of their indexes are shared: what
     // conflicts is then the history's.
     try connection.run(

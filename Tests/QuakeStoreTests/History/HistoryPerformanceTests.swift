@@ -6,8 +6,7 @@ import Testing
 /// Regressions: each made an operation of a second take minutes.
 ///
 /// Compared is the processor time of PostgreSQL's process, because other tests run at the same time.
-@Suite("The history's costs")
-struct HistoryPerformanceTests {
+@Suite struct HistoryPerformanceTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -38,8 +37,7 @@ struct HistoryPerformanceTests {
     return try .seconds(Double(ticks() - before) / Double(sysconf(Int32(_SC_CLK_TCK))))
   }
 
-  @Test("of single-row updates in one transaction grow with their number, not with its square")
-  func manyStatements() throws {
+  @Test func theCostOfManyStatementsGrowsWithTheirNumber() throws {
     func time(_ count: Int) throws -> Duration {
       try processorTime {
         try connection.run(
@@ -65,8 +63,7 @@ struct HistoryPerformanceTests {
   }
 
   /// Vacuum tells the planner that the table of running transactions is empty, and the session keeps its plans.
-  @Test("of a statement do not depend on the number of statements before it")
-  func vacuumedPendingRows() throws {
+  @Test func theCostOfAStatementDoesNotDependOnThoseBeforeIt() throws {
     func updateThousand(from first: Int) throws -> Int {
       func blocks() throws -> Int {
         try Int(
@@ -101,8 +98,7 @@ struct HistoryPerformanceTests {
     try connection.run("rollback")
   }
 
-  @Test("of one large update stay small after many small ones in the same session")
-  func planTrap() throws {
+  @Test func theCostOfALargeUpdateStaysSmallAfterManySmallOnes() throws {
     for number in 0..<20 {
       try connection.run("update quake.quake set felt = 1 where code = 'p\(number)'")
     }
@@ -114,8 +110,7 @@ struct HistoryPerformanceTests {
         "select updated from quake.change_transaction order by token desc limit 1") == "20000")
   }
 
-  @Test("leave nothing behind in the table of running transactions")
-  func pendingRows() throws {
+  @Test func noRowsOfRunningTransactionsAreLeftBehind() throws {
     for number in 0..<200 {
       try connection.run("update quake.quake set felt = \(number) where code = 'p0'")
     }

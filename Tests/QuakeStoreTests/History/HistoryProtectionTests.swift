@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// What a writer who means ill, or does not know better, can do to the history.
-@Suite("The history is protected")
-struct HistoryProtectionTests {
+@Suite struct HistoryProtectionTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -13,8 +12,7 @@ struct HistoryProtectionTests {
     connection = try database.connect()
   }
 
-  @Test("against meddling with the setting of the running transaction")
-  func pendingSetting() throws {
+  @Test func aChangedPendingSettingCannotFalsifyTheHistory() throws {
     let victim = try database.connect()
     try victim.run("begin")
     try victim.insertQuakes("victim 1")
@@ -41,8 +39,7 @@ struct HistoryProtectionTests {
         == ["16|7"])
   }
 
-  @Test("against claiming another session's import")
-  func importSetting() throws {
+  @Test func aSessionCannotClaimTheImportOfAnother() throws {
     let id = try #require(
       try connection.ask(
         """
@@ -62,8 +59,7 @@ struct HistoryProtectionTests {
         == "6")
   }
 
-  @Test("against shadowing its tables and functions with temporary ones")
-  func shadowing() throws {
+  @Test func temporaryObjectsCannotShadowThoseOfTheHistory() throws {
     try connection.run(
       "create temporary table change_pending (xid xid8)",
       "create temporary table quake_version (id int)",
@@ -74,8 +70,7 @@ struct HistoryProtectionTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("against roles that may write events only: they are recorded, and cannot touch it")
-  func privileges() throws {
+  @Test func writersOfEventsAreRecordedAndCannotTouchTheHistory() throws {
     // Roles are the whole server's; the name is this database's.
     let role = "writer_\(database.name)"
     try connection.run(
@@ -140,8 +135,7 @@ struct HistoryProtectionTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("against trigger functions called by hand or put onto tables of others")
-  func foreignTriggers() throws {
+  @Test func triggerFunctionsOfTheHistoryServeNoOtherTables() throws {
     for name in ["record_insert", "record_update", "record_delete", "record_truncate"] {
       let error = try #require(throws: PostgresError.self) {
         try connection.run("select quake.quake__\(name)()")

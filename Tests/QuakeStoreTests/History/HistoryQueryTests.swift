@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("A request to the history")
-struct HistoryQueryTests {
+@Suite struct HistoryQueryTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -85,10 +84,8 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test(
-    "gets what the filter takes in the program, of any range, whatever a page holds",
-    arguments: Seeds.first(1, of: 1...3))
-  func agreesWithTheFilter(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...3))
+  func aHistoryQueryAgreesWithTheFilterInTheProgram(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(80, using: &generator)
     let history = try history()
@@ -108,8 +105,7 @@ struct HistoryQueryTests {
     #expect(found > 300, "the filters let nearly nothing through")
   }
 
-  @Test("gets the same in pages, each of which begins after the last change of the one before")
-  func pagesAfterAChange() throws {
+  @Test func aHistoryQueryIsTheSameInPages() throws {
     var generator = SeededGenerator(7)
     try RandomHistory(connection).write(80, using: &generator)
     let history = try history()
@@ -137,8 +133,7 @@ struct HistoryQueryTests {
     #expect(pages > 200)
   }
 
-  @Test("does not begin after a change that there is not")
-  func placeWithoutAChange() throws {
+  @Test func aHistoryQueryDoesNotBeginAfterAMissingChange() throws {
     try insertMany("x", 3)
     let change = try #require(try history().last)
     var request = HistoryQuery()
@@ -150,8 +145,8 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test("gets the codes of the events, each once", arguments: 1...2)
-  func codes(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...2))
+  func aHistoryQueryGetsTheCodesOfTheEventsOnce(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(60, using: &generator)
     let history = try history()
@@ -177,8 +172,8 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test("gets transactions with those of their changes that pass", arguments: [1, 2])
-  func transactions(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...2))
+  func aHistoryQueryGetsTransactionsWithTheirMatchingChanges(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(60, using: &generator)
     let history = try history()
@@ -229,8 +224,7 @@ struct HistoryQueryTests {
     return problem
   }
 
-  @Test("has counts of all that was done in its transactions")
-  func counts() throws {
+  @Test func aHistoryQueryCountsEverythingInItsTransactions() throws {
     try connection.transaction {
       try connection.insertQuakes("a", "b", "c")
       try connection.run("update quake.quake set felt = 1 where code <> 'c'")
@@ -242,8 +236,7 @@ struct HistoryQueryTests {
     #expect(transaction.changeCount == 7)
   }
 
-  @Test("begins after a time and ends at one, by the time of the commit")
-  func times() throws {
+  @Test func aHistoryQueryIsBoundedByTimesOfCommit() throws {
     try connection.insertQuakes("a", "b", "c", "d")
     // Minutes apart, as a clock would have them.
     try connection.run(
@@ -268,8 +261,7 @@ struct HistoryQueryTests {
     #expect(try codes(request) == [])
   }
 
-  @Test("takes one transaction alone")
-  func oneTransaction() throws {
+  @Test func aHistoryQueryTakesOneTransactionAlone() throws {
     try connection.insertQuakes("a", "b", "c")
     let all = try changes(HistoryQuery())
     for change in all {
@@ -283,8 +275,7 @@ struct HistoryQueryTests {
     #expect(try problem(request) == .diverged)
   }
 
-  @Test("tells what is wrong with a place that is not in the history")
-  func wrongPlaces() throws {
+  @Test func aHistoryQueryTellsWhatIsWrongWithAPlace() throws {
     try connection.insertQuakes("a", "b")
     try connection.run("select nextval('quake.token')")
     try connection.insertQuakes("c")
@@ -302,8 +293,7 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test("has nothing of an empty history")
-  func empty() throws {
+  @Test func aHistoryQueryHasNothingOfAnEmptyHistory() throws {
     var request = HistoryQuery()
     for order in [HistoryQuery.Order.ascending, .descending] {
       request.order = order
@@ -315,8 +305,7 @@ struct HistoryQueryTests {
     #expect(try request.count(over: connection) == 0)
   }
 
-  @Test("does not see what is committed after it has begun")
-  func bounded() throws {
+  @Test func aHistoryQueryDoesNotSeeLaterCommits() throws {
     try insertMany("a", 30)
     for order in [HistoryQuery.Order.ascending, .descending] {
       var request = HistoryQuery()
@@ -334,8 +323,8 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test("begins again with the change for which the body threw", arguments: [0, 50])
-  func refusal(codes: Int) throws {
+  @Test(arguments: [0, 50])
+  func aHistoryQueryBeginsAgainWithTheRefusedChange(codes: Int) throws {
     try insertMany("a", 20)
     try connection.run("update quake.quake set felt = 1", "delete from quake.quake")
     let expected = try changes(HistoryQuery()).map(text)
@@ -361,8 +350,7 @@ struct HistoryQueryTests {
     }
   }
 
-  @Test("holds no transaction between two pages")
-  func noTransaction() throws {
+  @Test func aHistoryQueryHoldsNoTransactionBetweenPages() throws {
     try insertMany("a", 50)
     let reading = try database.connect(applicationName: "reading")
     var reader = try HistoryQueryReader(
@@ -379,8 +367,7 @@ struct HistoryQueryTests {
 
   // MARK: Purged history
 
-  @Test("ends at the floor, and is told if what it has yet to read was purged")
-  func purge() throws {
+  @Test func aHistoryQueryEndsAtTheFloorAndIsToldOfAPurge() throws {
     try connection.insertQuakes("a", "b", "c")
     try insertMany("d", 30)
     try connection.run("update quake.quake set felt = 1")

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// What any client's plain SQL leaves in the history.
-@Suite("The history records")
-struct HistoryRecordingTests {
+@Suite struct HistoryRecordingTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -13,8 +12,7 @@ struct HistoryRecordingTests {
     connection = try database.connect()
   }
 
-  @Test("an insert, an update, a delete and a truncate, and not what changed nothing")
-  func operations() throws {
+  @Test func theHistoryRecordsInsertsUpdatesDeletesAndTruncates() throws {
     try connection.insertQuakes("a", "b")
     try connection.run(
       "update quake.quake set magnitude = 6, place = 'here' where code = 'a'",
@@ -37,8 +35,7 @@ struct HistoryRecordingTests {
         """) == ["1|0|0|0", "1|0|0|0", "0|1|0|0", "0|0|1|0", "0|0|0|1"])
   }
 
-  @Test("nothing for a delete and an insert of one event in one statement, which is refused")
-  func deleteAndInsertAtOnce() throws {
+  @Test func aDeleteAndInsertOfOneEventInOneStatementIsRefused() throws {
     try connection.insertQuakes("a", "b")
     let error = try #require(throws: PostgresError.self) {
       try connection.execute(
@@ -59,8 +56,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("the event before and after")
-  func oldAndNew() throws {
+  @Test func theHistoryRecordsTheEventBeforeAndAfter() throws {
     try connection.insertQuakes("a", magnitude: 5)
     try connection.run(
       "update quake.quake set magnitude = null, felt = 3 where code = 'a'",
@@ -77,8 +73,7 @@ struct HistoryRecordingTests {
         ].map { $0.replacing("|f|f", with: "|f|f") })
   }
 
-  @Test("a change of any column by its name")
-  func everyColumn() throws {
+  @Test func theHistoryNamesEveryChangedColumn() throws {
     try connection.insertQuakes("a")
     let columns = try connection.table(
       """
@@ -110,8 +105,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("many statements of one transaction as one, in their order")
-  func oneTransaction() throws {
+  @Test func statementsOfOneTransactionAreRecordedInTheirOrder() throws {
     try connection.transaction {
       try connection.insertQuakes("a", "b", "c")
       try connection.run(
@@ -135,8 +129,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("truncate and insert in one transaction")
-  func truncateAndInsert() throws {
+  @Test func aTruncateAndAnInsertInOneTransactionAreRecorded() throws {
     try connection.insertQuakes("a", "b")
     try connection.transaction {
       try connection.run("truncate quake.quake")
@@ -150,8 +143,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("nothing of a transaction that was rolled back")
-  func rollback() throws {
+  @Test func nothingOfARolledBackTransactionIsRecorded() throws {
     try connection.run("begin")
     try connection.insertQuakes("a")
     try connection.run("rollback")
@@ -161,8 +153,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("nothing of a savepoint that was rolled back, wherever the first change was")
-  func savepoints() throws {
+  @Test func nothingOfARolledBackSavepointIsRecorded() throws {
     // The first change is in the savepoint.
     try connection.run("begin", "savepoint s")
     try connection.insertQuakes("gone")
@@ -197,8 +188,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("what a function with exception blocks did, and not what it undid")
-  func exceptionBlocks() throws {
+  @Test func onlyTheKeptChangesOfExceptionBlocksAreRecorded() throws {
     try connection.run(
       """
       do $$
@@ -217,8 +207,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("an upsert as the inserts and updates that it was")
-  func upsert() throws {
+  @Test func anUpsertIsRecordedAsInsertsAndUpdates() throws {
     try connection.insertQuakes("a", "b", magnitude: 5)
     try connection.run(
       """
@@ -239,8 +228,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("a merge as what it was")
-  func merge() throws {
+  @Test func aMergeIsRecordedAsItsOperations() throws {
     try connection.insertQuakes("a", "b", "c")
     try connection.run(
       """
@@ -256,8 +244,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("a COPY")
-  func copy() throws {
+  @Test func aCopyIsRecorded() throws {
     try connection.copyIn("copy quake.quake (code, time) from stdin (format binary)") { writer in
       for number in 0..<1_000 {
         try writer.beginRow(columnCount: 2)
@@ -270,8 +257,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("who did it, and what for")
-  func identity() throws {
+  @Test func theHistoryRecordsAuthorAndContext() throws {
     let begun = try connection.ask("select clock_timestamp()")
     let writer = try database.connect(applicationName: "some program")
     try writer.transaction {
@@ -295,15 +281,13 @@ struct HistoryRecordingTests {
         ])
   }
 
-  @Test("each transaction under a nonce of its own")
-  func nonces() throws {
+  @Test func eachTransactionHasItsOwnNonce() throws {
     for number in 0..<50 { try connection.insertQuakes("n\(number)") }
     #expect(
       try connection.ask("select count(distinct nonce) from quake.change_transaction") == "50")
   }
 
-  @Test("each statement for itself when the constraints are set immediate")
-  func constraintsImmediate() throws {
+  @Test func immediateConstraintsRecordEachStatementForItself() throws {
     try connection.transaction {
       try connection.insertQuakes("a", "b")
       try connection.run("set constraints all immediate")
@@ -321,8 +305,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("with a commit that is flushed, whatever the session says")
-  func synchronousCommit() throws {
+  @Test func commitsOfChangesAreFlushedWhateverTheSessionSets() throws {
     try connection.run("set synchronous_commit = off")
     for number in 0..<20 {
       try connection.run("begin")
@@ -342,8 +325,7 @@ struct HistoryRecordingTests {
     #expect(try connection.ask("show synchronous_commit") == "off")
   }
 
-  @Test("no change of a code: it is refused")
-  func codeChange() throws {
+  @Test func aChangeOfACodeIsRefused() throws {
     try connection.insertQuakes("a")
     let error = try #require(throws: PostgresError.self) {
       try connection.run("update quake.quake set code = 'b' where code = 'a'")
@@ -356,8 +338,7 @@ struct HistoryRecordingTests {
     #expect(try connection.historyLines() == ["1:0 insert a", "2:0 update a {felt}"])
   }
 
-  @Test("no instant that a program could not show: it is refused")
-  func instants() throws {
+  @Test func anInstantThatNoProgramCanShowIsRefused() throws {
     try connection.insertQuakes("a")
     for column in ["time", "updated", "as_of", "withdrawn_at"] {
       for value in ["infinity", "-infinity", "0044-03-15 BC", "10000-01-01Z"] {

@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("Questions to the history in SQL")
-struct HistorySQLTests {
+@Suite struct HistorySQLTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -52,10 +51,8 @@ struct HistorySQLTests {
     return actual.count
   }
 
-  @Test(
-    "give the net difference between any two tokens, also backwards",
-    arguments: Seeds.first(1, of: 1...3))
-  func difference(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...3))
+  func sqlGivesTheNetDifferenceBetweenAnyTwoTokens(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(50, using: &generator)
     var all = ["0"] + (try tokens())
@@ -77,8 +74,7 @@ struct HistorySQLTests {
     }
   }
 
-  @Test("leave out what comes to nothing, and know what comes back")
-  func noNetChange() throws {
+  @Test func sqlLeavesOutChangesThatComeToNothing() throws {
     try connection.insertQuakes("stays", "goes", "returns", "returns otherwise", "moves")
     let before = try connection.latestToken().description
     try connection.insertQuakes("comes and goes")
@@ -105,8 +101,7 @@ struct HistorySQLTests {
         == ["insert|goes", "delete|new", "update|returns otherwise"])
   }
 
-  @Test("refuse tokens that are not of this history")
-  func wrongTokens() throws {
+  @Test func sqlRefusesTokensOfAnotherHistory() throws {
     try connection.insertQuakes("a", "b")
     let good = try connection.latestToken().description
     for (token, state) in [
@@ -128,8 +123,7 @@ struct HistorySQLTests {
     #expect(error.sqlState == "QK002")
   }
 
-  @Test("give the state at a time")
-  func asOfTime() throws {
+  @Test func sqlGivesTheStateAtATime() throws {
     try connection.insertQuakes("a", "b")
     try connection.run("delete from quake.quake where code = 'a'")
     try connection.run(
@@ -154,8 +148,7 @@ struct HistorySQLTests {
     #expect(error.sqlState == "QK002")
   }
 
-  @Test("give the versions of an event, each with who made it")
-  func versions() throws {
+  @Test func sqlGivesTheVersionsOfAnEventWithTheirAuthors() throws {
     let writer = try database.connect(applicationName: "some program")
     try writer.insertQuakes("other")
     try writer.transaction {

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 /// Whatever a session has set, a transaction has one token, and the functions return the same.
-@Suite("Settings of a session change nothing")
-struct SessionSettingsTests {
+@Suite struct SessionSettingsTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -75,8 +74,7 @@ struct SessionSettingsTests {
     "3 update b {magnitude} 1 2", "4 delete b {} 2 -", "5 delete a {} 2 -",
   ]
 
-  @Test("every switch and choice of a session: one token for a transaction")
-  func everySetting() throws {
+  @Test func noSettingOfASessionChangesTheTokensOfATransaction() throws {
     // So that the settings of the own queries of the test stay.
     let asking = try database.connect()
     let all = try settings() + Self.others.map { (name: $0.0, value: $0.1) }
@@ -146,8 +144,7 @@ struct SessionSettingsTests {
     commit;
     """
 
-  @Test("those of PGOPTIONS, of a database and of a role: one token for a transaction or an import")
-  func everyPlace() throws {
+  @Test func settingsOfDatabaseRoleAndEnvironmentChangeNothing() throws {
     let role = "settings_\(database.name)"
     try connection.run("create role \(role) login superuser")
     defer {
@@ -190,8 +187,7 @@ struct SessionSettingsTests {
     try check([:], "")
   }
 
-  @Test("no function has a backslash, which a setting gives another meaning")
-  func backslashes() throws {
+  @Test func noFunctionHasABackslash() throws {
     #expect(
       try connection.table(
         """

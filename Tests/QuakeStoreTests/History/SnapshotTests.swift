@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("A snapshot")
-struct SnapshotTests {
+@Suite struct SnapshotTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -17,8 +16,7 @@ struct SnapshotTests {
 
   private struct Stop: Error {}
 
-  @Test("is the list at a token, newest first, whatever is written while it is read")
-  func consistency() throws {
+  @Test func aSnapshotIsTheListAtATokenWhateverIsWrittenMeanwhile() throws {
     try connection.run(
       """
       insert into quake.quake (code, time)
@@ -49,8 +47,7 @@ struct SnapshotTests {
     #expect(count == 2 + 2_000)
   }
 
-  @Test("is not emptied by a truncate that comes after its token")
-  func truncate() throws {
+  @Test func aSnapshotIsNotEmptiedByALaterTruncate() throws {
     try connection.insertQuakes("a", "b")
     let before = try connection.latestToken()
     let database = database
@@ -75,8 +72,7 @@ struct SnapshotTests {
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
   }
 
-  @Test("of an empty store begins at the beginning")
-  func empty() throws {
+  @Test func aSnapshotOfAnEmptyStoreBeginsAtTheBeginning() throws {
     var token: ChangeToken?
     try Snapshot.read(over: connection, begin: { token = $0 }) { _ in
       Issue.record("there is no event")
@@ -84,8 +80,7 @@ struct SnapshotTests {
     #expect(token == .beginning)
   }
 
-  @Test("whose taker throws leaves the connection usable and out of any transaction")
-  func throwing() throws {
+  @Test func aSnapshotWhoseTakerThrowsLeavesTheConnectionUsable() throws {
     try connection.insertQuakes("a", "b")
     #expect(throws: Stop.self) {
       try Snapshot.read(over: connection, begin: { _ in }) { _ in throw Stop() }

@@ -7,8 +7,7 @@ import Testing
 
 /// A source that is not judged, is longer than a feed, or is committed in several transactions, is imported in
 /// batches. The result must be the same as that of a snapshot import.
-@Suite("A bulk import")
-struct BulkImportTests {
+@Suite struct BulkImportTests {
   /// How an import must take its way.
   private enum Reading {
     /// The source can be opened again, which the test does not expect: then `BegunAnew` is thrown.
@@ -108,10 +107,8 @@ struct BulkImportTests {
     return (old.map { .record($0) }, items)
   }
 
-  @Test(
-    "has the result of a snapshot import, over one connection or three",
-    arguments: Seeds.first(2, of: 1...6))
-  func batches(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...6))
+  func aBulkImportHasTheResultOfASnapshotImport(seed: UInt64) throws {
     // Mostly new, or mostly known: new events are copied, others merged.
     let (old, new) = scene(seed, newOnes: 300...700)
     let whole = try TestDatabase()
@@ -142,11 +139,14 @@ struct BulkImportTests {
     }
   }
 
-  @Test(
-    "of a source no longer than a feed has the result of a snapshot import",
-    // A second seed adds newer data, a third one repeats codes: see below.
-    arguments: Seeds.first(3, of: 1...6), [false, true])
-  func wholeFeed(seed: UInt64, isFirst: Bool) throws {
+  /// Seeds, and whether the import is the first one. Beside stored events a second seed adds newer data, and a third one
+  /// repeats codes: see below.
+  private static let feeds =
+    Seeds.first(1, of: 1...6).map { (seed: $0, isFirst: true) }
+    + Seeds.first(3, of: 1...6).map { (seed: $0, isFirst: false) }
+
+  @Test(arguments: feeds)
+  func aBulkImportOfAFeedHasTheResultOfASnapshotImport(seed: UInt64, isFirst: Bool) throws {
     // Of a kilobyte each, in any order: claimed ids and repeated codes are in other batches.
     var random = SeededGenerator(seed * 1_000)
     var (old, new) = scene(seed, newOnes: 1_500...2_500)
@@ -214,8 +214,7 @@ struct BulkImportTests {
     #expect(reports[0] == reports[1])
   }
 
-  @Test("begins anew as a snapshot import if it rejects an event that is counted as missing")
-  func rejectedIsNotMissing() throws {
+  @Test func aBulkImportThatRejectsAMissingEventBeginsAnewAsASnapshot() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     _ = try load(
@@ -249,9 +248,8 @@ struct BulkImportTests {
     #expect(try connection.ask("select count(*) from quake.absence") == "0")
   }
 
-  @Test(
-    "of nothing but rejects is refused and rolled back", arguments: [false, true])
-  func refused(isReopenable: Bool) throws {
+  @Test(arguments: [false, true])
+  func aBulkImportOfNothingButRejectsIsRefused(isReopenable: Bool) throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     _ = try load([.record(QuakeRecord("c1"))], generated: Self.before, into: connection)
@@ -266,23 +264,18 @@ struct BulkImportTests {
     #expect(try connection.ask("select count(*) from quake.import") == "1")
   }
 
-  @Test("holds no more rejects in memory than records")
-  func batchOfRejects() throws {
+  @Test func aBulkImportHoldsNoMoreRejectsThanRecords() throws {
     let reject = ImportReject(
       place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
-    var source = FakeSource(Array(repeating: .reject(reject), count: 100))
-    let batch = RecordBatch(columns: source.columns, capacity: 200_000)
-    var record = QuakeRecord()
-    let first = try source.next(into: &record)
+    var reader = ImportReader(FakeSource(Array(repeating: .reject(reject), count: 100)))
+    let batch = RecordBatch(columns: reader.source.columns, capacity: 200_000)
+    try reader.advance()
     var budget = RejectBudget(after: ImportReport())
-    let next = try batch.fill(
-      from: &source, lookahead: first, record: &record, limit: .max, bytes: 200_000,
-      budget: &budget)
-    #expect(next != nil && batch.seen < 21 && batch.seen > 10)
+    try batch.fill(from: &reader, limit: .max, bytes: 200_000, budget: &budget)
+    #expect(reader.item != nil && batch.seen < 21 && batch.seen > 10)
   }
 
-  @Test("of a source longer than a feed is one transaction, and the same again writes nothing")
-  func long() throws {
+  @Test func aLongBulkImportIsOneTransactionAndRepeatingItWritesNothing() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let records = (0..<26_000).map { number in
@@ -321,8 +314,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("restores and frees events that are stored with the same contents")
-  func storedButNotDone() throws {
+  @Test func aBulkImportRestoresAndFreesEventsWithUnchangedContents() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let records = (0..<60).map { QuakeRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
@@ -370,8 +362,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("into an empty store keeps an event apart that occurs after a claim of its id")
-  func claimedBefore() throws {
+  @Test func aBulkImportKeepsAnEventApartThatFollowsAClaimOfItsID() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     var records = (0..<3_000).map { wide("c\($0)") }
@@ -384,8 +375,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("into an empty store keeps events apart that other events claim, before them or after")
-  func ownRecordsWin() throws {
+  @Test func aBulkImportKeepsEventsApartThatOthersClaim() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     // More than a feed has, so that claims are resolved before the end.
@@ -406,8 +396,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("that only adds events inserts the alias of a stored event as superseded")
-  func addedBelongs() throws {
+  @Test func aBulkImportThatOnlyAddsInsertsAliasesAsSuperseded() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     _ = try load(
@@ -422,8 +411,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("takes the last record of a code, even if its contents were stored before")
-  func backAgain() throws {
+  @Test func aBulkImportTakesTheLastRecordOfACode() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     var records = (0..<6_000).map { wide("c\($0)") }
@@ -439,8 +427,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("into an empty store counts the duplicates of a feed, wherever they are")
-  func duplicates() throws {
+  @Test func aBulkImportCountsTheDuplicatesOfAFeedWhereverTheyAre() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let records = (0..<2_000).map { wide("c\($0)") }
@@ -455,8 +442,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("that fails is rolled back, or keeps what was committed before")
-  func broken() throws {
+  @Test func aFailedBulkImportIsRolledBackOrKeepsItsCommits() throws {
     struct Broken: Error {}
     let database = try TestDatabase()
     let connection = try database.connect()
@@ -482,8 +468,7 @@ struct BulkImportTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("merges events that another session inserts at the same time")
-  func concurrent() throws {
+  @Test func aBulkImportMergesEventsThatAnotherSessionInserts() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
     let other = try database.connect()

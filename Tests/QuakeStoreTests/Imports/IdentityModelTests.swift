@@ -6,12 +6,11 @@ import Testing
 @testable import QuakeImport
 
 /// Random snapshots, compared with a model of their meaning.
-@Suite("The newest snapshot that mentions an id decides identities and absences")
-struct IdentityModelTests {
+@Suite struct IdentityModelTests {
   /// Thrown where an import begins anew.
   private struct BegunAnew: Error {}
 
-  private static let rounds = Tools.isSoak ? 25 : 12
+  private static let rounds = Tools.isSoak ? 25 : 8
   private static let snapshots = 10
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
 
@@ -79,10 +78,8 @@ struct IdentityModelTests {
       "truncate quake.quake, quake.quake_alias, quake.absence, quake.import cascade")
   }
 
-  @Test(
-    "if they are imported in the order in which they were generated",
-    arguments: Seeds.first(1, of: 1...3))
-  func inOrder(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 1...3))
+  func identitiesFollowTheNewestSnapshotInOrder(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {
       let scope = round % 2 == 0
@@ -109,8 +106,8 @@ struct IdentityModelTests {
     }
   }
 
-  @Test("if they are imported in any other order", arguments: Seeds.first(1, of: 4...6))
-  func inAnyOrder(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 4...6))
+  func identitiesFollowTheNewestSnapshotInAnyOrder(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {
       let all = IdentityModel.snapshots(
@@ -134,10 +131,8 @@ struct IdentityModelTests {
     }
   }
 
-  @Test(
-    "and no event is lost if the age of some snapshots is unknown",
-    arguments: Seeds.first(1, of: 7...8))
-  func ofUnknownAge(seed: UInt64) throws {
+  @Test(arguments: Seeds.first(1, of: 7...8))
+  func noEventIsLostIfTheAgeOfASnapshotIsUnknown(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     for round in 0..<Self.rounds {
       let all = IdentityModel.snapshots(Self.snapshots, vanishing: 0, using: &generator)

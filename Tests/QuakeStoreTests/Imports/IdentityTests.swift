@@ -6,8 +6,7 @@ import Testing
 @testable import QuakeImport
 
 /// Each earthquake has one preferred row, although its preferred id changes.
-@Suite("The identity of an earthquake")
-struct IdentityTests {
+@Suite struct IdentityTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -37,8 +36,7 @@ struct IdentityTests {
     try ids.flatMap { try connection.table("select code from quake.find('\($0)')") }
   }
 
-  @Test("follows the new preferred id, in the transaction that imports it, and changes once")
-  func change() throws {
+  @Test func anIdentityFollowsTheNewPreferredIDOnce() throws {
     _ = try apply(QuakeRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
     let report = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 1)
@@ -56,8 +54,7 @@ struct IdentityTests {
     #expect(again.token == nil && again.superseded == 0 && again.unchanged == 1)
   }
 
-  @Test("follows its preferred id back, and to a third one")
-  func backAndForth() throws {
+  @Test func anIdentityFollowsItsPreferredIDBackAndToAThird() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
     _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
     let back = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 3)
@@ -72,8 +69,7 @@ struct IdentityTests {
         == ["a|c", "b|c"])
   }
 
-  @Test("is undone by a split")
-  func split() throws {
+  @Test func aSplitUndoesAnIdentity() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
     _ = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 2)
     #expect(try rows() == ["a|-", "b|a"])
@@ -94,8 +90,7 @@ struct IdentityTests {
       """)
   }
 
-  @Test("takes the marks of persons to its new preferred id, and back")
-  func marksFollow() throws {
+  @Test func marksOfPersonsFollowThePreferredIDAndReturn() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 1)
     try connection.run("update quake.quake set validated = true, withdrawn_at = '2024-01-01Z'")
     let report = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
@@ -119,8 +114,7 @@ struct IdentityTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("keeps the marks of both events that turn out to be one")
-  func marksOfBoth() throws {
+  @Test func marksOfBothEventsThatTurnOutToBeOneAreKept() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
     try connection.run("update quake.quake set validated = true where code = 'b'")
     _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
@@ -130,8 +124,7 @@ struct IdentityTests {
     #expect(try marks() == ["a|f|f|-", "b|t|f|-"])
   }
 
-  @Test("takes a successor that a person has set to its new preferred id")
-  func successorByHand() throws {
+  @Test func aSuccessorSetByAPersonFollowsThePreferredID() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("x", ids: ",x,"), hour: 1)
     try connection.run("update quake.quake set superseded_by = 'x' where code = 'a'")
     _ = try apply(QuakeRecord("b", ids: ",a,b,"), QuakeRecord("x", ids: ",x,"), hour: 2)
@@ -139,8 +132,7 @@ struct IdentityTests {
     #expect(try found("a", "b") == ["x", "x"])
   }
 
-  @Test("does not take the state that imports have set to its new preferred id")
-  func importedState() throws {
+  @Test func theStateSetByImportsDoesNotFollowThePreferredID() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
     // As an import withdraws it.
     try connection.run(
@@ -153,8 +145,7 @@ struct IdentityTests {
     #expect(try marks() == ["a|f|t|b", "b|f|f|-"])
   }
 
-  @Test("is not affected by ids that an event of another source claims")
-  func otherSource() throws {
+  @Test func claimsOfAnotherSourceDoNotAffectAnIdentity() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,at1,"), hour: 1)
     let report = try apply(
       QuakeRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 2)
@@ -165,8 +156,7 @@ struct IdentityTests {
       try apply(QuakeRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 3).token == nil)
   }
 
-  @Test("does not depend on the order in which snapshots are imported")
-  func order() throws {
+  @Test func identitiesDoNotDependOnTheOrderOfImports() throws {
     func columns() throws -> [String] {
       try connection.table(
         """
@@ -185,8 +175,7 @@ struct IdentityTests {
     #expect(try columns() == right)
   }
 
-  @Test("is not guessed for a file without ids")
-  func withoutIds() throws {
+  @Test func noIdentityIsGuessedForAFileWithoutIDs() throws {
     let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
     _ = try apply(QuakeRecord("a"), hour: 1, columns: columns)
     _ = try apply(QuakeRecord("b"), hour: 2, columns: columns)
@@ -198,8 +187,7 @@ struct IdentityTests {
     #expect(try rows() == ["a|-", "b|-", "c|d", "d|-"])
   }
 
-  @Test("is undone by a split, even if a file of unknown age stated it")
-  func ofUnknownAge() throws {
+  @Test func aSplitUndoesAnIdentityOfUnknownAge() throws {
     _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
     _ = try apply(QuakeRecord("b", ids: ",b,a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
@@ -210,8 +198,7 @@ struct IdentityTests {
     #expect(try rows() == ["a|-", "b|-"])
   }
 
-  @Test("is resolved for many new events at once")
-  func manyNewEvents() throws {
+  @Test func identitiesOfManyNewEventsAreResolvedAtOnce() throws {
     _ = try apply(QuakeRecord("b", ids: ",b,new1,"), hour: 2)
     func catalogue(_ hour: Int) throws {
       var records = (2...20_500).map { QuakeRecord("new\($0)", ids: ",new\($0),") }
@@ -229,8 +216,7 @@ struct IdentityTests {
         == ["b"])
   }
 
-  @Test("is resolved even if a person has made a circle of successors")
-  func circle() throws {
+  @Test func aCircleOfSuccessorsByAPersonIsResolved() throws {
     try connection.execute(
       """
       insert into quake.quake (code, time, superseded_by)
@@ -239,8 +225,7 @@ struct IdentityTests {
     #expect(try found("a").count == 1)
   }
 
-  @Test("keeps the contents that a newer snapshot confirmed without changing them")
-  func confirmed() throws {
+  @Test func contentsConfirmedByANewerSnapshotAreKept() throws {
     let scope = FeedScope(name: "all_month", source: "usgs", window: 30 * 86_400)
     func apply(_ magnitude: Double, _ minute: Int64) throws -> ImportReport {
       let event = QuakeRecord("a", magnitude: magnitude)

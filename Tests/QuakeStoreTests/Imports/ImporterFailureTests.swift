@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeImport
 
-@Suite("An import that fails or is disturbed")
-struct ImporterFailureTests {
+@Suite struct ImporterFailureTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -32,8 +31,7 @@ struct ImporterFailureTests {
       """) == "t"
   }
 
-  @Test("because its source fails is rolled back, and its connection stays usable")
-  func throwingSource() throws {
+  @Test func anImportWhoseSourceFailsIsRolledBack() throws {
     for before in [0, 1, 5_000] {
       var source = FakeSource(
         (0..<before).map { .record(QuakeRecord("t\($0)")) } + [.action { throw Interruption() }])
@@ -47,8 +45,7 @@ struct ImporterFailureTests {
       try Importer(connection: connection, options: options()).run(from: &source).inserted == 1)
   }
 
-  @Test("because the database refuses a value is rolled back")
-  func refused() throws {
+  @Test func anImportThatTheDatabaseRefusesIsRolledBack() throws {
     var source = FakeSource([QuakeRecord("a"), QuakeRecord("b", magnitude: 99)])
     let error = try #require(throws: PostgresError.self) {
       try Importer(connection: connection, options: options()).run(from: &source)
@@ -57,8 +54,7 @@ struct ImporterFailureTests {
     #expect(try nothing(connection))
   }
 
-  @Test("because its connection is killed is rolled back")
-  func killed() throws {
+  @Test func anImportWhoseConnectionIsKilledIsRolledBack() throws {
     let observer = try database.connect()
     let pid = Int64(connection.serverProcessID)
     let kill: () throws -> Void = {
@@ -76,8 +72,7 @@ struct ImporterFailureTests {
     #expect(try nothing(observer))
   }
 
-  @Test("in batches keeps those that were committed, and can be repeated for the rest")
-  func interrupted() throws {
+  @Test func anInterruptedImportKeepsItsBatchesAndCanBeRepeated() throws {
     let records = (0..<25).map { QuakeRecord("b\($0)") }
     var broken = FakeSource(
       records[..<17].map { .record($0) } + [.action { throw Interruption() }])
@@ -110,8 +105,7 @@ struct ImporterFailureTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("in batches can be stopped between two of them")
-  func stopped() throws {
+  @Test func anImportCanBeStoppedBetweenTwoBatches() throws {
     var source = FakeSource((0..<25).map { QuakeRecord("s\($0)") })
     var asked = 0
     let report = try Importer(connection: connection, options: options(commitEvery: 10)).run(
@@ -126,8 +120,7 @@ struct ImporterFailureTests {
       try connection.table("select seen, inserted, complete from quake.import") == ["20|20|f"])
   }
 
-  @Test("by another import of the same events waits, and neither fails nor inserts them twice")
-  func simultaneous() throws {
+  @Test func simultaneousImportsOfTheSameEventsInsertThemOnce() throws {
     let database = database
     let inserted = Tally()
     let updated = Tally()
@@ -154,8 +147,7 @@ struct ImporterFailureTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("by a newer one between its comparison and its write keeps the newer row")
-  func overtaken() throws {
+  @Test func anOvertakenImportKeepsTheNewerRow() throws {
     let other = try database.connect()
     try other.run("begin")
     try other.run(

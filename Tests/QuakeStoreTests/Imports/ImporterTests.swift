@@ -7,8 +7,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeImport
 
-@Suite("An import")
-struct ImporterTests {
+@Suite struct ImporterTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -52,8 +51,7 @@ struct ImporterTests {
 
   // MARK: - Results
 
-  @Test("dates a snapshot of the future to the present, so that later ones are not ignored")
-  func future() throws {
+  @Test func aSnapshotOfTheFutureIsDatedToThePresent() throws {
     let report = try load(FakeSource([QuakeRecord("a")], generated: "2100-01-01T00:00:00Z"))
     let generated = try #require(report.generated)
     #expect(generated <= .now())
@@ -62,8 +60,7 @@ struct ImporterTests {
     #expect(next.updated == 1)
   }
 
-  @Test("that must not find other contents says quickly how many it found")
-  func manyConflicts() throws {
+  @Test func anImportThatMustNotFindOtherContentsCountsThemQuickly() throws {
     let codes = (0..<20_000).map { "e\($0)" }
     try load(FakeSource(codes.map { QuakeRecord($0) }))
     let deadline = Deadline(after: ToolProcess.patience)
@@ -75,8 +72,7 @@ struct ImporterTests {
     #expect(error.message.contains("\"e0\""))
   }
 
-  @Test("inserts new events, updates different ones, does not write the others, and counts")
-  func counting() throws {
+  @Test func anImportCountsInsertedUpdatedAndUnchangedEvents() throws {
     let first = try load(
       FakeSource([QuakeRecord("a"), QuakeRecord("b"), QuakeRecord("c")]))
     #expect(counts(first) == [3, 3, 0, 0, 0, 0, 0])
@@ -101,16 +97,14 @@ struct ImporterTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("of an empty feed is recorded, too")
-  func empty() throws {
+  @Test func anImportOfAnEmptyFeedIsRecorded() throws {
     let report = try load(FakeSource([QuakeRecord]()))
     #expect(counts(report) == [0, 0, 0, 0, 0, 0, 0])
     #expect(report.isComplete && report.token == nil && report.id != nil)
     #expect(try connection.historyLines() == [])
   }
 
-  @Test("writes every column with its exact value, or null")
-  func everyColumn() throws {
+  @Test func anImportWritesEveryColumnExactly() throws {
     var record = QuakeRecord("us1")
     for column in QuakeColumn.feed where !record.has(column) {
       switch column.kind {
@@ -136,8 +130,7 @@ struct ImporterTests {
     }
   }
 
-  @Test("of the same feed again writes nothing: no row, no token, no rows touched")
-  func unchanged() throws {
+  @Test func anImportOfTheSameFeedAgainWritesNothing() throws {
     let records = (0..<3_000).map { QuakeRecord("u\($0)", ids: ",u\($0),x\($0),") }
     let first = try load(FakeSource(records, generated: "2024-01-01T00:00:00Z"))
     #expect(first.inserted == 3_000 && first.token != nil)
@@ -169,8 +162,7 @@ struct ImporterTests {
         == ["3000|t", "3000|t"])
   }
 
-  @Test("takes the last record of a code, however far apart they are")
-  func duplicates() throws {
+  @Test func anImportTakesTheLastRecordOfACode() throws {
     var records = [QuakeRecord("twice", magnitude: 1)]
     records += (0..<10_500).map { QuakeRecord("d\($0)") }
     records += [QuakeRecord("twice", magnitude: 2), QuakeRecord("d0", magnitude: 9)]
@@ -184,8 +176,7 @@ struct ImporterTests {
 
   // MARK: - Rejects
 
-  @Test("keeps rejects with their text")
-  func rejects() throws {
+  @Test func anImportKeepsRejectsWithTheirText() throws {
     let report = try load(
       FakeSource([.reject(.numbered(1)), .record(QuakeRecord("a")), .reject(.numbered(3))]))
     #expect(counts(report) == [3, 1, 0, 0, 2, 0, 0])
@@ -198,10 +189,8 @@ struct ImporterTests {
         ])
   }
 
-  @Test(
-    "keeps a limited number of what it could not take, and counts the rest",
-    arguments: [nil, 500], [false, true])
-  func manyRejects(commitEvery: Int?, areLong: Bool) throws {
+  @Test(arguments: [nil, 500], [false, true])
+  func anImportKeepsALimitedNumberOfRejectsAndCountsAll(commitEvery: Int?, areLong: Bool) throws {
     // Too many rejects, or too many bytes of them.
     let raw = String(repeating: "x", count: areLong ? 60_000 : 10)
     let rejects = (1...1500).map { number in
@@ -222,8 +211,7 @@ struct ImporterTests {
     #expect(try connection.ask("select rejected from quake.import") == "1500")
   }
 
-  @Test("deletes old rejected records in batches")
-  func oldRejects() throws {
+  @Test func oldRejectsAreDeletedInBatches() throws {
     for _ in 1...2 {
       _ = try load(
         FakeSource([.record(QuakeRecord("a"))] + (1...1200).map { .reject(.numbered($0)) }))
@@ -244,8 +232,7 @@ struct ImporterTests {
     #expect(try connection.ask("select count(*) from quake.import where rejected = 1200") == "2")
   }
 
-  @Test("of nothing but rejects is refused and rolled back")
-  func nothingUsable() throws {
+  @Test func anImportOfNothingButRejectsIsRefused() throws {
     for commitEvery in [nil, 1, 2] {
       let error = try #require(throws: ImportRefusal.self) {
         try load(FakeSource((1...5).map { .reject(.numbered($0)) })) {
@@ -262,8 +249,7 @@ struct ImporterTests {
     #expect(try connection.ask("select count(*) from quake.import_reject") == "0")
   }
 
-  @Test("in batches continues after a batch of nothing but rejects")
-  func batchOfRejects() throws {
+  @Test func anImportContinuesAfterABatchOfNothingButRejects() throws {
     let report = try load(
       FakeSource([
         .reject(.numbered(1)), .reject(.numbered(2)), .record(QuakeRecord("a")),
@@ -280,8 +266,7 @@ struct ImporterTests {
 
   // MARK: - Age and policy
 
-  @Test("of an older snapshot does not change newer rows, and counts them")
-  func stale() throws {
+  @Test func anImportOfAnOlderSnapshotDoesNotChangeNewerRows() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
     try load(FakeSource([QuakeRecord("b", magnitude: 1)], generated: "2024-01-01T00:00:00Z"))
     let report = try load(
@@ -309,8 +294,7 @@ struct ImporterTests {
         == ["a|2024-01-02 00:00:00", "b|2024-01-01 12:00:00", "c|2024-01-01 12:00:00"])
   }
 
-  @Test("of unknown age overwrites, and is overwritten by, any other")
-  func unknownAge() throws {
+  @Test func anImportOfUnknownAgeOverwritesAndIsOverwritten() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
     #expect(counts(try load(FakeSource([QuakeRecord("a", magnitude: 2)])))[2] == 1)
     #expect(try connection.ask("select as_of is null from quake.quake") == "t")
@@ -320,8 +304,7 @@ struct ImporterTests {
     #expect(try magnitudes() == ["a|3"])
   }
 
-  @Test("uses the age in its options if the source does not state one")
-  func givenAge() throws {
+  @Test func anImportUsesTheAgeOfItsOptionsIfTheSourceStatesNone() throws {
     try load(FakeSource([QuakeRecord("a")])) { $0.generated = .earliest }
     try load(FakeSource([QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")) {
       $0.generated = .earliest
@@ -331,8 +314,7 @@ struct ImporterTests {
         == ["0001-01-01 00:00:00", "2024-01-01 00:00:00"])
   }
 
-  @Test("follows its policy: incoming contents of any age, stored contents, or an error")
-  func policies() throws {
+  @Test func anImportFollowsItsConflictPolicy() throws {
     try load(
       FakeSource(
         [QuakeRecord("a", magnitude: 1), QuakeRecord("b", magnitude: 1)],
@@ -369,8 +351,7 @@ struct ImporterTests {
 
   // MARK: - Merging
 
-  @Test("does not change columns that its feed does not have")
-  func subset() throws {
+  @Test func anImportDoesNotChangeColumnsThatItsFeedLacks() throws {
     var full = QuakeRecord("a", magnitude: 1, place: "here")
     full.set(.felt, integer: 7)
     full.set(.title, "title")
@@ -390,8 +371,7 @@ struct ImporterTests {
         == 1)
   }
 
-  @Test("never overwrites the columns that no feed has")
-  func ownState() throws {
+  @Test func anImportNeverOverwritesColumnsThatNoFeedHas() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
     try connection.run(
       """
@@ -411,8 +391,7 @@ struct ImporterTests {
     }
   }
 
-  @Test("stores the other ids of an event as aliases")
-  func aliases() throws {
+  @Test func anImportStoresTheOtherIDsOfAnEventAsAliases() throws {
     try load(
       FakeSource([
         QuakeRecord("us1", ids: ",us1,ci9,ak8,"), QuakeRecord("us2", ids: ",us2,"),
@@ -432,8 +411,7 @@ struct ImporterTests {
 
   // MARK: - The row in quake.import
 
-  @Test("has a row with its properties, to which its changes refer")
-  func importRow() throws {
+  @Test func anImportHasARowToWhichItsChangesRefer() throws {
     let report = try load(
       FakeSource([QuakeRecord("a"), QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")
     ) {
@@ -469,14 +447,12 @@ struct ImporterTests {
         == ["t|t"])
   }
 
-  @Test("has the context of its options")
-  func context() throws {
+  @Test func anImportHasTheContextOfItsOptions() throws {
     try load(FakeSource([QuakeRecord("a")])) { $0.context = "backfill" }
     #expect(try connection.ask("select context from quake.change_transaction") == "backfill")
   }
 
-  @Test("reports its progress")
-  func progress() throws {
+  @Test func anImportReportsItsProgress() throws {
     var source = FakeSource((0..<2_500).map { QuakeRecord("p\($0)") })
     var reported: [Int64] = []
     _ = try Importer(connection: connection, options: options())
@@ -484,8 +460,7 @@ struct ImporterTests {
     #expect(reported == [1_000, 2_000, 2_500])
   }
 
-  @Test("that is a dry run is rolled back")
-  func dryRun() throws {
+  @Test func anImportThatIsADryRunIsRolledBack() throws {
     try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
     let token = try connection.latestToken()
     for commitEvery in [nil, 1] {

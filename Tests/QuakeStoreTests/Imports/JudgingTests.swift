@@ -6,8 +6,7 @@ import Testing
 @testable import QuakeImport
 
 /// Snapshots of a feed of all events of a day, one after the other, good and bad.
-@Suite("A judged snapshot")
-struct JudgingTests {
+@Suite struct JudgingTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -86,8 +85,7 @@ struct JudgingTests {
 
   // MARK: - Good ones
 
-  @Test("is applied, with all changes of a normal day")
-  func normal() throws {
+  @Test func aSnapshotWithTheChangesOfANormalDayIsApplied() throws {
     try apply(events(1...60), at: 0)
     // Three new events, two revised, one missing, one reviewed with an older time of update.
     let next =
@@ -101,8 +99,7 @@ struct JudgingTests {
     #expect(try apply(without, at: 60).quarantine == nil)
   }
 
-  @Test("need not hold events outside its window, or of another catalogue")
-  func outside() throws {
+  @Test func aSnapshotNeedNotHoldEventsOutsideItsWindowOrCatalogue() throws {
     var foreign = Self.event(5)
     foreign.set(.code, "emsc:5")
     foreign.set(.source, "emsc")
@@ -115,8 +112,7 @@ struct JudgingTests {
 
   // MARK: - Bad ones
 
-  @Test("is quarantined if it is empty")
-  func empty() throws {
+  @Test func anEmptySnapshotIsQuarantined() throws {
     try expectSetAside(.empty) { try apply([], at: 0) }
     try apply(events(1...60), at: 0)
     try expectSetAside(.empty) { try apply([], at: 5) }
@@ -128,8 +124,7 @@ struct JudgingTests {
     try expectSetAside(.empty) { try apply([], at: 8, scope: great) }
   }
 
-  @Test("is quarantined if it lacks too many of the expected events")
-  func massLoss() throws {
+  @Test func aSnapshotThatLacksTooManyEventsIsQuarantined() throws {
     try apply(events(1...60), at: 0)
     try expectSetAside(.massLoss) {
       try apply(events((1...60).filter { $0 % 5 < 3 }), at: 5)
@@ -139,8 +134,7 @@ struct JudgingTests {
         == nil)
   }
 
-  @Test("changes what the next one should hold if a person applies it without some events")
-  func massLossByHand() throws {
+  @Test func applyingASnapshotByHandChangesWhatTheNextShouldHold() throws {
     try apply(events(1...60), at: 0)
     let half = events((1...60).filter { $0 % 2 == 0 })
     let first = try #require(try apply(half, at: 5).id)
@@ -163,8 +157,7 @@ struct JudgingTests {
     #expect(try apply(half, at: 9).withdrawn == 29)
   }
 
-  @Test("is applied if it states a newer time and lacks only a few events, even the newest ones")
-  func fewWithdrawn() throws {
+  @Test func aNewerSnapshotThatLacksAFewEventsIsApplied() throws {
     try apply(events(4...60), at: 0)
     // The three that were updated last.
     for minutes in [5, 6, 7] as [Int64] {
@@ -176,8 +169,7 @@ struct JudgingTests {
     try expectSetAside(.stale) { try apply(events(7...60), at: 12) }
   }
 
-  @Test("is quarantined if it is stale: generated earlier, or with older contents")
-  func stale() throws {
+  @Test func aStaleSnapshotIsQuarantined() throws {
     try apply(events(1...60), at: 0)
     try expectSetAside(.stale) { try apply(events(1...60), at: -1) }
     try apply(events(-5...60), at: 55)
@@ -191,8 +183,7 @@ struct JudgingTests {
     }
   }
 
-  @Test("is quarantined if its times make no sense; a few such events are rejected")
-  func times() throws {
+  @Test func aSnapshotWithImpossibleTimesIsQuarantined() throws {
     try apply(events(1...60), at: 0)
     let unset = (1...7).map { number in
       var event = Self.event(number)
@@ -228,8 +219,7 @@ struct JudgingTests {
         == ["2023", "2023"])
   }
 
-  @Test("is quarantined if all of its events are rejected")
-  func damaged() throws {
+  @Test func aSnapshotOfWhichAllEventsAreRejectedIsQuarantined() throws {
     try expectSetAside(.damaged) {
       try apply([], at: 0, rejects: (1...3).map(ImportReject.numbered))
     }
@@ -237,8 +227,7 @@ struct JudgingTests {
 
   // MARK: - Withdrawal
 
-  @Test("withdraws an event that several good ones lack, until one holds it again")
-  func withdrawal() throws {
+  @Test func anEventThatSeveralSnapshotsLackIsWithdrawnUntilItReturns() throws {
     try apply(events(1...60), at: 0)
     for minutes in [1, 2] as [Int64] {
       #expect(try apply(lacking10, at: minutes).withdrawn == 0)
@@ -269,8 +258,7 @@ struct JudgingTests {
     #expect(same.restored == 1 && same.updated == 0)
   }
 
-  @Test("resets the count of absences of an event that it holds")
-  func interruptedAbsence() throws {
+  @Test func aSnapshotResetsTheAbsencesOfTheEventsItHolds() throws {
     try apply(events(1...60), at: 0)
     for minutes in 1...12 as ClosedRange<Int64> {
       let isThere = minutes % 3 == 0
@@ -284,8 +272,7 @@ struct JudgingTests {
         == ["us10|all_day|1"])
   }
 
-  @Test("keeps a withdrawal that a person has set")
-  func byHand() throws {
+  @Test func aSnapshotKeepsAWithdrawalByAPerson() throws {
     try apply(events(1...60), at: 0)
     try connection.execute("update quake.quake set withdrawn_at = now() where code = 'us1'")
     try connection.execute("update quake.quake set superseded_by = 'us9' where code = 'us2'")
@@ -297,8 +284,7 @@ struct JudgingTests {
 
   // MARK: - Quarantine
 
-  @Test("is stored once if a server repeats the same bad answer")
-  func repeated() throws {
+  @Test func aBadSnapshotThatIsRepeatedIsStoredOnce() throws {
     var options = ImportOptions(
       source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
     options.limits = SnapshotLimits()

@@ -6,8 +6,7 @@ import Testing
 @testable import QuakeImport
 
 /// A code belongs to the source that stored it.
-@Suite("An import leaves the events of other sources alone")
-struct SourceOwnershipTests {
+@Suite struct SourceOwnershipTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -56,10 +55,8 @@ struct SourceOwnershipTests {
     ]
   }
 
-  @Test(
-    "whichever way they take, and rejects the record with the reason",
-    arguments: [MergePolicy.incoming, .always, .store])
-  func everyWay(policy: MergePolicy) throws {
+  @Test(arguments: [MergePolicy.incoming, .always, .store])
+  func everyKindOfImportRejectsRecordsOfEventsOfOtherSources(policy: MergePolicy) throws {
     // A snapshot of known and of unknown age, a bulk import, and one that commits more than once.
     let ways: [(hour: Int?, commitEvery: Int?, isReopenable: Bool)] = [
       (2, nil, false), (nil, nil, false), (3, nil, true), (4, 1, false), (4, 2, true),
@@ -79,8 +76,7 @@ struct SourceOwnershipTests {
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test("also where a file has nothing else, which is refused")
-  func nothingElse() throws {
+  @Test func aFileOfNothingButEventsOfOtherSourcesIsRefused() throws {
     let error = try #require(throws: ImportRefusal.self) {
       try load([QuakeRecord("us1", magnitude: 3.4, source: "mynet")])
     }
@@ -88,8 +84,7 @@ struct SourceOwnershipTests {
     #expect(try stored() == Self.before)
   }
 
-  @Test("among them those that a person made without a source")
-  func byHand() throws {
+  @Test func importsLeaveEventsAloneThatAPersonMadeWithoutASource() throws {
     let report = try load([QuakeRecord("hand1", magnitude: 5), QuakeRecord("us1", magnitude: 7)])
     #expect(report.rejected == 1 && report.updated == 1)
     #expect(try stored() == ["hand1|local|2", "us1|usgs|7"])
@@ -101,8 +96,7 @@ struct SourceOwnershipTests {
     #expect(try stored() == ["hand1|local|6", "us1|usgs|7"])
   }
 
-  @Test("unless the record, whose source is inferred, says nothing new")
-  func inferred() throws {
+  @Test func aRecordWithAnInferredSourceThatSaysNothingNewIsNoReject() throws {
     let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
     let same = try load(
       [QuakeRecord("hand1", magnitude: 2)], columns: columns, inferred: [.source])
@@ -113,8 +107,7 @@ struct SourceOwnershipTests {
     #expect(try stored() == Self.before)
   }
 
-  @Test("and does not bring back what was withdrawn from the other source")
-  func withdrawn() throws {
+  @Test func importsDoNotBringBackWhatAnotherSourceWithdrew() throws {
     try connection.run(
       "update quake.quake set withdrawn_at = '2024-01-01T01:00:00Z' where code = 'us1'",
       """
@@ -129,8 +122,7 @@ struct SourceOwnershipTests {
     #expect(try connection.table("select snapshots from quake.absence") == ["3"])
   }
 
-  @Test("and takes none of their other ids, under which the event may return")
-  func otherIDs() throws {
+  @Test func importsTakeNoOtherIDsOfEventsOfOtherSources() throws {
     _ = try load([QuakeRecord("us2", ids: ",us2,ci2,")])
     let ways: [(hour: Int?, commitEvery: Int?, isReopenable: Bool)] = [
       (3, nil, false), (nil, nil, false), (4, nil, true), (5, 1, false),

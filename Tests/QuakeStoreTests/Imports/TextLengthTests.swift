@@ -6,8 +6,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeSchema
 
-@Suite("A limit on the length of texts")
-struct TextLengthTests {
+@Suite struct TextLengthTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -20,8 +19,7 @@ struct TextLengthTests {
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
 
-  @Test("allows an event that many bytes, and not one more")
-  func events() throws {
+  @Test func anEventMayHaveTextsUpToTheLimitAndNotOneByteMore() throws {
     let columns = QuakeColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
     #expect(columns.count == 15)
     for column in columns {
@@ -47,8 +45,7 @@ struct TextLengthTests {
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
   ]
 
-  @Test("holds in every table that others than the owner write")
-  func tables() throws {
+  @Test func everyTableThatOthersWriteLimitsItsTexts() throws {
     let columns = try connection.table(
       """
       select c.relname || '.' || a.attname
@@ -65,8 +62,7 @@ struct TextLengthTests {
     #expect(columns.sorted() == Self.unlimited.sorted())
   }
 
-  @Test("holds for the author and the reason that a writer states")
-  func author() throws {
+  @Test func theAuthorAndTheReasonOfAWriterAreLimited() throws {
     try connection.transaction {
       try connection.run(
         "select set_config('quake.author', repeat('é', 1000000), true)",
@@ -87,8 +83,7 @@ struct TextLengthTests {
       "update quake.quake set felt = 1")
   }
 
-  @Test("bounds the bytes of a page of the history")
-  func pages() throws {
+  @Test func theBytesOfAPageOfTheHistoryAreBounded() throws {
     try storeLongTexts(40)
     let expected = try connection.historyLines()
     var reader = try HistoryReader(connection: connection, after: ChangeToken.beginning)
@@ -119,10 +114,8 @@ struct TextLengthTests {
     #expect(counts.contains(HistoryReader.pageSize))
   }
 
-  @Test(
-    "and so has a page of what is asked of it",
-    arguments: [HistoryQuery.Order.ascending, .descending])
-  func requests(_ order: HistoryQuery.Order) throws {
+  @Test(arguments: [HistoryQuery.Order.ascending, .descending])
+  func theBytesOfAPageOfAHistoryQueryAreBounded(_ order: HistoryQuery.Order) throws {
     try storeLongTexts(40)
     for codes in [nil, Set((1...40).map { "e\($0)" })] {
       var request = HistoryQuery()

@@ -10,7 +10,7 @@ import Testing
   private static let path = Tools.package + "/docs/security.md"
 
   @Test(arguments: ["privileges", "settings"])
-  func securityDocument(_ part: String) throws {
+  func theDocumentOfSecurityHasThePrivilegesOfTheTable(_ part: String) throws {
     let table =
       part == "privileges" ? PrivilegeMatrix.markdown : PrivilegeMatrix.settingsMarkdown
     let begin =

@@ -111,7 +111,7 @@ import Testing
     // And as many of the possible keys of a feed's lock as the server has memory for.
     try scene.outsider.run(
       "select pg_advisory_lock(1903518059, key) from generate_series(-1000, 1000) key")
-    #expect(Set(try FeedLock.take(names, over: writer).map(\.feed)) == Set(names))
+    #expect(Set(try FeedLock.acquire(names, over: writer).map(\.feed)) == Set(names))
     #expect(
       try scene.admin.table("select name from quake.feed_status where held order by name")
         == names.sorted())

@@ -1,7 +1,7 @@
 import Postgres
-import QuakeAssociation
 import QuakeHistory
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import QuakeWorker
 import TestSupport
@@ -9,7 +9,7 @@ import Testing
 
 /// Behaviour beyond privileges: a role's own rows, and functions that run with the owner's privileges.
 @Suite struct RoleBehaviourTests {
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aWatcherMovesOnlyItsOwnCursor(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let other = try database.makeRole("colleague")
@@ -57,7 +57,7 @@ import Testing
     #expect(try DurableCursor.list(over: mine).map(\.name) == ["mine"])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anEditorsChangesAreRecordedWithItsName(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
@@ -72,7 +72,7 @@ import Testing
         == ["insert", "update", "delete"].map { "\($0)|\(database.names.name(.editor))" })
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func theOwnerEnablesAssociationsWritersUpdateThemAndEditorsDecide(_ version: ServerVersion) throws
   {
     let database = try RoledDatabase(on: version)
@@ -111,7 +111,7 @@ import Testing
     #expect(try database.findings() == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aPurgerPurgesAndChangesNothingElseOfTheHistory(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
@@ -155,19 +155,19 @@ import Testing
     #expect(try editor.table("select code from quake.quake") == ["a"])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aReaderAsksForARefreshAMonitorReadsTheStatus(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let writer = try database.connect(as: .writer)
     try writer.run("insert into quake.feed (name, url) values ('all_day', 'https://example.org')")
-    #expect(try FeedLock.take(["all_day"], over: writer).map(\.feed) == ["all_day"])
+    #expect(try FeedLock.acquire(["all_day"], over: writer).map(\.feed) == ["all_day"])
     for role in [Role.reader, .watcher, .editor, .writer] {
       let connection = try database.connect(as: role)
       let request = try RefreshRequest.ask(for: "all_day", over: connection)
       // Those who ask meanwhile may share one request.
       #expect(try request.status(over: connection).map(\.feed) == ["all_day"], "\(role)")
     }
-    #expect(try RefreshQueue.take(for: ["all_day"], over: writer) == ["all_day"])
+    #expect(try RefreshQueue.accept(for: ["all_day"], over: writer) == ["all_day"])
     let monitor = try database.connect(as: .monitor)
     let feed = try #require(
       try StoreStatus.read(

@@ -7,7 +7,7 @@ import Testing
 /// roles.
 @Suite(.serialized)
 struct RoleCommandTests {
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func rolesAreCreatedOnceAndThenNoDifferencesRemain(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     #expect(
@@ -31,7 +31,7 @@ struct RoleCommandTests {
         """) == [database.names.name(.owner)])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func eachPrivilegeTooManyOrTooFewIsNamedAndPutRight(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
@@ -71,7 +71,7 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func rolesThatOthersHaveAreReportedAndLeftToAPerson(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
@@ -120,7 +120,7 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func rolesOwnTheViewOfThePointsAndReadItIfTheyMayReadEvents(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     // Its columns do not matter, so that the test needs no PostGIS.
@@ -165,7 +165,7 @@ struct RoleCommandTests {
     try connection.run("select * from quake.note")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func rolesCanBeMadeByARoleThatMayMakeRolesAndOwnsTheDatabase(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     let creator = try database.makeRole("creator", "login createrole")
@@ -243,7 +243,7 @@ struct RoleCommandTests {
         "select count(*) from pg_roles where rolname like '\(database.names.prefix)%'") == "1")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func rolesGetPasswordsThatNoStatementAndNoTableContains(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     var options = RoleMaker.Options()
@@ -258,7 +258,7 @@ struct RoleCommandTests {
         """) == ["\(database.names.name(.writer))|SCRAM-SHA-256$4096:"])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func rolesAreDroppedWithTheirPrivilegesAndEventsAndOtherRolesStay(_ version: ServerVersion) throws
   {
     let database = try RoledDatabase(on: version, makesRoles: false)

@@ -10,6 +10,10 @@ enum ServerVersion: String, Sendable, CaseIterable, CustomStringConvertible {
   /// Those that are there.
   static var present: [ServerVersion] { TestServer.other == nil ? [.main] : [.main, .other] }
 
+  /// In `make soak` those that are there, otherwise the first: for what the privileges of roles lead to, which
+  /// `PrivilegeMatrixTests` compares on each version.
+  static var usual: [ServerVersion] { Tools.isSoak ? present : [.main] }
+
   var server: TestServer { self == .other ? TestServer.other ?? .shared : .shared }
   var description: String { rawValue }
 }

@@ -6,8 +6,7 @@ import Testing
 
 @testable import QuakeSchema
 
-@Suite("Migrations wait for locks")
-struct LockPatienceTests {
+@Suite struct LockPatienceTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -30,16 +29,14 @@ struct LockPatienceTests {
       patience: patience)
   }
 
-  @Test("that matter, not for those of a role that may only connect")
-  func foreignLock() throws {
+  @Test func migrationsDoNotWaitForLocksOfARoleThatMayOnlyConnect() throws {
     let other = try database.connect()
     try other.run("select pg_advisory_lock(x'7175616b6502'::bigint)")
     connection.answerTimeout = ToolProcess.patience
     #expect(try migrator(2, LockPatience()).migrate().count == 2)
   }
 
-  @Test("for a while, and are refused then")
-  func refusal() throws {
+  @Test func migrationsWaitForLocksForAWhileAndAreRefusedThen() throws {
     _ = try migrator(1, LockPatience()).migrate()
     let reader = try database.connect()
     try reader.begin()
@@ -59,8 +56,7 @@ struct LockPatienceTests {
     #expect(try migrator(2, patience).migrate().count == 1)
   }
 
-  @Test("without keeping those behind them waiting, and go on when they can")
-  func retrying() throws {
+  @Test func migrationsKeepNobodyWaitingBehindThemWhileTheyRetry() throws {
     _ = try migrator(1, LockPatience()).migrate()
     let reader = try database.connect()
     try reader.begin()
@@ -90,8 +86,7 @@ struct LockPatienceTests {
     #expect(try connection.ask("select count(c) from public.a") == "0")
   }
 
-  @Test("until they are told to stop")
-  func stopping() throws {
+  @Test func migrationsWaitForLocksUntilTheyAreToldToStop() throws {
     _ = try migrator(1, LockPatience()).migrate()
     let reader = try database.connect()
     try reader.begin()

@@ -6,8 +6,7 @@ import Testing
 
 @testable import QuakeSchema
 
-@Suite("Migrations")
-struct MigratorTests {
+@Suite struct MigratorTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -34,8 +33,7 @@ struct MigratorTests {
     return error
   }
 
-  @Test("bring an empty database to the state the program needs, and are written down")
-  func fresh() throws {
+  @Test func migrationsBringAnEmptyDatabaseUpToDateAndAreRecorded() throws {
     let files = try Folder.migrations()
     let migrator = try Migrator(connection: connection, program: "tests 1")
     let before = try migrator.status()
@@ -60,8 +58,7 @@ struct MigratorTests {
         [.text(String(decoding: bytes, as: UTF8.self))]))
   }
 
-  @Test("do nothing the second time, not even take a lock")
-  func twice() throws {
+  @Test func migratingTwiceDoesNothingAndTakesNoLock() throws {
     let migrator = try Migrator(connection: connection, program: "tests 1")
     _ = try migrator.migrate()
     let ledger = try connection.table("select * from quake.migration")
@@ -72,8 +69,7 @@ struct MigratorTests {
     #expect(try connection.table("select * from quake.migration") == ledger)
   }
 
-  @Test("of twenty programs that start at once are applied once")
-  func simultaneous() throws {
+  @Test func migrationsOfTwentySimultaneousProgramsAreAppliedOnce() throws {
     let database = database
     let count = try Folder.migrations().count
     let applied = Tally()
@@ -92,8 +88,7 @@ struct MigratorTests {
     try Migrator.checkSchema(of: connection)
   }
 
-  @Test("that are added later are applied on top")
-  func added() throws {
+  @Test func laterMigrationsAreAppliedOnTop() throws {
     let first = try migration("0001_a.sql", "create table public.a ();")
     let second = try migration("0002_b.sql", "create table public.b ();")
     #expect(try migrate([first]).map(\.name) == ["a"])
@@ -101,8 +96,7 @@ struct MigratorTests {
     #expect(try connection.ask("select to_regclass('public.b') is not null") == "t")
   }
 
-  @Test("that fail leave nothing and name file and line")
-  func failing() throws {
+  @Test func aFailedMigrationLeavesNothingAndNamesFileAndLine() throws {
     let good = try migration("0001_good.sql", "create table public.good ();")
     let bad = try migration(
       "0002_bad.sql", "create table public.half ();\n-- é\ncreate table public.bad (a nonsense);\n")
@@ -124,8 +118,7 @@ struct MigratorTests {
       try migrate([good, try migration("0002_bad.sql", "create table public.bad ();")]).count == 1)
   }
 
-  @Test("that fail while a statement runs name its line, too")
-  func failingWhileRunning() throws {
+  @Test func aMigrationThatFailsWhileItRunsNamesItsLine() throws {
     let bad = try migration(
       "0001_bad.sql",
       """
@@ -140,8 +133,7 @@ struct MigratorTests {
     #expect(error.message == "could not apply migration: 0001_bad.sql:5: division by zero")
   }
 
-  @Test("that were modified are refused")
-  func modified() throws {
+  @Test func aModifiedMigrationIsRefused() throws {
     _ = try migrate([try migration("0001_a.sql", "create table public.a ();")])
     let error = try refusal {
       _ = try migrate([try migration("0001_a.sql", "create table  public.a ();")])
@@ -150,8 +142,7 @@ struct MigratorTests {
     #expect(error.detail?.contains("tests 1") == true)
   }
 
-  @Test("that the database has under another name are refused")
-  func missing() throws {
+  @Test func aMigrationThatTheDatabaseHasUnderAnotherNameIsRefused() throws {
     _ = try migrate([try migration("0001_a.sql", "create table public.a ();")])
     let error = try refusal {
       _ = try migrate([try migration("0001_b.sql", "create table public.a ();")])
@@ -161,8 +152,7 @@ struct MigratorTests {
         == "applied migration 1 \"a\" is missing from this program, which has \"b\"")
   }
 
-  @Test("of another line are refused as such, however many the database has")
-  func otherLine() throws {
+  @Test func aDatabaseOfAnotherLineOfMigrationsIsRefused() throws {
     let names = try ["quake"] + (0..<Folder.migrations().count).map { "other\($0)" }
     _ = try migrate(
       names.enumerated().map { index, name in
@@ -181,8 +171,7 @@ struct MigratorTests {
     }
   }
 
-  @Test("that the database has more of are refused")
-  func newer() throws {
+  @Test func aDatabaseWithMoreMigrationsIsRefused() throws {
     let first = try migration("0001_a.sql", "create table public.a ();")
     _ = try migrate([first, try migration("0002_b.sql", "create table public.b ();")])
     let error = try refusal { _ = try migrate([first]) }
@@ -192,8 +181,7 @@ struct MigratorTests {
     )
   }
 
-  @Test("of which one was left out in the database are refused")
-  func ledgerGap() throws {
+  @Test func aDatabaseThatLeftOutAMigrationIsRefused() throws {
     let all = try (1...3).map {
       try migration("000\($0)_m\($0).sql", "create table public.m\($0) ();")
     }
@@ -205,8 +193,7 @@ struct MigratorTests {
         == "gap in the applied migrations: 0002_m2 was never applied, a later one was")
   }
 
-  @Test("of which the program has two of one number, or leaves one out, are refused")
-  func programFaults() throws {
+  @Test func duplicateAndMissingMigrationsOfAProgramAreRefused() throws {
     let first = try migration("0001_a.sql", "select 1")
     #expect(
       try refusal { _ = try migrate([first, try migration("0001_b.sql", "select 1")]) }.message
@@ -217,23 +204,22 @@ struct MigratorTests {
     #expect(try connection.ask("select to_regnamespace('quake') is null") == "t")
   }
 
-  @Test(
-    "are files called NNNN_name.sql",
-    arguments: ["1_a.sql", "0000_a.sql", "0001_.sql", "0001-a.sql", "0001_a.txt", "000١_a.sql", ""])
-  func names(file: String) throws {
-    _ = try refusal { _ = try migration(file, "select 1") }
+  @Test func migrationFilesAreNamedByNumberAndName() throws {
+    for file in [
+      "1_a.sql", "0000_a.sql", "0001_.sql", "0001-a.sql", "0001_a.txt", "000١_a.sql", "",
+    ] {
+      _ = try refusal { _ = try migration(file, "select 1") }
+    }
   }
 
-  @Test("are UTF-8")
-  func encoding() throws {
+  @Test func migrationFilesAreUTF8() throws {
     let error = try #require(throws: StoreError.self) {
       _ = try Migration(file: "0001_a.sql", contents: [0xFF])
     }
     #expect(error.message == "migration file \"0001_a.sql\" is not UTF-8")
   }
 
-  @Test("are looked for by programs that do not migrate")
-  func checkSchema() throws {
+  @Test func programsThatDoNotMigrateCheckTheSchema() throws {
     let absent = try refusal { try Migrator.checkSchema(of: connection) }
     #expect(absent.message.hasSuffix(" has no quake schema"))
     let count = try Folder.migrations().count
@@ -249,8 +235,7 @@ struct MigratorTests {
   }
 
   /// A release adds the lines of its new migrations to `migrations/RELEASED`.
-  @Test("that were released are never edited, renamed or removed")
-  func released() throws {
+  @Test func releasedMigrationsAreNeverEdited() throws {
     let files = try Folder.migrations()
     let lines = String(decoding: try Folder.read("RELEASED"), as: UTF8.self)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
@@ -271,14 +256,13 @@ struct MigratorTests {
     }
   }
 
-  @Test("in the binaries are those of the folder, byte for byte")
-  func embedded() throws {
+  @Test func theMigrationsInTheBinariesAreThoseOfTheFolder() throws {
     let files = try Folder.migrations()
     let embedded = try Migrator(connection: connection, program: "tests").status()
     #expect(files.count >= 2)
     #expect(
       embedded.map(\.name) == files.map { String($0.name.dropFirst(5).dropLast(4)) })
-    // The ledger's checksums are compared with the files' in fresh().
+    // The ledger's checksums are compared with the files' above.
     for (index, file) in files.enumerated() {
       #expect(file.name.hasPrefix("000\(index + 1)".suffix(4)), "\(file.name)")
     }

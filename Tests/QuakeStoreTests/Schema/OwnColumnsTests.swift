@@ -6,8 +6,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("Columns that somebody adds to quake.quake")
-struct OwnColumnsTests {
+@Suite struct OwnColumnsTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -28,8 +27,7 @@ struct OwnColumnsTests {
       "alter table quake.quake drop column dropped")
   }
 
-  @Test("may have any name")
-  func names() throws {
+  @Test func aColumnOfOnesOwnMayHaveAnyName() throws {
     try connection.run("update quake.quake set magnitude = 6, n = 1, p_id = 'x'")
     #expect(try connection.table("select code, n from quake.find('before')") == ["before|1"])
     #expect(
@@ -37,8 +35,7 @@ struct OwnColumnsTests {
         == ["insert|{}", "update|{magnitude}"])
   }
 
-  @Test("live beside ours, and everything that reads the history works")
-  func reading() throws {
+  @Test func theHistoryIsReadBesideColumnsOfOnesOwn() throws {
     let start = try connection.latestToken()
     try connection.insertQuakes("a", "b")
     let middle = try connection.latestToken()
@@ -86,8 +83,7 @@ struct OwnColumnsTests {
     #expect(try connection.ask("select note from quake.find('a')") == "mine")
   }
 
-  @Test("are not in the history: a change of theirs is none, and no change of ours touches them")
-  func writing() throws {
+  @Test func columnsOfOnesOwnAreNotInTheHistory() throws {
     try connection.insertQuakes("a")
     try connection.run("update quake.quake set note = 'checked' where code = 'a'")
     let token = try connection.latestToken()

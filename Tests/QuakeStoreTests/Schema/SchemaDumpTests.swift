@@ -11,8 +11,7 @@ import Testing
 ///
 /// To write it anew after adding a migration: `QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump`
 /// (`make schema`), then look at what `git diff` says.
-@Suite("The schema")
-struct SchemaDumpTests {
+@Suite struct SchemaDumpTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -51,8 +50,7 @@ struct SchemaDumpTests {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  @Test("is that of migrations/schema.sql")
-  func golden() throws {
+  @Test func theSchemaIsThatOfTheDump() throws {
     let actual = normalised(try dump())
     if getenv("QUAKE_WRITE_SCHEMA") != nil {
       try Folder.write(
@@ -81,10 +79,8 @@ struct SchemaDumpTests {
     Issue.record("the schema lacks the end of migrations/schema.sql")
   }
 
-  @Test(
-    "has the program's columns, in its order and of its types",
-    arguments: [("quake", 0), ("quake_version", 4)])
-  func columns(table: String, before: Int) throws {
+  @Test(arguments: [("quake", 0), ("quake_version", 4)])
+  func theSchemaHasTheColumnsOfTheProgram(table: String, before: Int) throws {
     let actual = try connection.table(
       """
       select attname, format_type(atttypid, atttypmod) from pg_attribute
@@ -105,8 +101,7 @@ struct SchemaDumpTests {
         }[...])
   }
 
-  @Test("has transactions whose columns are in the order in which a reader takes their rows apart")
-  func transactionColumns() throws {
+  @Test func theSchemaHasTheColumnsOfTransactionsInTheReadersOrder() throws {
     let names = try connection.table(
       """
       select attname from pg_attribute
@@ -123,8 +118,7 @@ struct SchemaDumpTests {
 
   /// Exempt are indexes, constraints and triggers, whose names say it, and the sequences of identity
   /// columns, which are the columns'.
-  @Test("has a comment on everything that a user may meet")
-  func comments() throws {
+  @Test func everythingAUserMayMeetHasAComment() throws {
     let missing = try connection.table(
       """
       select 'schema quake' where obj_description('quake'::regnamespace, 'pg_namespace') is null
@@ -153,8 +147,7 @@ struct SchemaDumpTests {
         """) == "t")
   }
 
-  @Test("gives every table a replica identity, which a publication for all tables needs")
-  func replicaIdentities() throws {
+  @Test func everyTableHasAReplicaIdentity() throws {
     // Unlogged tables are not published, and a table without columns has no rows to update.
     #expect(
       try connection.table(
@@ -168,8 +161,7 @@ struct SchemaDumpTests {
   }
 
   /// A body in the syntax of the SQL standard was parsed when the function was made: no search path matters.
-  @Test("gives every function a fixed search path")
-  func searchPaths() throws {
+  @Test func everyFunctionHasAFixedSearchPath() throws {
     let functions = try connection.table(
       """
       select p.oid::regprocedure,

@@ -1,14 +1,12 @@
 import TestSupport
 import Testing
 
-@testable import QuakeAssociation
+@testable import QuakeQuery
 
-@Suite("Matching events of different sources")
-struct AssociationMatcherTests {
+@Suite struct AssociationMatcherTests {
   private typealias Pair = AssociationMatcher.Pair
 
-  @Test("takes the nearest pair first, and an event once")
-  func nearest() {
+  @Test func theMatcherTakesTheNearestPairFirstAndAnEventOnce() {
     let matcher = AssociationMatcher(
       sources: ["a1": "a", "a2": "a", "b1": "b", "b2": "b", "c1": "c"],
       candidates: [
@@ -18,8 +16,7 @@ struct AssociationMatcherTests {
     #expect(matcher.earthquakes().sorted { $0[0] < $1[0] } == [["a1", "b2", "c1"], ["a2", "b1"]])
   }
 
-  @Test("makes no earthquake of a chain of events whose ends are far apart")
-  func chain() {
+  @Test func theMatcherMakesNoEarthquakeOfAChainWithDistantEnds() {
     let sources = ["a1": "a", "b1": "b", "c1": "c", "d1": "d"]
     let chain = [Pair("a1", "b1"): 0.9, Pair("b1", "c1"): 0.8, Pair("c1", "d1"): 0.9]
     func earthquakes(_ joined: Set<Pair> = []) -> [[String]] {
@@ -31,8 +28,7 @@ struct AssociationMatcherTests {
     #expect(earthquakes([Pair("a1", "d1")]) == [["a1", "b1", "c1", "d1"]])
   }
 
-  @Test("obeys persons, but never puts two events of a source together")
-  func decisions() {
+  @Test func theMatcherObeysPersonsButJoinsNoTwoEventsOfASource() {
     let sources = ["a1": "a", "a2": "a", "b1": "b", "c1": "c"]
     let near = [Pair("a1", "b1"): 0.1, Pair("b1", "c1"): 0.2]
     #expect(
@@ -47,9 +43,8 @@ struct AssociationMatcherTests {
       ).earthquakes() == [["b1", "c1"]])
   }
 
-  @Test(
-    "yields the same for any order of equal distances", arguments: Seeds.first(50, of: 1...5000))
-  func ties(seed: UInt64) {
+  @Test(arguments: Seeds.first(50, of: 1...5000))
+  func theMatcherYieldsTheSameForAnyOrderOfEqualDistances(seed: UInt64) {
     var generator = SeededGenerator(seed)
     var sources: [String: String] = [:]
     for number in 0..<12 { sources["e\(number)"] = "s\(number % 3)" }

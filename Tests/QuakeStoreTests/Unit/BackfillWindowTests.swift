@@ -3,8 +3,7 @@ import Testing
 
 @testable import QuakeWorker
 
-@Suite("A window of a backfill")
-struct BackfillWindowTests {
+@Suite struct BackfillWindowTests {
   private func time(_ text: String) throws -> Timestamp {
     try #require(Timestamp(iso8601: text))
   }
@@ -16,8 +15,7 @@ struct BackfillWindowTests {
         to: Timestamp(microseconds: (seconds - 1) * 1_000_000), count: count))
   }
 
-  @Test("is widened to whole seconds, also before 1970")
-  func wholeSeconds() throws {
+  @Test func aBackfillWindowIsWidenedToWholeSeconds() throws {
     for (from, to, start, end, seconds) in [
       (
         "2020-01-01T00:00:00.000001Z", "2020-01-01T00:00:00.000002Z", "2020-01-01T00:00:00.000Z",
@@ -39,9 +37,8 @@ struct BackfillWindowTests {
     #expect(try BackfillWindow(from: noon, to: time("2020-01-01")) == nil)
   }
 
-  @Test(
-    "is cut into halves that leave nothing out, down to a second", arguments: [2, 3, 7, 86_401])
-  func halves(seconds: Int64) throws {
+  @Test(arguments: [2, 3, 7, 86_401])
+  func aBackfillWindowIsCutIntoHalvesThatLeaveNothingOut(seconds: Int64) throws {
     var pending = [try window(seconds, count: 5)]
     var pieces: [BackfillWindow] = []
     while let next = pending.popLast() {
@@ -58,8 +55,7 @@ struct BackfillWindowTests {
     #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $0.end == $1.start })
   }
 
-  @Test("is counted, cut or fetched")
-  func steps() throws {
+  @Test func aBackfillWindowIsCountedCutOrFetched() throws {
     #expect(try window(10).step(limit: 100, counts: true) == .count)
     #expect(try window(10).step(limit: 100, counts: false) == .fetch)
     #expect(try window(10, count: 0).step(limit: 100, counts: true) == .fetch)
@@ -68,8 +64,7 @@ struct BackfillWindowTests {
     #expect(try window(10, count: 101).step(limit: 100, counts: false) == .cut)
   }
 
-  @Test("counts as whole unless the service may have cut off its answer")
-  func whole() throws {
+  @Test func aBackfillWindowIsWholeUnlessItsAnswerMayBeCutOff() throws {
     // The service counts: only an answer at the limit may be cut off.
     #expect(try window(10, count: 99).isWhole(seen: 99, limit: 100))
     #expect(try window(10, count: 98).isWhole(seen: 99, limit: 100))
@@ -85,8 +80,7 @@ struct BackfillWindowTests {
     #expect(try window(10).isWhole(seen: 0, limit: 1))
   }
 
-  @Test("may have been cut off at a round number, until a longer answer shows that it was not")
-  func roundNumbers() throws {
+  @Test func aRoundNumberOfEventsMayBeCutOffUntilALongerAnswer() throws {
     for seen: Int64 in [10, 20, 25, 50, 100, 250, 1000] {
       #expect(try !window(10).isWhole(seen: seen, limit: 20_000))
       #expect(try !window(10).isWhole(seen: seen, limit: 20_000, longest: seen))

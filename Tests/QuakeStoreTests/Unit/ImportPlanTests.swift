@@ -3,8 +3,7 @@ import Testing
 
 @testable import QuakeImport
 
-@Suite("The plan of an import")
-struct ImportPlanTests {
+@Suite struct ImportPlanTests {
   private static let now = "2024-01-02T00:00:00Z"
   private static let day = FeedScope(name: "all_day", source: "usgs", window: 86_400)
 
@@ -36,8 +35,7 @@ struct ImportPlanTests {
   /// The way of a source that need not be judged, but may have to be known whole if it is short.
   private let startsWithSnapshot = ImportPlan.Way.bulk(.afterSnapshot(records: 20_000))
 
-  @Test("imports a source in batches beside stored events if it can be reopened")
-  func besideStoredEvents() {
+  @Test func aSourceThatCanBeReopenedIsImportedInBatches() {
     #expect(plan(dated).way == .bulk(.besideStoredEvents))
     #expect(plan(dated).commits == .onceAtTheEnd)
     #expect(plan(dated, .readableOnce).way == startsWithSnapshot)
@@ -47,19 +45,16 @@ struct ImportPlanTests {
     #expect(plan(dated) { $0.scope = selective }.way == .bulk(.besideStoredEvents))
   }
 
-  @Test(
-    "imports a source in batches into an empty store",
-    arguments: [
-      ImportPlan.Access.reopenable, .readableOnce,
-    ])
-  func emptyStore(access: ImportPlan.Access) {
+  @Test(arguments: [
+    ImportPlan.Access.reopenable, .readableOnce,
+  ])
+  func aSourceIsImportedInBatchesIntoAnEmptyStore(access: ImportPlan.Access) {
     #expect(plan(dated, access, isStoreEmpty: true).way == .bulk(.inEmptyStore))
     #expect(
       plan(dated, access, isStoreEmpty: true) { $0.scope = Self.day }.way == .bulk(.inEmptyStore))
   }
 
-  @Test("stages a source whole that is judged, empty, or may yet state its age")
-  func snapshot() {
+  @Test func aSourceThatIsJudgedOrMayStateItsAgeIsStagedWhole() {
     for isStoreEmpty in [false, true] {
       #expect(
         plan(dated, isStoreEmpty: isStoreEmpty) { $0.limits = SnapshotLimits() }.way == .snapshot)
@@ -68,12 +63,10 @@ struct ImportPlanTests {
     }
   }
 
-  @Test(
-    "compares the first records of a source of unknown age with each other",
-    arguments: [
-      false, true,
-    ])
-  func unknownAge(isStoreEmpty: Bool) {
+  @Test(arguments: [
+    false, true,
+  ])
+  func theFirstRecordsOfASourceOfUnknownAgeAreCompared(isStoreEmpty: Bool) {
     #expect(
       plan(undated(mayTell: false), isStoreEmpty: isStoreEmpty).way == startsWithSnapshot)
     // The age in the options counts, unless the source may yet state another one.
@@ -87,10 +80,9 @@ struct ImportPlanTests {
   }
 
   @Test(
-    "stages the first records if stored events must not be overwritten",
     arguments:
       MergePolicy.allCases)
-  func policies(policy: MergePolicy) {
+  func theFirstRecordsAreStagedIfStoredEventsMustNotBeOverwritten(policy: MergePolicy) {
     let overwrites = policy == .incoming || policy == .always
     #expect(
       plan(dated) { $0.policy = policy }.way
@@ -100,8 +92,7 @@ struct ImportPlanTests {
         == (overwrites ? .bulk(.inEmptyStore) : startsWithSnapshot))
   }
 
-  @Test("commits several times if the options say so, but not in a dry run")
-  func commits() {
+  @Test func anImportCommitsSeveralTimesIfItsOptionsSaySo() {
     let small = plan(dated) { $0.commitEvery = 10 }
     #expect(small.way == .bulk(.afterSnapshot(records: 10)))
     #expect(small.commits == .afterEach(records: 10))
@@ -118,8 +109,7 @@ struct ImportPlanTests {
     #expect(dryRun == plan(dated))
   }
 
-  @Test("limits the transactions of several connections, whose ids are kept in memory")
-  func connections() {
+  @Test func theTransactionsOfSeveralConnectionsAreLimited() {
     for (every, records) in [(1_000, 1_000), (1_000_000, 65_536)] as [(Int, Int64)] {
       let plan = ImportPlan(
         for: dated, isEmpty: false, access: .reopenable,
@@ -129,8 +119,7 @@ struct ImportPlanTests {
     }
   }
 
-  @Test("asks whether the store is empty only if that matters")
-  func storeIsAskedIfNeeded() {
+  @Test func theStoreIsAskedWhetherItIsEmptyOnlyIfThatMatters() {
     func isAsked(_ change: (inout ImportOptions) -> Void) -> Bool {
       var wasAsked = false
       func isStoreEmpty() -> Bool {
@@ -148,8 +137,7 @@ struct ImportPlanTests {
     #expect(!isAsked { $0.policy = .store })
   }
 
-  @Test("has new events copied at once, after a lookup, or never")
-  func copying() {
+  @Test func newEventsAreCopiedAtOnceAfterALookupOrNever() {
     typealias Copying = BulkWriter.Copying
     var news = ImportReport()
     news.seen = 10

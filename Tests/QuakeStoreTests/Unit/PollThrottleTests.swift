@@ -2,8 +2,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("A poll throttle")
-struct PollThrottleTests {
+@Suite struct PollThrottleTests {
   /// A throttle after notifications that each brought changes of that age in milliseconds.
   private func throttle(afterAges ages: [Int]) -> PollThrottle {
     var throttle = PollThrottle()
@@ -15,15 +14,13 @@ struct PollThrottleTests {
 
   private let late = [100, 100]
 
-  @Test("listens while notifications bring changes in time")
-  func quick() {
+  @Test func theThrottleListensWhileNotificationsBringChangesInTime() {
     let throttle = throttle(afterAges: [1, 39, 1, 20, 39, 5])
     #expect(!throttle.isPolling)
     #expect(throttle.delay == .zero)
   }
 
-  @Test("polls when the changes that notifications bring are mostly old")
-  func load() {
+  @Test func theThrottlePollsWhenNotifiedChangesAreMostlyOld() {
     #expect(!throttle(afterAges: [100]).isPolling)
     #expect(throttle(afterAges: [100, 100]).isPolling)
     #expect(throttle(afterAges: [100, 1, 1, 100, 1, 100, 100]).isPolling)
@@ -31,8 +28,7 @@ struct PollThrottleTests {
       !throttle(afterAges: Array(repeating: [100, 1, 1], count: 50).flatMap { $0 }).isPolling)
   }
 
-  @Test("does not poll because of changes that are slow or old for other reasons")
-  func otherReasons() {
+  @Test func theThrottleDoesNotPollForOtherReasons() {
     var throttle = PollThrottle()
     // A slow network; the age of the first page, and of one after a full page, is not known.
     for _ in 0..<20 { throttle.add(.init(time: .milliseconds(300), isEmpty: false, age: nil)) }
@@ -44,8 +40,7 @@ struct PollThrottleTests {
     #expect(throttle.delay == .zero)
   }
 
-  @Test("polls at different intervals, which grow while answers are late")
-  func intervals() {
+  @Test func theThrottlePollsAtIntervalsThatGrowWhileAnswersAreLate() {
     let delays = (0..<50).map { _ in throttle(afterAges: late).delay }
     #expect(delays.allSatisfy { (Duration.milliseconds(127)...(.milliseconds(173))).contains($0) })
     #expect(Set(delays).count > 10)
@@ -59,8 +54,7 @@ struct PollThrottleTests {
     #expect(slow.delay < .milliseconds(130))
   }
 
-  @Test("listens again when no changes come, or after a while of quick answers")
-  func end() {
+  @Test func theThrottleListensAgainWithoutChangesOrAfterQuickAnswers() {
     var quiet = throttle(afterAges: late)
     for _ in 0..<3 { quiet.add(.init(time: .milliseconds(1), isEmpty: true, age: nil)) }
     #expect(quiet.isPolling)

@@ -6,8 +6,7 @@ import Testing
 @testable import QuakeImport
 @testable import QuakeWorker
 
-@Suite("The progress of a backfill")
-struct BackfillTests {
+@Suite struct BackfillTests {
   private let database: TestDatabase
   private let connection: Connection
   private let parameters: Backfill.Parameters
@@ -47,8 +46,7 @@ struct BackfillTests {
       beforeCommit: { try windows.complete(window, of: backfill, with: $0, limit: limit) })
   }
 
-  @Test("begins with one window, and ends when all are done")
-  func whole() throws {
+  @Test func aBackfillBeginsWithOneWindowAndEndsWhenAllAreDone() throws {
     let backfill = try open()
     #expect(!backfill.isResumed)
     #expect(try windows() == ["00:00:00|1 day|pending|"])
@@ -70,8 +68,7 @@ struct BackfillTests {
     #expect(!again.isResumed)
   }
 
-  @Test("continues where it was stopped, unless it is restarted")
-  func resumed() throws {
+  @Test func aBackfillContinuesUnlessItIsRestarted() throws {
     let first = try open()
     let store = BackfillWindows(of: first, over: connection)
     #expect(try store.cut(try #require(try store.next())))
@@ -92,8 +89,7 @@ struct BackfillTests {
     #expect(try windows() == ["00:00:00|1 day|pending|"])
   }
 
-  @Test("with other parameters is another backfill")
-  func otherParameters() throws {
+  @Test func otherParametersAreAnotherBackfill() throws {
     let first = try open()
     for change in [
       { $0.url = "https://example.org/2" }, { $0.source = "emsc" }, { $0.minimumMagnitude = 2.5 },
@@ -108,8 +104,7 @@ struct BackfillTests {
     }
   }
 
-  @Test("belongs to one process at a time")
-  func locked() throws {
+  @Test func aBackfillBelongsToOneProcessAtATime() throws {
     _ = try open()
     let other = try database.connect()
     let error = #expect(throws: StoreError.self) {
@@ -121,8 +116,7 @@ struct BackfillTests {
     _ = try Backfill.open(different, restart: false, over: other)
   }
 
-  @Test("counts the whole span once, and windows each time they are counted")
-  func counted() throws {
+  @Test func aBackfillCountsTheWholeSpanOnce() throws {
     let backfill = try open()
     let store = BackfillWindows(of: backfill, over: connection)
     let whole = try #require(try store.next())
@@ -138,8 +132,7 @@ struct BackfillTests {
     #expect(try store.next()?.count == nil)
   }
 
-  @Test("keeps the events of a window that is cut, and fetches its halves")
-  func cutOff() throws {
+  @Test func aBackfillKeepsTheEventsOfACutWindowAndFetchesItsHalves() throws {
     let backfill = try open()
     try fetch(backfill, (0..<9).map { "e\($0)" }, limit: 10)
     #expect(try windows() == ["00:00:00|12:00:00|pending|", "12:00:00|12:00:00|pending|"])
@@ -147,8 +140,7 @@ struct BackfillTests {
     #expect(try backfill.totals(over: connection).inserted == 9)
   }
 
-  @Test("refuses to cut a window of one second, and rolls it back")
-  func tooDense() throws {
+  @Test func aBackfillRefusesToCutAWindowOfOneSecond() throws {
     var dense = parameters
     dense.span = BackfillWindow(
       from: Timestamp(microseconds: 0), to: Timestamp(microseconds: 1_000_000))
@@ -163,8 +155,7 @@ struct BackfillTests {
     #expect(try backfill.totals(over: connection).seen == 0)
   }
 
-  @Test("is stored together with its import, or not at all")
-  func atomic() throws {
+  @Test func theProgressOfABackfillIsStoredWithItsImport() throws {
     struct Interruption: Error {}
     let backfill = try open()
     let store = BackfillWindows(of: backfill, over: connection)
@@ -184,8 +175,8 @@ struct BackfillTests {
     #expect(try database.count("quake.import") == 0)
   }
 
-  @Test("calls beforeCommit once, at the end, and not in a dry run", arguments: [nil, 1, 2])
-  func callsBack(commitEvery: Int?) throws {
+  @Test(arguments: [nil, 1, 2])
+  func aBackfillCallsBackOnceBeforeItsCommitAndNotInADryRun(commitEvery: Int?) throws {
     for isDryRun in [false, true] {
       var seen: [Int64] = []
       var source = FakeSource((0..<3).map { QuakeRecord("e\($0)") })
@@ -198,8 +189,7 @@ struct BackfillTests {
     }
   }
 
-  @Test("knows files by path, size and time of modification")
-  func files() throws {
+  @Test func aBackfillKnowsFilesByPathSizeAndTime() throws {
     let backfill = try Backfill.open(
       Backfill.Parameters(url: "/data", source: nil), restart: false, over: connection)
     let known = BackfillFiles(over: connection)

@@ -6,8 +6,7 @@ import Testing
 @testable import Basics
 @testable import QuakeWorker
 
-@Suite("Who polls a feed")
-struct FeedLockTests {
+@Suite struct FeedLockTests {
   private let database: TestDatabase
   private let first: Connection
   private let second: Connection
@@ -19,8 +18,8 @@ struct FeedLockTests {
     try FeedState.register([("day", "d"), ("hour", "h"), ("month", "m")], over: first)
   }
 
-  private func take(_ feeds: [String], over connection: Connection) throws -> [String] {
-    try FeedLock.take(feeds, over: connection).map(\.feed)
+  private func acquire(_ feeds: [String], over connection: Connection) throws -> [String] {
+    try FeedLock.acquire(feeds, over: connection).map(\.feed)
   }
 
   private func holders(_ limit: Duration = .seconds(30)) throws -> [FeedLock.Holder] {
@@ -31,11 +30,10 @@ struct FeedLockTests {
     try holders(limit).first?.condition
   }
 
-  @Test("is one session at a time, until it ends")
-  func exclusive() throws {
-    #expect(try take(["day", "hour"], over: first).sorted() == ["day", "hour"])
-    #expect(try take(["day", "hour", "month"], over: second) == ["month"])
-    #expect(try take([], over: second) == [])
+  @Test func aFeedHasOnePollingSessionAtATime() throws {
+    #expect(try acquire(["day", "hour"], over: first).sorted() == ["day", "hour"])
+    #expect(try acquire(["day", "hour", "month"], over: second) == ["month"])
+    #expect(try acquire([], over: second) == [])
     #expect(
       try first.table(
         """
@@ -45,15 +43,14 @@ struct FeedLockTests {
         == ["day|t|t|t", "hour|t|t|t", "month|t|f|t"])
     try second.run("select pg_terminate_backend(\(first.serverProcessID))")
     #expect(try second.eventually("not (select held from quake.feed_status where name = 'day')"))
-    #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
+    #expect(try acquire(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
-  @Test("is not confused by other locks, nor by other databases")
-  func otherLocks() throws {
+  @Test func otherLocksAndDatabasesDoNotAffectAFeedLock() throws {
     let elsewhere = try TestDatabase()
     let other = try elsewhere.connect()
     try FeedState.register([("day", "d")], over: other)
-    #expect(try take(["day"], over: other) == ["day"])
+    #expect(try acquire(["day"], over: other) == ["day"])
     try first.run(
       "select pg_advisory_lock(x'7175616b6501'::bigint)",
       "select pg_advisory_lock(1903518060, quake.feed_lock_key('day'))",
@@ -62,14 +59,13 @@ struct FeedLockTests {
     )
     #expect(try first.ask("select count(*) from quake.feed_status where held") == "0")
     #expect(try first.ask("select count(*) from quake.feed_status") == "3")
-    #expect(try take(["day", "hour"], over: second).sorted() == ["day", "hour"])
+    #expect(try acquire(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
-  @Test("has a random key, which only those learn who may poll")
-  func keys() throws {
+  @Test func onlyRolesThatMayPollLearnTheKeyOfAFeedLock() throws {
     let names = (0..<50).map { "feed\($0)" }
     try FeedState.register(names.map { ($0, "x") }, over: first)
-    #expect(try take(names, over: first).count == 50)
+    #expect(try acquire(names, over: first).count == 50)
     #expect(try first.ask("select count(*) from quake.feed_status where held") == "50")
     #expect(
       try first.ask("select count(distinct lock_key) > 40 and min(lock_key) < 0 from quake.feed")
@@ -89,13 +85,13 @@ struct FeedLockTests {
         "\(database.conninfo) user=\(role) connect_timeout=180", applicationName: "tests"))
   }
 
-  @Test("is not decided by who may merely connect", arguments: ["", "_shared"])
-  func foreign(_ mode: String) throws {
+  @Test(arguments: ["", "_shared"])
+  func aRoleThatMayOnlyConnectCannotHoldAFeed(_ mode: String) throws {
     let outsider = try outsider()
     let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
     try outsider.run("select pg_advisory_lock\(mode)(1903518059, \(key))")
     #expect(try first.ask("select held from quake.feed_status where name = 'day'") == "f")
-    let taken = try #require(try FeedLock.take(["day"], over: first).first)
+    let taken = try #require(try FeedLock.acquire(["day"], over: first).first)
     #expect(taken.feed == "day")
     #expect(
       taken.displaced
@@ -105,27 +101,25 @@ struct FeedLockTests {
     #expect(try first.ask("select lock_key = \(key) from quake.feed where name = 'day'") == "f")
     // No other session has it besides, also when the outsider releases the old number, or waits for the new.
     try outsider.run("select pg_advisory_unlock_all()")
-    #expect(try take(["day"], over: second) == [])
+    #expect(try acquire(["day"], over: second) == [])
     #expect(throws: PostgresError.self) { try outsider.run("select lock_key from quake.feed") }
     #expect(throws: PostgresError.self) {
       try outsider.run("select * from quake.feed_lock__take(array['hour'])")
     }
   }
 
-  @Test("is not kept by a prepared transaction of somebody who may merely connect")
-  func prepared() throws {
+  @Test func aPreparedTransactionOfAStrangerCannotHoldAFeed() throws {
     let outsider = try outsider()
     let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
     try outsider.run(
       "begin", "select pg_advisory_xact_lock(1903518059, \(key))",
       "prepare transaction '\(database.name)'")
     defer { try? first.run("rollback prepared '\(database.name)'") }
-    let taken = try #require(try FeedLock.take(["day"], over: first).first)
+    let taken = try #require(try FeedLock.acquire(["day"], over: first).first)
     #expect(taken.displaced == FeedLock.ForeignSession(processID: nil, role: nil))
   }
 
-  @Test("has one holder, however many try while another session takes every number that it sees")
-  func contended() throws {
+  @Test func aContendedFeedHasOneHolder() throws {
     let outsider = try outsider()
     for _ in 0..<20 {
       let key = try #require(try first.ask("select lock_key from quake.feed where name = 'day'"))
@@ -134,7 +128,7 @@ struct FeedLockTests {
       let database = database
       try BackgroundThread.run(4) { _ in
         let connection = try database.connect()
-        won.add(try FeedLock.take(["day"], over: connection).count)
+        won.add(try FeedLock.acquire(["day"], over: connection).count)
         tried.add(1)
         // Whoever has it keeps it until all have tried.
         let deadline = Deadline(after: ToolProcess.patience)
@@ -146,19 +140,17 @@ struct FeedLockTests {
   }
 
   /// PostgreSQL keeps its list of sessions until the end of a transaction.
-  @Test("is not taken from a worker that connected after the transaction began")
-  func laterHolder() throws {
+  @Test func aFeedIsNotTakenFromAWorkerThatConnectedLater() throws {
     try first.run("begin")
     _ = try first.ask("select count(*) from pg_stat_activity")
     let later = try database.connect()
-    #expect(try FeedLock.take(["day"], over: later).map(\.feed) == ["day"])
-    #expect(try take(["day"], over: first) == [])
+    #expect(try FeedLock.acquire(["day"], over: later).map(\.feed) == ["day"])
+    #expect(try acquire(["day"], over: first) == [])
     try first.run("rollback")
   }
 
-  @Test("is seen to have stopped when its server process has waited for it for long")
-  func stalled() throws {
-    #expect(try take(["day"], over: first) == ["day"])
+  @Test func aStalledHolderOfAFeedIsSeen() throws {
+    #expect(try acquire(["day"], over: first) == ["day"])
     #expect(try holders().map(\.feed) == ["day"])
     #expect(try holders().map(\.processID) == [Int(first.serverProcessID)])
     #expect(try condition(ToolProcess.patience) == .alive)
@@ -186,9 +178,8 @@ struct FeedLockTests {
     try first.finishPrefetch()
   }
 
-  @Test("is given more time within a COPY")
-  func copying() throws {
-    #expect(try take(["day"], over: first) == ["day"])
+  @Test func aHolderOfAFeedIsGivenMoreTimeWithinACopy() throws {
+    #expect(try acquire(["day"], over: first) == ["day"])
     try first.run("create temporary table t (a bigint)")
     try first.copyIn("copy t from stdin (format binary)") { writer in
       #expect(
@@ -212,9 +203,8 @@ struct FeedLockTests {
     return false
   }
 
-  @Test("can be ended by the same role; other roles do not see its condition")
-  func ending() throws {
-    #expect(try take(["day"], over: first) == ["day"])
+  @Test func aHolderOfAFeedCanBeEndedByTheSameRoleOnly() throws {
+    #expect(try acquire(["day"], over: first) == ["day"])
     let holder = try #require(try holders().first)
     let role = "quake_test_stranger"
     try second.run(

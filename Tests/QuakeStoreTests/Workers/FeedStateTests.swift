@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeWorker
 
-@Suite("The state of a feed")
-struct FeedStateTests {
+@Suite struct FeedStateTests {
   private let database: TestDatabase
   private let connection: Connection
   private let url = "https://example.org/feed"
@@ -25,9 +24,15 @@ struct FeedStateTests {
     url: String? = nil, etag: String? = "\"e\"", generated: Timestamp? = nil,
     importID: Int64? = nil, resetAt: String? = nil
   ) throws {
+    var state = FeedState()
+    state.etag = etag
+    state.lastModified = "Mon"
+    state.resetAt = resetAt
+    var report = ImportReport()
+    report.generated = generated
+    report.id = importID
     try FeedState.recordSuccess(
-      "hour", url: url ?? self.url, etag: etag, lastModified: "Mon", generated: generated,
-      importID: importID, times: minute, resetAt: resetAt, over: connection)
+      "hour", url: url ?? self.url, state, report: report, times: minute, over: connection)
   }
 
   private func fail(url: String? = nil, next: Int = 120, asked: Duration? = nil) throws {
@@ -51,8 +56,7 @@ struct FeedStateTests {
     left <= time && left >= time - (ContinuousClock.now - begun) - .seconds(1)
   }
 
-  @Test("is empty before the first poll, and for another address")
-  func unknown() throws {
+  @Test func theStateOfAFeedIsEmptyBeforeTheFirstPoll() throws {
     try succeed(url: "https://example.org/other")
     let state = try load()
     #expect(state.etag == nil && state.lastModified == nil && state.failures == 0)
@@ -62,8 +66,7 @@ struct FeedStateTests {
         == "t")
   }
 
-  @Test("counts failures, and forgets them with a success")
-  func polls() throws {
+  @Test func theStateOfAFeedCountsFailuresUntilASuccess() throws {
     for _ in 0..<3 { try fail() }
     var state = try load()
     #expect(state.failures == 3 && state.etag == nil)
@@ -84,8 +87,7 @@ struct FeedStateTests {
         """) == ["t|2024-01-01 00:00:00|1|no answer|7"])
   }
 
-  @Test("has no validators after a reset, also one that is committed during a poll")
-  func reset() throws {
+  @Test func aResetRemovesTheValidatorsOfAFeed() throws {
     try succeed()
     let other = try database.connect()
     try other.run("begin")
@@ -101,8 +103,7 @@ struct FeedStateTests {
     #expect(try load().etag == "\"e\"")
   }
 
-  @Test("says when it is due, also to the next program")
-  func due() throws {
+  @Test func theStateOfAFeedSaysWhenItIsDue() throws {
     let begun = ContinuousClock.now
     try succeed()
     var state = try load()
@@ -119,8 +120,7 @@ struct FeedStateTests {
       try [seconds("next_due"), seconds("retry_after"), seconds("fresh_until")] == [120, 90, nil])
   }
 
-  @Test("is due as it is polled now, not as it was polled before; but not before its server allows")
-  func otherSchedule() throws {
+  @Test func aFeedIsDueByItsPresentScheduleButNotBeforeItsServerAllows() throws {
     let begun = ContinuousClock.now
     try succeed()
     // A minute in the table, ten seconds wanted: but the answer is fresh for thirty.
@@ -133,8 +133,7 @@ struct FeedStateTests {
     #expect(isLeft(state.dueIn, of: .seconds(120), since: begun))
   }
 
-  @Test("never asks for a wait of more than a day")
-  func wrongClock() throws {
+  @Test func aFeedNeverWaitsMoreThanADay() throws {
     try succeed()
     try connection.run("update quake.feed set next_due = now() + interval '10 years'")
     #expect(try load().dueIn <= .seconds(90_000))
@@ -143,8 +142,7 @@ struct FeedStateTests {
     #expect(try load().dueIn == .zero)
   }
 
-  @Test("begins anew at another address")
-  func moved() throws {
+  @Test func theStateOfAFeedBeginsAnewAtAnotherAddress() throws {
     try succeed()
     for _ in 0..<3 { try fail() }
     try fail(url: "https://example.org/other")
@@ -153,8 +151,7 @@ struct FeedStateTests {
         == ["https://example.org/other|1|t"])
   }
 
-  @Test("is known as soon as a worker starts")
-  func registered() throws {
+  @Test func aFeedIsKnownAsSoonAsAWorkerStarts() throws {
     try succeed()
     try FeedState.register([("hour", "x"), ("day", "y")], over: connection)
     #expect(

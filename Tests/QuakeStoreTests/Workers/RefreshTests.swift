@@ -6,8 +6,7 @@ import Testing
 @testable import Basics
 @testable import QuakeWorker
 
-@Suite("A request to poll a feed")
-struct RefreshTests {
+@Suite struct RefreshTests {
   private let database: TestDatabase
   private let asker: Connection
   private let worker: Connection
@@ -31,17 +30,16 @@ struct RefreshTests {
     return true
   }
 
-  @Test("reaches the worker when it is committed, and the answer reaches the client")
-  func request() throws {
+  @Test func aRefreshRequestReachesTheWorkerAndTheAnswerTheClient() throws {
     try RefreshQueue.listen(over: worker)
     try RefreshRequest.listen(over: asker)
     let request = try RefreshRequest.ask(for: "day", over: asker)
     #expect(try isRung(worker))
     var status = try #require(try request.status(over: asker).first)
     #expect(!status.isTaken && !status.isHeld && status.outcome == nil)
-    #expect(try RefreshQueue.take(for: ["hour"], over: worker) == [])
-    #expect(try RefreshQueue.take(for: ["day", "hour"], over: worker) == ["day"])
-    _ = try FeedLock.take(["day"], over: worker)
+    #expect(try RefreshQueue.accept(for: ["hour"], over: worker) == [])
+    #expect(try RefreshQueue.accept(for: ["day", "hour"], over: worker) == ["day"])
+    _ = try FeedLock.acquire(["day"], over: worker)
     status = try #require(try request.status(over: asker).first)
     #expect(status.isTaken && status.isHeld && status.outcome == nil)
 
@@ -54,15 +52,13 @@ struct RefreshTests {
     status = try #require(try request.status(over: asker).first)
     #expect(status.outcome == .imported && status.importID == 12 && status.error == nil)
     #expect(status.seen == 5 && status.inserted == 2 && status.updated == 1 && status.token == nil)
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == [])
   }
 
-  @Test(
-    "is the same as all others that came before the poll, and another than those that came later")
-  func shared() throws {
+  @Test func refreshRequestsBeforeAPollShareIt() throws {
     let requests = try (0..<3).map { _ in try RefreshRequest.ask(for: "day", over: asker) }
     #expect(Set(requests.map(\.id)).count == 1)
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == ["day"])
     #expect(try RefreshRequest.ask(for: "day", over: asker).id == requests[0].id)
     #expect(try RefreshRequest.ask(for: "hour", over: asker).id != requests[0].id)
     let begun = try now()
@@ -74,15 +70,14 @@ struct RefreshTests {
       #expect(try request.status(over: asker).first?.outcome == .notModified)
     }
     #expect(try late.status(over: asker).first?.outcome == nil)
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == ["day"])
     try RefreshQueue.answer(
       "day", before: now(), RefreshQueue.Answer(.badData, error: "it is HTML"), over: worker)
     let status = try #require(try late.status(over: asker).first)
     #expect(status.outcome == .badData && status.error == "it is HTML" && status.seen == nil)
   }
 
-  @Test("costs next to nothing when it is made again, and does not pile up")
-  func flood() throws {
+  @Test func repeatedRefreshRequestsDoNotPileUp() throws {
     let times = Tools.isSoak ? 20_000 : 2000
     try asker.run(
       "select quake.request_refresh('day') from generate_series(1, \(times))",
@@ -103,8 +98,7 @@ struct RefreshTests {
     #expect(kept > 900 && kept < 1100)
   }
 
-  @Test("for all feeds is another than one for each of them, and new when there are more feeds")
-  func coverage() throws {
+  @Test func aRefreshOfAllFeedsIsAnotherThanOneOfEach() throws {
     let day = try RefreshRequest.ask(for: "day", over: asker)
     let all = try RefreshRequest.ask(for: nil, over: asker)
     #expect(day.id != all.id)
@@ -117,19 +111,17 @@ struct RefreshTests {
     #expect(try more.status(over: asker).map(\.feed) == ["day", "hour", "week"])
   }
 
-  @Test("may be for all feeds that are polled, or for all there are")
-  func all() throws {
+  @Test func aRefreshIsForThePolledFeedsOrAllThereAre() throws {
     #expect(
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed)
         == ["day", "hour"])
-    _ = try FeedLock.take(["hour"], over: worker)
+    _ = try FeedLock.acquire(["hour"], over: worker)
     try asker.run("update quake.refresh_request set requested_at = requested_at - interval '2 s'")
     #expect(
       try RefreshRequest.ask(for: nil, over: asker).status(over: asker).map(\.feed) == ["hour"])
   }
 
-  @Test("for an unknown feed is refused, with the names of the known ones")
-  func unknown() throws {
+  @Test func aRefreshOfAnUnknownFeedNamesTheKnownOnes() throws {
     let error = #expect(throws: StoreError.self) {
       try RefreshRequest.ask(for: "week", over: asker)
     }
@@ -145,19 +137,17 @@ struct RefreshTests {
     #expect(try asker.ask("select count(*) from quake.refresh_request") == "0")
   }
 
-  @Test("is not waited for for ever, and forgotten after a day")
-  func old() throws {
+  @Test func aRefreshRequestIsNotAwaitedForeverAndForgottenAfterADay() throws {
     let request = try RefreshRequest.ask(for: "day", over: asker)
     try asker.run("update quake.refresh_request set requested_at = now() - interval '11 minutes'")
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == [])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == [])
     try asker.run("update quake.refresh_request set requested_at = now() - interval '25 hours'")
     let next = try RefreshRequest.ask(for: "day", over: asker)
     #expect(try request.status(over: asker).isEmpty)
     #expect(try next.status(over: asker).count == 1)
   }
 
-  @Test("can be made by a role that may only read")
-  func reader() throws {
+  @Test func aReaderMayRequestARefresh() throws {
     let role = "quake_test_reader"
     try asker.run(
       "do $$ begin create role \(role); exception when duplicate_object or unique_violation then null; end $$",
@@ -169,6 +159,6 @@ struct RefreshTests {
     let request = try RefreshRequest.ask(for: "day", over: asker)
     #expect(try request.status(over: asker).map(\.feed) == ["day"])
     #expect(throws: PostgresError.self) { try asker.run("delete from quake.refresh_request") }
-    #expect(try RefreshQueue.take(for: ["day"], over: worker) == ["day"])
+    #expect(try RefreshQueue.accept(for: ["day"], over: worker) == ["day"])
   }
 }

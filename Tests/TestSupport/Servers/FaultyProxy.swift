@@ -74,7 +74,7 @@ package final class FaultyProxy: Sendable {
   private init(_ state: State, seed: UInt64) throws {
     self.state = Mutex(state)
     self.seed = seed
-    (listener, port) = try LoopbackListener.open()
+    (listener, port) = try LocalSocket.listen()
     BackgroundThread.detach { [weak self, listener] in
       while true {
         let client = accept(listener, nil, nil)

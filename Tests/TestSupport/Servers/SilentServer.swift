@@ -8,7 +8,7 @@ package final class SilentServer {
 
   /// Opens a port.
   package init() throws {
-    (socket, port) = try LoopbackListener.open()
+    (socket, port) = try LocalSocket.listen()
   }
 
   deinit {

@@ -31,9 +31,8 @@ import Testing
   }
 
   private func load(_ count: Int, _ generated: Int = 0) throws {
-    let outcome = try Tools.run(
+    try Tools.succeed(
       "quake-ingest", ["import", try feed(count, generated)] + database.option)
-    #expect(outcome.status == 0, "\(outcome.errors)")
   }
 
   private func all() throws -> [String] {
@@ -115,7 +114,8 @@ import Testing
         == "10")
   }
 
-  @Test(arguments: [
+  /// Each input with its status and a part of the message.
+  private static let invalid: [(arguments: [String], status: Int32, message: String)] = [
     (["delete", "--yes"], 64, "--every-event"),
     (["delete", "--every-event", "us1", "--yes"], 64, "cannot be used"),
     (["set", "us1", "--yes"], 64, "expected COLUMN=VALUE"),
@@ -139,14 +139,17 @@ import Testing
     (["validate", "@/nonexistent/file", "--yes"], 64, "could not read"),
     (["validate", "--bbox", "1,2,3", "--yes"], 64, "4 numbers"),
     (["validate", "us1", "--author", String(repeating: "a", count: 201), "--yes"], 64, "200"),
-  ])
-  func badInput(arguments: [String], status: Int, message: String) throws {
+  ]
+
+  @Test func invalidInputOfEventsIsRefused() throws {
     try load(3)
     let before = try all()
-    let outcome = try events(arguments)
-    #expect(outcome.status == Int32(status), "\(outcome.errors)")
-    #expect(outcome.errors.contains(message), "\(outcome.errors)")
-    #expect(try all() == before)
+    for (arguments, status, message) in Self.invalid {
+      let outcome = try events(arguments)
+      #expect(outcome.status == status, "\(arguments): \(outcome.errors)")
+      #expect(outcome.errors.contains(message), "\(arguments): \(outcome.errors)")
+      #expect(try all() == before, "\(arguments)")
+    }
   }
 
   @Test func badIdsAndFilesAreRefused() throws {
@@ -234,11 +237,10 @@ import Testing
     try load(3)
     #expect(try events(["delete", "us1", "us2", "--yes"]).status == 0)
     try database.psql("update quake.quake set felt = 1 where code = 'us3'")
-    let purged = try Tools.run(
+    try Tools.succeed(
       "quake-admin",
       ["history", "purge", "--yes", "--before", try database.value("select quake.latest_token()")]
         + database.option)
-    #expect(purged.status == 0, "\(purged.errors)")
     let refused = try events(["restore", "us1", "--yes"])
     #expect(refused.status == 1)
     #expect(
@@ -288,8 +290,7 @@ import Testing
     try other.rollback()
     let left = try database.count("quake.quake")
     #expect((1..<count).contains(left))
-    let again = try Tools.run("quake-admin", arguments)
-    #expect(again.status == 0, "\(again.errors)")
+    let again = try Tools.succeed("quake-admin", arguments)
     let report = try JSONLine(#require(again.lines.first))
     #expect(report.integer("changed_before") == count - left)
     #expect(report.integer("changed") == left)

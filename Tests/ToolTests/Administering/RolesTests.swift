@@ -45,8 +45,9 @@ import Testing
     }
   }
 
-  /// Whether to use the second server: also true if there is one.
-  private static let servers = TestServer.other == nil ? [false] : [false, true]
+  /// Whether to use the second server: in `make soak` also true, if there is one. `PrivilegeMatrixTests` compares
+  /// the privileges on both in every run.
+  private static let servers = !Tools.isSoak || TestServer.other == nil ? [false] : [false, true]
 
   private func expect(
     _ status: Int32, _ outcome: ToolProcess.Outcome,

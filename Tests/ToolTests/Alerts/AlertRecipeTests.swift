@@ -63,7 +63,7 @@ import Testing
 
   private static let line = "<\"&>ž $(touch ran)`touch ran` (us1): depth 12 km"
 
-  @Test func mail() throws {
+  @Test func theRecipeForMailSendsOne() throws {
     try standIn("sendmail")
     let alert = try #require(blocks("Mail").first)
     try run(
@@ -75,7 +75,7 @@ import Testing
     #expect(mail[5] == "https://example.org/us1?a=b&c=d")
   }
 
-  @Test func ntfy() throws {
+  @Test func theRecipeForNtfySendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "{}") }
     let alert = try #require(blocks("ntfy").first)
     try run(alert, watcher, here: ["https://ntfy.sh": "http://127.0.0.1:\(server.port)"])
@@ -87,7 +87,7 @@ import Testing
     #expect(request.body.contains(Self.line), "\(request.body)")
   }
 
-  @Test func telegram() throws {
+  @Test func theRecipeForTelegramSendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "{}") }
     try scene.folder.write("telegram-token", "12:ab\n")
     let alert = try #require(blocks("Telegram").first)
@@ -104,7 +104,7 @@ import Testing
       "\(message)")
   }
 
-  @Test func slack() throws {
+  @Test func theRecipeForSlackSendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "ok") }
     try scene.folder.write("slack", "url = \"http://127.0.0.1:\(server.port)/services/T/B/x\"\n")
     let alert = try #require(blocks("Slack").first)
@@ -117,7 +117,7 @@ import Testing
     #expect(message.hasSuffix(" https://example.org/us1?a=b&amp;c=d"))
   }
 
-  @Test func mqtt() throws {
+  @Test func theRecipeForMQTTPublishesAMessage() throws {
     try standIn("mosquitto_pub")
     let alert = try #require(blocks("MQTT and Home Assistant").first)
     try run(alert, watcher)
@@ -129,7 +129,7 @@ import Testing
     #expect(change["new"]?.string("place")?.hasPrefix("<\"&>ž") == true)
   }
 
-  @Test func siren() throws {
+  @Test func theRecipeForASirenRunsItsCommand() throws {
     try standIn("aplay")
     let siren = try #require(blocks("A siren on M6+").first)
     // A second one, which is too far away.

@@ -104,8 +104,8 @@ import Testing
         ["quake-watch", "--from-start", "--no-follow", "--url", server.url],
         ["quake-query", "history"] + database.option,
       ] {
-        let outcome = try Tools.run(command[0], Array(command.dropFirst()) + ["--json"] + options)
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        let outcome = try Tools.succeed(
+          command[0], Array(command.dropFirst()) + ["--json"] + options)
         #expect(
           try outcome.lines.map { Self.name(try JSONLine($0)) } == changes, "\(command) \(options)")
       }
@@ -182,8 +182,7 @@ import Testing
       Feeds.feature("us\($0)", magnitude: "5.5", time: now - $0 * 2_880_000)
     }
     let file = try scene.folder.write("month.geojson", Feeds.collection(features, generated: now))
-    let imported = try Tools.run("quake-ingest", ["import", file] + database.option)
-    try #require(imported.status == 0, "\(imported.errors)")
+    try Tools.succeed("quake-ingest", ["import", file] + database.option)
     let alarm = ["--exec", "echo \"$QUAKE_CODE\"", "--min-magnitude", "4.5"]
     #expect(try scene.run(alarm + ["--op", "insert"]).lines.count == 900)
     #expect(try scene.run(alarm + ["--enters", "--newer-than", "1h"]).lines == ["us1"])

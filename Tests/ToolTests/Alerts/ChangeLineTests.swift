@@ -97,11 +97,9 @@ import Testing
   /// The default author of imports is on every line, so it tells nothing.
   @Test func theAuthorOfImportsIsLeftOut() throws {
     let file = try folder.write("one.geojson", Feeds.collection(count: 1))
-    #expect(try Tools.run("quake-ingest", ["import", file] + database.option).status == 0)
+    try Tools.succeed("quake-ingest", ["import", file] + database.option)
     let other = try folder.write("two.geojson", Feeds.collection(count: 1, from: 2))
-    #expect(
-      try Tools.run("quake-ingest", ["import", other, "--author", "ada"] + database.option).status
-        == 0)
+    try Tools.succeed("quake-ingest", ["import", other, "--author", "ada"] + database.option)
     // Not an import: somebody only says that it is one.
     try database.psql(
       "set quake.author = 'quake-ingest'; update quake.quake set magnitude = 1 where code = 'us1';")
@@ -147,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func columnsAreAligned() throws {
+  @Test func columnsOfChangesAreAligned() throws {
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude, place)
@@ -232,8 +230,7 @@ import Testing
       try FileManager.default.createSymbolicLink(
         atPath: "\(day)/\(file)", withDestinationPath: "\(source)/\(file)")
     }
-    let replay = try Tools.run("quake-ingest", ["replay", day] + database.option)
-    try #require(replay.status == 0, "\(replay.errors)")
+    try Tools.succeed("quake-ingest", ["replay", day] + database.option)
 
     let json = try watch("--json").map(JSONLine.init)
     #expect(

@@ -86,24 +86,16 @@ import Testing
 
   /// A socket that holds the usual port without listening: only who binds the port notices.
   @Test func itTakesAnotherPortIfTheUsualOneIsInUse() throws {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(8080).bigEndian
-    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
-    // Connections to the server of another test may still be closing.
-    var reuses: Int32 = 1
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
-    // A failure means that another program has the port, which is as good.
-    _ = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
+    // A failure means that another program has the port, which is as good. Connections to the server of another test
+    // may still be closing.
+    let taken = try? LocalSocket.bind(port: 8080, reuses: true)
+    defer { if let taken { close(taken.descriptor) } }
     // With it, the server could have the port as well.
-    reuses = 0
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
+    var off: Int32 = 0
+    if let taken {
+      setsockopt(
+        taken.descriptor, SOL_SOCKET, SO_REUSEADDR, &off, socklen_t(MemoryLayout<Int32>.size))
+    }
     let database = try TestDatabase()
     let run = try ToolProcess(
       "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],

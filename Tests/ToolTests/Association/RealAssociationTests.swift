@@ -94,13 +94,11 @@ import Testing
   @Test(
     .enabled(if: days.contains(where: \.isThere), "no real feeds of EMSC in QUAKE_REAL_FEEDS"),
     arguments: days.filter(\.isThere), [false, true])
-  func figures(day: Day, emscFirst: Bool) throws {
+  func associationsOfRealFeedsHaveTheKnownFigures(day: Day, emscFirst: Bool) throws {
     let database = try TestDatabase()
-    let enabled = try Tools.run("quake-admin", ["associations", "enable"] + database.option)
-    try #require(enabled.status == 0, "\(enabled.errors)")
+    try Tools.succeed("quake-admin", ["associations", "enable"] + database.option)
     for file in emscFirst ? day.files.reversed() : day.files {
-      let outcome = try Tools.run("quake-ingest", ["import", file] + database.option)
-      try #require(outcome.status == 0, "\(outcome.errors)")
+      try Tools.succeed("quake-ingest", ["import", file] + database.option)
     }
     let found = Set(
       try database.column(

@@ -92,7 +92,7 @@ import Testing
 
   /// In their order and with one server, as a reader would run them; each document begins in an empty
   /// folder.
-  @Test func examplesWork() throws {
+  @Test func theExamplesOfTheManualWork() throws {
     let folder = try TemporaryFolder()
     let home = folder.path + "/server"
     let server = try EmbeddedServer(EmbeddedServer.Options(home: home))

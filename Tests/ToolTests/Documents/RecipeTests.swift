@@ -33,7 +33,9 @@ import Testing
       ], folder: scene.folder.path)
   }
 
-  @Test(.enabled(if: Clients.python != nil, "\(Clients.isMissing)"))
+  @Test(
+    .enabled(if: Tools.isSoak, "make soak has it"),
+    .enabled(if: Clients.python != nil, "\(Clients.isMissing)"))
   func obspyFitsTheGutenbergRichterRelation() throws {
     // Magnitudes of which ten times as many are greater by one less: b is near 1.
     try scene.database.psql(

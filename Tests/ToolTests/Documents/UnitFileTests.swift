@@ -12,7 +12,8 @@ struct UnitFileTests {
     "quake-ingest.service", "quake-status.service", "quake-serve.service",
   ]
 
-  @Test(arguments: services + ["quake-status.timer"]) func theyAreValid(_ name: String) throws {
+  @Test(arguments: services + ["quake-status.timer"]) func unitFilesAreValid(_ name: String) throws
+  {
     let folder = try TemporaryFolder()
     // The timer needs its service, too. The programs are where they were built.
     for file in Set([name, "quake-status.service"]) {
@@ -25,7 +26,7 @@ struct UnitFileTests {
   }
 
   /// Exposure of at most 2.0, on systemd's scale of 0 (nothing is exposed) to 10.
-  @Test(arguments: services) func theyAreConfined(_ name: String) throws {
+  @Test(arguments: services) func servicesAreConfined(_ name: String) throws {
     let outcome = try Tools.shell(
       "systemd-analyze security --no-pager --offline=true --threshold=20 deploy/\(name)",
       folder: Tools.package)

@@ -14,24 +14,21 @@ import Testing
   /// Imports a text, and returns the counts.
   private func load(_ text: String, _ arguments: String...) throws -> JSONLine {
     let file = try folder.write("feed", text)
-    let outcome = try Tools.run(
+    let outcome = try Tools.succeed(
       "quake-ingest", ["import", "--json"] + database.option + arguments + [file])
-    try #require(outcome.status == 0, "\(outcome.errors)")
     return try JSONLine(try #require(outcome.lines.first))
   }
 
   private func list(_ arguments: String...) throws -> [String] {
-    let outcome = try Tools.run(
+    let outcome = try Tools.succeed(
       "quake-query", ["list", "--json"] + database.option + arguments)
-    try #require(outcome.status == 0, "\(outcome.errors)")
     return try outcome.lines.map { try JSONLine($0).string("code") ?? "" }.sorted()
   }
 
   /// The codes of the changes that pass, each with the magnitude after it.
   private func watch(_ arguments: String...) throws -> [String] {
-    let outcome = try Tools.run(
+    let outcome = try Tools.succeed(
       "quake-watch", ["--json", "--from-start", "--no-follow"] + database.option + arguments)
-    try #require(outcome.status == 0, "\(outcome.errors)")
     return try outcome.lines.map { line in
       let change = try JSONLine(line)
       let magnitude = change["new"]?.double("magnitude") ?? 0

@@ -149,13 +149,12 @@ import Testing
   func onlyTheEventsOfARegionAreFetched(region: [String]) throws {
     let service = try SimulatedService(["--events", "400", "--days", "20"])
     let options = ["backfill", "--url", service.base, "--last", "21d", "--rate", "1000"]
-    let outcome = try Tools.run("quake-ingest", options + region + database.option)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", options + region + database.option)
     // The service was asked for no more than that.
     let queries = try service.requests().filter { $0.isQuery && !$0.target.contains("&limit=1&") }
     #expect(queries.allSatisfy { $0.target.contains("latitude=") })
     let all = try TestDatabase()
-    #expect(try Tools.run("quake-ingest", options + all.option).status == 0)
+    try Tools.succeed("quake-ingest", options + all.option)
     #expect(try all.count("quake.quake") == 400)
     let expected = try Tools.run(
       "quake-query", ["list", "--json", "--columns", "code"] + region + all.option)

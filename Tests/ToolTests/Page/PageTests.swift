@@ -27,8 +27,7 @@ struct PageTests {
         ])
     }
     let file = try folder.write("feed.geojson", Feeds.collection(features))
-    let outcome = try Tools.run("quake-ingest", ["import"] + database.option + [file])
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", ["import"] + database.option + [file])
     try database.psql("delete from quake.quake where code in ('us7', 'us8', 'us99')")
     try database.psql(
       "insert into quake.quake (code, time, magnitude, place) values ('local1', now() - interval '1 hour', null, null)"

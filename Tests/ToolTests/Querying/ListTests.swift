@@ -241,39 +241,69 @@ import Testing
 
   // MARK: Bad input
 
-  @Test(arguments: [
-    "list --sort depht", "list --sort time:down", "list --sort", "list --columns code,depht",
-    "list --columns ,",
-    "list --count --codes", "list --codes --columns code", "list --count --page", "list --limit 0",
-    "list --from soon", "list --to 2024-13-01", "list --last 7", "list --last -1d",
-    "list --last 1d --from 2024-01-01",
-    "list --from 2024-01-02 --to 2024-01-01", "list --min-magnitude 5 --max-magnitude 4",
-    "list --min-depth deep",
-    "list --min-depth 10 --max-depth 1", "list --place=", "list --alert purple", "list --felt -1",
-    "list --felt some",
-    "list --bbox 170,-10,190,10", "list --bbox 0,10,1,5", "list --bbox nan,0,1,1",
-    "list --within 100:95,0",
-    "list --within -1:0,0", "list --within 100:0", "list --status ,", "stats --by depth",
-    "stats --of place",
-    "stats --plot", "stats --by day --plot --json", "stats --bin 1", "stats --by magnitude --bin 0",
-    "stats --limit 5",
-    "stats --by day --completeness 2", "stats --completeness guess", "stats --completeness 13",
-    "export --format kml --spreadsheet", "history --last 1d --to 2024-01-01",
-  ])
-  func wrongOptionsAreUsageErrors(command: String) throws {
-    // "7" is a duration in seconds, so that this one case is right.
-    let expected: Int32 = command == "list --last 7" ? 0 : 64
-    let outcome = try query(command.split(separator: " ").map(String.init))
-    #expect(outcome.status == expected, "\(outcome.ending) \(outcome.errors)")
-    #expect(outcome.output.isEmpty)
-    if expected == 64 { #expect(outcome.errors.hasPrefix("quake-query: error: ")) }
+  @Test func wrongOptionsOfListsAreUsageErrors() throws {
+    let commands = """
+      list --sort depht
+      list --sort time:down
+      list --sort
+      list --columns code,depht
+      list --columns ,
+      list --count --codes
+      list --codes --columns code
+      list --count --page
+      list --limit 0
+      list --from soon
+      list --to 2024-13-01
+      list --last -1d
+      list --last 1d --from 2024-01-01
+      list --from 2024-01-02 --to 2024-01-01
+      list --min-magnitude 5 --max-magnitude 4
+      list --min-depth deep
+      list --min-depth 10 --max-depth 1
+      list --place=
+      list --alert purple
+      list --felt -1
+      list --felt some
+      list --bbox 170,-10,190,10
+      list --bbox 0,10,1,5
+      list --bbox nan,0,1,1
+      list --within 100:95,0
+      list --within -1:0,0
+      list --within 100:0
+      list --status ,
+      stats --by depth
+      stats --of place
+      stats --plot
+      stats --by day --plot --json
+      stats --bin 1
+      stats --by magnitude --bin 0
+      stats --limit 5
+      stats --by day --completeness 2
+      stats --completeness guess
+      stats --completeness 13
+      export --format kml --spreadsheet
+      history --last 1d --to 2024-01-01
+      """
+    for command in commands.split(separator: "\n") {
+      let outcome = try query(command.split(separator: " ").map(String.init))
+      #expect(outcome.status == 64, "\(command): \(outcome.ending) \(outcome.errors)")
+      #expect(outcome.output.isEmpty, "\(command)")
+      #expect(outcome.errors.hasPrefix("quake-query: error: "), "\(command): \(outcome.errors)")
+    }
+    // "7" is a duration in seconds.
+    #expect(try lines("list", "--last", "7").isEmpty)
   }
 
-  @Test(arguments: ["hello", "MQ", "MQBtYWduaXR1ZGUAPTE", "'; drop table quake.quake; --", "%", ""])
-  func wrongCursorsAreBadData(cursor: String) throws {
-    let outcome = try query(["list", "--page=" + cursor])
-    #expect(outcome.status == 65, "\(outcome.errors)")
-    #expect(outcome.errors.contains("malformed cursor") && outcome.errors.contains("hint: "))
+  @Test func wrongCursorsAreBadData() throws {
+    for cursor in [
+      "hello", "MQ", "MQBtYWduaXR1ZGUAPTE", "'; drop table quake.quake; --", "%", "",
+    ] {
+      let outcome = try query(["list", "--page=" + cursor])
+      #expect(outcome.status == 65, "\(cursor): \(outcome.errors)")
+      #expect(
+        outcome.errors.contains("malformed cursor") && outcome.errors.contains("hint: "),
+        "\(cursor): \(outcome.errors)")
+    }
   }
 
   @Test func textsAreTakenLiterally() throws {
@@ -291,15 +321,5 @@ import Testing
         outcome.status == 0 && outcome.lines == codes,
         "\(arguments): \(outcome.output)\(outcome.errors)")
     }
-  }
-
-  @Test func theWatcherHasTheSameFilters() throws {
-    let outcome = try Tools.run(
-      "quake-watch",
-      ["--from-start", "--no-follow", "--json", "--place", "hawaii", "--max-depth", "0"]
-        + database.option)
-    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
-    #expect(outcome.lines.first?.contains("\"hv3\"") == true)
-    #expect(try lines("history", "--place", "hawaii", "--max-depth", "0", "--count") == ["1"])
   }
 }

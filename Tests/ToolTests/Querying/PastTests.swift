@@ -26,8 +26,7 @@ import Testing
   }
 
   private func importFile(_ file: String, into database: TestDatabase) throws {
-    let outcome = try Tools.run("quake-ingest", ["import", file] + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", ["import", file] + database.option)
   }
 
   // MARK: The time axis of the feeds
@@ -49,8 +48,7 @@ import Testing
 
   @Test func afterAReplayTheListIsThatOfTheFirstSnapshots() throws {
     let files = try snapshots()
-    let replay = try Tools.run("quake-ingest", ["replay", folder.path] + database.option)
-    try #require(replay.status == 0, "\(replay.errors)")
+    try Tools.succeed("quake-ingest", ["replay", folder.path] + database.option)
     let firstTwo = try TestDatabase()
     for file in files.prefix(2) { try importFile(file, into: firstTwo) }
     let second = "2023-11-14T23:15:00Z"
@@ -89,9 +87,8 @@ import Testing
     #expect(
       try events(["list", "--json", "--as-of-feed", second])
         == events(["list", "--json"], firstTwo))
-    let api = try Tools.run(
+    try Tools.succeed(
       "quake-admin", ["history", "purge", "--before", "0s", "--yes"] + database.option)
-    #expect(api.status == 0, "\(api.errors)")
     let purged = try query(["list", "--as-of-feed", second])
     #expect(purged.status == 65, "\(purged.errors)")
     #expect(purged.errors.contains("was purged") && purged.errors.contains("It is complete from"))
@@ -102,8 +99,7 @@ import Testing
   func theListOfRealDaysIsThatOfTheirSnapshots() throws {
     let name = "2026-08-15_normal_days"
     let source = "\(Feeds.realFolder)/replay/\(name)"
-    let replay = try Tools.run("quake-ingest", ["replay", source, "--json"] + database.option)
-    try #require(replay.status == 0, "\(replay.errors)")
+    let replay = try Tools.succeed("quake-ingest", ["replay", source, "--json"] + database.option)
     let lines = try replay.lines.map(JSONLine.init)
     let half = lines.count / 2
     let generated = try #require(lines[half - 1].string("generated"))
@@ -114,8 +110,7 @@ import Testing
         atPath: "\(source)/\(file)", toPath: "\(folder.path)/\(file)")
     }
     let firstHalf = try TestDatabase()
-    let part = try Tools.run("quake-ingest", ["replay", folder.path] + firstHalf.option)
-    try #require(part.status == 0, "\(part.errors)")
+    try Tools.succeed("quake-ingest", ["replay", folder.path] + firstHalf.option)
     let then = try events(["list", "--all", "--json", "--as-of-feed", generated])
     #expect(then == (try events(["list", "--all", "--json"], firstHalf)))
     #expect(then.count > 10_000)
@@ -142,9 +137,8 @@ import Testing
     for file in try snapshots() { try importFile(file, into: database) }
     let floor = try database.value(
       "select token || '.' || nonce from quake.change_transaction order by token limit 1")
-    let purge = try Tools.run(
+    try Tools.succeed(
       "quake-admin", ["history", "purge", "--before", floor, "--yes"] + database.option)
-    #expect(purge.status == 0, "\(purge.errors)")
     func watch(_ arguments: String...) throws -> ToolProcess.Outcome {
       try Tools.run("quake-watch", ["--json", "--no-follow"] + arguments + database.option)
     }

@@ -12,8 +12,7 @@ struct RealFigureTests {
   /// The store of all tests, which only read it.
   private static let original = Result<TestDatabase, any Error> {
     let database = try TestDatabase()
-    let outcome = try Tools.run("quake-ingest", ["import", feed] + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", ["import", feed] + database.option)
     return database
   }
   private let database: TestDatabase
@@ -25,8 +24,7 @@ struct RealFigureTests {
   private func lines(_ arguments: String...) throws -> [JSONLine] { try lines(arguments) }
 
   private func lines(_ arguments: [String]) throws -> [JSONLine] {
-    let outcome = try Tools.run("quake-query", arguments + ["--json"] + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try Tools.succeed("quake-query", arguments + ["--json"] + database.option)
     return try outcome.lines.map(JSONLine.init)
   }
 
@@ -46,7 +44,7 @@ struct RealFigureTests {
     ("month", "lambda e: time(e).strftime('%Y-%m')"),
     ("magnitude", "lambda e: None if e['mag'] is None else tenths(e['mag']) // 10"),
   ])
-  func groups(key: String, function: String) throws {
+  func groupsOfRealEventsEqualThoseOfPython(key: String, function: String) throws {
     let some = key == "type" ? "events" : "earthquakes"
     let value = try PythonReference.evaluate(
       "[groups(\(function), 'mag', \(some)), groups(\(function), 'depth', \(some))]", on: Self.feed)
@@ -69,7 +67,9 @@ struct RealFigureTests {
 
   private static let figures = ["completeness", "b_value_events", "b_value", "b_value_error"]
 
-  @Test(arguments: ["ak", "ci", "nc", "us"]) func bValueOfANetwork(network: String) throws {
+  @Test(arguments: ["ak", "ci", "nc", "us"]) func theBValueOfANetworkEqualsThatOfPython(
+    network: String
+  ) throws {
     let figures = try #require(
       try PythonReference.evaluate("b_value('\(network)')", on: Self.feed) as? [NSNumber])
     let statistics = try #require(try lines("stats", "--network", network).first)
@@ -123,7 +123,8 @@ struct RealFigureTests {
     return try #require(value as? [String: [String]])
   }
 
-  @Test(arguments: someCircles) func circles(circle: String) throws {
+  @Test(arguments: someCircles) func circlesSelectTheEventsThatPythonSelects(circle: String) throws
+  {
     let expected = try #require(try Self.areas.get()[circle])
     let parts = circle.split(separator: ",")
     let codes = try lines("list", "--codes", "--within", "\(parts[0]):\(parts[1]),\(parts[2])")
@@ -134,7 +135,7 @@ struct RealFigureTests {
     #expect(sql == expected)
   }
 
-  @Test(arguments: someBoxes) func boxes(box: String) throws {
+  @Test(arguments: someBoxes) func boxesSelectTheEventsThatPythonSelects(box: String) throws {
     let expected = try #require(try Self.areas.get()[box])
     #expect(!expected.isEmpty)
     let codes = try lines("list", "--codes", "--bbox=" + box)
@@ -144,7 +145,7 @@ struct RealFigureTests {
     #expect(sql == expected)
   }
 
-  @Test func filters() throws {
+  @Test func filtersSelectTheEventsThatPythonSelects() throws {
     let filters: [(arguments: [String], condition: String)] = [
       (["--place", "CALIFORNIA"], "'california' in e['place'].lower()"),
       (["--place", "pāhala"], "'pāhala' in e['place'].lower()"),
@@ -172,7 +173,7 @@ struct RealFigureTests {
     }
   }
 
-  @Test func daysAndTheMap() throws {
+  @Test func theViewsOfDaysAndTheMapEqualThoseOfPython() throws {
     let value = try PythonReference.evaluate(
       "groups(lambda e: time(e).strftime('%Y-%m-%d'))", on: Self.feed)
     let expected = try #require(value as? [String: [Any]])

@@ -13,16 +13,17 @@ import Testing
   }
 
   /// What is printed must not get into the connection, which would have the number of a closed descriptor.
-  @Test(arguments: [
-    "quake-query list --json", "quake-query export --format csv", "quake-query list --count",
-    "quake-watch --from-start --no-follow --json", "quake-admin status",
-  ])
-  func closedOutputIsAnError(command: String) throws {
-    let outcome = try Tools.shell(
-      "\(command) >&-", environment: ["DATABASE_URL": database.conninfo])
-    #expect(outcome.status == 1, "\(outcome.errors)")
-    #expect(outcome.errors.contains("could not write"), "\(outcome.errors)")
-    #expect(!outcome.errors.contains("connection"), "\(outcome.errors)")
+  @Test func closedOutputIsAnError() throws {
+    for command in [
+      "quake-query list --json", "quake-query export --format csv", "quake-query list --count",
+      "quake-watch --from-start --no-follow --json", "quake-admin status",
+    ] {
+      let outcome = try Tools.shell(
+        "\(command) >&-", environment: ["DATABASE_URL": database.conninfo])
+      #expect(outcome.status == 1, "\(command): \(outcome.errors)")
+      #expect(outcome.errors.contains("could not write"), "\(command): \(outcome.errors)")
+      #expect(!outcome.errors.contains("connection"), "\(command): \(outcome.errors)")
+    }
   }
 
   @Test func closedErrorAndInputAreNoneOfTheDatabases() throws {

@@ -19,8 +19,10 @@ import Testing
     case forgetful
   }
 
+  /// In `make soak` all of them: what a pool in session mode passes on is what a direct connection does.
   private static var routes: [(Route, Bool)] {
-    let routes = Pooler.program == nil ? [.direct] : Route.allCases
+    let pooled = Tools.isSoak ? Route.allCases : [.direct, .transaction, .forgetful]
+    let routes = Pooler.program == nil ? [.direct] : pooled
     return routes.map { ($0, true) } + [(.direct, false)]
   }
 
@@ -213,7 +215,7 @@ import Testing
           (0..<count).map { Feeds.feature("us\(1000 + $0)", time: now - 7_200_000) }, generated: now
         ))
     }
-    _ = try run("quake-ingest", ["replay", snapshots, "--speed", "1000000"], 0)
+    _ = try run("quake-ingest", ["replay", snapshots], 0)
     // A backfill and a worker hold session locks, for which a transaction pool is unsuitable.
     guard route.keepsSessions else { return }
     let past = folder.path + "/past"

@@ -165,14 +165,15 @@ import Testing
     #expect(!line.contains("\u{1B}"))
   }
 
-  @Test(arguments: [
-    ["--listen", "nowhere"], ["--listen", "127.0.0.1:99999"], ["--edit-token", "no-hash"],
-    ["--public-url", "ftp://x"], ["--query-connections", "0"],
-  ])
-  func wrongOptionsAreRefused(arguments: [String]) throws {
-    let outcome = try Tools.run("quake-serve", database.option + arguments)
-    #expect(outcome.status == 64, "\(outcome.errors)")
-    #expect(!outcome.errors.contains("no-hash"))
+  @Test func wrongOptionsAreRefused() throws {
+    for arguments in [
+      ["--listen", "nowhere"], ["--listen", "127.0.0.1:99999"], ["--edit-token", "no-hash"],
+      ["--public-url", "ftp://x"], ["--query-connections", "0"],
+    ] {
+      let outcome = try Tools.run("quake-serve", database.option + arguments)
+      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+      #expect(!outcome.errors.contains("no-hash"), "\(arguments)")
+    }
   }
 
   @Test func anAddressInUseIsReported() throws {

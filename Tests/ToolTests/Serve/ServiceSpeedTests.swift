@@ -11,10 +11,8 @@ import Testing
     database = try TestDatabase()
     folder = try TemporaryFolder()
     let feed = folder.path + "/feed.geojson"
-    let made = try Tools.run("quake-ingest", ["simulate", "--events", "20000", "--output", feed])
-    try #require(made.status == 0, "\(made.errors)")
-    let outcome = try Tools.run("quake-ingest", ["import"] + database.option + [feed])
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try Tools.succeed("quake-ingest", ["simulate", "--events", "20000", "--output", feed])
+    try Tools.succeed("quake-ingest", ["import"] + database.option + [feed])
     try database.psql("analyze quake.quake;")
   }
 

@@ -8,7 +8,7 @@ import Testing
   private let server: ToolServer
 
   init() throws {
-    server = try ToolServer()
+    server = try ToolServer(isInitialised: true)
   }
 
   private func url(_ arguments: String...) throws -> String {
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func withoutListeningTheURLIsThatOfTheSocket() throws {
-    #expect(try server.command("url").status == 69)
+    #expect(try ToolServer().command("url").status == 69)
     let other = try server.command("url", "--database", "postgresql:///other")
     #expect(other.status == 64 && other.errors.contains("option --database names another server"))
     #expect(try server.command("start").status == 0)
@@ -144,21 +144,9 @@ import Testing
     private let descriptor: Int32
 
     init(_ port: Int) throws {
-      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-      var on: Int32 = 1
       // As PostgreSQL does: ended connections do not keep a port.
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = in_port_t(UInt16(port).bigEndian)
-      address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-      let code = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-      try #require(code == 0 && listen(descriptor, 1) == 0, "\(String(cString: strerror(errno)))")
+      descriptor = try LocalSocket.bind(port: port, reuses: true).descriptor
+      try #require(listen(descriptor, 1) == 0)
     }
 
     deinit { close(descriptor) }

@@ -30,7 +30,7 @@ struct ProgressTests {
       """)
   }
 
-  @Test func aPurge() throws {
+  @Test func aPurgeShowsItsProgress() throws {
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude)
@@ -44,7 +44,7 @@ struct ProgressTests {
     #expect(outcome.output.contains(/purge: \d+%, [\d,]+ of 6,000 versions/), "\(outcome.output)")
   }
 
-  @Test func aReplay() throws {
+  @Test func aReplayShowsItsProgress() throws {
     for minute in 10..<14 {
       _ = try folder.write(
         "all_day_2026-08-15T00\(minute)Z.geojson", Feeds.collection(count: minute))

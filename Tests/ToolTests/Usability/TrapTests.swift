@@ -21,7 +21,7 @@ import Testing
 
   private func load(_ count: Int = 3) throws {
     let file = try folder.write("feed.geojson", Feeds.collection(count: count))
-    try #require(Tools.run("quake-ingest", ["import", file] + database.option).status == 0)
+    try Tools.succeed("quake-ingest", ["import", file] + database.option)
   }
 
   /// Runs a command on a terminal, by the program script; its input is that of the shell command.
@@ -39,33 +39,33 @@ import Testing
 
   // MARK: - No database yet
 
-  @Test(arguments: [
-    "quake-query list", "quake-query show a", "quake-query export --format csv", "quake-watch",
-    "quake-watch --no-follow --from-start", "quake-serve --listen 127.0.0.1:0",
-    "quake-admin watchers", "quake-admin imports", "quake-admin history purge --before 1d --yes",
-    "quake-admin status", "quake-admin migrate --status", "quake-admin migrate --dry-run",
-    "quake-admin server psql -c 'select 1'", "quake-admin refresh",
-    "quake-admin events delete a --yes",
-  ])
-  func aQuestionNeverCreatesAServer(_ command: String) throws {
+  @Test func aQuestionNeverCreatesAServer() throws {
     let home = folder.path + "/server"
-    let outcome = try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home])
-    #expect(outcome.status == 69 && outcome.output.isEmpty)
-    #expect(
-      outcome.errors.contains(
-        "error: no database here yet: run `quake-ingest run`, or give `-d`\n"),
-      "\(outcome.errors)")
-    #expect(outcome.errors.contains("\"\(home)\" has no embedded server"))
-    #expect(!FileManager.default.fileExists(atPath: home), "nothing was created")
-  }
-
-  @Test(arguments: ["quake-query list", "quake-watch", "quake-admin watchers"])
-  func aQuestionLeavesAnEmptyFolderEmpty(_ command: String) throws {
-    let home = folder.path + "/server"
+    func ask(_ command: String) throws {
+      let outcome = try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home])
+      #expect(outcome.status == 69 && outcome.output.isEmpty, "\(command)")
+      #expect(
+        outcome.errors.contains(
+          "error: no database here yet: run `quake-ingest run`, or give `-d`\n"),
+        "\(command): \(outcome.errors)")
+      #expect(outcome.errors.contains("\"\(home)\" has no embedded server"), "\(command)")
+    }
+    for command in [
+      "quake-query list", "quake-query show a", "quake-query export --format csv", "quake-watch",
+      "quake-watch --no-follow --from-start", "quake-serve --listen 127.0.0.1:0",
+      "quake-admin watchers", "quake-admin imports", "quake-admin history purge --before 1d --yes",
+      "quake-admin status", "quake-admin migrate --status", "quake-admin migrate --dry-run",
+      "quake-admin server psql -c 'select 1'", "quake-admin refresh",
+      "quake-admin events delete a --yes",
+    ] {
+      try ask(command)
+      #expect(!FileManager.default.fileExists(atPath: home), "\(command): nothing was created")
+    }
     try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
-    let outcome = try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home])
-    #expect(outcome.status == 69 && outcome.errors.contains("no database here yet"))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
+    for command in ["quake-query list", "quake-watch", "quake-admin watchers"] {
+      try ask(command)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty, "\(command)")
+    }
   }
 
   @Test func aServerThatWasStoppedIsStarted() throws {
@@ -132,38 +132,39 @@ import Testing
 
   // MARK: - Suggestions
 
-  @Test(arguments: [
-    ("quake-ingest run --feed all_huor", 64, "did you mean 'all_hour'?"),
-    ("quake-ingest run --feed simulatd", 64, "did you mean 'simulated'?"),
-    ("quake-ingest import all_huor", 64, "did you mean 'all_hour'?"),
-    ("quake-query list --type earthqauke", 0, "did you mean 'earthquake'?"),
-    ("quake-watch --no-follow --type earthqake", 0, "did you mean 'earthquake'?"),
-    ("quake-admin events delete --type earthqauke --yes", 0, "did you mean 'earthquake'?"),
-    ("quake-query list --columns magntude", 64, "did you mean 'magnitude'?"),
-    ("quake-query history --changed plcae", 64, "did you mean 'place'?"),
-    ("quake-query list --sort dpeth", 64, "did you mean 'depth'?"),
-    ("quake-admin events set magntude=5 a --yes", 64, "did you mean 'magnitude'?"),
-    ("quake-query list --as-of yesterdya", 64, "did you mean 'yesterday'?"),
-    ("quake-query list --from yesterdya", 64, "did you mean 'yesterday'?"),
-    ("quake-admin history purge --yes --before yesterdya", 64, "did you mean 'yesterday'?"),
-    ("quake-query lsit", 64, "did you mean 'list'?"),
-    ("quake-query list --cuont", 64, "did you mean '--count'?"),
-    ("quake-admin watchers --remove a", 64, "did you mean 'quake-admin watchers remove'?"),
-    ("quake-admin watchers remove alert --yes", 1, "did you mean 'alerts'?"),
-    ("quake-admin refresh all_huor", 64, "did you mean 'all_hour'?"),
-    ("quake-admin status --feed all_huor", 1, "did you mean 'all_hour'?"),
-    ("quake-admin imports aply 1", 64, "did you mean 'apply'?"),
-  ])
-  func aMistypedWordGetsASuggestion(command: String, status: Int32, hint: String) throws {
+  @Test func aMistypedWordGetsASuggestion() throws {
     try database.psql(
       """
       insert into quake.feed (name, url) values ('all_hour', 'x');
       insert into quake.quake (code, time) values ('a', now());
       """)
     try #require(run("quake-watch", "--name", "alerts", "--no-follow").status == 0)
-    let outcome = try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo])
-    #expect(outcome.status == status, "\(outcome.errors)")
-    #expect(outcome.errors.contains("hint: \(hint)"), "\(outcome.errors)")
+    for (command, status, hint) in [
+      ("quake-ingest run --feed all_huor", 64, "did you mean 'all_hour'?"),
+      ("quake-ingest run --feed simulatd", 64, "did you mean 'simulated'?"),
+      ("quake-ingest import all_huor", 64, "did you mean 'all_hour'?"),
+      ("quake-query list --type earthqauke", 0, "did you mean 'earthquake'?"),
+      ("quake-watch --no-follow --type earthqake", 0, "did you mean 'earthquake'?"),
+      ("quake-admin events delete --type earthqauke --yes", 0, "did you mean 'earthquake'?"),
+      ("quake-query list --columns magntude", 64, "did you mean 'magnitude'?"),
+      ("quake-query history --changed plcae", 64, "did you mean 'place'?"),
+      ("quake-query list --sort dpeth", 64, "did you mean 'depth'?"),
+      ("quake-admin events set magntude=5 a --yes", 64, "did you mean 'magnitude'?"),
+      ("quake-query list --as-of yesterdya", 64, "did you mean 'yesterday'?"),
+      ("quake-query list --from yesterdya", 64, "did you mean 'yesterday'?"),
+      ("quake-admin history purge --yes --before yesterdya", 64, "did you mean 'yesterday'?"),
+      ("quake-query lsit", 64, "did you mean 'list'?"),
+      ("quake-query list --cuont", 64, "did you mean '--count'?"),
+      ("quake-admin watchers --remove a", 64, "did you mean 'quake-admin watchers remove'?"),
+      ("quake-admin watchers remove alert --yes", 1, "did you mean 'alerts'?"),
+      ("quake-admin refresh all_huor", 64, "did you mean 'all_hour'?"),
+      ("quake-admin status --feed all_huor", 1, "did you mean 'all_hour'?"),
+      ("quake-admin imports aply 1", 64, "did you mean 'apply'?"),
+    ] as [(String, Int32, String)] {
+      let outcome = try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo])
+      #expect(outcome.status == status, "\(command): \(outcome.errors)")
+      #expect(outcome.errors.contains("hint: \(hint)"), "\(command): \(outcome.errors)")
+    }
   }
 
   /// Types are any text: an unusual one that resembles none is no mistake.
@@ -182,8 +183,7 @@ import Testing
         ('new', now() - interval '1 second');
       """)
     func codes(_ words: String...) throws -> [String] {
-      let outcome = try Tools.run("quake-query", ["list", "--codes"] + words + database.option)
-      try #require(outcome.status == 0, "\(outcome.errors)")
+      let outcome = try Tools.succeed("quake-query", ["list", "--codes"] + words + database.option)
       return outcome.lines
     }
     #expect(try codes("--from", "7d") == ["new", "yesterday"])
@@ -210,10 +210,9 @@ import Testing
         .lines.count == 3)
     let both = try Tools.run("quake-watch", ["--until", "now", "--up-to", "1"] + database.option)
     #expect(both.status == 64)
-    #expect(
-      try Tools.run(
-        "quake-admin", ["history", "purge", "--dry-run", "--before", "2 h ago"] + database.option
-      ).status == 0)
+    try Tools.succeed(
+      "quake-admin", ["history", "purge", "--dry-run", "--before", "2 h ago"] + database.option
+    )
   }
 
   /// A watch that follows ends when the time is over, and prints what was committed before.

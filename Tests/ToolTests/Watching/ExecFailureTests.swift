@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func kindsOfFailure() throws {
+  @Test func eachKindOfFailureOfACommandIsNamed() throws {
     try scene.insert("a")
     for (command, words) in [
       ("kill -9 $$", "was ended by signal 9"), ("nonexistent-program", "exited with status 127"),

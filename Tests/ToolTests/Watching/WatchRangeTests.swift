@@ -95,23 +95,6 @@ import Testing
     }
   }
 
-  @Test func conditionsSelectChanges() throws {
-    func codes(_ arguments: String...) throws -> [String?] {
-      try self.codes(
-        Tools.run(
-          "quake-watch", database.option + ["--json", "--from-start", "--no-follow"] + arguments))
-    }
-    #expect(try codes("--code", "a1,c2", "--code", "d1") == ["a1", "c2", "d1"])
-    #expect(try codes("--context", "about b") == ["b1", "b2"])
-    #expect(try codes("--application", "writer c", "--application", "writer d").count == 4)
-    #expect(try codes("--context", "about b", "--application", "writer c") == [])
-    // The conditions on events apply to a snapshot, too.
-    let snapshot = try Tools.run(
-      "quake-watch",
-      database.option + ["--json", "--snapshot", "--no-follow", "--code", "b2"])
-    #expect(try self.codes(snapshot) == ["b2"])
-  }
-
   /// A backlog is read in bulk, quake-query's answer is not: they must be the same, byte for byte.
   @Test func aBacklogIsPrintedAsTheHistoryHasIt() throws {
     try database.psql(

@@ -1,14 +1,13 @@
+import { totals } from "../data/selecting.js";
 import { store } from "../data/store.js";
-import { totals } from "../data/totals.js";
 import { countText } from "../list/bar.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { properties } from "../ui/sign.js";
-import { Plot, labelWidth } from "./plot.js";
-import { numberTicks, timeTicks } from "./ticks.js";
+import { labelWidth, numberTicks, Plot, timeTicks } from "./plot.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("./sample.js").Sample} Sample */
+/** @typedef {import("./charts.js").Sample} Sample */
 
 /** Pixels from the pointer within which an event is found. */
 const reach = 8;
@@ -41,7 +40,7 @@ export class TimeChart {
   /**
    * @param {Sample} sample
    * @param {[number, number]} times
-   * @param {import("./statistics.js").Answer} answer
+   * @param {import("./charts.js").Answer} answer
    */
   draw(sample, times, answer) {
     this.#sample = sample;

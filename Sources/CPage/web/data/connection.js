@@ -1,16 +1,139 @@
-import { view } from "../state/view.js";
-import { defaultView, duration } from "../state/view-address.js";
+import { columns } from "../api/answers.js";
+import { defaultView, duration, view } from "../state/view.js";
+import { reasonText } from "./api.js";
 import { Feed } from "./feed.js";
 import { firstRows } from "./first.js";
-import { lastLook } from "./last-look.js";
-import { Link } from "./link.js";
-import { reasonText } from "./reason.js";
-import { columns } from "./rows.js";
 import { store } from "./store.js";
 
+/** @typedef {import("../api/messages.js").TabMessage} TabMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {import("../types.js").ConnectionState} ConnectionState */
-/** @typedef {import("./messages.js").WorkerMessage} WorkerMessage */
-/** @typedef {import("./messages.js").TabMessage} TabMessage */
+
+const address = new URL("../live/worker.js", import.meta.url);
+const limit = storedText("quake-row-limit");
+if (limit !== null) address.searchParams.set("limit", limit);
+
+/** The connection of this tab to the worker, which all tabs share where the browser has shared workers. */
+class Link {
+  /** @type {MessagePort|Worker} */
+  #port;
+  /**
+   * @param {(message: WorkerMessage) => void} receive
+   * @param {(reason: string) => void} failed the worker cannot be started
+   */
+  constructor(receive, failed) {
+    const worker = sharedWorker() ?? new Worker(address, { type: "module" });
+    worker.onerror = (event) => failed(message(event));
+    this.#port = worker instanceof Worker ? worker : worker.port;
+    this.#port.onmessage = (/** @type {MessageEvent} */ { data }) => receive(data);
+    // Nothing tells a worker that a tab was closed, but that the tab's lock is free again.
+    const lock = `quake tab ${Math.random().toString(36).slice(2)}`;
+    navigator.locks?.request(lock, () => {
+      this.send({ type: "lock", lock });
+      return new Promise(() => {});
+    }).catch(() => {});
+  }
+
+  /** @param {TabMessage} message */
+  send(message) {
+    this.#port.postMessage(message);
+  }
+}
+
+/** @param {Event} event */
+function message(event) {
+  return event instanceof ErrorEvent && event.message ? event.message : "worker";
+}
+
+/** @returns {SharedWorker|null} null in a browser that has none, or does not allow it */
+function sharedWorker() {
+  // So the way of browsers without it can be tried in one that has it.
+  if (storedText("quake-no-shared-worker") !== null) return null;
+  try {
+    return new SharedWorker(address, { type: "module", name: "quake" });
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} key @returns {string|null} null also in a browser that stores nothing */
+function storedText(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** When the person looked at the page last, so that the page can tell what changed since. */
+
+const storageKey = "quake-last-look";
+
+/** How often a look that goes on is noted. */
+const interval = 30_000;
+
+/** A person who was away for less than this has missed nothing worth a line. */
+export const glance = 120_000;
+
+/**
+ * @typedef {object} Look
+ * @property {string} token the cursor of then
+ * @property {number} at ms since 1970
+ */
+
+class LastLook extends EventTarget {
+  /**
+   * The look before this one; null at a first visit. Its event "change" tells that there is another one.
+   * @type {Look|null}
+   */
+  previous = null;
+  /** @type {() => string|null} */
+  #cursor = () => null;
+
+  /** @param {() => string|null} cursor of now */
+  start(cursor) {
+    this.#cursor = cursor;
+    this.#begin();
+    setInterval(() => {
+      if (!document.hidden) this.#note();
+    }, interval);
+    addEventListener("pagehide", () => this.#note());
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.#note();
+      else this.#begin();
+    });
+  }
+
+  #begin() {
+    const look = storedLook();
+    if (!look || (this.previous && Date.now() - look.at < glance)) return;
+    this.previous = look;
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  #note() {
+    const token = this.#cursor()?.split("-")[0];
+    if (!token) return;
+    try {
+      localStorage.setItem(storageKey, JSON.stringify({ token, at: Date.now() }));
+    } catch {
+      // Without storage each visit is a first one.
+    }
+  }
+}
+
+/** @returns {Look|null} */
+function storedLook() {
+  try {
+    const look = JSON.parse(localStorage.getItem(storageKey) ?? "null");
+    return typeof look?.token === "string" && typeof look.at === "number" ? look : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The last looks of this browser. */
+export const lastLook = new LastLook();
 
 /** A page that was hidden for longer than this asks whether the stream is still alive. */
 const away = 20_000;

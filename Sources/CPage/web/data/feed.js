@@ -1,4 +1,4 @@
-import { quakeOfRow } from "./rows.js";
+import { quakeOfRow } from "../api/answers.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 

@@ -26,7 +26,7 @@ const filters = {
   within: (value) => /^\d+(\.\d+)?:-?\d{1,2}(\.\d+)?,-?\d{1,3}(\.\d+)?$/.test(value),
 };
 
-/** Other parameters of a question. An address without any has the usual period, as in `view-address.js`. */
+/** Other parameters of a question. An address without any has the usual period, as in `view.js`. */
 const others = ["search", "sort", "map-only"];
 const usualPeriod = "7d";
 

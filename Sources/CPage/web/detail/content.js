@@ -1,21 +1,178 @@
-import { quakeOfRow, rowOfRecord } from "../data/rows.js";
+import { quakeOfRow, rowOfRecord } from "../api/answers.js";
 import { store } from "../data/store.js";
-import { remove, restore, validate } from "../header/edits.js";
-import { canEdit } from "../header/token.js";
-import { badges, isSimulated } from "../list/badges.js";
+import { canEdit } from "../list/selection.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { h } from "../ui/dom.js";
-import { colorOf, magnitudeSize } from "../ui/sign.js";
-import { fields, ids } from "./fields.js";
-import { links } from "./links.js";
-import { timeline } from "./timeline.js";
-import { author } from "./words.js";
+import { button, h, icon } from "../ui/dom.js";
+import { badges, colorOf, isSimulated, magnitudeSize, statusName, typeName } from "../ui/sign.js";
+import { author, columnName, splitIDs, timeline } from "./timeline.js";
 
-/** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("../types.js").Change} Change */
 /** @typedef {import("../types.js").EventRecord} EventRecord */
+/** @typedef {import("../types.js").Change} Change */
+/** @typedef {import("../types.js").Quake} Quake */
+
+/**
+ * Institutions by the hosts of their pages.
+ * @type {[RegExp, string][]}
+ */
+const hosts = [
+  [/(^|\.)usgs\.gov$/, "USGS"], [/(^|\.)emsc-csem\.org$|seismicportal\.eu$/, "EMSC"],
+  [/(^|\.)ingv\.it$/, "INGV"],
+  [/(^|\.)gfz(-potsdam)?\.de$|^geofon\./, "GFZ GEOFON"], [/(^|\.)geonet\.org\.nz$/, "GeoNet"],
+  [/(^|\.)seismo\.ethz\.ch$/, "SED"], [/(^|\.)ncedc\.org$/, "NCEDC"],
+  [/(^|\.)scedc\.(caltech\.edu|org)$/, "SCEDC"],
+  [/(^|\.)isc\.ac\.uk$/, "ISC"], [/(^|\.)iris\.edu$|earthscope\.org$/, "EarthScope"],
+];
+
+/** @param {string | null} text @returns {URL | null} only addresses of the web: a feed could name any */
+function webAddress(text) {
+  try {
+    const url = new URL(String(text));
+    return url.protocol === "https:" || url.protocol === "http:" ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The page of the event at the agency that published it.
+ * @param {EventRecord} event
+ * @returns {{ name: string, address: string } | null}
+ */
+function agency(event) {
+  const url = webAddress(event.url);
+  if (url) {
+    const known = hosts.find(([pattern]) => pattern.test(url.hostname))?.[1];
+    return { name: known ?? url.host, address: url.href };
+  }
+  const number = encodeURIComponent(event.net_code || event.code);
+  const code = encodeURIComponent(event.code);
+  switch (event.source) {
+    case "usgs": return {
+      name: "USGS", address: `https://earthquake.usgs.gov/earthquakes/eventpage/${code}`,
+    };
+    case "emsc": return {
+      name: "EMSC", address: `https://www.seismicportal.eu/eventdetails.html?unid=${number}`,
+    };
+    case "ingv": return { name: "INGV", address: `https://terremoti.ingv.it/event/${number}` };
+    case "gfz": case "geofon":
+      return { name: "GFZ GEOFON", address: `https://geofon.gfz.de/eqinfo/event.php?id=${number}` };
+    case "geonet": return { name: "GeoNet", address: `https://www.geonet.org.nz/earthquake/${number}` };
+    default: return null;
+  }
+}
+
+/**
+ * @param {EventRecord} event
+ * @returns {HTMLElement | null}
+ */
+function links(event) {
+  const page = agency(event);
+  if (!page) return null;
+  return h(
+    "a", {
+      class: "button outlined", href: page.address, target: "_blank", rel: "noopener noreferrer external",
+    },
+    t("detail.agency", { name: page.name }), icon("external"),
+    h("span", { class: "visually-hidden", text: t("detail.newTab") }),
+  );
+}
+
+/** @param {string} text of a time */
+const time = (text) => format.time(Date.parse(text));
+/** @param {number} degrees */
+const angle = (degrees) => `${format.number(degrees)}°`;
+
+/**
+ * How the values of columns are written; the others as they are.
+ * @type {Record<string, (value: any) => string>}
+ */
+const writers = {
+  magnitude: (magnitude) => format.preciseMagnitude(magnitude),
+  depth: (km) => format.exactDepth(km),
+  time, updated: time, as_of: time, withdrawn_at: time, first_stored: time,
+  longitude: angle, latitude: angle, gap: angle, dmin: angle,
+  rms: (seconds) => `${format.number(seconds)} s`,
+  type: typeName,
+  status: statusName,
+  tsunami: (tsunami) => t(tsunami ? "yes" : "no"),
+  validated: (validated) => t(validated ? "yes" : "no"),
+  felt: (n) => format.number(n),
+  sig: (n) => format.number(n),
+  nst: (n) => format.number(n),
+  cdi: (n) => format.number(n),
+  mmi: (n) => format.number(n),
+  ids: (ids) => splitIDs(ids).join(", "),
+  sources: (ids) => splitIDs(ids).join(", "),
+  types: (ids) => splitIDs(ids).join(", "),
+};
+
+/** The columns by subject. What is in none of them is at the end. */
+const groups = /** @type {const} */ ([
+  ["origin", ["time", "latitude", "longitude", "depth", "place", "type", "status"]],
+  ["size", ["magnitude", "magnitude_type", "sig", "alert", "tsunami", "felt", "cdi", "mmi"]],
+  ["quality", ["nst", "gap", "dmin", "rms"]],
+  ["record", ["code", "net", "net_code", "source", "sources", "ids", "types", "updated", "as_of",
+    "first_stored", "validated", "withdrawn_at", "superseded_by", "title", "url", "detail"]],
+]);
+
+/**
+ * All columns of an event.
+ * @param {EventRecord} event
+ * @returns {HTMLElement}
+ */
+function fields(event) {
+  const known = new Set(/** @type {string[]} */ (groups.flatMap(([, columns]) => columns)));
+  const others = Object.keys(event).filter((column) => !known.has(column));
+  return h(
+    "section", { class: "part" }, h("h3", { text: t("fields.title") }),
+    ...groups.map(([group, columns]) => h(
+      "div", { class: "fields" }, h("h4", { text: t(`fields.${group}`) }),
+      h("dl", {}, .../** @type {string[]} */ ([...columns, ...(group === "record" ? others : [])])
+        .flatMap((column) => pair(column, event[column]))),
+    )),
+  );
+}
+
+/**
+ * @param {string} column
+ * @param {unknown} value
+ */
+function pair(column, value) {
+  const unknown = value === null || value === undefined || value === "";
+  const text = unknown ? t("unknown.short") : writers[column]?.(value) ?? String(value);
+  return [h("dt", { text: columnName(column) }), h("dd", { class: unknown ? "quiet" : null, text })];
+}
+
+/**
+ * The ids of the event: since when each was known, and whether it still is.
+ * @param {EventRecord} event
+ * @param {Change[]} versions
+ * @returns {HTMLElement}
+ */
+function ids(event, versions) {
+  /** @type {Map<string, { from: number, to: number | null }>} */
+  const spans = new Map();
+  for (const version of versions) {
+    const at = Date.parse(version.transaction?.at ?? "");
+    const now = new Set(version.new ? [version.new.code, ...splitIDs(version.new.ids)] : []);
+    for (const id of now) if (!spans.has(id)) spans.set(id, { from: at, to: null });
+    for (const [id, span] of spans) {
+      if (now.has(id)) span.to = null;
+      else span.to ??= at;
+    }
+  }
+  return h(
+    "section", { class: "part" }, h("h3", { text: t("ids.title") }),
+    h("ul", { class: "ids" }, ...[...spans].map(([id, { from, to }]) => h(
+      "li", {}, h("code", { text: id }),
+      h("span", { class: "quiet small", text: [
+        id === event.code && t("ids.preferred"), t("ids.since", { time: format.time(from) }),
+        to !== null && t("ids.until", { time: format.time(to) }),
+      ].filter(Boolean).join(", ") }),
+    ))),
+  );
+}
 
 /**
  * What the store knows, where the rest cannot be read.
@@ -44,7 +201,7 @@ export function preview(code, quake) {
 /**
  * @param {string} code
  * @param {Change[]} versions
- * @param {import("./record.js").RecordAt | null} record
+ * @param {import("./timeline.js").RecordAt | null} record
  * @returns {HTMLElement}
  */
 export function content(code, versions, record) {
@@ -122,6 +279,12 @@ function absence(event, deletion) {
 const note = (text) => h("div", { class: "note", role: "note" }, h("p", { text }));
 
 /**
+ * The module of the edits is there already: the page offers edits only with it.
+ * @param {(edits: typeof import("../header/edits.js")) => Promise<unknown>} action
+ */
+const edit = (action) => async () => action(await import("../header/edits.js"));
+
+/**
  * @param {EventRecord} event
  * @param {Change | null} deletion
  */
@@ -131,19 +294,16 @@ function actions(event, deletion) {
   if (link) box.append(link);
   const { code } = event;
   if (!canEdit() || view.get().asOf !== null) return box;
+  const repair = edit(({ restore }) => restore([code]));
+  const approve = edit(({ validate }) => validate([code]));
+  const erase = edit(({ remove }) => remove([code]));
   if (deletion) {
-    box.append(
-      button({ icon: "undo", text: t("restore"), kind: "primary", action: () => void restore([code]) }),
-    );
+    box.append(button({ icon: "undo", text: t("restore"), kind: "primary", action: repair }));
     return box;
   }
   if (!event.validated) {
-    box.append(
-      button({ icon: "check", text: t("validate"), kind: "outlined", action: () => void validate([code]) }),
-    );
+    box.append(button({ icon: "check", text: t("validate"), kind: "outlined", action: approve }));
   }
-  box.append(
-    button({ icon: "trash", text: t("delete"), kind: "outlined", action: () => void remove([code]) }),
-  );
+  box.append(button({ icon: "trash", text: t("delete"), kind: "outlined", action: erase }));
   return box;
 }

@@ -1,6 +1,6 @@
-import { beginOfDay, dayOf } from "../text/point.js";
+import { beginOfDay, dayOf } from "../state/point.js";
 import { format, has, t } from "../text/text.js";
-import { typeName } from "../list/badges.js";
+import { typeName } from "../ui/sign.js";
 
 /** @typedef {import("../types.js").View} View */
 /** @typedef {{ id: string, text: string, clear: Partial<View> }} ActiveFilter */

@@ -1,16 +1,14 @@
-import { api } from "../data/api.js";
-import { queryOf } from "../data/query.js";
+import { api, queryOf } from "../data/api.js";
 import { store } from "../data/store.js";
 import { activeFilters } from "../filters/active.js";
-import { selection } from "../list/selection.js";
+import { selection, validated } from "../list/selection.js";
 import { view } from "../state/view.js";
 import { format, isolated, t } from "../text/text.js";
-import { ask } from "../ui/dialogs.js";
-import { fail, reason } from "../ui/failure.js";
-import { toast } from "../ui/toasts.js";
+import { ask, open } from "../ui/dialogs.js";
+import { button, byId, h } from "../ui/dom.js";
+import { fail, reason, toast } from "../ui/toasts.js";
 
-/** Its event "change" says that the server validated events for this page, or undid that. */
-export const validated = new EventTarget();
+/** Says that the server validated events for this page, or undid that. */
 const tell = () => validated.dispatchEvent(new CustomEvent("change"));
 
 /** An address has a limit of 2.9 kB; codes have up to some twenty characters. */
@@ -193,4 +191,93 @@ async function undo(edits) {
   if (done.length === 0) return;
   tell();
   toast({ text: t("undo.done", { n }) });
+}
+
+/** At most this many of the last deletions are listed. */
+const most = 50;
+
+/** The events that were deleted last, each with Restore. */
+async function showDeleted() {
+  /** @type {import("../types.js").Change[]} */
+  let changes;
+  try {
+    ({ changes } = await api.history({ op: "delete", descending: true, limit: most }));
+  } catch (error) {
+    fail(t("restore.list.failed"), error);
+    return;
+  }
+  const seen = new Set();
+  const rows = changes.filter(({ code, old }) => {
+    if (!code || !old || seen.has(code) || store.get(code)) return false;
+    seen.add(code);
+    return true;
+  });
+  open(t("restore.list"), () => [
+    h("p", { class: "quiet", text: rows.length === 0 ? t("restore.list.none") : t("restore.list.text") }),
+    h("ul", { class: "deleted-list" }, ...rows.map((change) => {
+      const code = String(change.code);
+      const { magnitude, place } = /** @type {import("../types.js").EventRecord} */ (change.old);
+      const item = h(
+        "li", {},
+        h(
+          "div", {}, h("p", { dir: "auto", text: `M ${format.magnitude({ magnitude })} ${place ?? code}` }),
+          h("p", {
+            class: "quiet small", text: t("restore.list.when", {
+              time: format.relative(Date.parse(change.transaction?.at ?? "")),
+              author: change.transaction?.author ?? change.transaction?.application ?? t("author.unknown"),
+            }),
+          }),
+        ),
+        button({
+          icon: "undo", text: t("restore"), kind: "outlined", action: async () => {
+            if (await restore([code])) item.remove();
+          },
+        }),
+      );
+      return item;
+    })),
+  ]);
+}
+
+/** The line below the list while events are marked for an edit. */
+export function startEditBar() {
+  const count = h("p", { class: "count", role: "status" });
+  const erase = button({
+    icon: "trash", text: t("delete"), kind: "outlined", action: () => void remove(selection.codes()),
+  });
+  const check = button({
+    icon: "check", text: t("validate"), kind: "outlined", action: () => void validate(selection.codes()),
+  });
+  const back = button(
+    { icon: "undo", text: t("restore.open"), kind: "outlined", action: () => void showDeleted() },
+  );
+  const all = button({
+    text: t("edit.all"), action: () => selection.add(store.shown().map(({ code }) => code)),
+  });
+  const none = button({ text: t("edit.none"), action: () => selection.clear() });
+  const done = button({ icon: "close", label: t("edit.done"), action: () => selection.turn(false) });
+  const bar = h(
+    "div", { class: "edit-bar", role: "toolbar", "aria-label": t("edit.bar"), hidden: true },
+    h("div", { class: "edit-line" }, count, all, none, done),
+    h("div", { class: "edit-line" }, erase, check, back),
+  );
+  byId("list").append(bar);
+
+  const update = () => {
+    bar.hidden = !selection.on;
+    if (bar.hidden) return;
+    const n = selection.size;
+    count.textContent = t("edit.count", { n });
+    erase.disabled = n === 0;
+    none.disabled = n === 0;
+    // Without marked events, Validate is for all that the filter selects.
+    check.lastChild?.replaceWith(n === 0 ? t("validate.shown") : t("validate"));
+  };
+  selection.addEventListener("change", update);
+  store.addEventListener("change", (event) => {
+    const { detail } = /** @type {CustomEvent<import("../types.js").StoreChange>} */ (event);
+    if (detail.kind !== "changes") return;
+    for (const { code } of detail.deleted) if (selection.has(code)) selection.toggle(code);
+  });
+  update();
 }

@@ -1,10 +1,95 @@
+import { store } from "../data/store.js";
 import { settings } from "../state/settings.js";
-import { languages, t } from "../text/text.js";
-import { allowed, askForNotifications } from "../frame/alerts.js";
+import { view } from "../state/view.js";
+import { format, languages, t } from "../text/text.js";
 import { open } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
+import { isSimulated } from "../ui/sign.js";
 
+/** @typedef {import("../text/text.js").Key} Key */
 /** @typedef {import("../state/settings.js").Settings} Settings */
+
+/** The keys, by where they work. */
+const groups = /** @type {const} */ ([
+  ["page", [["/", "search"], ["f", "filters"], ["l", "list"], ["m", "map"], ["h", "time"], ["c", "charts"],
+    ["s", "share"], [",", "settings"], ["?", "help"]]],
+  ["list", [
+    ["↑ ↓", "rows"], ["Page ↑ ↓", "pages"], ["Home End", "ends"], ["Enter", "open"], ["Space", "mark"],
+  ]],
+  ["detail", [["j k", "neighbours"], ["Esc", "close"]]],
+  ["map", [["← ↑ → ↓", "pan"], ["+ −", "zoom"], ["Home", "world"], ["Enter", "open"]]],
+  ["edit", [["t", "token"], ["r", "refresh"], ["x", "select"]]],
+]);
+
+/** Opens the help: what a circle means, and all keys. */
+export function showHelp() {
+  // A page that only reads has no keys for edits.
+  const edits = document.getElementById("token") !== null;
+  const { dialog } = open(t("help.title"), () => [
+    h("p", { text: t("help.text") }),
+    h("div", { class: "help" }, ...groups.filter(([group]) => edits || group !== "edit").map(section)),
+  ]);
+  dialog.classList.add("wide");
+}
+
+/** @param {typeof groups[number]} group */
+function section([group, keys]) {
+  return h(
+    "section", {}, h("h3", { text: t(`help.${group}`) }),
+    h("dl", {}, ...keys.flatMap(([key, name]) => {
+      const text = t(/** @type {Key} */ (`help.${group}.${name}`));
+      return [h("dt", {}, h("kbd", { text: key })), h("dd", { text })];
+    })),
+  );
+}
+
+/** An event that became known much later, such as one of a catalogue, is no news. */
+const newest = 6 * 3_600_000;
+/** An import of many events makes one notification, not a hundred. */
+const pause = 5_000;
+
+/** @returns {boolean} whether the browser shows notifications of this page */
+const allowed = () => "Notification" in globalThis && Notification.permission === "granted";
+
+/** @returns {Promise<boolean>} */
+async function askForNotifications() {
+  if (!("Notification" in globalThis)) return false;
+  return (await Notification.requestPermission()) === "granted";
+}
+
+/** Notifies of strong new events, if the settings say so. */
+export function start() {
+  let last = 0;
+  store.addEventListener("news", (event) => {
+    const { detail } = /** @type {CustomEvent<import("../types.js").Changes>} */ (event);
+    const { notifyAbove } = settings.get();
+    if (notifyAbove === null || !allowed()) return;
+    if (Date.now() - last < pause) return;
+    const [quake] = detail.inserted
+      .filter(({ magnitude, time }) => (magnitude ?? -9) >= notifyAbove && Date.now() - time < newest)
+      .sort((a, b) => (b.magnitude ?? 0) - (a.magnitude ?? 0));
+    if (!quake) return;
+    last = Date.now();
+    notify(quake);
+  });
+}
+
+/** @param {import("../types.js").Quake} quake */
+function notify(quake) {
+  const simulated = isSimulated({ net: quake.network, code: quake.code }) && t("badge.simulated");
+  try {
+    const shown = new Notification(`M ${format.magnitude(quake)} ${quake.place || t("place.unknown")}`, {
+      body: [format.time(quake.time), format.depth(quake.depth), simulated].filter(Boolean).join(", "),
+      tag: quake.code,
+    });
+    shown.addEventListener("click", () => {
+      window.focus();
+      view.set({ selected: quake.code });
+    });
+  } catch {
+    // Browsers of phones allow notifications to service workers only.
+  }
+}
 
 const themes = /** @type {const} */ (["auto", "light", "dark"]);
 /** The magnitude in the field of a person who never chose one. */

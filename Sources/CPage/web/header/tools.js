@@ -1,15 +1,42 @@
-import { api } from "../data/api.js";
-import { selection } from "../list/selection.js";
+import { api, server } from "../data/api.js";
+import { formatView, view } from "../state/view.js";
 import { t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { h } from "../ui/dom.js";
-import { showHelp } from "../frame/help.js";
-import { server } from "../ui/server.js";
-import { startEditBar } from "./edit-bar.js";
-import { refresh } from "./refresh.js";
-import { showSettings } from "./settings.js";
-import { showShare } from "./share.js";
-import { allowEdits, canEdit, forgetToken, showToken, tokenChanged } from "./token.js";
+import { open } from "../ui/dialogs.js";
+import { button, h } from "../ui/dom.js";
+import { copy } from "../ui/toasts.js";
+import { showHelp, showSettings } from "./settings.js";
+
+/** Opens the dialog with the address of this view, and the line of HTML for its map in another page. */
+export function showShare() {
+  const address = new URL(view.address(), location.href).href;
+  const { selected, since, sort, descending, ...map } = view.get();
+  const embed = new URL(`/embed?${formatView(map)}`, location.href).href;
+  const frame = h(
+    "iframe", { src: embed, width: 640, height: 400, title: t("share.frame"), loading: "lazy" },
+  );
+  open(t("share.title"), () => [
+    line("share-link", t("share.link"), address),
+    h("p", { class: "quiet small", text: t("share.link.text") }),
+    line("share-embed", t("share.embed"), frame.outerHTML),
+    h("p", { class: "quiet small", text: t("share.embed.text") }),
+  ]);
+}
+
+/**
+ * A text to copy.
+ * @param {string} id
+ * @param {string} name
+ * @param {string} text
+ */
+function line(id, name, text) {
+  const field = h("textarea", { id, class: "field wide", readonly: true, rows: 2, spellcheck: "false" });
+  field.value = text;
+  field.addEventListener("focus", () => field.select());
+  return h(
+    "div", { class: "copy-line" }, h("label", { for: id, text: name }), field,
+    button({ icon: "link", text: t("copy"), kind: "outlined", action: () => void copy(text, field) }),
+  );
+}
 
 /**
  * The buttons of the header.
@@ -27,34 +54,11 @@ export async function start(element) {
     button({ icon: "help", label: t("help.open"), key: "?", action: showHelp }),
   );
 
-  const { readOnly, edits: allowed } = await server;
+  const { readOnly, edits: allowed } = await server();
   if (readOnly || !allowed) {
     api.setToken(null);
     return;
   }
-  const again = button({ icon: "refresh", label: t("refresh"), key: "r", action: () => void refresh(again) });
-  again.id = "refresh";
-  const select = button({
-    icon: "select", text: t("edit.select"), label: t("edit.select.label"), kind: "select", key: "x",
-    action: () => selection.turn(!selection.on),
-  });
-  select.id = "select";
-  const token = button({
-    icon: "key", label: t("token.open"), key: "t", action: () => (api.token() ? forgetToken() : showToken()),
-  });
-  token.id = "token";
-  edits.append(again, select, token);
-  startEditBar();
-  const update = () => {
-    const has = canEdit();
-    select.hidden = !has;
-    select.setAttribute("aria-pressed", String(selection.on));
-    token.setAttribute("aria-label", t(has ? "token.forget" : "token.open"));
-    token.title = `${t(has ? "token.forget" : "token.open")} (t)`;
-    token.classList.toggle("held", has);
-    if (!has) selection.turn(false);
-  };
-  tokenChanged.addEventListener("change", update);
-  selection.addEventListener("change", update);
-  allowEdits();
+  // Most people only read: what edits is loaded where the server has a token for it.
+  (await import("./edit-tools.js")).startEdits(edits);
 }

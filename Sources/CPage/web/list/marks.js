@@ -1,8 +1,8 @@
 import { format, t } from "../text/text.js";
-import { statusName } from "./badges.js";
+import { statusName } from "../ui/sign.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("./row.js").Mark} Mark */
+/** @typedef {import("./window.js").Mark} Mark */
 
 /** How long a change stays marked: as long as the animation `fade` of style/list.css. */
 const stay = 10_000;

@@ -1,3 +1,30 @@
+import { api } from "../data/api.js";
+
+/** Its event "change" says that a token was entered or forgotten. */
+export const tokenChanged = new EventTarget();
+
+/** Its event "change" says that the server validated events for this page, or undid that. */
+export const validated = new EventTarget();
+
+let allowed = false;
+
+/** Says that the server allows edits. Until then the page offers none, even with a token. */
+export function allowEdits() {
+  allowed = true;
+  tokenChanged.dispatchEvent(new CustomEvent("change"));
+}
+
+/** Whether the page offers edits now. */
+export function canEdit() {
+  return allowed && api.token() !== null;
+}
+
+/** @param {string | null} token null: none */
+export function useToken(token) {
+  api.setToken(token);
+  tokenChanged.dispatchEvent(new CustomEvent("change"));
+}
+
 /** The events that are marked for an edit, by code. Its event "change" says that they or the mode changed. */
 class Selection extends EventTarget {
   /** @type {Set<string>} */

@@ -1,17 +1,83 @@
-import { ApiError } from "../data/api-error.js";
-import { isListed, rowLimit, rowOfRecord, slack, transactionNumber } from "../data/rows.js";
-import { BackOff } from "./back-off.js";
-import { ChangeStream } from "./change-stream.js";
-import { Health } from "./health.js";
-import { Load } from "./load.js";
-import { Outbox } from "./outbox.js";
-import { RowSet } from "./row-set.js";
-import { Status } from "./status.js";
+import { ApiError, isListed, rowLimit, rowOfRecord, slack, transactionNumber } from "../api/answers.js";
+import { Load, Outbox, RowSet } from "./row-set.js";
+import { BackOff, ChangeStream, Health } from "./stream.js";
 
+/** @typedef {import("../api/messages.js").LinkState} LinkState */
 /** @typedef {import("../types.js").Change} Change */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
-/** @typedef {(message: WorkerMessage) => void} Send */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {import("./selection.js").Selection} Selection */
+
+/** How the stream, the load of the list and the database are; a load that fails is said before all else. */
+class Status {
+  #stream = of("connecting");
+  /** @type {LinkState|null} */
+  #load = null;
+  /** @type {LinkState|null} */
+  #database = null;
+
+  /** @param {(state: LinkState) => void} changed */
+  constructor(changed) {
+    this.changed = changed;
+  }
+
+  /** @returns {LinkState} */
+  get state() {
+    return this.#load ?? (this.#stream.kind === "live" ? this.#database : null) ?? this.#stream;
+  }
+
+  /** The server answered; what was missed comes first. */
+  opened() {
+    if (this.#stream.kind !== "live") this.#set(of("catchingUp"), this.#load);
+  }
+
+  live() {
+    this.#set(of("live"), this.#load);
+  }
+
+  loaded() {
+    this.#set(this.#stream, null);
+  }
+
+  /** @param {ApiError} error @param {number} retryAt */
+  streamFailed(error, retryAt) {
+    this.#set(failed(error, retryAt), this.#load);
+  }
+
+  /** @param {ApiError} error @param {number} retryAt */
+  loadFailed(error, retryAt) {
+    this.#set(this.#stream, failed(error, retryAt));
+  }
+
+  /** @param {ApiError|null} problem why the server has no database @param {number} retryAt */
+  database(problem, retryAt) {
+    const lost = problem && failed(problem, retryAt);
+    if (problem?.status === 503 && lost) lost.kind = "database";
+    this.#set(this.#stream, this.#load, lost);
+  }
+
+  /** @param {LinkState} stream @param {LinkState|null} load @param {LinkState|null} database */
+  #set(stream, load, database = this.#database) {
+    const { kind, retryAt } = this.state;
+    this.#stream = stream;
+    this.#load = load;
+    this.#database = database;
+    if (this.state.kind !== kind || this.state.retryAt !== retryAt) this.changed(this.state);
+  }
+}
+
+/** @param {LinkState["kind"]} kind @returns {LinkState} */
+function of(kind) {
+  return { kind, detail: null, retryAt: null };
+}
+
+/** @param {ApiError} error @param {number} retryAt @returns {LinkState} */
+function failed(error, retryAt) {
+  // A proxy answers like this for a server that is not there.
+  const isAway = [0, 502, 503, 504].includes(error.status);
+  return { kind: isAway ? "offline" : "error", detail: error.message, retryAt };
+}
+
+/** @typedef {(message: WorkerMessage) => void} Send */
 
 const hour = 3_600_000;
 /** A change counts as live if it was committed this recently. */
@@ -68,7 +134,7 @@ export class Engine {
 
   /**
    * Begins with rows that a tab has read already, so that they are current before the rest is loaded.
-   * @param {string} token @param {import("../data/rows.js").Row[]} rows
+   * @param {string} token @param {import("../api/answers.js").Row[]} rows
    */
   seed(token, rows) {
     // Rows of an older point must not come between those of a load.

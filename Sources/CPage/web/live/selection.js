@@ -1,12 +1,9 @@
-import { ApiError } from "../data/api-error.js";
-import { isListed, rowOfRecord, transactionNumber } from "../data/rows.js";
-import { BackOff } from "./back-off.js";
-import { Load } from "./load.js";
-import { Outbox } from "./outbox.js";
-import { RowSet } from "./row-set.js";
+import { ApiError, isListed, rowOfRecord, transactionNumber } from "../api/answers.js";
+import { Load, Outbox, RowSet } from "./row-set.js";
+import { BackOff } from "./stream.js";
 
 /** @typedef {import("../types.js").Change} Change */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 
 /**
  * The events of one tab's view, which the server selects because the set of all tabs does not hold them all.

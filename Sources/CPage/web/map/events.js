@@ -1,14 +1,68 @@
-import { Pace } from "../data/pace.js";
-import { Grid } from "./grid.js";
-import { isLocated, worldX, worldY } from "./projection.js";
+import { Pace } from "../data/order.js";
+import { filter } from "../data/quake-set.js";
+import { store } from "../data/store.js";
+import { flashesOf, mostFlashes } from "../marks/overlay.js";
+import { hiddenStep, isLocated, radius, sizes, sizeStep, worldX, worldY } from "../painter/projection.js";
+import { view } from "../state/view.js";
 import { classes, classOf } from "../ui/sign.js";
-import { hiddenStep, radius, sizes, sizeStep } from "./scale.js";
 
 /** @typedef {import("../types.js").Changes} Changes */
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("./camera.js").Camera} Camera */
-/** @typedef {import("./projection.js").Located} Located */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
+/** @typedef {import("../painter/projection.js").Located} Located */
 /** @typedef {import("../ui/sign.js").Coloring} Coloring */
+/** @typedef {import("./screen.js").Screen} Screen */
+
+/** The number of cells from west to east, and from north to south. */
+const across = 512;
+
+/**
+ * Finds points near a place without looking at all of them: points by the cell of a grid over the world, made
+ * with one counting sort.
+ */
+class Grid {
+  #first = new Uint32Array(across * across + 1);
+  /** @type {Uint32Array} */
+  #points;
+
+  /** @param {Float32Array} xs @param {Float32Array} ys world coordinates from 0 to 1 */
+  constructor(xs, ys) {
+    const cells = new Uint32Array(xs.length);
+    for (let i = 0; i < xs.length; i += 1) {
+      const cell = cellOf(ys[i]) * across + cellOf(xs[i]);
+      cells[i] = cell;
+      this.#first[cell + 1] += 1;
+    }
+    for (let cell = 0; cell < across * across; cell += 1) this.#first[cell + 1] += this.#first[cell];
+    const next = this.#first.slice();
+    this.#points = new Uint32Array(xs.length);
+    for (let i = 0; i < xs.length; i += 1) this.#points[next[cells[i]]++] = i;
+  }
+
+  /**
+   * Calls back with each point of the cells that a square touches; the world wraps.
+   * @param {number} x @param {number} y the middle @param {number} reach half the square's side
+   * @param {(point: number) => void} found
+   */
+  near(x, y, reach, found) {
+    const wrapped = x - Math.floor(x);
+    const left = Math.floor((wrapped - reach) * across);
+    const right = Math.min(left + across - 1, Math.floor((wrapped + reach) * across));
+    const top = cellOf(y - reach);
+    const bottom = cellOf(y + reach);
+    for (let row = top; row <= bottom; row += 1) {
+      for (let column = left; column <= right; column += 1) {
+        const cell = row * across + ((column % across) + across) % across;
+        for (let at = this.#first[cell]; at < this.#first[cell + 1]; at += 1) found(this.#points[at]);
+      }
+    }
+  }
+}
+
+/** @param {number} value @returns {number} */
+function cellOf(value) {
+  return Math.max(0, Math.min(across - 1, Math.floor(value * across)));
+}
 
 /** After this many events it is time to look whether the page waits. */
 const part = 500;
@@ -169,4 +223,112 @@ export class Events {
     const quake = this.quakes[found];
     return quake && isLocated(quake) ? quake : null;
   }
+}
+
+/** With more events than this, new ones are drawn together: a change is marked at once in any case. */
+const manyEvents = 5000;
+const manyDelay = 300;
+/** Of more events than this, changed ones are put on top until all are ordered again, this often. */
+const orderDelay = 5000;
+/** More changes than this wait only while none of them passes the filter. */
+const mostWaiting = 1000;
+const minute = 60_000;
+
+/** Gives the map the events of the list, and marks what was just committed. */
+class MapFollower {
+  #events;
+  #screen;
+  #last = -Infinity;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  #timer;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  #ordering;
+  /** @type {Changes[]} not yet on the map */
+  #waiting = [];
+  /** Whether more is new than what is waiting. */
+  #all = false;
+  #replacing = false;
+
+  /** @param {Events} events @param {Screen} screen */
+  constructor(events, screen) {
+    this.#events = events;
+    this.#screen = screen;
+    void this.#replace();
+    view.addEventListener("change", (event) => {
+      const { changed } = /** @type {CustomEvent} */ (event).detail;
+      if (changed.has("color") || changed.has("asOf")) this.#replaceSoon();
+    });
+    setInterval(() => {
+      if (view.get().color === "age" && view.get().asOf === null) this.#replaceSoon();
+    }, minute);
+    store.addEventListener("shown", () => {
+      // Without a change, the filter or the order is another.
+      if (this.#waiting.length === 0) this.#all = true;
+      this.#later();
+    });
+    store.addEventListener("change", (event) => this.#take(/** @type {CustomEvent} */ (event).detail));
+  }
+
+  #passes() {
+    return filter(view.get(), view.bounds(), store.now());
+  }
+
+  async #replace() {
+    clearTimeout(this.#ordering);
+    this.#ordering = undefined;
+    this.#waiting = [];
+    this.#all = false;
+    this.#replacing = true;
+    await this.#events.replace([...store.shown()], view.get().color, store.now());
+    this.#replacing = false;
+    this.#screen.setEvents();
+    if (this.#all || this.#waiting.length > 0) this.#later();
+  }
+
+  #show() {
+    this.#timer = undefined;
+    // When all are replaced, it is called again.
+    if (this.#replacing) return;
+    this.#last = performance.now();
+    const changes = this.#waiting;
+    this.#waiting = [];
+    const few = !this.#all && store.shown().length > manyEvents
+      && this.#events.apply(changes, this.#passes(), view.get().color, store.now())
+      && this.#events.count === store.shown().length;
+    // If the numbers differ, the list is still being loaded.
+    if (few) {
+      this.#screen.setEvents();
+      this.#ordering ??= setTimeout(() => this.#replaceSoon(), orderDelay);
+    } else void this.#replace();
+  }
+
+  #later() {
+    const wait = store.shown().length > manyEvents ? this.#last + manyDelay - performance.now() : 0;
+    this.#timer ??= setTimeout(() => this.#show(), Math.max(0, wait));
+  }
+
+  #replaceSoon() {
+    this.#all = true;
+    this.#later();
+  }
+
+  /** @param {import("../types.js").StoreChange} change */
+  #take(change) {
+    if (change.kind === "changes" && this.#waiting.length < mostWaiting) this.#waiting.push(change);
+    else this.#all = true;
+    if (change.kind !== "changes" || document.hidden) return;
+    // In the past, a step of the history is marked, too; a jump over many changes is not.
+    const step = view.get().asOf !== null
+      && change.inserted.length + change.updated.length + change.deleted.length <= mostFlashes;
+    if (!change.live && !step) return;
+    this.#screen.flash(flashesOf(change, performance.now(), this.#passes()));
+  }
+}
+
+/**
+ * @param {Events} events
+ * @param {Screen} screen
+ */
+export function followStore(events, screen) {
+  new MapFollower(events, screen);
 }

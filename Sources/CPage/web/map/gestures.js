@@ -1,4 +1,4 @@
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("../marks/camera.js").Camera} Camera */
 
 /**
  * What a pointer or a key asks for that is not a move.
@@ -17,134 +17,166 @@
 /** Pixels that a finger or hand may tremble in a click. */
 const tremble = 6;
 
-/**
- * Moves the camera by wheel, drag, pinch, double click and keys.
- * @param {HTMLElement} element
- * @param {Camera} camera
- * @param {Intents} intents
- */
-export function listen(element, camera, intents) {
-  /** @type {Map<number, {x: number, y: number}>} */
-  const down = new Map();
-  let moved = 0;
+/** Moves the camera by wheel, drag, pinch, double click and keys. */
+class Gestures {
+  #element;
+  #camera;
+  #intents;
+  /** @type {Map<number, {x: number, y: number}>} the pointers that are down */
+  #down = new Map();
+  #moved = 0;
   /** @type {Place|null} where a drag for a box began */
-  let corner = null;
-  let velocity = { x: 0, y: 0, at: 0 };
+  #corner = null;
+  #velocity = { x: 0, y: 0, at: 0 };
+
+  /** @param {HTMLElement} element @param {Camera} camera @param {Intents} intents */
+  constructor(element, camera, intents) {
+    this.#element = element;
+    this.#camera = camera;
+    this.#intents = intents;
+    element.addEventListener("pointerdown", (event) => this.#press(event));
+    element.addEventListener("pointermove", (event) => this.#move(event));
+    element.addEventListener("pointerup", (event) => this.#lift(event));
+    element.addEventListener("pointercancel", (event) => this.#lift(event));
+    element.addEventListener("pointerleave", () => intents.leave());
+    element.addEventListener("dblclick", (event) => {
+      event.preventDefault();
+      camera.flyZoom(...this.#place(event), event.shiftKey ? -1 : 1, intents.still());
+    });
+    element.addEventListener("wheel", (event) => this.#turn(event), { passive: false });
+    element.addEventListener("keydown", (event) => this.#key(event));
+  }
 
   /** @param {MouseEvent} event @returns {Place} */
-  const place = (event) => {
-    const { left, top } = element.getBoundingClientRect();
+  #place(event) {
+    const { left, top } = this.#element.getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
-  };
-  const fingers = () => {
-    const [a, b] = [...down.values()];
+  }
+
+  /** The middle of two fingers, and how far they are apart. */
+  #fingers() {
+    const [a, b] = [...this.#down.values()];
     return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.max(8, Math.hypot(a.x - b.x, a.y - b.y)) };
-  };
-
-  element.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    element.setPointerCapture(event.pointerId);
-    const [x, y] = place(event);
-    if (down.size === 0) {
-      moved = 0;
-      corner = event.shiftKey ? [x, y] : null;
-    }
-    if (down.size < 2) down.set(event.pointerId, { x, y });
-    velocity = { x: 0, y: 0, at: event.timeStamp };
-    camera.stop();
-  });
-
-  element.addEventListener("pointermove", (event) => {
-    const [x, y] = place(event);
-    const last = down.get(event.pointerId);
-    if (!last) {
-      if (down.size === 0 && event.pointerType !== "touch") intents.hover(x, y);
-      return;
-    }
-    const dx = x - last.x;
-    const dy = y - last.y;
-    moved += Math.hypot(dx, dy);
-    if (corner) {
-      intents.box(corner, [x, y], false);
-    } else if (down.size === 1) {
-      if (moved <= tremble) return;
-      const passed = Math.max(1, event.timeStamp - velocity.at);
-      const part = Math.min(1, passed / 60);
-      velocity = {
-        x: velocity.x + (dx / passed - velocity.x) * part,
-        y: velocity.y + (dy / passed - velocity.y) * part,
-        at: event.timeStamp,
-      };
-      element.classList.add("dragged");
-      camera.pan(dx, dy);
-      down.set(event.pointerId, { x, y });
-    } else {
-      const before = fingers();
-      down.set(event.pointerId, { x, y });
-      const after = fingers();
-      camera.pan(after.x - before.x, after.y - before.y);
-      camera.zoomAt(after.x, after.y, Math.log2(after.apart / before.apart));
-    }
-    intents.leave();
-  });
+  }
 
   /** @param {PointerEvent} event */
-  const up = (event) => {
-    if (!down.delete(event.pointerId)) return;
-    element.classList.remove("dragged");
-    if (down.size > 0) return;
-    if (corner && moved > tremble) {
-      intents.box(corner, place(event), true);
-    } else if (event.type === "pointerup" && moved <= tremble) {
-      intents.click(...place(event), event.pointerType === "touch");
-    } else if (event.type === "pointerup" && event.timeStamp - velocity.at < 60 && !intents.still()) {
-      camera.glide(velocity.x, velocity.y);
+  #press(event) {
+    if (event.button !== 0) return;
+    this.#element.setPointerCapture(event.pointerId);
+    const [x, y] = this.#place(event);
+    if (this.#down.size === 0) {
+      this.#moved = 0;
+      this.#corner = event.shiftKey ? [x, y] : null;
     }
-  };
-  element.addEventListener("pointerup", up);
-  element.addEventListener("pointercancel", up);
-  element.addEventListener("pointerleave", () => intents.leave());
+    if (this.#down.size < 2) this.#down.set(event.pointerId, { x, y });
+    this.#velocity = { x: 0, y: 0, at: event.timeStamp };
+    this.#camera.stop();
+  }
 
-  element.addEventListener("dblclick", (event) => {
-    event.preventDefault();
-    camera.flyZoom(...place(event), event.shiftKey ? -1 : 1, intents.still());
-  });
+  /** @param {PointerEvent} event */
+  #move(event) {
+    const [x, y] = this.#place(event);
+    const last = this.#down.get(event.pointerId);
+    if (!last) {
+      if (this.#down.size === 0 && event.pointerType !== "touch") this.#intents.hover(x, y);
+      return;
+    }
+    this.#moved += Math.hypot(x - last.x, y - last.y);
+    if (this.#corner) {
+      this.#intents.box(this.#corner, [x, y], false);
+    } else if (this.#down.size === 1) {
+      if (this.#moved <= tremble) return;
+      this.#drag(event, x - last.x, y - last.y);
+      this.#down.set(event.pointerId, { x, y });
+    } else {
+      const before = this.#fingers();
+      this.#down.set(event.pointerId, { x, y });
+      const after = this.#fingers();
+      this.#camera.pan(after.x - before.x, after.y - before.y);
+      this.#camera.zoomAt(after.x, after.y, Math.log2(after.apart / before.apart));
+    }
+    this.#intents.leave();
+  }
 
-  element.addEventListener("wheel", (event) => {
+  /** @param {PointerEvent} event @param {number} dx @param {number} dy */
+  #drag(event, dx, dy) {
+    const { x, y, at } = this.#velocity;
+    const passed = Math.max(1, event.timeStamp - at);
+    const part = Math.min(1, passed / 60);
+    this.#velocity = {
+      x: x + (dx / passed - x) * part,
+      y: y + (dy / passed - y) * part,
+      at: event.timeStamp,
+    };
+    this.#element.classList.add("dragged");
+    this.#camera.pan(dx, dy);
+  }
+
+  /** @param {PointerEvent} event */
+  #lift(event) {
+    if (!this.#down.delete(event.pointerId)) return;
+    this.#element.classList.remove("dragged");
+    if (this.#down.size > 0) return;
+    const { x, y, at } = this.#velocity;
+    if (this.#corner && this.#moved > tremble) {
+      this.#intents.box(this.#corner, this.#place(event), true);
+    } else if (event.type === "pointerup" && this.#moved <= tremble) {
+      this.#intents.click(...this.#place(event), event.pointerType === "touch");
+    } else if (event.type === "pointerup" && event.timeStamp - at < 60 && !this.#intents.still()) {
+      this.#camera.glide(x, y);
+    }
+  }
+
+  /** @param {WheelEvent} event */
+  #turn(event) {
     event.preventDefault();
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : event.deltaMode === 2 ? 300 : 1);
     const by = Math.max(-1, Math.min(1, -pixels / (event.ctrlKey ? 80 : 320)));
+    const place = this.#place(event);
     // A notch of a wheel is a jump and is smoothed; a touchpad sends small steps, which are smooth already.
-    if (Math.abs(pixels) >= 60 && !event.ctrlKey) camera.flyZoom(...place(event), by * 1.6, intents.still());
-    else camera.zoomAt(...place(event), by);
-    intents.leave();
-  }, { passive: false });
+    if (Math.abs(pixels) >= 60 && !event.ctrlKey) {
+      this.#camera.flyZoom(...place, by * 1.6, this.#intents.still());
+    } else this.#camera.zoomAt(...place, by);
+    this.#intents.leave();
+  }
 
-  element.addEventListener("keydown", (event) => {
+  /** @param {KeyboardEvent} event */
+  #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const far = event.shiftKey ? 0.75 : 0.25;
-    const size = Math.min(camera.width, camera.height) * far;
+    const camera = this.#camera;
+    const still = this.#intents.still();
+    const size = Math.min(camera.width, camera.height) * (event.shiftKey ? 0.75 : 0.25);
     const [x, y] = [camera.width / 2, camera.height / 2];
     /** @type {Record<string, () => void>} */
     const keys = {
-      ArrowLeft: () => shift(camera, -size, 0, intents.still()),
-      ArrowRight: () => shift(camera, size, 0, intents.still()),
-      ArrowUp: () => shift(camera, 0, -size, intents.still()),
-      ArrowDown: () => shift(camera, 0, size, intents.still()),
-      "+": () => camera.flyZoom(x, y, 1, intents.still()),
-      "=": () => camera.flyZoom(x, y, 1, intents.still()),
-      "-": () => camera.flyZoom(x, y, -1, intents.still()),
-      _: () => camera.flyZoom(x, y, -1, intents.still()),
-      Home: () => camera.fly(camera.home(), intents.still()),
-      Enter: intents.middle,
-      Escape: intents.escape,
+      ArrowLeft: () => shift(camera, -size, 0, still),
+      ArrowRight: () => shift(camera, size, 0, still),
+      ArrowUp: () => shift(camera, 0, -size, still),
+      ArrowDown: () => shift(camera, 0, size, still),
+      "+": () => camera.flyZoom(x, y, 1, still),
+      "=": () => camera.flyZoom(x, y, 1, still),
+      "-": () => camera.flyZoom(x, y, -1, still),
+      _: () => camera.flyZoom(x, y, -1, still),
+      Home: () => camera.fly(camera.home(), still),
+      Enter: this.#intents.middle,
+      Escape: this.#intents.escape,
     };
     const action = keys[event.key];
     if (!action) return;
     event.preventDefault();
     if (event.key !== "Escape") event.stopPropagation();
     action();
-  });
+  }
+}
+
+/**
+ * Moves the camera as a person wants.
+ * @param {HTMLElement} element
+ * @param {Camera} camera
+ * @param {Intents} intents
+ */
+export function listen(element, camera, intents) {
+  new Gestures(element, camera, intents);
 }
 
 /** @param {Camera} camera @param {number} dx @param {number} dy @param {boolean} still */

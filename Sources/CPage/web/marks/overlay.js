@@ -1,14 +1,119 @@
-import { drawBox, drawCircle } from "./box.js";
-import { flashTime, flashes } from "./flashes.js";
-import { worldX, worldY } from "../map/projection.js";
-import { radius } from "../map/scale.js";
-import { drawTrail } from "./trail.js";
+import { isLocated, radius, worldX, worldY } from "../painter/projection.js";
+import { drawBox, drawCircle, drawTrail } from "./lines.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
-/** @typedef {import("../map/projection.js").Located} Located */
-/** @typedef {import("../map/camera.js").Camera} Camera */
-/** @typedef {import("./trail.js").Revision} Revision */
-/** @typedef {import("./flashes.js").Flash} Flash */
+/** @typedef {import("../painter/projection.js").Located} Located */
+/** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("./lines.js").Revision} Revision */
+
+/**
+ * A change that was just committed.
+ * @typedef {object} Flash
+ * @property {"inserted"|"updated"|"deleted"} kind
+ * @property {Located} quake
+ * @property {Located|null} before where an updated event was
+ * @property {number} start as performance.now()
+ */
+
+/** How long a change is marked, in ms. */
+export const flashTime = 2600;
+
+/** Of a large batch only the newest are marked: a thousand circles at once tell nothing. */
+export const mostFlashes = 150;
+
+/**
+ * @param {import("../types.js").Changes} changes
+ * @param {number} start
+ * @param {(quake: Quake) => boolean} passes the filter; what leaves the selection is marked as deleted
+ * @returns {Flash[]}
+ */
+export function flashesOf(changes, start, passes) {
+  /** @type {Flash[]} */
+  const all = [];
+  const before = null;
+  /** @param {Quake} quake @returns {quake is Located} */
+  const isSeen = (quake) => isLocated(quake) && passes(quake);
+  for (const quake of changes.deleted.filter(isSeen)) all.push({ kind: "deleted", quake, before, start });
+  for (const { before: was, after } of changes.updated) {
+    if (isSeen(after)) {
+      all.push({ kind: "updated", quake: after, before: isLocated(was) ? was : null, start });
+    } else if (isSeen(was)) {
+      all.push({ kind: "deleted", quake: was, before, start });
+    }
+  }
+  for (const quake of changes.inserted.filter(isSeen)) all.push({ kind: "inserted", quake, before, start });
+  return all.slice(-mostFlashes);
+}
+
+/**
+ * Marks an inserted event with growing circles, an updated one with a circle and a line from where it was,
+ * and a deleted one with an outline that fades.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Camera} camera
+ * @param {readonly Flash[]} list
+ * @param {number} now
+ * @param {boolean} still without motion: the circles only appear and go
+ * @param {{ink: string, accent: string, danger: string}} colors
+ * @param {(quake: Quake) => string} colorOf
+ */
+function flashes(context, camera, list, now, still, colors, colorOf) {
+  for (const { kind, quake, before, start } of list) {
+    const age = Math.max(0, (now - start) / flashTime);
+    const [x, y] = camera.toScreen(worldX(quake.longitude), worldY(quake.latitude));
+    if (x < -80 || y < -80 || x > camera.width + 80 || y > camera.height + 80) continue;
+    const reach = radius(quake.magnitude, camera.zoom);
+    const fade = still ? 1 : 1 - age;
+    context.lineWidth = 1.5;
+    if (kind === "deleted") {
+      context.strokeStyle = colors.danger;
+      context.setLineDash([3, 3]);
+      circle(context, x, y, reach + 2, fade);
+      context.setLineDash([]);
+      continue;
+    }
+    context.globalAlpha = 1;
+    context.fillStyle = colorOf(quake);
+    context.beginPath();
+    context.arc(x, y, reach, 0, 2 * Math.PI);
+    context.fill();
+    context.strokeStyle = colors.accent;
+    if (kind === "updated") {
+      if (before) line(context, camera, before, x, y, fade);
+      circle(context, x, y, reach + 4, fade);
+    } else if (still) {
+      circle(context, x, y, reach + 6, 1);
+    } else {
+      for (const delay of [0, 0.18, 0.36]) {
+        const part = (age - delay) / 0.55;
+        if (part > 0 && part < 1) circle(context, x, y, reach + 26 * (1 - (1 - part) ** 2), 1 - part);
+      }
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} reach
+ * @param {number} alpha */
+function circle(context, x, y, reach, alpha) {
+  context.globalAlpha = Math.max(0, alpha);
+  context.beginPath();
+  context.arc(x, y, reach, 0, 2 * Math.PI);
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Camera} camera @param {Located} before @param {number} x
+ * @param {number} y @param {number} alpha */
+function line(context, camera, before, x, y, alpha) {
+  const [fromX, fromY] = camera.toScreen(worldX(before.longitude), worldY(before.latitude));
+  // Each end is drawn in the world nearest to the middle: the line must not cross the whole map.
+  const worlds = Math.round((x - fromX) / camera.pixels);
+  if (Math.hypot(x - fromX - worlds * camera.pixels, y - fromY) < 2) return;
+  context.globalAlpha = Math.max(0, alpha);
+  context.beginPath();
+  context.moveTo(fromX + worlds * camera.pixels, fromY);
+  context.lineTo(x, y);
+  context.stroke();
+}
 
 /**
  * @typedef {{ink: string, halo: string, accent: string, danger: string, label: string, font: string}} Colors

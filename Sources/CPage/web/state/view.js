@@ -1,7 +1,257 @@
-import { defaultView, formatView, parseAddress } from "./view-address.js";
+import { momentOfWords, timeOfPoint } from "./point.js";
 
 /** @typedef {import("../types.js").View} View */
 /** @typedef {import("../types.js").Box} Box */
+
+/**
+ * The view in the query of an address. The names are those of the API where it has the same parameter, so
+ * that what is in the address can be used in a request, too.
+ */
+
+/** @type {Readonly<View>} */
+export const defaultView = Object.freeze({
+  period: "7d",
+  from: null,
+  to: null,
+  minMagnitude: null,
+  maxMagnitude: null,
+  minDepth: null,
+  maxDepth: null,
+  types: [],
+  networks: [],
+  box: null,
+  within: null,
+  mapOnly: false,
+  text: "",
+  sort: "time",
+  descending: true,
+  selected: null,
+  asOf: null,
+  color: "age",
+  map: null,
+  since: null,
+});
+
+/** The periods that the page offers. */
+const periods = ["1h", "1d", "7d", "30d", "all"];
+/** @type {Record<string, number>} */
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const sorts = ["time", "magnitude", "depth", "place", "updated"];
+const lists = ["type", "network"];
+const colors = ["age", "depth", "magnitude"];
+/** All parameters; "theme" is that of a frame. */
+const names = [
+  "last", "from", "to", "min-magnitude", "max-magnitude", "min-depth", "max-depth", "type", "network", "bbox",
+  "within", "map-only", "search", "sort", "color", "map", "as-of", "since", "selected", "theme",
+];
+/** What makes an address a question. As in the API, a question without a time is about all times. */
+const questions = /** @type {const} */ ([
+  "minMagnitude", "maxMagnitude", "minDepth", "maxDepth", "types", "networks", "box", "within", "mapOnly",
+  "text", "sort", "descending", "asOf",
+]);
+
+/** Longer texts are cut: an address comes from anybody. Codes and lists of names are longer than a search. */
+const textLimit = 200;
+const codeLimit = 256;
+const namesLimit = 1000;
+const listLimit = 50;
+
+/**
+ * @param {string} query such as `?last=7d&min-magnitude=4.5`
+ * @returns {{view: View, ignored: string[]}} the view, and the names of the parameters that are not known or
+ *   whose values are not valid
+ */
+export function parseAddress(query) {
+  const parameters = parametersOf(query);
+  const ignored = [...parameters.keys()].filter((name) => !names.includes(name));
+  /** @param {string} name @param {number} [limit] */
+  const text = (name, limit = textLimit) => cut(parameters.get(name)?.trim() ?? "", limit) || null;
+  /**
+   * @template Value
+   * @param {string} name
+   * @param {(text: string) => Value|null} parse
+   * @returns {Value|null}
+   */
+  const read = (name, parse) => {
+    const given = text(name);
+    const value = given === null ? null : parse(given);
+    if (given !== null && value === null) ignored.push(name);
+    return value;
+  };
+  /** @param {string} name @returns {string[]} */
+  const list = (name) => {
+    const words = (text(name, namesLimit) ?? "").split(",").map((word) => word.trim());
+    return [...new Set(words.filter(Boolean))].slice(0, listLimit);
+  };
+  const view = { ...defaultView };
+  view.minMagnitude = read("min-magnitude", finite);
+  view.maxMagnitude = read("max-magnitude", finite);
+  view.minDepth = read("min-depth", finite);
+  view.maxDepth = read("max-depth", finite);
+  view.types = list("type");
+  view.networks = list("network");
+  view.box = read("bbox", box);
+  view.within = read("within", circle);
+  view.mapOnly = parameters.has("map-only") && text("map-only") !== "false";
+  view.text = text("search") ?? "";
+  const order = read("sort", (given) => (sorts.includes(given.split(":")[0]) ? given.split(":") : null));
+  if (order) {
+    view.sort = /** @type {View["sort"]} */ (order[0]);
+    // As in the API, ascending is the default of a column that is named without a direction.
+    view.descending = order[1] === "desc";
+  }
+  view.selected = text("selected", codeLimit);
+  const asOf = text("as-of");
+  view.asOf = asOf && (momentOfWords(asOf, Date.now()) ?? asOf);
+  const color = read("color", (given) => (colors.includes(given) ? given : null));
+  view.color = /** @type {View["color"]} */ (color ?? defaultView.color);
+  view.map = read("map", mapPosition);
+  view.since = text("since");
+  view.from = read("from", moment);
+  view.to = read("to", moment);
+  const last = read("last", period);
+  const hasRange = view.from !== null || view.to !== null;
+  if (hasRange && last !== null) ignored.push("last");
+  view.period = hasRange ? "all" : last ?? (asks(view) ? "all" : defaultView.period);
+  return { view, ignored };
+}
+
+/** @param {string} query @returns {Map<string, string>} */
+function parametersOf(query) {
+  const parameters = new Map();
+  for (const [name, value] of new URLSearchParams(query)) {
+    const key = name.replaceAll("_", "-");
+    // As in the API, a list has commas, or the parameter is repeated.
+    const before = lists.includes(key) ? parameters.get(key) : undefined;
+    parameters.set(key, before === undefined ? value : `${before},${value}`);
+  }
+  return parameters;
+}
+
+/** @param {Readonly<View>} view @returns {boolean} whether it asks for others than the latest events */
+function asks(view) {
+  return questions.some((name) => JSON.stringify(view[name]) !== JSON.stringify(defaultView[name]));
+}
+
+/**
+ * @param {string} period a duration as the API reads it, such as 7d, or "all"
+ * @returns {number} ms; infinite for all, not a number for what is no period
+ */
+export function duration(period) {
+  if (period === "all") return Infinity;
+  const [, value, unit] = /^(\d{1,6}(?:\.\d{1,4})?)(ms|s|m|h|d)?$/.exec(period) ?? [];
+  return Number(value) * units[unit ?? "s"] || NaN;
+}
+
+/**
+ * @param {Partial<View>} partial what is absent, or has its default, is left out
+ * @returns {string} the query without "?"
+ */
+export function formatView(partial) {
+  const view = { ...defaultView, ...partial };
+  const parts = [];
+  /** @param {string} name @param {string|number|null} value */
+  const add = (name, value) => {
+    if (value !== null && value !== "") parts.push(`${name}=${readable(String(value))}`);
+  };
+  const usual = asks(view) ? "all" : defaultView.period;
+  if (view.from === null && view.to === null) add("last", view.period === usual ? null : view.period);
+  add("from", instant(view.from));
+  add("to", instant(view.to));
+  add("min-magnitude", view.minMagnitude);
+  add("max-magnitude", view.maxMagnitude);
+  add("min-depth", view.minDepth);
+  add("max-depth", view.maxDepth);
+  add("type", view.types.join(","));
+  add("network", view.networks.join(","));
+  add("bbox", view.box?.join(",") ?? null);
+  add("within", circleText(view.within));
+  if (view.mapOnly) parts.push("map-only");
+  add("search", cut(view.text, textLimit));
+  if (view.sort !== defaultView.sort || view.descending !== defaultView.descending) {
+    add("sort", `${view.sort}:${view.descending ? "desc" : "asc"}`);
+  }
+  add("color", view.color === defaultView.color ? null : view.color);
+  if (view.map) {
+    add("map", `${degrees(view.map.longitude)},${degrees(view.map.latitude)},${+view.map.zoom.toFixed(2)}`);
+  }
+  add("as-of", view.asOf);
+  add("since", view.since);
+  add("selected", view.selected);
+  return parts.join("&");
+}
+
+/** @param {string} text @returns {string} percent-encoded, but for characters that harm nowhere in a query */
+function readable(text) {
+  return encodeURIComponent(text).replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%20", "+");
+}
+
+/** @param {string} text @param {number} limit @returns {string} without half a character at its end */
+function cut(text, limit) {
+  return text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
+}
+
+/** @param {number} value */
+function degrees(value) {
+  return +value.toFixed(3);
+}
+
+/** @param {string} text @returns {number|null} */
+function finite(text) {
+  if (text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** @param {string} text @returns {View["period"]|null} as the page offers it, where it does: 24h is 1d */
+function period(text) {
+  if (!(duration(text) > 0)) return null;
+  return periods.find((one) => duration(one) === duration(text)) ?? text;
+}
+
+/** @param {string} text a time or words as the API reads them @returns {number|null} ms since 1970 */
+function moment(text) {
+  const words = momentOfWords(text, Date.now());
+  if (words === null && !/^\d{4}-\d\d-\d\d/.test(text)) return null;
+  return finite(String(timeOfPoint(words ?? text.replace(/^(\S+) (?=\d)/, "$1T"))));
+}
+
+/** @param {number|null} ms @returns {string|null} as short as the API reads it */
+export function instant(ms) {
+  return ms === null ? null : new Date(ms).toISOString().replace(/(?:T00:00:00)?\.000Z$/, (end) =>
+    (end.startsWith("T") ? "" : "Z"));
+}
+
+/** @param {string} text such as `300:35.7,139.7` @returns {View["within"]} */
+function circle(text) {
+  const numbers = text.split(/[:,]/).map(finite);
+  if (!/^[^:,]+:[^:,]+,[^:,]+$/.test(text) || numbers.includes(null)) return null;
+  const [km, latitude, longitude] = /** @type {number[]} */ (numbers);
+  if (km < 0 || Math.abs(latitude) > 90 || Math.abs(longitude) > 180) return null;
+  return [km, latitude, longitude];
+}
+
+/** @param {View["within"]} within @returns {string|null} */
+export function circleText(within) {
+  return within && `${within[0]}:${within[1]},${within[2]}`;
+}
+
+/** @param {string} text @returns {View["box"]} */
+function box(text) {
+  const numbers = text.split(",").map(finite);
+  if (numbers.length !== 4 || numbers.includes(null)) return null;
+  const [west, south, east, north] = /** @type {number[]} */ (numbers);
+  if (Math.abs(west) > 180 || Math.abs(east) > 180 || south < -90 || north > 90 || south > north) return null;
+  return [west, south, east, north];
+}
+
+/** @param {string} text @returns {View["map"]} */
+function mapPosition(text) {
+  const [longitude, latitude, zoom] = text.split(",").map(finite);
+  if (longitude == null || latitude == null || zoom == null) return null;
+  if (Math.abs(longitude) > 180 || Math.abs(latitude) > 90 || zoom < 0 || zoom > 20) return null;
+  return { longitude, latitude, zoom };
+}
 
 /** Browsers refuse more than some hundred changes of the address in half a minute. */
 const addressDelay = 300;

@@ -1,19 +1,42 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError, quakeOfRow } from "../api/answers.js";
+import { reasonText } from "../data/api.js";
 import { connection } from "../data/connection.js";
-import { reasonText } from "../data/reason.js";
-import { quakeOfRow } from "../data/rows.js";
+import { distance } from "../data/quake-set.js";
 import { store } from "../data/store.js";
+import { isLocated } from "../painter/projection.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
-import { button } from "../ui/button.js";
-import { fill, h } from "../ui/dom.js";
-import { reason } from "../ui/failure.js";
-import { colorOf } from "../ui/sign.js";
-import { whatChanged } from "./what-changed.js";
+import { button, fill, h } from "../ui/dom.js";
+import { colorOf, statusName } from "../ui/sign.js";
+import { reason } from "../ui/toasts.js";
 
-/** @typedef {import("../data/messages.js").Difference} Difference */
-/** @typedef {import("../data/messages.js").DifferencesMessage} DifferencesMessage */
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../types.js").Quake} Quake */
+/** @typedef {import("../api/messages.js").Difference} Difference */
+/** @typedef {import("../api/messages.js").DifferencesMessage} DifferencesMessage */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
+
+/** @param {Quake} before @param {Quake} after @returns {string} such as "5.2 → 5.6, 10 km → 12 km" */
+function whatChanged(before, after) {
+  const parts = [];
+  /** @param {string} a @param {string} b */
+  const add = (a, b) => {
+    if (a !== b) parts.push(`${a} → ${b}`);
+  };
+  add(format.magnitude(before), format.magnitude(after));
+  if (before.depth !== after.depth) add(format.depth(before.depth), format.depth(after.depth));
+  if (before.place !== after.place) add(before.place, after.place);
+  else if (before.latitude !== after.latitude || before.longitude !== after.longitude) {
+    if (isLocated(before) && isLocated(after)) {
+      parts.push(t("time.changes.moved", { km: format.number(distance(before, after), 0) }));
+    } else {
+      const [from, to] = [before, after].map((one) => format.position(one.latitude, one.longitude));
+      add(from, to);
+    }
+  }
+  if (before.time !== after.time) parts.push(t("time.changes.time"));
+  add(statusName(before.status), statusName(after.status));
+  return parts.length > 0 ? parts.join(", ") : t("time.changes.other");
+}
 
 /** The panel with the net changes since a point of the history. */
 export class ChangesPanel {

@@ -1,17 +1,85 @@
-import { ApiError } from "../data/api-error.js";
+import { ApiError, milliseconds, slack, transactionNumber } from "../api/answers.js";
+import { api, orderOf, queryOf, reasonText } from "../data/api.js";
 import { connection } from "../data/connection.js";
 import { Feed } from "../data/feed.js";
-import { reasonText } from "../data/reason.js";
-import { orderOf, queryOf } from "../data/query.js";
-import { slack, transactionNumber } from "../data/rows.js";
 import { filters, store } from "../data/store.js";
-import { view } from "../state/view.js";
-import { duration } from "../state/view-address.js";
-import { isToken, timeOfPoint } from "../text/point.js";
-import { timeOf } from "./history.js";
+import { isToken, timeOfPoint } from "../state/point.js";
+import { duration, view } from "../state/view.js";
 
-/** @typedef {import("../data/messages.js").WorkerMessage} WorkerMessage */
+/** @typedef {import("../types.js").Change} Change */
+/** @typedef {import("../api/messages.js").WorkerMessage} WorkerMessage */
 /** @typedef {import("../types.js").Quake} Quake */
+
+/**
+ * @typedef {object} Point
+ * @property {number} time when a transaction was committed, in ms
+ * @property {number} number of the transaction
+ */
+
+/** The number of parts in which the history is looked at; each costs one small request. */
+const parts = 64;
+
+/** The number of requests at a time: a browser has six connections. */
+const parallel = 2;
+
+/** @returns {Promise<{first: Point, last: Point}|null>} null if the history has no change */
+export async function readRange() {
+  const [oldest, newest] = await Promise.all([
+    api.history({ limit: 1 }),
+    api.history({ limit: 1, descending: true }),
+  ]);
+  const first = oldest.changes[0];
+  const last = newest.changes[0];
+  return first && last ? { first: pointOf(first), last: pointOf(last) } : null;
+}
+
+/**
+ * @param {number} number of a transaction
+ * @returns {Promise<number>} when it was committed, in ms; before the first one: just before that
+ */
+async function timeOf(number) {
+  const { changes } = await api.history({ "up-to": number, descending: true, limit: 1 });
+  if (changes[0]) return pointOf(changes[0]).time;
+  const first = (await api.history({ limit: 1 })).changes[0];
+  return first ? pointOf(first).time - 1 : Date.now();
+}
+
+/**
+ * Finds out when much was committed. The numbers of transactions rise with time, so the first transaction
+ * after a moment tells how many there were before it; quiet spans need no closer look.
+ * @param {Point} first
+ * @param {Point} last
+ * @param {(from: number, to: number, count: number) => void} found a span and its number of transactions
+ */
+export async function readActivity(first, last, found) {
+  const least = (last.time - first.time) / parts;
+  /** @type {[Point, Point][]} */
+  const spans = [[first, { time: last.time + 1, number: last.number + 1 }]];
+  const work = async () => {
+    for (let span = spans.shift(); span; span = spans.shift()) {
+      const [from, to] = span;
+      const count = to.number - from.number;
+      if (count <= 0) continue;
+      if (to.time - from.time <= least) {
+        found(from.time, to.time, count);
+        continue;
+      }
+      const middle = (from.time + to.time) / 2;
+      const after = new Date(Math.floor(middle)).toISOString();
+      const { changes } = await api.history({ after, limit: 1 });
+      const number = changes[0] ? Math.min(to.number, transactionNumber(changes[0].token)) : to.number;
+      spans.push([from, { time: middle, number }], [{ time: middle, number }, to]);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, work));
+}
+
+/** @param {Change} change @returns {Point} */
+function pointOf(change) {
+  // The list as of this millisecond has the transaction already.
+  const time = Math.ceil(milliseconds(change.transaction?.at ?? null) ?? 0);
+  return { time, number: transactionNumber(change.token) };
+}
 
 /**
  * Brings the store to the point of the view, `asOf`, and back to now.
@@ -159,7 +227,7 @@ class Journey extends EventTarget {
     }
   }
 
-  /** @param {import("../data/messages.js").PastMessage} message */
+  /** @param {import("../api/messages.js").PastMessage} message */
   async #arrive(message) {
     const batch = this.#batch;
     this.#batch = new Map();
@@ -178,3 +246,59 @@ class Journey extends EventTarget {
 
 /** The journey of this page. */
 export const journey = new Journey();
+
+/** So often the list moves on while the history is played. */
+const interval = 200;
+
+/** Plays the history. Its event "change" tells that it began or ended. */
+class Player extends EventTarget {
+  playing = false;
+  /** Seconds of the history in a second. */
+  speed = 3600;
+  #position = 0;
+  #last = 0;
+  #timer = 0;
+
+  constructor() {
+    super();
+    journey.addEventListener("failed", () => this.pause());
+    view.addEventListener("change", () => {
+      if (view.get().asOf === null) this.pause();
+    });
+  }
+
+  /** Plays on from the point that is shown. */
+  play() {
+    if (this.playing || journey.time === null) return;
+    this.playing = true;
+    this.#position = journey.time;
+    this.#last = performance.now();
+    this.#timer = window.setInterval(() => this.#step(), interval);
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.playing = false;
+    clearInterval(this.#timer);
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  async #step() {
+    const now = performance.now();
+    if (journey.busy) return;
+    // A page that was hidden, or a slow answer, must not make the history leap.
+    const elapsed = Math.min(1, (now - this.#last) / 1000);
+    this.#last = now;
+    this.#position += elapsed * this.speed * 1000;
+    if (journey.atEnd && this.#position >= Date.now()) {
+      this.pause();
+      view.set({ asOf: null });
+      return;
+    }
+    await journey.advance(this.#position);
+  }
+}
+
+/** The player of this page. */
+export const player = new Player();

@@ -1,6 +1,5 @@
 import { t } from "../text/text.js";
-import { button } from "./button.js";
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 
 /**
  * Opens a dialog over the page. Escape and a click beside it close it; the focus returns to where it was.

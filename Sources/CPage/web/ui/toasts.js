@@ -1,6 +1,6 @@
+import { ApiError } from "../api/answers.js";
 import { t } from "../text/text.js";
-import { button } from "./button.js";
-import { byId, h } from "./dom.js";
+import { button, byId, h } from "./dom.js";
 
 /** How long a message stays that needs no answer; one with Undo stays longer, an error until it is closed. */
 const stay = { plain: 6_000, undo: 20_000 };
@@ -47,4 +47,62 @@ export function toast({ text, undo, action, error = false }) {
   region.append(box);
   while (region.children.length > most) region.firstElementChild?.remove();
   wait();
+}
+
+/**
+ * Why something failed, and what to do.
+ * @param {unknown} error
+ * @returns {string}
+ */
+export function reason(error) {
+  if (!(error instanceof ApiError)) return String(error);
+  const said = error.detail || error.title;
+  if (error.status === 0) return t("failure.unreachable", { reason: said });
+  if (error.status === 401) return t("failure.token", { reason: said });
+  if (error.status === 403) return t("failure.forbidden", { reason: said });
+  if (error.status === 429) return t("failure.busy", { reason: said });
+  if (error.status >= 500) return t("failure.server", { reason: said });
+  return said;
+}
+
+/**
+ * Says that something failed.
+ * @param {string} what could not be done, as a sentence without its end
+ * @param {unknown} error
+ */
+export function fail(what, error) {
+  toast({ text: `${what}: ${reason(error)}`, error: true });
+}
+
+/**
+ * Copies a text, and says so.
+ * @param {string} text
+ * @param {HTMLInputElement | HTMLTextAreaElement} [field] where it stands, for browsers without a clipboard
+ */
+export async function copy(text, field) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast({ text: t("copy.done") });
+  } catch {
+    // Without TLS a browser has no clipboard for pages.
+    field?.select();
+    const copied = field !== undefined && document.execCommand("copy");
+    toast({ text: copied ? t("copy.done") : t("copy.failed", { text }), error: !copied });
+  }
+}
+
+/** @typedef {(element: HTMLElement) => void | Promise<void>} Start */
+
+/**
+ * Starts a part of the page. If one fails, the others still work and the person learns which.
+ * @param {string} id the element of the part
+ * @param {Start} start
+ */
+export async function part(id, start) {
+  try {
+    await start(byId(id));
+  } catch (error) {
+    console.error(id, error);
+    toast({ text: t("part.failed", { part: id, reason: String(error) }), error: true });
+  }
 }

@@ -183,19 +183,12 @@ struct FeatureDecoder {
       }
     }
     guard scratch.count > prefixCount else { throw Rejection("The event's code is empty.") }
-    let result: Result<Void, Rejection> = scratch.withUnsafeBytes { bytes in
-      do throws(Rejection) {
-        try FieldCheck.set(utf8: bytes, .code, in: &record)
-        if column != .code {
-          let own = UnsafeRawBufferPointer(rebasing: bytes[prefixCount...])
-          try FieldCheck.set(utf8: own, column, in: &record)
-        }
-        return .success(())
-      } catch {
-        return .failure(error)
-      }
+    try scratch.withRawBytes { bytes throws(Rejection) in
+      try FieldCheck.set(utf8: bytes, .code, in: &record)
+      guard column != .code else { return }
+      let own = UnsafeRawBufferPointer(rebasing: bytes[prefixCount...])
+      try FieldCheck.set(utf8: own, column, in: &record)
     }
-    try result.get()
   }
 
   /// Sets longitude and latitude, and returns the third coordinate (km), if there is one.
@@ -256,6 +249,17 @@ struct PropertyTable {
     case identifier
     /// An EMSC event type, translated.
     case emscEventType
+
+    /// How an export writes the values of this kind.
+    init(_ kind: QuakeColumn.Kind) {
+      switch kind {
+      case .text: self = .text
+      case .float8: self = .number
+      case .int4, .int2: self = .integer
+      case .timestamp: self = .iso8601
+      case .bool: preconditionFailure("no column of a feed is a boolean")
+      }
+    }
   }
 
   struct Entry {

@@ -44,6 +44,15 @@ final class JSONParser {
     return root
   }
 
+  /// Parses an event; one that is not JSON is rejected.
+  func parseEvent(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> csj_element {
+    do throws(SyntaxError) {
+      return try parse(bytes)
+    } catch {
+      throw Rejection(error.sentence)
+    }
+  }
+
   /// The document with `null` in place of each `NaN` that is not in a string; nil if there is none.
   private static func withNullForNaN(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard bytes.hasBytes("NaN") else { return nil }

@@ -1,7 +1,7 @@
 import QuakeModel
 
-/// Converts the rows of a USGS CSV file to records, according to its header.
-struct CSVDecoder {
+/// Decodes the rows of a USGS CSV file, according to its header.
+final class CSVDecoder: FeedDecoder {
   private static let names: [(name: StaticString, column: QuakeColumn, reading: TextReading)] = [
     ("time", .time, .instant),
     ("latitude", .latitude, .number),
@@ -21,17 +21,43 @@ struct CSVDecoder {
     ("status", .status, .text),
   ]
 
-  /// The columns that the file has.
+  let format = FeedFormat.usgsCSV
   let columns: [QuakeColumn]
+  /// They follow from the code.
+  let inferredColumns: Set<QuakeColumn> = [.source, .netCode]
+  private let rows: CSVRowReader
   /// The column of each field of a row; nil for ignored fields.
   private let fields: [(column: QuakeColumn, reading: TextReading)?]
   private let codeIndex: Int
   private let strict: Bool
   private var scratch: [UInt8] = []
 
-  /// Reads the header, which is the last row that `rows` has read.
-  init(header rows: CSVRowReader, row: CSVRowReader.Row, strict: Bool) throws(FeedError) {
-    self.strict = strict
+  /// Reads the header, from `start` on.
+  init(
+    _ input: InputBuffer, from start: Int, options: FeedReader.Options
+  ) throws(FeedError) {
+    strict = options.strict
+    rows = CSVRowReader(input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
+    guard let header = try rows.next() else {
+      throw FeedError(.emptyBody, "\(input.name) is empty", detail: "The body is empty.")
+    }
+    do throws(FeedError) {
+      fields = try Self.fields(of: header, rows)
+    } catch {
+      // It may be a sentence instead of a feed.
+      let text = input.bytes(header.range).prefix(FeedError.longestAnswer)
+      throw error.quoting(String(decoding: text, as: UTF8.self))
+    }
+    codeIndex = fields.firstIndex { $0?.column == .code } ?? 0
+    let present = Set(fields.compactMap { $0?.column })
+    let carried = present.union([.source]).union(present.contains(.net) ? [.netCode] : [])
+    columns = QuakeColumn.feed.filter(carried.contains)
+  }
+
+  /// The column of each field that the header names.
+  private static func fields(
+    of header: LineReader.Line, _ rows: CSVRowReader
+  ) throws(FeedError) -> [(column: QuakeColumn, reading: TextReading)?] {
     var fields: [(column: QuakeColumn, reading: TextReading)?] = []
     var scratch: [UInt8] = []
     for field in rows.fields {
@@ -42,7 +68,7 @@ struct CSVDecoder {
       }
       if let known, fields.contains(where: { $0?.column == known.column }) {
         throw rows.input.error(
-          .csvHeader, "the CSV header of \(rows.input.name) is wrong", at: row.range.lowerBound,
+          .csvHeader, "the CSV header of \(rows.input.name) is wrong", at: header.range.lowerBound,
           detail: "It names the column \"\(known.name)\" twice.")
       }
       fields.append(known.map { ($0.column, $0.reading) })
@@ -57,57 +83,48 @@ struct CSVDecoder {
         isHeader ? .csvHeader : .notAFeed,
         isHeader
           ? "the CSV header of \(rows.input.name) is wrong" : "\(rows.input.name) is not a feed",
-        at: row.range.lowerBound,
+        at: header.range.lowerBound,
         detail: isHeader
           ? "It has no column \"\(name)\"."
           : "It is neither GeoJSON, nor CSV with a header, nor FDSN text.",
         hint: isHeader ? nil : "Check the URL or the file.")
     }
-    self.fields = fields
-    codeIndex = fields.firstIndex { $0?.column == .code } ?? 0
-    let carried = present.union([.source]).union(present.contains(.net) ? [.netCode] : [])
-    columns = QuakeColumn.feed.filter(carried.contains)
+    return fields
   }
 
-  /// The columns of them that the file does not have: they follow from the code.
-  var inferredColumns: Set<QuakeColumn> { [.source, .netCode] }
+  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+    guard let row = try rows.next() else { return nil }
+    do throws(Rejection) {
+      try decode(into: &record)
+      return .record
+    } catch {
+      try rows.input.checkEnd(of: row, fields: rows.fields.count, expected: fields.count)
+      return .reject(error, rows.input.text(of: row))
+    }
+  }
 
-  /// The number of fields of each row.
-  var fieldCount: Int { fields.count }
-
-  /// Fills `record`, which must be empty, from the last row that `rows` has read. Throws if the event is
-  /// invalid.
-  mutating func decode(
-    _ row: CSVRowReader.Row, of rows: CSVRowReader, into record: inout QuakeRecord
-  ) throws(Rejection) {
-    guard !row.isMalformed else { throw Rejection("A field continues after its closing quote.") }
+  private func decode(into record: inout QuakeRecord) throws(Rejection) {
+    guard !rows.isMalformed else { throw Rejection("A field continues after its closing quote.") }
     guard rows.fields.count == fields.count else {
       throw Rejection(
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
     // The code is read first, so that a reject for another column has it.
-    try set(rows.fields[codeIndex], fields[codeIndex], of: rows, in: &record)
+    try set(codeIndex, in: &record)
     for index in fields.indices where index != codeIndex {
-      try set(rows.fields[index], fields[index], of: rows, in: &record)
+      try set(index, in: &record)
     }
     record.setInferredSource(scratch: &scratch)
     record.setNetCode(scratch: &scratch)
     try FieldCheck.checkComplete(record, strict: strict)
   }
 
-  private mutating func set(
-    _ field: CSVRowReader.Field, _ target: (column: QuakeColumn, reading: TextReading)?,
-    of rows: CSVRowReader, in record: inout QuakeRecord
-  ) throws(Rejection) {
-    guard let target, !field.range.isEmpty else { return }
-    let result: Result<Void, Rejection> = rows.withText(of: field, scratch: &scratch) { text in
-      do throws(Rejection) {
-        return .success(try target.reading.set(text, target.column, in: &record))
-      } catch {
-        return .failure(error)
-      }
+  private func set(_ index: Int, in record: inout QuakeRecord) throws(Rejection) {
+    let field = rows.fields[index]
+    guard let target = fields[index], !field.range.isEmpty else { return }
+    try rows.withText(of: field, scratch: &scratch) { text throws(Rejection) in
+      try target.reading.set(text, target.column, in: &record)
     }
-    try result.get()
   }
 }
 
@@ -120,15 +137,6 @@ final class CSVRowReader {
     var hasDoubledQuotes: Bool
   }
 
-  struct Row {
-    let range: Range<Int>
-    /// The line it begins on, counted from 1.
-    let line: Int
-    /// Whether text follows a closing quote.
-    let isMalformed: Bool
-    let endsWithLineBreak: Bool
-  }
-
   private enum State {
     case fieldStart, plain, quoted, afterQuote
   }
@@ -136,6 +144,8 @@ final class CSVRowReader {
   let input: InputBuffer
   /// The fields of the row read last.
   private(set) var fields: [Field] = []
+  /// Whether text follows a closing quote in it.
+  private(set) var isMalformed = false
   private let maximumRowBytes: Int
   private var position: Int
   private var line = 1
@@ -148,7 +158,7 @@ final class CSVRowReader {
   }
 
   /// The next row that is not blank, or nil at the end. Its bytes are valid until the next call.
-  func next() throws(FeedError) -> Row? {
+  func next() throws(FeedError) -> LineReader.Line? {
     while let row = try nextLine() {
       if row.range.isEmpty { continue }
       return row
@@ -157,7 +167,7 @@ final class CSVRowReader {
   }
 
   /// The next row; a blank line is an empty one.
-  private func nextLine() throws(FeedError) -> Row? {
+  private func nextLine() throws(FeedError) -> LineReader.Line? {
     let begin = position
     let firstLine = line
     var state = State.fieldStart
@@ -165,7 +175,7 @@ final class CSVRowReader {
     var textEnd = position
     var hasDoubledQuotes = false
     var isQuoted = false
-    var isMalformed = false
+    isMalformed = false
     fields.removeAll(keepingCapacity: true)
 
     func endField(at end: Int) {
@@ -212,8 +222,7 @@ final class CSVRowReader {
           var end = position - 1
           if end > begin, input.byte(at: end - 1) == 0x0D { end -= 1 }
           if end > begin { endField(at: end) }
-          return Row(
-            range: begin..<end, line: firstLine, isMalformed: isMalformed, endsWithLineBreak: true)
+          return LineReader.Line(range: begin..<end, number: firstLine, endsWithLineBreak: true)
         } else if state != .afterQuote {
           state = .plain
         } else if byte != 0x0D {
@@ -233,16 +242,16 @@ final class CSVRowReader {
         detail: "The last row ends within quotes.", hint: "Fetch it again.")
     }
     endField(at: position)
-    return Row(
-      range: begin..<position, line: firstLine, isMalformed: isMalformed, endsWithLineBreak: false)
+    return LineReader.Line(range: begin..<position, number: firstLine, endsWithLineBreak: false)
   }
 
   /// A field's bytes, valid until the next row is read. If quotes are doubled, they are in `scratch`.
-  func withText<Value>(
-    of field: Field, scratch: inout [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
-  ) -> Value {
+  func withText<Value, Failure>(
+    of field: Field, scratch: inout [UInt8],
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
     let bytes = input.bytes(field.range)
-    guard field.hasDoubledQuotes else { return body(bytes) }
+    guard field.hasDoubledQuotes else { return try body(bytes) }
     scratch.removeAll(keepingCapacity: true)
     var skips = false
     for byte in bytes {
@@ -253,6 +262,6 @@ final class CSVRowReader {
       skips = false
       scratch.append(byte)
     }
-    return scratch.withUnsafeBytes(body)
+    return try scratch.withRawBytes(body)
   }
 }

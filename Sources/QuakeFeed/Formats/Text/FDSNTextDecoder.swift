@@ -1,9 +1,9 @@
 import QuakeModel
 
-/// Converts the rows of an FDSN event service's text to records, according to its header.
+/// Decodes the rows of an FDSN event service's text, according to its header.
 ///
 /// Centres write the names in the header in different cases (`Depth/Km`), and SCEDC misspells one.
-struct FDSNTextDecoder {
+final class FDSNTextDecoder: FeedDecoder {
   private typealias Field = (column: QuakeColumn, reading: TextReading)
 
   private static let names: [String: Field] = [
@@ -24,42 +24,64 @@ struct FDSNTextDecoder {
     (.magnitudeType, .text), (.magnitude, .number), nil, (.place, .text), (.type, .text),
   ]
 
-  /// The columns that the text has.
+  let format = FeedFormat.fdsnText
   private(set) var columns: [QuakeColumn]
-  /// Whether the text has the header of an export of ours.
-  let hasExportHeader: Bool
+  private let rows: FDSNRowReader
+  private let options: FeedReader.Options
   /// The column of each field of a row; nil for ignored fields.
   private var fields: [Field?]
   /// Whether an export of ours has written the text.
-  private(set) var isExport = false
-  private let centre: DataCentre?
-  private let service: DataCentre?
-  private let strict: Bool
+  private var isExport = false
   private var scratch: [UInt8] = []
+  /// The first row after the header, if it was read early to recognise an export.
+  private var pending: LineReader.Line?
   /// The identifier of the event that was decoded last, if it is a publicID.
-  private(set) var publicID: PublicID?
+  private var publicID: PublicID?
+  private var publicIDs = PublicIDCheck()
 
-  /// Reads the header, which is the last row that `rows` has read.
-  ///
-  /// - Parameters:
-  ///   - centre: The data centre that the user names.
-  ///   - service: The data centre of the service that the text comes from.
+  /// Reads the header, from `start` on.
   init(
-    header rows: FDSNRowReader, row: FDSNRowReader.Row, centre: DataCentre?, service: DataCentre?,
-    strict: Bool
+    _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
-    let header = rows.input.bytes(row.range)
-    hasExportHeader = header.elementsEqual(Self.exportHeader.utf8)
-    self.centre = centre
-    self.service = service
-    self.strict = strict
+    self.options = options
+    rows = FDSNRowReader(
+      input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
+    guard let header = try rows.next() else {
+      preconditionFailure("text is recognised by its header")
+    }
+    let hasExportHeader = input.bytes(header.range).elementsEqual(Self.exportHeader.utf8)
+    fields = try Self.fields(of: header, rows)
+    columns = Self.columns(of: fields, and: [.source, .netCode])
+    let isCentreGiven = options.centre != nil || options.service != nil
+    if hasExportHeader || !isCentreGiven {
+      pending = try rows.next()
+      if let pending {
+        if hasExportHeader, isRowOfExport {
+          setExport()
+          rows.keepSpaces(in: pending)
+        }
+      } else if hasExportHeader, !isCentreGiven {
+        setExport()  // an export of no events
+      }
+    }
+    guard isCentreGiven || isExport || centre(of: publicIDOfRow) != nil else {
+      throw .unknownCentre(
+        input.name,
+        detail: "FDSN text does not name the data centre, whose identifiers it gives.")
+    }
+  }
+
+  /// The column of each field that the header names.
+  private static func fields(
+    of header: LineReader.Line, _ rows: FDSNRowReader
+  ) throws(FeedError) -> [Field?] {
     var fields: [Field?] = []
     for range in rows.fields {
       var name = String(decoding: rows.input.bytes(range), as: UTF8.self).lowercased()
       if fields.isEmpty { name = String(name.drop { $0 == "#" || $0 == " " }) }
       let known = Self.names[name]
       if let known, fields.contains(where: { $0?.column == known.column }) {
-        throw Self.wrongHeader(rows, row, "It names the column \"\(name)\" twice.")
+        throw wrongHeader(rows, header, "It names the column \"\(name)\" twice.")
       }
       fields.append(known)
     }
@@ -67,47 +89,50 @@ struct FDSNTextDecoder {
     for (column, name) in [
       (.code, "EventID"), (.time, "Time"), (.latitude, "Latitude"), (.longitude, "Longitude"),
     ] as [(QuakeColumn, String)] where !present.contains(column) {
-      throw Self.wrongHeader(rows, row, "It has no column \"\(name)\".")
+      throw wrongHeader(rows, header, "It has no column \"\(name)\".")
     }
-    self.fields = fields
-    let carried = present.union([.source, .netCode])
-    columns = QuakeColumn.feed.filter(carried.contains)
+    return fields
+  }
+
+  private static func columns(
+    of fields: [Field?], and others: Set<QuakeColumn> = []
+  ) -> [QuakeColumn] {
+    let carried = others.union(fields.compactMap { $0?.column })
+    return QuakeColumn.feed.filter(carried.contains)
   }
 
   private static func wrongHeader(
-    _ rows: FDSNRowReader, _ row: FDSNRowReader.Row, _ detail: String
+    _ rows: FDSNRowReader, _ row: LineReader.Line, _ detail: String
   ) -> FeedError {
     rows.input.error(
       .csvHeader, "the FDSN text header of \(rows.input.name) is wrong", at: row.range.lowerBound,
       detail: detail)
   }
 
-  /// Examines the first row after the header: in an export of ours, `Catalog` is the catalogue that the code
+  /// Whether the first row after the header is one of an export of ours: `Catalog` is the catalogue that the code
   /// implies, or `local`, or at least a name in small letters beside an author who is also the contributor.
-  /// Returns whether it is an export; then the row must be split again, because spaces are part of a text.
-  mutating func recogniseExport(_ rows: FDSNRowReader) -> Bool {
-    guard hasExportHeader, rows.fields.count == Self.exportFields.count else { return false }
+  private var isRowOfExport: Bool {
+    guard rows.fields.count == Self.exportFields.count else { return false }
     let code = rows.input.bytes(rows.fields[0])
     let source = rows.input.bytes(rows.fields[6])
     let isLocal = source.elementsEqual("local".utf8)
     if !isLocal, !CatalogueCode.tells(source, in: code) {
       let author = rows.input.bytes(rows.fields[5])
       let contributor = rows.input.bytes(rows.fields[7])
-      guard centre == nil, service == nil, author.elementsEqual(contributor),
+      guard options.centre == nil, options.service == nil, author.elementsEqual(contributor),
         DataCentre(name: String(decoding: source.prefix(65), as: UTF8.self)) != nil
       else { return false }
     }
-    setExport()
     return true
   }
 
-  /// Whether the data centre of the row that `rows` has read last is known.
-  func knowsCentre(of rows: FDSNRowReader) -> Bool {
-    DataCentre.choose(named: centre, publicID: publicID(in: rows), service: service) != nil
+  /// The data centre of an event; nil: it is not known.
+  private func centre(of publicID: PublicID?) -> DataCentre? {
+    DataCentre.choose(named: options.centre, publicID: publicID, service: options.service)
   }
 
-  /// The identifier in the row that `rows` has read last, if it is a publicID.
-  private func publicID(in rows: FDSNRowReader) -> PublicID? {
+  /// The identifier in the row that was read last, if it is a publicID.
+  private var publicIDOfRow: PublicID? {
     guard let place = fields.firstIndex(where: { $0?.column == .code }),
       place < rows.fields.count
     else { return nil }
@@ -115,27 +140,34 @@ struct FDSNTextDecoder {
   }
 
   /// Reads the rows as those of an export of ours.
-  mutating func setExport() {
+  private func setExport() {
     isExport = true
     fields = Self.exportFields
-    let present = Set(fields.compactMap { $0?.column })
-    columns = QuakeColumn.feed.filter(present.contains)
+    columns = Self.columns(of: fields)
   }
 
-  /// The number of fields of each row.
-  var fieldCount: Int { fields.count }
+  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+    var next = pending.take()
+    if next == nil { next = try rows.next() }
+    guard let row = next else { return nil }
+    do throws(Rejection) {
+      try decode(into: &record)
+    } catch {
+      try rows.input.checkEnd(of: row, fields: rows.fields.count, expected: fields.count)
+      return .reject(error, rows.input.text(of: row))
+    }
+    try publicIDs.check(publicID, of: record, line: row.number, in: rows.input)
+    return .record
+  }
 
-  /// Fills `record`, which must be empty, from the last row that `rows` has read. Throws if the event is
-  /// invalid.
-  mutating func decode(of rows: FDSNRowReader, into record: inout QuakeRecord) throws(Rejection) {
+  private func decode(into record: inout QuakeRecord) throws(Rejection) {
     guard rows.fields.count == fields.count else {
       throw Rejection(
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
     }
-    guard !isExport else { return try decodeExport(rows, into: &record) }
-    publicID = publicID(in: rows)
-    guard let centre = DataCentre.choose(named: self.centre, publicID: publicID, service: service)
-    else {
+    guard !isExport else { return try decodeExport(into: &record) }
+    publicID = publicIDOfRow
+    guard let centre = centre(of: publicID) else {
       throw Rejection("The data centre of the event is not known.")
     }
     record.set(.source, centre.name)
@@ -151,12 +183,10 @@ struct FDSNTextDecoder {
       }
     }
     if centre == .usgs { record.setNetCode(scratch: &scratch) }
-    try FieldCheck.checkComplete(record, strict: strict)
+    try FieldCheck.checkComplete(record, strict: options.strict)
   }
 
-  private mutating func decodeExport(
-    _ rows: FDSNRowReader, into record: inout QuakeRecord
-  ) throws(Rejection) {
+  private func decodeExport(into record: inout QuakeRecord) throws(Rejection) {
     for (range, target) in zip(rows.fields, fields) {
       guard let target else { continue }
       let text = rows.input.bytes(range)
@@ -166,16 +196,16 @@ struct FDSNTextDecoder {
         record.set(target.column, "")
       } else if text.contains(0xE2) {
         restore(text)
-        try setScratch(target.reading, target.column, in: &record)
+        try target.reading.set(scratch, target.column, in: &record)
       } else {
         try target.reading.set(text, target.column, in: &record)
       }
     }
-    try FieldCheck.checkComplete(record, strict: strict)
+    try FieldCheck.checkComplete(record, strict: options.strict)
   }
 
   /// Restores the characters that an export has replaced; the result is in `scratch`.
-  private mutating func restore(_ text: UnsafeRawBufferPointer) {
+  private func restore(_ text: UnsafeRawBufferPointer) {
     scratch.removeAll(keepingCapacity: true)
     var index = 0
     while index < text.count {
@@ -207,7 +237,7 @@ struct FDSNTextDecoder {
 
   /// The centre's identifier is stored as `net_code`, and with the centre's prefix as `code`. Some centres give
   /// whole publicIDs, of which the name is the identifier, as in QuakeML.
-  private mutating func setCode(
+  private func setCode(
     _ publicID: PublicID?, _ text: UnsafeRawBufferPointer, of centre: DataCentre,
     in record: inout QuakeRecord
   ) throws(Rejection) {
@@ -218,17 +248,17 @@ struct FDSNTextDecoder {
     } else {
       scratch.append(contentsOf: text)
     }
-    guard centre != .usgs else { return try setScratch(.text, .code, in: &record) }
-    try setScratch(.text, .netCode, in: &record)
+    guard centre != .usgs else { return try TextReading.text.set(scratch, .code, in: &record) }
+    try TextReading.text.set(scratch, .netCode, in: &record)
     let prefix = centre.codePrefix.utf8
     if publicID == nil || !scratch.starts(with: prefix) {
       scratch.insert(contentsOf: prefix, at: 0)
     }
-    try setScratch(.text, .code, in: &record)
+    try TextReading.text.set(scratch, .code, in: &record)
   }
 
   /// SCEDC separates the parts of a date by slashes.
-  private mutating func setTime(
+  private func setTime(
     _ text: UnsafeRawBufferPointer, in record: inout QuakeRecord
   ) throws(Rejection) {
     guard text.count > 7, text[4] == UInt8(ascii: "/"), text[7] == UInt8(ascii: "/") else {
@@ -238,54 +268,32 @@ struct FDSNTextDecoder {
     scratch.append(contentsOf: text)
     scratch[4] = UInt8(ascii: "-")
     scratch[7] = UInt8(ascii: "-")
-    try setScratch(.instant, .time, in: &record)
-  }
-
-  private func setScratch(
-    _ reading: TextReading, _ column: QuakeColumn, in record: inout QuakeRecord
-  ) throws(Rejection) {
-    let result: Result<Void, Rejection> = scratch.withUnsafeBytes { bytes in
-      do throws(Rejection) {
-        return .success(try reading.set(bytes, column, in: &record))
-      } catch {
-        return .failure(error)
-      }
-    }
-    try result.get()
+    try TextReading.instant.set(scratch, .time, in: &record)
   }
 }
 
 /// Splits FDSN text into lines and fields, as ranges of the input. Vertical bars separate the fields, spaces
 /// around them are ignored, and there are no quotes.
 final class FDSNRowReader {
-  struct Row {
-    let range: Range<Int>
-    /// The line, counted from 1.
-    let line: Int
-    let endsWithLineBreak: Bool
-  }
-
   let input: InputBuffer
   /// The fields of the row read last.
   private(set) var fields: [Range<Int>] = []
-  private let maximumRowBytes: Int
-  private var position: Int
-  private var line = 0
+  private let lines: LineReader
   private var isHeader = true
   /// Whether spaces around a field do not belong to it.
-  private(set) var trimsFields = true
+  private var trimsFields = true
 
   /// Reads rows from `position` on.
   init(input: InputBuffer, position: Int, maximumRowBytes: Int) {
     self.input = input
-    self.position = position
-    self.maximumRowBytes = maximumRowBytes
+    lines = LineReader(
+      input: input, position: position, maximumBytes: maximumRowBytes, isTable: true)
   }
 
   /// The next row that is neither blank nor a comment, or nil at the end. The first row is the header, which
   /// may look like a comment. Its bytes are valid until the next call.
-  func next() throws(FeedError) -> Row? {
-    while let row = try nextLine() {
+  func next() throws(FeedError) -> LineReader.Line? {
+    while let row = try lines.next() {
       guard let first = input.bytes(row.range).first(where: { !Self.isSpace($0) }) else { continue }
       if first == UInt8(ascii: "#"), !isHeader { continue }
       isHeader = false
@@ -296,29 +304,9 @@ final class FDSNRowReader {
   }
 
   /// Splits the last row again, and keeps the spaces of its fields and of those of later rows.
-  func keepSpaces(in row: Row) {
+  func keepSpaces(in row: LineReader.Line) {
     trimsFields = false
     split(row.range)
-  }
-
-  private func nextLine() throws(FeedError) -> Row? {
-    let begin = position
-    line += 1
-    while true {
-      if position == input.end, !(try input.fill(keepingFrom: begin)) { break }
-      for byte in input.bytes(position..<input.end) {
-        position += 1
-        guard byte == 0x0A else { continue }
-        return Row(range: begin..<(position - 1), line: line, endsWithLineBreak: true)
-      }
-      guard position - begin <= maximumRowBytes else {
-        throw input.error(
-          .featureTooLarge, "a row of \(input.name) is too large", at: begin,
-          detail: "A row may have \(maximumRowBytes) bytes.")
-      }
-    }
-    return position > begin
-      ? Row(range: begin..<position, line: line, endsWithLineBreak: false) : nil
   }
 
   private func split(_ row: Range<Int>) {

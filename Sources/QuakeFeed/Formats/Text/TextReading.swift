@@ -42,12 +42,38 @@ enum TextReading {
     }
   }
 
+  /// Sets the column to a value, which is not empty.
+  func set(
+    _ text: [UInt8], _ column: QuakeColumn, in record: inout QuakeRecord
+  ) throws(Rejection) {
+    try text.withRawBytes { bytes throws(Rejection) in try set(bytes, column, in: &record) }
+  }
+
   private func wrong(
     _ column: QuakeColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
     let found = FeedReject.text(UnsafeRawBufferPointer(rebasing: text.prefix(64)))
     return Rejection(
       "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
+  }
+}
+
+extension [UInt8] {
+  /// Like `withUnsafeBytes`, which loses the type of what `body` throws.
+  func withRawBytes<Value, Failure>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try withUnsafeBufferPointer { bytes throws(Failure) in try body(UnsafeRawBufferPointer(bytes)) }
+  }
+}
+
+extension InputBuffer {
+  /// Throws if a row that cannot be decoded is only the beginning of the last one.
+  func checkEnd(of row: LineReader.Line, fields: Int, expected: Int) throws(FeedError) {
+    guard !row.endsWithLineBreak, fields < expected else { return }
+    throw error(
+      .truncated, "\(name) is truncated", at: row.range.lowerBound,
+      detail: "The last row has \(fields) fields and no end.", hint: "Fetch it again.")
   }
 }
 

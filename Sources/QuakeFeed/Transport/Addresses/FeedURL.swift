@@ -40,11 +40,8 @@ public struct FeedURL: Sendable, Hashable {
   /// A text with the secrets of the URL masked.
   func redact(_ message: String) -> String {
     let known =
-      secrets.filter { $0.utf8.count >= 3 }
-      + [URLText.userInfo(of: text)].compactMap {
-        $0.map(String.init)
-      }
-    return Self.hide(known + URLText.passwords(of: text), in: message)
+      secrets.filter { $0.utf8.count >= 3 } + URLSecrets(text).userInfo
+    return Self.hide(known, in: message)
   }
 
   /// Masks the longest secret first, so that no part of one remains.
@@ -72,7 +69,8 @@ extension FeedURL: ExpressibleByStringLiteral {
   public init(stringLiteral text: String) { self.init(text) }
 }
 
-/// Reads the parts of a URL without a URL parser.
+/// Reads the parts of a text that the user gives as a URL, even if libcurl would reject it. What decides where
+/// requests may go reads libcurl's own URL with its parser, `CurlURL`.
 enum URLText {
   /// The scheme in lower case (`https`), when the text has one followed by `://`.
   static func scheme(of text: String) -> String? {
@@ -99,19 +97,6 @@ enum URLText {
     if place.first == "[" { return String(place.dropFirst().prefix { $0 != "]" }) }
     let host = place.prefix { $0 != ":" }
     return host.isEmpty ? nil : String(host)
-  }
-
-  /// The user name and password, as written, if there are any.
-  static func userInfo(of url: String) -> Substring? {
-    guard let authority = authority(of: url), let at = authority.lastIndex(of: "@") else {
-      return nil
-    }
-    return authority[..<at]
-  }
-
-  /// The password, if there is one.
-  static func passwords(of url: String) -> [String] {
-    userInfo(of: url).map { [String($0.drop { $0 != ":" }.dropFirst())] } ?? []
   }
 
   /// The text with secrets masked, if it is or resembles a URL.
@@ -163,6 +148,8 @@ struct URLSecrets {
   private(set) var pieces: [String] = []
   /// The secrets within the masked parts: the password without the user name, the value of a parameter.
   private(set) var values: [String] = []
+  /// The user name with the password, and the password, if there are any.
+  private(set) var userInfo: [String] = []
 
   /// Parameters of the FDSN event services, and of USGS's, whose values are no secrets.
   private static let harmless: Set<String> = [
@@ -212,8 +199,11 @@ struct URLSecrets {
   /// The user name and the password, each and both together.
   private mutating func note(_ userInfo: Substring) {
     pieces.append(String(userInfo))
+    self.userInfo.append(String(userInfo))
     guard let colon = userInfo.firstIndex(of: ":") else { return values.append(String(userInfo)) }
-    hide(userInfo[userInfo.index(after: colon)...])
+    let password = userInfo[userInfo.index(after: colon)...]
+    self.userInfo.append(String(password))
+    hide(password)
   }
 
   private mutating func hide(_ value: Substring) {

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// Decides for each request whether a redirect may be followed.
@@ -32,7 +33,7 @@ struct RedirectGuard {
     guard !trusts, !usesProxy, let reach else { return true }
     let kind = kind(address) ?? .loopback
     guard kind > reach else { return true }
-    refuse(kind, reach)
+    noteRefusal(of: kind, from: reach)
     return false
   }
 
@@ -40,7 +41,8 @@ struct RedirectGuard {
   mutating func admits(url: String, address: String) -> Bool {
     // If there are several addresses, another one may have been permitted.
     refusal = nil
-    let isSecure = URLText.scheme(of: url) == "https"
+    let parts = CurlURL(url)
+    let isSecure = parts?.scheme == "https"
     defer { self.isSecure = self.isSecure || isSecure }
     guard !trusts else { return true }
     guard isSecure || !self.isSecure else {
@@ -50,22 +52,24 @@ struct RedirectGuard {
         """
       return false
     }
-    let target = usesProxy ? Self.kind(ofHost: URLText.host(of: url) ?? "", kind) : kind(address)
-    // An address that cannot be parsed is not permitted.
-    let found = target ?? (usesProxy ? .everywhere : .loopback)
+    // An address or a URL that cannot be parsed is not permitted.
+    let found =
+      usesProxy
+      ? parts.map { Self.kind(ofHost: $0.host, kind) ?? .everywhere } ?? .loopback
+      : kind(address) ?? .loopback
     guard let reach else {
       reach = found
       return true
     }
     guard found <= reach else {
-      refuse(found, reach)
+      noteRefusal(of: found, from: reach)
       return false
     }
     self.reach = min(reach, found)
     return true
   }
 
-  private mutating func refuse(_ kind: AddressKind, _ reach: AddressKind) {
+  private mutating func noteRefusal(of kind: AddressKind, from reach: AddressKind) {
     refusal = "A server of \(reach.words) leads to an address of \(kind.words)"
   }
 

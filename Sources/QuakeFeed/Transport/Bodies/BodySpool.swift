@@ -177,7 +177,7 @@ final class DownloadSpool {
   deinit { if file >= 0 { close(file) } }
 
   /// Appends bytes; false on an error.
-  func take(_ bytes: UnsafeRawBufferPointer, of name: String) -> Bool {
+  func append(_ bytes: UnsafeRawBufferPointer, of name: String) -> Bool {
     do throws(FeedError) {
       guard count + bytes.count <= limit else { throw .bodyTooLarge("\"\(name)\"", limit: limit) }
       try open()

@@ -17,16 +17,14 @@ struct LiveMessage {
       change.op == .truncate
       ? "truncate" : !isListed ? "delete" : Self.isListed(change.old) ? "update" : "create"
     json.object { json in
-      json.key("action")
-      json.string(action)
+      json.member("action", action)
       json.key("data")
       if let event = change.new ?? change.old {
         Self.write(event, &json)
       } else {
         json.null()
       }
-      json.key("cursor")
-      json.string(HistoryCursor(after: change).eventID)
+      json.member("cursor", HistoryCursor(after: change).eventID)
     }
     return takeFrame()
   }
@@ -36,16 +34,11 @@ struct LiveMessage {
     _ reason: String, after lost: ChangeToken, token: ChangeToken
   ) -> [UInt8] {
     json.object { json in
-      json.key("action")
-      json.string("reset")
-      json.key("data")
-      json.null()
-      json.key("reason")
-      json.string(reason)
-      json.key("after")
-      json.string(lost.description)
-      json.key("cursor")
-      json.string(token.description)
+      json.member("action", "reset")
+      json.null("data")
+      json.member("reason", reason)
+      json.member("after", lost.description)
+      json.member("cursor", token.description)
     }
     return takeFrame()
   }
@@ -68,10 +61,8 @@ struct LiveMessage {
     let latitude = event.latitude
     let depth = event.depth
     json.object { json in
-      json.key("type")
-      json.string("Feature")
-      json.key("id")
-      json.value(of: .code, in: event)
+      json.member("type", "Feature")
+      json.member("id", of: .code, in: event)
       json.key("geometry")
       if let longitude, let latitude {
         // EMSC's third coordinate is a height, not a depth.
@@ -79,34 +70,20 @@ struct LiveMessage {
       } else {
         json.null()
       }
-      json.key("properties")
-      json.object { json in
-        json.key("source_id")
-        json.value(of: .netCode, in: event)
-        json.key("source_catalog")
-        json.value(of: .source, in: event)
-        json.key("lastupdate")
-        json.value(of: .updated, in: event)
-        json.key("time")
-        json.value(of: .time, in: event)
-        json.key("flynn_region")
-        json.value(of: .place, in: event)
-        json.key("lat")
-        json.double(latitude)
-        json.key("lon")
-        json.double(longitude)
-        json.key("depth")
-        json.double(depth)
-        json.key("evtype")
-        json.string(evtype(event.type))
-        json.key("auth")
-        json.value(of: .net, in: event)
-        json.key("mag")
-        json.value(of: .magnitude, in: event)
-        json.key("magtype")
-        json.value(of: .magnitudeType, in: event)
-        json.key("unid")
-        json.value(of: .code, in: event)
+      json.object("properties") { json in
+        json.member("source_id", of: .netCode, in: event)
+        json.member("source_catalog", of: .source, in: event)
+        json.member("lastupdate", of: .updated, in: event)
+        json.member("time", of: .time, in: event)
+        json.member("flynn_region", of: .place, in: event)
+        json.member("lat", latitude)
+        json.member("lon", longitude)
+        json.member("depth", depth)
+        json.member("evtype", evtype(event.type))
+        json.member("auth", of: .net, in: event)
+        json.member("mag", of: .magnitude, in: event)
+        json.member("magtype", of: .magnitudeType, in: event)
+        json.member("unid", of: .code, in: event)
       }
     }
   }

@@ -6,8 +6,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("A durable cursor")
-struct DurableCursorTests {
+@Suite struct DurableCursorTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -16,8 +15,7 @@ struct DurableCursorTests {
     connection = try database.connect()
   }
 
-  @Test("is where it was moved to")
-  func place() throws {
+  @Test func aDurableCursorIsWhereItWasMovedTo() throws {
     try connection.insertQuakes("a")
     let token = try connection.latestToken()
     let cursor = DurableCursor(name: "it's \"one\"")
@@ -35,8 +33,7 @@ struct DurableCursorTests {
     }
   }
 
-  @Test("is moved only by the process that took it last")
-  func fencing() throws {
+  @Test func onlyTheProcessThatTookADurableCursorLastMovesIt() throws {
     let first = DurableCursor(name: "c")
     try first.begin(at: HistoryCursor(token: .beginning), over: connection)
     try connection.insertQuakes("a", "b")
@@ -60,8 +57,7 @@ struct DurableCursorTests {
     #expect(try DurableCursor.list(over: connection).isEmpty)
   }
 
-  @Test("tells how far behind it is")
-  func lag() throws {
+  @Test func aDurableCursorTellsItsLag() throws {
     let begun = ContinuousClock.now
     let begunAt = try connection.ask("select clock_timestamp()")
     try connection.insertQuakes("a", "b", "c", "d")

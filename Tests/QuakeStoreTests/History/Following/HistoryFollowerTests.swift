@@ -6,8 +6,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("A history follower")
-struct HistoryFollowerTests {
+@Suite struct HistoryFollowerTests {
   private let database: TestDatabase
   private let writer: Connection
   private let connection: Connection
@@ -48,8 +47,7 @@ struct HistoryFollowerTests {
       "select query from pg_stat_activity where pid = \(connection.serverProcessID)")
   }
 
-  @Test("listens again after a pause, and misses nothing")
-  func pause() throws {
+  @Test func aFollowerListensAgainAfterAPauseAndMissesNothing() throws {
     #expect(try read() == [])
     try follower.pause()
     #expect(try lastStatement() == "unlisten *")
@@ -62,8 +60,7 @@ struct HistoryFollowerTests {
     #expect(try read() == ["b"])
   }
 
-  @Test("polls while notifications bring late changes, and then listens again")
-  func load() throws {
+  @Test func aFollowerPollsWhileNotificationsBringLateChanges() throws {
     #expect(try read() == [])
     for code in ["a", "b"] {
       try writer.insertQuakes(code)

@@ -7,8 +7,7 @@ import Testing
 @testable import Basics
 @testable import QuakeHistory
 
-@Suite("The notification of a commit")
-struct HistoryNotificationTests {
+@Suite struct HistoryNotificationTests {
   private let database: TestDatabase
   private let listener: Connection
   private let writer: Connection
@@ -38,8 +37,7 @@ struct HistoryNotificationTests {
     try #require(try JSONSerialization.jsonObject(with: Data(payload.utf8)) as? NSDictionary)
   }
 
-  @Test("is sent once for a transaction, with its token, author and counts")
-  func once() throws {
+  @Test func aTransactionSendsOneNotificationWithTokenAuthorAndCounts() throws {
     try writer.transaction {
       try writer.run("set local quake.author = 'me'")
       try writer.insertQuakes("a", "b", "c")
@@ -55,8 +53,7 @@ struct HistoryNotificationTests {
       ] as NSDictionary)
   }
 
-  @Test("is not sent for a transaction that changed nothing or was rolled back")
-  func silence() throws {
+  @Test func aTransactionWithoutChangesSendsNoNotification() throws {
     try writer.insertQuakes("a")
     #expect(try payloads().count == 1)
     try writer.run("update quake.quake set code = code", "begin")
@@ -65,8 +62,7 @@ struct HistoryNotificationTests {
     #expect(try payloads() == [])
   }
 
-  @Test("is sent for each transaction, in the order of the tokens")
-  func order() throws {
+  @Test func notificationsComeInTheOrderOfTheTokens() throws {
     for number in 0..<10 { try writer.insertQuakes("a\(number)") }
     let tokens = try payloads().map { try object($0)["token"] as? String }
     #expect(
@@ -75,13 +71,11 @@ struct HistoryNotificationTests {
           "select token || '.' || nonce from quake.change_transaction order by token")))
   }
 
-  @Test(
-    "stays within the size of a notification, whatever the author's name",
-    arguments: [
-      String(repeating: "x", count: 1_000_000), String(repeating: "\u{1}", count: 10_000),
-      String(repeating: "🌋", count: 10_000), String(repeating: "\"\\", count: 10_000),
-    ])
-  func hugeAuthor(author: String) throws {
+  @Test(arguments: [
+    String(repeating: "x", count: 1_000_000), String(repeating: "\u{1}", count: 10_000),
+    String(repeating: "🌋", count: 10_000), String(repeating: "\"\\", count: 10_000),
+  ])
+  func aNotificationFitsWhateverTheNameOfTheAuthor(author: String) throws {
     try writer.transaction {
       try writer.execute("select set_config('quake.author', $1, true)", [.text(author)])
       try writer.execute("select set_config('quake.context', $1, true)", [.text(author)])
@@ -97,8 +91,7 @@ struct HistoryNotificationTests {
         == "t")
   }
 
-  @Test("ends a wait, and many count as one")
-  func changeListener() throws {
+  @Test func manyNotificationsEndAWaitOnce() throws {
     let listening = try database.connect()
     let session = try SessionKind.of(listening) { () throws(PostgresError) in
       preconditionFailure("there is no pooler that would need a second connection")

@@ -5,8 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite("A reader of the history")
-struct HistoryReaderTests {
+@Suite struct HistoryReaderTests {
   private let database: TestDatabase
   private let connection: Connection
 
@@ -43,8 +42,7 @@ struct HistoryReaderTests {
       """, [.text(prefix), .integer(Int64(count))])
   }
 
-  @Test("of an empty one is at its end")
-  func empty() throws {
+  @Test func aReaderOfAnEmptyHistoryIsAtItsEnd() throws {
     var reader = try HistoryReader(connection: connection, after: .beginning)
     #expect(try reader.readPage { _ in Issue.record("there is no change") })
     #expect(reader.token == .beginning)
@@ -57,8 +55,7 @@ struct HistoryReaderTests {
     #expect(try reader.readPage { _ in Issue.record("there is no second change") })
   }
 
-  @Test("gets all that a change is")
-  func contents() throws {
+  @Test func aReaderGetsEverythingOfAChange() throws {
     let writer = try database.connect(applicationName: "some program")
     try writer.transaction {
       try writer.run("set local quake.author = 'me'", "set local quake.context = 'why'")
@@ -96,8 +93,7 @@ struct HistoryReaderTests {
         [.text(transaction.at.description)]) == "t")
   }
 
-  @Test("passes from page to page, across transactions and inside large ones")
-  func pages() throws {
+  @Test func aReaderPassesFromPageToPageAcrossAndInsideTransactions() throws {
     let page = HistoryReader.pageSize
     try connection.insertQuakes("first")
     try insertMany("large", page * 3 + 7)
@@ -119,8 +115,7 @@ struct HistoryReaderTests {
     #expect(reader.token == (try connection.latestToken()))
   }
 
-  @Test("passes through more small transactions than a page has rows")
-  func manyTransactions() throws {
+  @Test func aReaderPassesThroughMoreTransactionsThanAPageHasRows() throws {
     try connection.run(
       """
       do $$ begin
@@ -134,8 +129,7 @@ struct HistoryReaderTests {
     #expect(try places(after: .beginning) == (try expectedPlaces()))
   }
 
-  @Test("resumes after any token with exactly the rest")
-  func resuming() throws {
+  @Test func aReaderResumesAfterAnyTokenWithExactlyTheRest() throws {
     for number in 0..<25 {
       try connection.transaction {
         try insertMany("r\(number)_", 1 + number * 7 % 60)
@@ -154,8 +148,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("continues over a new connection in the middle of a transaction")
-  func continuing() throws {
+  @Test func aReaderContinuesInATransactionOverANewConnection() throws {
     try connection.insertQuakes("before")
     try insertMany("c", HistoryReader.pageSize * 2)
     try connection.insertQuakes("after")
@@ -176,8 +169,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("begins at any place within a transaction, with exactly the rest")
-  func placesWithin() throws {
+  @Test func aReaderBeginsAtAnyPlaceWithinATransaction() throws {
     try connection.insertQuakes("before")
     let size = HistoryReader.pageSize + 20
     try insertMany("p", size)
@@ -195,8 +187,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("knows its place after each change, and another one goes on from there")
-  func placeOfEachChange() throws {
+  @Test func aReaderKnowsThePlaceOfEachChangeAndContinuesThere() throws {
     try connection.insertQuakes("a")
     try insertMany("p", 5)
     try connection.insertQuakes("b")
@@ -217,8 +208,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("refuses a place beyond the end of the transaction it is in")
-  func placeBeyond() throws {
+  @Test func aReaderRefusesAPlaceBeyondTheEndOfItsTransaction() throws {
     try insertMany("p", 5)
     let token = try connection.latestToken()
     for changes in [6, 1_000] as [Int64] {
@@ -231,8 +221,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("begins again with the change for which the body threw")
-  func refusal() throws {
+  @Test func aReaderBeginsAgainWithTheChangeThatWasRefused() throws {
     try connection.insertQuakes("a", "b", "c")
     var reader = try HistoryReader(connection: connection, after: .beginning)
     #expect(throws: Stop.self) {
@@ -244,8 +233,7 @@ struct HistoryReaderTests {
     #expect(codes == ["b", "c"])
   }
 
-  @Test("tells a token that it cannot begin after from an error of the database's")
-  func tokens() throws {
+  @Test func aReaderTellsABadTokenFromAnErrorOfTheDatabase() throws {
     func problem(_ text: String) throws -> StoreError.TokenProblem {
       let token = try #require(ChangeToken(text))
       let error = try #require(throws: StoreError.self) {
@@ -267,8 +255,7 @@ struct HistoryReaderTests {
     }
   }
 
-  @Test("does not continue on another history")
-  func otherHistory() throws {
+  @Test func aReaderDoesNotContinueOnAnotherHistory() throws {
     let other = try TestDatabase()
     let foreign = try other.connect()
     try connection.insertQuakes("a")

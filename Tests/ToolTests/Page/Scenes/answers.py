@@ -2,25 +2,28 @@
 
 import re
 
-from browser import expect
-from odd import number_shown, shown
+from browser import SOAK, expect
 
 # The page then holds this number of events at most, instead of 100,000.
 LOADED = 120
 
-# Questions by address, and the events that answer them.
+# Questions by address, and the events that answer them; in `make soak` also MORE.
 QUESTIONS = [
     ("sort=magnitude:desc", "true", "magnitude desc nulls last"),
     ("last=all&sort=time:asc", "true", "time"),
     ("from=2026-11-08&to=2026-11-10", "time >= '2026-11-08Z' and time < '2026-11-10Z'", "time desc"),
-    ("to=2026-11-09&sort=magnitude:desc", "time < '2026-11-09Z'", "magnitude desc nulls last"),
-    ("within=4000:-15,170", "code in (select code from quake.within(-15, 170, 4000))", "time desc"),
     ("bbox=100,-60,-100,0", "latitude between -60 and 0 and (longitude >= 100 or longitude <= -100)", "time desc"),
-    ("min-magnitude=5", "magnitude >= 5", "time desc"),
     ("type=quarry+blast&max-depth=20", "type = 'quarry blast' and depth <= 20", "time desc"),
-    ("network=ci&sort=depth:desc", "net = 'ci'", "depth desc nulls last"),
     ("search=fiji&sort=magnitude:asc", "place ilike '%fiji%'", "magnitude nulls last"),
 ]
+MORE = [
+    ("to=2026-11-09&sort=magnitude:desc", "time < '2026-11-09Z'", "magnitude desc nulls last"),
+    ("within=4000:-15,170", "code in (select code from quake.within(-15, 170, 4000))", "time desc"),
+    ("min-magnitude=5", "magnitude >= 5", "time desc"),
+    ("network=ci&sort=depth:desc", "net = 'ci'", "depth desc nulls last"),
+]
+if SOAK:
+    QUESTIONS += MORE
 
 
 def ask(stage, query, condition, order, limit):
@@ -31,10 +34,10 @@ def ask(stage, query, condition, order, limit):
     others = int(database.run(
         f"select count(*) from quake.current_quake where ({condition}) and lower(type) <> 'earthquake'"))
     browser.open(f"{stage.url}/?{query}", live=False)
-    browser.until(f"{len(expected)} events for {query}", lambda: number_shown(browser) == len(expected))
-    text = shown(browser)
-    expect(("other event" in text) == (others > 0) and (others == 0 or f"{others:,} other" in text),
-           f"{query}: the page says {text}, and {others} are no earthquakes")
+    words = f"{others:,} other event" if others > 0 else ""
+    browser.until(f"{len(expected)} events for {query}, of which {others} are no earthquakes", lambda: (
+        browser.number_shown() == len(expected) and words in browser.shown()
+        and ("other event" in browser.shown()) == (others > 0)))
     browser.until(f"{query}: how many are not loaded", lambda: (
         f"{len(expected) - limit:,} more are not loaded" in missing(browser)
         if len(expected) > limit else "not loaded" not in missing(browser) or "search=" in query))
@@ -56,7 +59,7 @@ def the_page_answers_beyond_what_it_loads(stage):
             browser.until_list(expected[:LOADED], f"the events of {query}")
         # An event that is older than all that are loaded becomes the strongest: it is a change like any other.
         browser.open(f"{stage.url}/?sort=magnitude:desc", live=False)
-        browser.until("the strongest", lambda: number_shown(browser) is not None)
+        browser.until("the strongest", lambda: browser.number_shown() is not None)
         database.run("update quake.quake set magnitude = 9.1 where code = 'us255'")
         browser.until("the event at the top", lambda: "9.1" in (browser.row("us255") or ""))
         # The chart names it, although it is not the strongest of the newest.
@@ -65,7 +68,8 @@ def the_page_answers_beyond_what_it_loads(stage):
             "return document.querySelector('#charts').innerText"))
         # A filter of the page, not of its address, and the way back to what is loaded.
         database.run("update quake.quake set magnitude = 0.1 where code = 'us255'")
-        browser.run("document.querySelector('#search').focus()")
+        browser.until("the search", lambda: browser.run(
+            "const search = document.querySelector('#search'); search?.focus(); return search !== null"))
         browser.driver.switch_to.active_element.send_keys("us255")
         browser.until("the sentence about the search", lambda: "no ids" in missing(browser))
         browser.open(f"{stage.url}/?last=all", live=False)
@@ -92,27 +96,30 @@ def days_are_chosen(stage):
         browser.open(stage.url + "/?min-magnitude=1", live=False)
         browser.press_id("#filter-toggle")
         for label, day in [("First day", "2026-11-09"), ("Last day", "2026-11-10")]:
-            browser.run("""
+            browser.until(label, lambda: browser.run("""
               const field = document.querySelector(`#filter-panel input[aria-label="${arguments[0]}"]`);
+              if (field === null) return false;
               field.value = arguments[1];
-              field.dispatchEvent(new Event("change"));""", label, day)
+              field.dispatchEvent(new Event("change"));
+              return true;""", label, day))
         count = int(database.run(
             "select count(*) from quake.current_quake where magnitude >= 1 "
             "and time >= '2026-11-09 05:00Z' and time < '2026-11-11 05:00Z'"))
-        browser.until("the events of two days", lambda: number_shown(browser) == count)
+        browser.until("the events of two days", lambda: browser.number_shown() == count)
         browser.until("the range in the address", lambda: (
             "from=2026-11-09T05:00:00Z&to=2026-11-11T05:00:00Z" in browser.driver.current_url))
-        expect(browser.named("Remove the filter Nov 9, 2026 – Nov 10, 2026"), "the days are not named")
+        browser.until_named("Remove the filter Nov 9, 2026 – Nov 10, 2026")
     finally:
         browser.cdp("Emulation.setTimezoneOverride", timezoneId="")
     browser.open(stage.url + "/?from=2026-11-09&to=2026-11-11", live=False)
-    browser.until("the events of two days", lambda: number_shown(browser) is not None)
+    browser.until("the events of two days", lambda: browser.number_shown() is not None)
     browser.press_id("#charts-toggle")
-    browser.until("the chart", lambda: ";" in browser.run(
-        "return document.querySelector('.chart-summary')?.textContent ?? ''"))
-    left, top, width, height = browser.run("""
+    # The place of a chart changes while the others come.
+    left, top, width, height = browser.until("the charts", lambda: browser.run("""
+      const texts = [...document.querySelectorAll(".chart-summary")].map((text) => text.textContent);
+      if (texts.length < 3 || !texts[0].includes(";") || texts[2] === "") return null;
       const {left, top, width, height} = document.querySelector(".chart-frame").getBoundingClientRect();
-      return [left, top, width, height]""")
+      return [left, top, width, height]"""))
     # The first quarter of the axis, which begins 42 pixels from the left and ends 10 from the right.
     for kind, share in [("mousePressed", 0), ("mouseMoved", 0.1), ("mouseMoved", 0.25), ("mouseReleased", 0.25)]:
         browser.cdp("Input.dispatchMouseEvent", type=kind, x=left + 42 + share * (width - 52), y=top + height / 2,
@@ -129,18 +136,19 @@ def a_lost_database_is_not_live(stage):
     browser, database = stage.browser, stage.database
     browser.open(stage.url + "/?last=all")
     name = database.run("select current_database()")
-    before = number_shown(browser)
+    browser.until("the number of events", lambda: browser.number_shown() is not None)
+    before = browser.number_shown()
 
     def kind():
-        return browser.run("return document.querySelector('#header [data-kind]').dataset.kind")
+        return browser.run("return document.querySelector('#header [data-kind]')?.dataset.kind")
     database.elsewhere(
         f"alter database \"{name}\" allow_connections false",
         f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
     try:
         browser.until("the page says that the database is lost", lambda: kind() == "database")
-        expect("without its database since" in browser.run("return document.querySelector('#header').innerText"),
-               "the page does not say what is lost")
-        expect(number_shown(browser) == before and browser.find("#rows [role=option]"), "the list is gone")
+        browser.until("the page says what is lost", lambda: "without its database since" in browser.run(
+            "return document.querySelector('#header').innerText"))
+        expect(browser.number_shown() == before and browser.find("#rows [role=option]"), "the list is gone")
     finally:
         database.elsewhere(f"alter database \"{name}\" allow_connections true")
     browser.until("the page is live again", lambda: kind() == "live")
@@ -164,30 +172,30 @@ def what_is_seen_is_what_is_read(stage):
         browser.run("document.querySelector('.skip').focus()")
         browser.driver.switch_to.active_element.send_keys("\ue007")
         browser.until("the list has the focus", lambda: browser.run("return document.activeElement.id === 'rows'"))
-        expect(browser.run("return document.querySelector('#detail').hidden"), "the details cover the list")
-        text = browser.row("simx1")
+        browser.until("the details are closed", lambda: browser.run("return document.querySelector('#detail').hidden"))
+        text = browser.until("the row", lambda: browser.row("simx1"))
         expect("−0.4" in text and "−1.5 km" in text and "simulated" in text, f"the row says: {text}")
         place = "return document.querySelector('[data-code=simx1] .place')"
         expect(browser.run(place + ".dir") == "auto" and browser.run(
             f"{place.replace('return', 'return getComputedStyle(')}).direction") == "rtl", "a name has no direction")
         for color in ["depth", "magnitude", "age"]:
             browser.press_id(f"#map input[value={color}]")
-            alike = browser.run("""
+            browser.until(f"the colour of the legend of {color} in the list", lambda: browser.run("""
               const paint = (element) => getComputedStyle(element).backgroundColor;
               const legend = [...document.querySelectorAll(".map-swatch")].map(paint);
-              return legend.indexOf(paint(document.querySelector("[data-code=simx1] .dot"))) === 0;""")
-            expect(alike, f"the list has another colour than the legend of {color}")
+              const dot = document.querySelector("[data-code=simx1] .dot");
+              return dot !== null && legend.indexOf(paint(dot)) === 0;"""))
         for size in [{"width": 1440, "height": 900, "mobile": False}, {"width": 390, "height": 844, "mobile": True}]:
             browser.cdp("Emulation.setDeviceMetricsOverride", deviceScaleFactor=1, **size)
-            turns = browser.run("""
+            # The parts move a moment after the window has changed.
+            browser.until(f"the parts in their order in a window of {size}", lambda: browser.run("""
               const places = [...document.querySelectorAll(
                 "#header, #map, .map-controls, .map-legend, #dock, #side, #filters, #list, .list-bar, #rows")]
                 .filter((element) => element.checkVisibility()).map((element) => element.getBoundingClientRect());
               const isTurn = (a, b) => (b.bottom <= a.top && b.left < a.right)
                 || (b.right <= a.left && b.top < a.bottom && b.bottom > a.top);
-              return places.flatMap((place, i) => places.slice(0, i).filter((other) => isTurn(other, place))).length;
-            """)
-            expect(turns == 0, f"{turns} parts come before others that are above or left of them")
+              return !places.some((place, i) => places.slice(0, i).some((other) => isTurn(other, place)));
+            """))
         wide = browser.run("const size = () => document.querySelector('#list-count').getBoundingClientRect().height;"
                            "const before = size(); document.documentElement.style.fontSize = '32px';"
                            "return size() / before")

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import urllib.request
 
 import websocket
@@ -86,8 +87,10 @@ class Browser:
 
     def summary(self):
         """What a person would see of the state, for messages."""
-        text = "[...document.querySelectorAll('#header .status, #toasts, dialog[open], #list .state:not([hidden])')]"
-        return self.run(f"return {text}.map((e) => e.innerText.replace(/\\s+/g, ' ')).join(' | ')")[:600]
+        return self.run("""
+          const parts = "#header .status, #toasts, dialog[open], #list-count, #list .state:not([hidden])";
+          const texts = [...document.querySelectorAll(parts)].map((part) => part.innerText.replace(/\\s+/g, " "));
+          return [...texts, location.pathname + location.search].join(" | ")""")[:600]
 
     def open(self, url, live=True):
         self.driver.get(url)
@@ -138,7 +141,29 @@ class Browser:
             "return row === null || row.classList.contains('deleted')", code)
 
     def click_row(self, code):
-        self.run("document.querySelector(`#rows [role=option][data-code=\"${CSS.escape(arguments[0])}\"]`).click()", code)
+        """Clicks the row of an event as soon as the list shows it."""
+        self.until(f"the row of {code}", lambda: self.run("""
+          const row = document.querySelector(`#rows [role=option][data-code="${CSS.escape(arguments[0])}"]`);
+          row?.click();
+          return row !== null;""", code))
+
+    def until_named(self, name, within="body"):
+        """Waits for a button of this name."""
+        return self.until(f"the button “{name}”", lambda: self.named(name, within))
+
+    def until_ready(self):
+        """Waits until all parts are loaded that the page loads by itself."""
+        self.until("the parts of the page", lambda: self.run(
+            "return document.documentElement.dataset.ready !== undefined"))
+
+    def shown(self):
+        """The text above the list, which says how many events it has."""
+        return self.run("return document.querySelector('#list-count')?.textContent ?? ''")
+
+    def number_shown(self):
+        """The number of events in that text, of earthquakes and others; None while there is none."""
+        found = re.fullmatch(r"([\d,]+) earthquakes?(?:, ([\d,]+) other events?)?", self.shown())
+        return found and sum(int(part.replace(",", "")) for part in found.groups() if part)
 
     def toast(self, part, patience=PATIENCE):
         """Waits for a message that contains this text."""
@@ -148,8 +173,10 @@ class Browser:
 
     def keep_undo(self):
         """Waits for a message with the button Undo, and keeps it, as a pointer does that rests on it."""
-        button = self.until("the button Undo", lambda: self.named("Undo", "#toasts"))
-        self.run("arguments[0].closest('.toast').dispatchEvent(new PointerEvent('pointerenter'))", button)
+        self.until("the button Undo", lambda: self.run("""
+          const button = [...document.querySelectorAll("#toasts button")].find((one) => one.textContent.trim() === "Undo");
+          button?.closest(".toast").dispatchEvent(new PointerEvent("pointerenter"));
+          return button !== undefined;"""))
 
     def watch_toasts(self):
         """Keeps the messages from now on in `seen.toasts`: most of them go away by themselves."""
@@ -167,6 +194,7 @@ class Browser:
         return self.driver.execute_async_script("""
           const done = arguments[arguments.length - 1];
           const list = document.querySelector("#rows");
+          if (list === null) return done({codes: [], positions: [], nodes: 0});
           const codes = new Map();
           let nodes = 0;
           const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

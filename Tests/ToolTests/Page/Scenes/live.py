@@ -24,7 +24,7 @@ def list_equals_database(stage):
     browser.open(stage.url + "/")
     browser.until_list(
         database.column(LIST.replace(" order", " where time > now() - interval '7 days' order")), "the last 7 days")
-    expect(browser.named("Remove the filter Past 7 days"), "nothing says that these are the last 7 days")
+    browser.until_named("Remove the filter Past 7 days")
     browser.open(stage.url + "/?last=all")
     expected = database.column(LIST)
     found = browser.until_list(expected, "the list of the database")
@@ -34,7 +34,7 @@ def list_equals_database(stage):
     code, magnitude, place = database.run(
         "select code, magnitude, place from quake.current_quake where magnitude is not null and place is not null "
         "order by time desc, code limit 1").split("|")
-    text = browser.row(code)
+    text = browser.until(f"the row of {code}", lambda: browser.row(code))
     expect(f"{float(magnitude):.1f}" in text and place in text, f"the row of {code} is: {text}")
     browser.no_errors("/")
     return f"{len(expected)} events, {found['nodes']} DOM nodes"
@@ -141,7 +141,7 @@ def edits_need_a_token(stage):
     # A token is checked when it is entered.
     type_token(browser, "wrong")
     browser.until("the refusal is said", lambda: "does not accept this token" in browser.run(
-        "return document.querySelector('dialog[open] .problem').textContent"))
+        "return document.querySelector('dialog[open] .problem')?.textContent ?? ''"))
     expect(not browser.find("#select:not([hidden])"), "events can be selected with a wrong token")
     expect(browser.run("return sessionStorage.getItem('quake-edit-token')") is None, "a wrong token is kept")
     expect(stage.database.run("select quake.latest_token()") == before, "something changed")
@@ -172,7 +172,6 @@ def edits_work_with_a_token(stage):
         if browser.find("#select[aria-pressed=false]"):
             browser.press_id("#select")
         for code in codes[:2]:
-            browser.until(f"the row of {code}", lambda: browser.row(code))
             browser.click_row(code)
         browser.until("two rows are selected", lambda: len(browser.find("#rows [aria-selected=true]")) == 2)
 
@@ -395,18 +394,20 @@ def recovers_from_a_restart(stage):
     """Without the server the page says so; with it again, it shows what was committed meanwhile."""
     browser, server = stage.browser, stage.server
     browser.open(stage.url + "/?last=all")
-    whole = browser.run("return document.querySelector('#list-count').textContent")
+    # What the page has not loaded before, it cannot load without the server.
+    browser.until_ready()
+    browser.until("the number of events", lambda: browser.number_shown() is not None)
+    whole = browser.shown()
     server.stop()
     browser.until("the page says that it is offline", lambda: browser.run(
-        "return document.querySelector('#header [data-kind]').dataset.kind !== 'live'"))
+        "return document.querySelector('#header [data-kind]')?.dataset.kind !== 'live'"))
     expect(len(browser.find("#rows [role=option]")) > 5, "the list is gone while the server is away")
     # What is in memory answers as before: the number, a filter, and what the list knows of an event.
-    expect(browser.run("return document.querySelector('#list-count').textContent") == whole, "the number is gone")
+    expect(browser.shown() == whole, f"the number {whole} is gone: {browser.shown()}")
     browser.find("#search")[0].send_keys("no such place")
     browser.until("the filter that lets nothing pass", lambda: "No earthquake passes the filters" in browser.run(
-        "return document.querySelector('#list .state').innerText"))
+        "return document.querySelector('#list .state')?.innerText ?? ''"))
     browser.press("Remove the filter “no such place”", "#list")
-    browser.until("the row", lambda: browser.row("us12"))
     browser.click_row("us12")
     browser.until("what is known of the event", lambda: all(part in browser.run(
         "return document.querySelector('#detail').innerText") for part in ["5.9", "could not be loaded"]))
@@ -488,8 +489,9 @@ def net_differences_since_a_point(stage):
     for magnitude in ["magnitude + 1", "magnitude - 1"]:
         database.run(f"update quake.quake set magnitude = {magnitude} where code = 'us16'")
     browser.open(f"{stage.url}/?since={point}")
-    browser.until("the differences", lambda: browser.find(".time-columns"))
-    columns = browser.run("return [...document.querySelectorAll('.time-columns section')].map((column) => column.innerText)")
+    columns = browser.until("the differences", lambda: browser.run(
+        "const columns = [...document.querySelectorAll('.time-columns section')].map((column) => column.innerText);"
+        "return columns.length === 3 && columns"))
     for column, heading, place in zip(columns, ["1 new", "1 changed", "1 gone"], ["New since", "!", "Gone since"]):
         expect(column.startswith(heading) and place in column, f"the differences are {columns}")
     database.run("delete from quake.quake where code = 'net2'")
@@ -510,8 +512,7 @@ def charts_say_what_the_statistics_say(stage):
         return texts if len(texts) == 3 and texts[2] else None
     time_chart, _, frequency = browser.until("the three charts", summaries)
     expect(time_chart.startswith(f"{count} earthquakes, "), f"the first chart says: {time_chart}")
-    expect(time_chart.split(";")[0] == browser.run("return document.querySelector('#list-count').textContent"),
-           "the list and the chart have different numbers")
+    browser.until("the number of the chart above the list", lambda: time_chart.split(";")[0] == browser.shown())
     found = re.match(r"Complete from M ([\d.]+)(?:; b-value ([\d.]+) ±|\. There is no )", frequency)
     expect(found and abs(float(found[1]) - statistics["completeness"]) < 0.05
            and (found[2] is None) == (statistics["b_value"] is None)
@@ -533,7 +534,8 @@ def every_language_has_its_texts(stage):
             browser.press(settings, "#header")
             browser.until("the settings", lambda: browser.find("dialog[open]"))
             expect(browser.run("return document.documentElement.lang") == language, f"the page is not in {language}")
-            magnitude = browser.run("return document.querySelector('#detail .detail-magnitude b').textContent")
+            magnitude = browser.until("the magnitude", lambda: browser.run(
+                "return document.querySelector('#detail .detail-magnitude b')?.textContent"))
             expect("," in magnitude, f"{language} writes a magnitude as {magnitude}")
             # A text that is missing is shown by its key, such as list.name.
             keys = browser.run("""

@@ -135,7 +135,7 @@ def stays_smooth(stage):
     browser.open(stage.url + "/?last=all", live=False)
     browser.until_live()
     browser.until("the whole list", lambda: browser.run(
-        "return document.querySelector('#rows [aria-setsize]').getAttribute('aria-setsize')") == "50000", 60)
+        "return document.querySelector('#rows [aria-setsize]')?.getAttribute('aria-setsize')") == "50000", 60)
     begun = time.monotonic()
     end = stage.database.commits(changes(), 0.05)
     try:

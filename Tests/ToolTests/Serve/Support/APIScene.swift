@@ -36,8 +36,7 @@ final class APIScene {
       ]
     for part in [features, Array(features.prefix(3))] {
       let file = try folder.write("feed.geojson", Feeds.collection(part))
-      let outcome = try Tools.run("quake-ingest", ["import"] + database.option + [file])
-      try #require(outcome.status == 0, "\(outcome.errors)")
+      try Tools.succeed("quake-ingest", ["import"] + database.option + [file])
     }
     try database.psql(
       """
@@ -67,9 +66,8 @@ final class APIScene {
   /// Removes the history up to now.
   func purgeHistory() throws {
     let token = try database.value("select quake.latest_token()")
-    let outcome = try Tools.run(
+    try Tools.succeed(
       "quake-admin", ["history", "purge", "--yes", "--before", token] + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)")
   }
 
   /// The lines that a tool prints, as JSON values.

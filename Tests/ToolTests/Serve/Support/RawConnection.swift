@@ -23,24 +23,15 @@ final class RawConnection {
   private var received: [UInt8] = []
 
   init(port: Int, patience: Duration = ToolProcess.patience) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    guard let descriptor = LocalSocket.connect(toPort: port) else {
+      throw Failure(description: "could not connect to port \(port)")
+    }
+    self.descriptor = descriptor
     var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(
       descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    let connected = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard connected == 0 else {
-      throw Failure(description: "could not connect: \(String(cString: strerror(errno)))")
-    }
   }
 
   deinit { close(descriptor) }

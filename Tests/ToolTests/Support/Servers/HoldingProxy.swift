@@ -9,7 +9,7 @@ final class HoldingProxy: Sendable {
 
   /// A proxy in front of the Unix socket at `path`.
   init(to path: String, _ hold: @escaping @Sendable (_ type: UInt8) -> Void) throws {
-    (listener, port) = try LoopbackListener.open()
+    (listener, port) = try LocalSocket.listen()
     BackgroundThread.detach { [listener] in
       // Closed here and not at the end of the proxy: until then no other socket gets this descriptor.
       defer { close(listener) }
@@ -31,7 +31,7 @@ final class HoldingProxy: Sendable {
 
   private static func serve(_ client: Int32, _ path: String, _ hold: (UInt8) -> Void) {
     defer { close(client) }
-    guard let server = connect(path) else { return }
+    guard let server = LocalSocket.connect(toPath: path) else { return }
     defer { close(server) }
     let thread = BackgroundThread {
       var bytes = [UInt8](repeating: 0, count: 1 << 16)
@@ -69,25 +69,5 @@ final class HoldingProxy: Sendable {
       rest = rest.dropFirst(sent)
     }
     return true
-  }
-
-  private static func connect(_ path: String) -> Int32? {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let name = Array(path.utf8)
-    guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, length)
-      }
-    }
-    guard status == 0 else {
-      close(descriptor)
-      return nil
-    }
-    return descriptor
   }
 }

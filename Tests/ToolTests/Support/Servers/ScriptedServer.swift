@@ -83,7 +83,7 @@ final class ScriptedServer: Sendable {
   /// A server that answers with `script`.
   init(_ script: @escaping @Sendable (Request, borrowing Client) -> Void) throws {
     self.script = script
-    (listener, port) = try LoopbackListener.open()
+    (listener, port) = try LocalSocket.listen()
     Thread.detachNewThread { [weak self, listener] in
       // Closed here and not by `stop`: until then no other server gets this descriptor.
       defer { close(listener) }

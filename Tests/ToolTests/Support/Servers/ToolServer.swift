@@ -12,13 +12,36 @@ final class ToolServer {
   /// The server, as this process sees it.
   let embedded: EmbeddedServer
 
-  /// - Parameter name: The name of its folder.
-  init(_ name: String = "server") throws {
+  /// The folder of one that has been started and stopped, which others copy: `initdb` takes longer than most tests.
+  private static let original = Result<String, any Error> { try makeOriginal() }
+
+  private static func makeOriginal() throws -> String {
+    let home = TestFolders.path("original-server")
+    atexit {
+      if case .success(let home) = ToolServer.original { TestFolders.remove(home) }
+    }
+    let embedded = try server(in: home)
+    try embedded.start()
+    try embedded.stop()
+    return home
+  }
+
+  /// - Parameters:
+  ///   - name: The name of its folder.
+  ///   - isInitialised: Whether it has been started and stopped before.
+  init(_ name: String = "server", isInitialised: Bool = false) throws {
     folder = try TemporaryFolder()
     home = folder.path + "/" + name
+    embedded = try Self.server(in: home)
+    guard isInitialised else { return }
+    let copy = try Tools.shell("cp -a '\(Self.original.get())' '\(home)'")
+    try #require(copy.status == 0, "\(copy.errors)")
+  }
+
+  private static func server(in home: String) throws -> EmbeddedServer {
     var options = EmbeddedServer.Options(home: home)
     options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
-    embedded = try EmbeddedServer(options)
+    return try EmbeddedServer(options)
   }
 
   deinit { _ = try? embedded.stop(mode: .immediate) }

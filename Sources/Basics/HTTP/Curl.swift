@@ -1,0 +1,106 @@
+internal import CLibcurl
+internal import Glibc
+
+/// libcurl, which is loaded when something first needs it.
+package enum Curl {
+  /// Why a request cannot be made.
+  package enum Problem: Error {
+    /// The library is missing; the system's loader gives the reason.
+    case notLoaded(String)
+    case noMemory
+
+    /// More about it, in a sentence.
+    package var detail: String {
+      switch self {
+      case .notLoaded(let reason): "The system's loader says: \(reason)."
+      case .noMemory: "libcurl has no memory."
+      }
+    }
+
+    /// What to do about it, in a sentence.
+    package var hint: String? {
+      guard case .notLoaded = self else { return nil }
+      return "Install libcurl: package libcurl4 on Debian and Ubuntu, libcurl on Fedora."
+    }
+  }
+
+  /// Nil if libcurl can be used. The initialisation of a Swift global is thread-safe.
+  private static let problem: Problem? =
+    quake_curl_load().map { .notLoaded(String(cString: $0)) }
+
+  static func load() throws(Problem) {
+    if let problem { throw problem }
+  }
+
+  /// The seconds from 1970 of a date in any of the three forms of HTTP; nil for anything else.
+  package static func date(_ text: String) -> Int64? {
+    guard problem == nil else { return nil }
+    let seconds = quake_curl_date(text)
+    return seconds < 0 ? nil : Int64(seconds)
+  }
+}
+
+/// A URL as libcurl reads it.
+package struct CurlURL {
+  /// In lower case.
+  package let scheme: String
+  /// Without brackets; an IPv4 address in the form of four numbers, however it is written.
+  package let host: String
+
+  /// Nil if libcurl rejects the text.
+  package init?(_ text: String) {
+    func part(_ part: CURLUPart) -> String? {
+      guard let value = quake_curl_url_part(text, part, 0) else { return nil }
+      defer { free(value) }
+      return String(cString: value)
+    }
+    do throws(Curl.Problem) { try Curl.load() } catch { return nil }
+    guard let scheme = part(CURLUPART_SCHEME), let host = part(CURLUPART_HOST) else { return nil }
+    self.scheme = scheme
+    self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+  }
+}
+
+/// libcurl's event loop and its pool of connections, which all transfers of an owner share.
+package final class CurlLoop {
+  /// Nil before the first transfer.
+  private var handle: UnsafeMutableRawPointer?
+
+  package init() {}
+
+  deinit { if let handle { quake_curl_loop_end(handle) } }
+
+  func add(_ easy: UnsafeMutableRawPointer) throws(Curl.Problem) {
+    if handle == nil { handle = quake_curl_loop_begin() }
+    guard let handle, quake_curl_loop_add(handle, easy) == CURLM_OK else { throw .noMemory }
+  }
+
+  func remove(_ easy: UnsafeMutableRawPointer) { quake_curl_loop_remove(handle, easy) }
+
+  /// Runs the transfers without waiting.
+  package func run() {
+    guard let handle else { return }
+    quake_curl_loop_run(handle)
+    var result = CURLE_OK
+    while let owner = quake_curl_loop_ended(handle, &result) {
+      // A transfer removes itself from the loop before it is freed, so the pointer is valid.
+      Unmanaged<CurlTransfer>.fromOpaque(owner).takeUnretainedValue().finish(result)
+    }
+  }
+
+  /// Waits for the network, until one of `descriptors` is readable, or until the time is up.
+  ///
+  /// - Returns: Whether one of the descriptors is readable.
+  @discardableResult
+  package func wait(milliseconds: Int32, beside descriptors: [Int32] = []) -> Bool {
+    guard let handle else {
+      var others = descriptors.filter { $0 >= 0 }
+        .map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      return poll(&others, nfds_t(others.count), milliseconds) > 0
+    }
+    var others = descriptors.filter { $0 >= 0 }
+      .map { curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0) }
+    quake_curl_loop_wait(handle, &others, UInt32(others.count), milliseconds)
+    return others.contains { $0.revents != 0 }
+  }
+}

@@ -1,0 +1,234 @@
+internal import CLibcurl
+internal import Glibc
+
+/// Takes what a transfer receives, and decides where it may connect.
+package protocol CurlReceiver: AnyObject {
+  /// Takes a line of the head.
+  func receive(header line: UnsafeRawBufferPointer)
+  /// Takes the next bytes of the body, at most 16 KiB.
+  func receive(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt
+  /// Whether a connection to an IP address may be made; empty if it is none.
+  func mayConnect(to address: String) -> Bool
+  /// Whether the request may be sent to the server at an IP address.
+  func mayAsk(at address: String) -> Bool
+}
+
+extension CurlReceiver {
+  package func mayConnect(to address: String) -> Bool { true }
+  package func mayAsk(at address: String) -> Bool { true }
+}
+
+/// One GET request and its answer, over http or https.
+///
+/// libcurl runs only within `CurlLoop.run` and `resume`, on the caller's thread.
+package final class CurlTransfer {
+  /// What became of bytes of the body.
+  package enum Receipt {
+    case taken
+    /// They come again after `resume`.
+    case paused
+    /// The transfer ends.
+    case refused
+  }
+
+  /// How a request is made.
+  package struct Options {
+    package var userAgent: String
+    package var headers: [String] = []
+    package var connectTimeoutMilliseconds: Int
+    package var maximumRedirects = 0
+    /// User and password.
+    package var credentials: (user: String, password: String?)?
+    /// A PEM file with the certificate authorities to trust instead of the system's.
+    package var certificateAuthorityFile: String?
+
+    package init(userAgent: String, connectTimeoutMilliseconds: Int) {
+      self.userAgent = userAgent
+      self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
+    }
+  }
+
+  /// Why a transfer failed.
+  package struct Failure {
+    /// What can be said about it.
+    package enum Kind {
+      case url, truncated, timeout, redirects, certificate, name, other
+    }
+
+    package let kind: Kind
+    /// libcurl's explanation, as a sentence.
+    package let detail: String
+  }
+
+  /// CURL_SOCKET_BAD, a macro that Swift does not import.
+  private static let noSocket: curl_socket_t = -1
+
+  /// The owner of the transfer.
+  package weak var receiver: (any CurlReceiver)?
+  private let loop: CurlLoop
+  private let easy: UnsafeMutableRawPointer
+  private var headers: UnsafeMutablePointer<curl_slist>?
+  private let errorText: UnsafeMutablePointer<CChar>
+  private var result: CURLcode?
+  /// Whether it is one of the loop's transfers.
+  private var isRunning = false
+
+  /// Prepares a request; `begin` adds it to the loop.
+  package init(_ url: String, options: Options, loop: CurlLoop) throws(Curl.Problem) {
+    try Curl.load()
+    guard let easy = quake_curl_begin() else { throw .noMemory }
+    self.loop = loop
+    self.easy = easy
+    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    setOptions(options)
+    setCallbacks()
+    for field in options.headers { headers = quake_curl_list_append(headers, field) }
+    quake_curl_set_headers(easy, headers)
+    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else { throw .noMemory }
+  }
+
+  deinit {
+    end()
+    quake_curl_end(easy)
+    quake_curl_list_free(headers)
+    errorText.deallocate()
+  }
+
+  /// Adds the transfer to its loop. Nothing is sent before the loop runs.
+  package func begin(for receiver: any CurlReceiver) throws(Curl.Problem) {
+    self.receiver = receiver
+    try loop.add(easy)
+    isRunning = true
+  }
+
+  /// Removes the transfer from its loop, which ends it.
+  package func end() {
+    if isRunning { loop.remove(easy) }
+    isRunning = false
+  }
+
+  /// Passes on what has been held back since the receiver paused the transfer, perhaps at once.
+  package func resume() { quake_curl_resume(easy) }
+
+  func finish(_ code: CURLcode) { result = code }
+
+  /// Whether all has been received, or the transfer has failed.
+  package var isFinished: Bool { result != nil }
+
+  /// Whether the request has been sent to a server.
+  package var isSent: Bool { quake_curl_get_offset(easy, CURLINFO_PRETRANSFER_TIME_T) > 0 }
+
+  /// The number of bytes of the body received.
+  package var bodySize: Int { Int(quake_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)) }
+
+  /// The URL of the present request, after redirects.
+  package var url: String {
+    quake_curl_get_string(easy, CURLINFO_EFFECTIVE_URL).map { String(cString: $0) } ?? ""
+  }
+
+  /// Why the transfer failed; nil while it runs, and after a complete answer.
+  package var failure: Failure? {
+    guard let result, result != CURLE_OK else { return nil }
+    let said = String(cString: errorText)
+    let words = said.isEmpty ? String(cString: quake_curl_error_text(result)) : said
+    let kind: Failure.Kind =
+      switch result {
+      case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: .url
+      case CURLE_PARTIAL_FILE: .truncated
+      case CURLE_OPERATION_TIMEDOUT: .timeout
+      case CURLE_TOO_MANY_REDIRECTS: .redirects
+      case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
+        CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
+        .certificate
+      case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .name
+      default: .other
+      }
+    return Failure(kind: kind, detail: words + (words.hasSuffix(".") ? "" : "."))
+  }
+
+  private func setOptions(_ options: Options) {
+    quake_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    quake_curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+    // Otherwise a cancelled transfer would wait for a slow name resolution.
+    quake_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
+    quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, options.maximumRedirects > 0 ? 1 : 0)
+    quake_curl_set_long(easy, CURLOPT_MAXREDIRS, options.maximumRedirects)
+    quake_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
+    quake_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
+    quake_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeoutMilliseconds)
+    quake_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+    // The tool handles signals; libcurl would otherwise use SIGALRM and SIGPIPE.
+    quake_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    // With HTTP/2, libcurl keeps megabytes of a paused transfer in memory, and a single transfer gains
+    // nothing from it.
+    quake_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    // The receiver decompresses gzip itself, so that it can report a truncated stream.
+    quake_curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)
+    // The headers of a proxy's own answer are not those of the server.
+    quake_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    quake_curl_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
+    if let credentials = options.credentials {
+      quake_curl_set_string(easy, CURLOPT_USERNAME, credentials.user)
+      quake_curl_set_string(easy, CURLOPT_PASSWORD, credentials.password)
+    }
+    if let path = options.certificateAuthorityFile {
+      quake_curl_set_string(easy, CURLOPT_CAINFO, path)
+    }
+  }
+
+  private func setCallbacks() {
+    // libcurl does not own the object: `deinit` ends the transfer first.
+    let owner = Unmanaged.passUnretained(self).toOpaque()
+    for option in [
+      CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_PREREQDATA,
+      CURLOPT_OPENSOCKETDATA,
+    ] { quake_curl_set_pointer(easy, option, owner) }
+    quake_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    quake_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
+      guard let bytes, let receiver = CurlTransfer.receiver(of: owner) else { return 0 }
+      switch receiver.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) {
+      case .taken: return size * count
+      case .paused: return quake_curl_pause
+      case .refused: return 0
+      }
+    }
+    quake_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
+      guard let bytes, let receiver = CurlTransfer.receiver(of: owner) else { return 0 }
+      receiver.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
+      return size * count
+    }
+    quake_curl_set_prerequest(easy) { owner, address, _, _, _ in
+      guard let address, let receiver = CurlTransfer.receiver(of: owner),
+        receiver.mayAsk(at: String(cString: address))
+      else { return CURL_PREREQFUNC_ABORT }
+      return CURL_PREREQFUNC_OK
+    }
+    quake_curl_set_opensocket(easy) { owner, _, address in
+      guard let address, let receiver = CurlTransfer.receiver(of: owner),
+        receiver.mayConnect(to: CurlTransfer.text(of: address))
+      else { return CurlTransfer.noSocket }
+      let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+      return socket(address.pointee.family, type, address.pointee.protocol)
+    }
+  }
+
+  private static func receiver(of owner: UnsafeMutableRawPointer?) -> (any CurlReceiver)? {
+    owner.flatMap { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue().receiver }
+  }
+
+  private static func text(of address: UnsafePointer<curl_sockaddr>) -> String {
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    // The address is longer than its type, which declares only the beginning.
+    guard let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return "" }
+    let isText = (UnsafeRawPointer(address) + place).withMemoryRebound(
+      to: sockaddr.self, capacity: 1
+    ) {
+      getnameinfo(
+        $0, socklen_t(address.pointee.addrlen), &text, socklen_t(text.count), nil, 0,
+        NI_NUMERICHOST) == 0
+    }
+    let name = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return isText ? String(decoding: name, as: UTF8.self) : ""
+  }
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { load, quake } from "./page.mjs";
+
+const { defaultView, duration, formatView, parseAddress } = await load("state/view.js");
+const { direction, distance, filter } = await load("data/quake-set.js");
+
+const now = quake().time + 60_000;
+/** Whether a view with these values includes an event. */
+const passes = (values, event) => filter({ ...defaultView, period: "all", ...values }, null, now)(quake(event));
+
+test("an address and the view that it stands for are each other's opposite", () => {
+  for (const query of [
+    "min-magnitude=4.5&max-depth=20", "bbox=100,-60,-100,0", "within=3000:-15,170", "type=explosion,quarry+blast",
+    "last=30d&sort=magnitude:desc", "search=fiji&color=depth", "from=2026-11-10T00:00:00Z&to=2026-11-12T06:00:00Z",
+    "selected=us12&as-of=1042.9f3ac2d1",
+  ]) {
+    const { view, ignored } = parseAddress(`?${query}`);
+    assert.deepEqual(ignored, [], query);
+    assert.deepEqual(parseAddress(`?${formatView(view)}`).view, view, query);
+  }
+  assert.equal(formatView(defaultView), "");
+});
+
+test("what is not valid in an address is named and left out", () => {
+  const { view, ignored } = parseAddress("?min-magnitude=abc&bbox=1,2,3&sort=__proto__&color=none&last=0d&what=1");
+  assert.deepEqual(ignored.sort(), ["bbox", "color", "last", "min-magnitude", "sort", "what"]);
+  assert.deepEqual(view, defaultView);
+});
+
+test("the first view has a week, and a question is about all times", () => {
+  assert.equal(parseAddress("").view.period, "7d");
+  assert.equal(parseAddress("?min-magnitude=6").view.period, "all");
+  assert.equal(duration("90m"), 90 * 60_000);
+  assert.equal(duration("all"), Infinity);
+});
+
+test("limits include their values, and no event that lacks the value", () => {
+  assert.ok(passes({ minMagnitude: 5, maxMagnitude: 5 }));
+  assert.ok(!passes({ minMagnitude: 5.1 }));
+  assert.ok(!passes({ maxMagnitude: 9 }, { magnitude: null }));
+  assert.ok(!passes({ minDepth: -10 }, { depth: null }));
+  assert.ok(passes({ period: "1h" }) && !passes({ period: "1h" }, { time: now - 3_600_001 }));
+  assert.ok(!passes({ to: quake().time }) && passes({ from: quake().time }));
+});
+
+test("a box may cross the antimeridian", () => {
+  const box = [170, -60, -170, 60];
+  assert.ok(passes({ box }, { longitude: 175, latitude: 0 }));
+  assert.ok(passes({ box }, { longitude: -175, latitude: 0 }));
+  assert.ok(!passes({ box }, { longitude: 0, latitude: 0 }));
+  assert.ok(!passes({ box }, { longitude: null, latitude: null }));
+});
+
+test("a circle has the distance of the server", () => {
+  const [tokyo, osaka] = [{ latitude: 35.68, longitude: 139.69 }, { latitude: 34.69, longitude: 135.5 }];
+  assert.ok(Math.abs(distance(tokyo, osaka) - 396.6) < 2, `${distance(tokyo, osaka)}`);
+  assert.equal(direction(tokyo, osaka), "w");
+  assert.equal(distance(tokyo, tokyo), 0);
+  assert.ok(passes({ within: [10, 35.7, 139.7] }) && !passes({ within: [10, -35.7, 139.7] }));
+});
+
+test("a search finds words in any order, without accents", () => {
+  const place = { place: "6 km SSW of Pāhala, Hawaii" };
+  assert.ok(passes({ text: "hawaii pahala" }, place));
+  assert.ok(passes({ text: "us1" }, place));
+  assert.ok(!passes({ text: "fiji" }, place));
+});

@@ -1,3 +1,0 @@
-import CommandLine
-
-Scenario.run(ProcessArguments.current.first)
