@@ -37,6 +37,7 @@ class Totals extends EventTarget {
   /** The view that the server has counted. */
   #asked = "";
   #last = -Infinity;
+  #failed = false;
   #running = false;
   /** @type {ReturnType<typeof setTimeout>|undefined} */
   #timer;
@@ -62,8 +63,8 @@ class Totals extends EventTarget {
 
   #changed() {
     if (!store.partial || !store.complete || this.#running || this.#timer !== undefined) return;
-    const other = keyOfView() !== this.#asked;
-    const wait = other ? answerPause : Math.max(answerPause, this.#last + interval - performance.now());
+    const isNew = keyOfView() !== this.#asked && !this.#failed;
+    const wait = isNew ? answerPause : Math.max(answerPause, this.#last + interval - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (store.partial && store.complete) void this.#ask();
@@ -82,13 +83,15 @@ class Totals extends EventTarget {
       }
       this.#served = counts;
       this.#asked = key;
+      this.#failed = false;
     } catch (error) {
-      // The list says that there is no connection; the number comes with it.
+      // The list says whether there is no connection; the server is asked again after the interval.
+      this.#failed = true;
       console.warn("/v1/stats", error);
     }
     this.#running = false;
     this.dispatchEvent(new CustomEvent("change"));
-    if (keyOfView() !== key) this.#changed();
+    if (keyOfView() !== this.#asked) this.#changed();
   }
 }
 
