@@ -129,8 +129,8 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeAssociation", "QuakeFeed",
-        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
+        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
+        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(
