@@ -127,7 +127,7 @@ let package = Package(
       name: "QuakeStore",
       dependencies: [
         "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
-        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
+        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(
