@@ -38,8 +38,6 @@ let tool: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"], .when(configuratio
 let package = Package(
   name: "quake",
   products: [
-    .library(name: "QuakeModel", targets: ["QuakeModel"]),
-    .library(name: "QuakeFeed", targets: ["QuakeFeed"]),
     .library(name: "QuakeStore", targets: ["QuakeStore"]),
     .executable(name: "quake-ingest", targets: ["quake-ingest"]),
     .executable(name: "quake-watch", targets: ["quake-watch"]),
@@ -124,12 +122,12 @@ let package = Package(
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: unoptimisedInTests),
-    // For other programs: changes and live lists with Swift concurrency, and the modules of the store under one name.
+    // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.
     .target(
       name: "QuakeStore",
       dependencies: [
         "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
-        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema", "QuakeWorker",
+        "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
     .target(

@@ -5,7 +5,8 @@ import PackageDescription
 let package = Package(
   name: "examples",
   dependencies: [.package(name: "quake", path: "..")],
-  targets: ["follow-changes", "alert", "mirror", "second-application", "live-list"].map { name in
+  targets: ["first-program", "follow-changes", "alert", "mirror", "second-application"].map {
+    name in
     .executableTarget(
       name: name, dependencies: [.product(name: "QuakeStore", package: "quake")], path: name)
   }

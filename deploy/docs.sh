@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles the DocC catalogues of the library products into .build/docs. A warning, such as a link to an unknown
+# Compiles the DocC catalogue of the library into .build/docs. A warning, such as a link to an unknown
 # symbol, is an error. The tools of the toolchain suffice; the package manager's plugin for DocC is not needed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 products=${QUAKE_PRODUCTS:-}
 if [[ -z $products ]]; then
   swift build --target QuakeStore
-  swift build --target QuakeFeed
   products=$(swift build --show-bin-path)
 fi
 tools=$(dirname "$(readlink -f "$(command -v swift)")")
@@ -27,24 +26,22 @@ for map in Sources/*/module.modulemap "$products"/C*.build/module.modulemap; do
 done
 
 # The umbrella's documentation has the symbols of the modules that it exports.
-exported=$(sed -nE 's/^@_exported public import ((enum|protocol) )?([A-Za-z]+).*/\3/p' Sources/QuakeStore/QuakeStore.swift | paste -sd,)
+exported=$(sed -nE 's/^@_exported public import [a-z]+ ([A-Za-z]+)\..*/\1/p' Sources/QuakeStore/QuakeStore.swift | sort -u | paste -sd,)
 
 status=0
-for module in QuakeModel QuakeFeed QuakeStore; do
-  graphs=.build/docs/$module-symbols
-  rm -rf "$graphs"
-  mkdir -p "$graphs"
-  "$tools/swift-symbolgraph-extract" -module-name "$module" -I "$products/Modules" -target "$target" \
-    -minimum-access-level public -experimental-allowed-reexported-modules="$exported" \
-    -output-dir "$graphs" "${clang[@]}"
-  "$tools/docc" convert "Sources/$module/$module.docc" --additional-symbol-graph-dir "$graphs" \
-    --fallback-display-name "$module" --fallback-bundle-identifier "quake.$module" \
-    --output-dir ".build/docs/$module.doccarchive" >"$graphs.log" 2>&1 || status=1
-  # A comment need not describe the parameters that speak for themselves.
-  if grep -E '^(warning|error):' "$graphs.log" | grep -v 'is missing documentation$' >/dev/null; then
-    awk '/^(warning|error):/ {shown = !/is missing documentation$/} shown' "$graphs.log" >&2
-    status=1
-  fi
-done
+graphs=.build/docs/QuakeStore-symbols
+rm -rf "$graphs"
+mkdir -p "$graphs"
+"$tools/swift-symbolgraph-extract" -module-name QuakeStore -I "$products/Modules" -target "$target" \
+  -minimum-access-level public -experimental-allowed-reexported-modules="$exported" \
+  -output-dir "$graphs" "${clang[@]}"
+"$tools/docc" convert Sources/QuakeStore/QuakeStore.docc --additional-symbol-graph-dir "$graphs" \
+  --fallback-display-name QuakeStore --fallback-bundle-identifier quake.QuakeStore \
+  --output-dir .build/docs/QuakeStore.doccarchive >"$graphs.log" 2>&1 || status=1
+# A comment need not describe the parameters that speak for themselves.
+if grep -E '^(warning|error):' "$graphs.log" | grep -v 'is missing documentation$' >/dev/null; then
+  awk '/^(warning|error):/ {shown = !/is missing documentation$/} shown' "$graphs.log" >&2
+  status=1
+fi
 [[ $status -eq 0 ]] || exit 1
-echo "docs: .build/docs/QuakeStore.doccarchive, QuakeFeed.doccarchive, QuakeModel.doccarchive"
+echo "docs: .build/docs/QuakeStore.doccarchive"

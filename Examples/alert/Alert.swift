@@ -29,13 +29,11 @@ struct Alert {
     }
     let database = QuakeDatabase(arguments[1], applicationName: "alert")
     let file = URL(fileURLWithPath: arguments[2])
-    var filter = QuakeFilter()
-    filter.minimumMagnitude = magnitude
-    filter.types = ["earthquake"]
-    filter.operations = [.insert, .update]
+    var query = EventQuery(where: .magnitude >= magnitude, .type == "earthquake")
+    query.filter.operations = [.insert, .update]
     let cursor = try await start(database, file)
     write("alerting after \(cursor)")
-    for try await change in database.changes(after: cursor, filter: filter) {
+    for try await change in database.changes(query, after: cursor) {
       if let text = alert(change, magnitude: magnitude, now: Date()) {
         try await send(text, to: url)
         write(text)
@@ -55,12 +53,11 @@ struct Alert {
 
   /// The message for a change; nil if it is none to wake somebody for.
   private static func alert(_ change: Change, magnitude: Double, now: Date) -> String? {
-    guard let quake = change.new, let value = quake.magnitude, value >= magnitude,
+    guard let event = change.new, let value = event.magnitude, value >= magnitude,
       (change.old?.magnitude ?? -.infinity) < magnitude,
-      let time = quake.time,
-      now.timeIntervalSince1970 - Double(time.microseconds) / 1_000_000 < 3600
+      let time = event.time, now.timeIntervalSince(time.date) < 3600
     else { return nil }
-    return "M\(value) \(quake.place ?? "unknown place") at \(time)"
+    return "M\(value) \(event.place ?? "unknown place") at \(time)"
   }
 
   /// Sends a message. Tries again, ever more slowly, until the server accepts it.

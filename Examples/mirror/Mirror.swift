@@ -23,8 +23,7 @@ struct Mirror {
     }
     let source = QuakeDatabase(arguments[1], applicationName: "mirror")
     // This program has one task, so calls that block it delay no other task.
-    let target = try Connection(
-      ConnectionSettings(arguments[2], applicationName: "mirror"))
+    let target = try Connection(arguments[2], applicationName: "mirror")
     try target.executeScript(
       """
       create table if not exists public.mirror (
@@ -32,17 +31,19 @@ struct Mirror {
         longitude double precision, latitude double precision, depth double precision);
       create table if not exists public.mirror_cursor (cursor text not null)
       """)
+    var everything = EventQuery()
+    everything.past = [.superseded, .withdrawn]
     while true {
       do {
         let cursor: HistoryCursor
         if let saved = try savedCursor(in: target) {
           cursor = saved
         } else {
-          let snapshot = try await source.snapshot()
-          cursor = HistoryCursor(token: snapshot.token)
-          try fill(target, with: snapshot.quakes, cursor)
+          let list = try await source.events(everything)
+          cursor = HistoryCursor(token: list.token)
+          try fill(target, with: list.events, cursor)
         }
-        for try await batch in source.changes(after: cursor).batches {
+        for try await batch in source.changes(everything, after: cursor).batches {
           try target.transaction {
             for change in batch.changes { try apply(change, to: target) }
             try save(batch.cursor, in: target)
@@ -62,11 +63,11 @@ struct Mirror {
   }
 
   private static func fill(
-    _ target: Connection, with quakes: [QuakeRecord], _ cursor: HistoryCursor
+    _ target: Connection, with events: [QuakeRecord], _ cursor: HistoryCursor
   ) throws {
     try target.transaction {
       try target.execute("delete from public.mirror")
-      for quake in quakes { try store(quake, in: target) }
+      for event in events { try store(event, in: target) }
       try save(cursor, in: target)
     }
   }
@@ -74,7 +75,7 @@ struct Mirror {
   private static func apply(_ change: Change, to target: Connection) throws {
     switch change.op {
     case .insert, .update:
-      if let quake = change.new { try store(quake, in: target) }
+      if let event = change.new { try store(event, in: target) }
     case .delete:
       guard let code = change.code else { return }
       try target.execute("delete from public.mirror where code = $1", [.text(code)])
@@ -83,11 +84,7 @@ struct Mirror {
     }
   }
 
-  private static func store(_ quake: QuakeRecord, in target: Connection) throws {
-    func number(_ column: QuakeColumn) -> Parameter {
-      quake.double(column).map { .double($0) } ?? .null
-    }
-    func text(_ column: QuakeColumn) -> Parameter { .text(quake.text(column)) }
+  private static func store(_ event: QuakeRecord, in target: Connection) throws {
     try target.execute(
       """
       insert into public.mirror values
@@ -97,8 +94,8 @@ struct Mirror {
         longitude = excluded.longitude, latitude = excluded.latitude, depth = excluded.depth
       """,
       [
-        text(.code), quake.time.map { .text("\($0)") } ?? .null, number(.magnitude),
-        text(.place), number(.longitude), number(.latitude), number(.depth),
+        .text(event.code), .text(event.time.map { "\($0)" }), .double(event.magnitude),
+        .text(event.place), .double(event.longitude), .double(event.latitude), .double(event.depth),
       ])
   }
 

@@ -24,24 +24,23 @@ struct SecondApplication {
       write("usage: second-application DATABASE MAGNITUDE")
       exit(64)
     }
-    let settings = ConnectionSettings(arguments[1], applicationName: author)
-    let database = QuakeDatabase(settings)
-    // This program has one task, so calls that block it delay no other task.
-    let connection = try Connection(settings)
-    var filter = QuakeFilter()
-    filter.excludedAuthors = [author]
+    let database = QuakeDatabase(arguments[1], applicationName: author)
+    var others = EventQuery()
+    others.filter.excludedAuthors = [author]
     let token = try await database.latestToken()
     write("following the changes of others after \(token)")
-    for try await change in database.changes(after: token, filter: filter) {
+    for try await change in database.changes(others, after: token) {
       write("\(change.op) \(change.code ?? "") \(change.transaction.author ?? "")")
-      guard let quake = change.new, let code = change.code, quake.isValidated != true,
-        quake.magnitude.map({ $0 >= magnitude }) ?? false
+      guard let event = change.new, let code = change.code, event.isValidated != true,
+        event.magnitude ?? -.infinity >= magnitude
       else { continue }
-      try connection.transaction {
-        try connection.execute(
-          "select set_config('quake.author', $1, true)", [.text(author)])
-        try connection.execute(
-          "update quake.quake set validated = true where code = $1", [.text(code)])
+      try await database.withConnection { connection in
+        try connection.transaction {
+          try connection.execute(
+            "select set_config('quake.author', $1, true)", [.text(author)])
+          try connection.execute(
+            "update quake.quake set validated = true where code = $1", [.text(code)])
+        }
       }
       write("validated \(code)")
     }

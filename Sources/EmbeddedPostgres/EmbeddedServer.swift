@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Glibc
 
 /// A private PostgreSQL server for users who have not named a database. It is found, initialised, started and
@@ -10,9 +10,9 @@ import Glibc
 /// the next one cleans up.
 ///
 /// The calls block: do not call them from tasks of Swift's concurrency pool.
-public struct EmbeddedServer: Sendable {
+package struct EmbeddedServer: Sendable {
   /// The options of the server.
-  public let options: Options
+  package let options: Options
   let folder: Folder
   let account: Account
 
@@ -20,26 +20,26 @@ public struct EmbeddedServer: Sendable {
   ///
   /// Throws if the folder's path is not valid, or if the caller is root and the server's account does not
   /// exist.
-  public init(_ options: Options) throws(EmbeddedServerError) {
+  package init(_ options: Options) throws(EmbeddedServerError) {
     self.options = options
     account = try Account(options: options)
     folder = try Folder(home: options.home, user: account.user)
   }
 
   /// The conninfo of the server, in keyword/value form.
-  public var conninfo: String {
+  package var conninfo: String {
     "host=\(Self.quoted(folder.socket)) port=\(Folder.port) dbname=quake user=quake"
   }
 
   /// The folder of the PostgreSQL programs that the server uses.
-  public var binDirectory: String {
+  package var binDirectory: String {
     get throws(EmbeddedServerError) {
       try Binaries.find(options, preferring: folder.dataVersion).directory
     }
   }
 
   /// The path of `psql`: the one beside the server's programs, or else the first in the search path.
-  public var psqlPath: String {
+  package var psqlPath: String {
     get throws(EmbeddedServerError) {
       var folders = options.searchPath
       if let own = try? binDirectory { folders.insert(own, at: 0) }
@@ -58,7 +58,7 @@ public struct EmbeddedServer: Sendable {
   /// - Parameter creates: Whether to create the server if there is none. If not, the call throws an error of kind
   ///   `absent`; it waits for another program that is creating the server.
   @discardableResult
-  public func startIfNeeded(
+  package func startIfNeeded(
     creates: Bool = true, progress: ((Phase) -> Void)? = nil
   ) throws(EmbeddedServerError) -> Outcome {
     if Postmaster.isAcceptingConnections(folder) { return .alreadyRunning }
@@ -66,16 +66,16 @@ public struct EmbeddedServer: Sendable {
   }
 
   /// Whether the server has been created, whether it runs or not.
-  public var exists: Bool { folder.dataVersion != nil }
+  package var exists: Bool { folder.dataVersion != nil }
 
   /// Like `startIfNeeded()`, without a result.
-  public func start() throws(EmbeddedServerError) {
+  package func start() throws(EmbeddedServerError) {
     try startIfNeeded()
   }
 
   /// Stops the server and waits until its process has ended. Returns whether it was running.
   @discardableResult
-  public func stop(
+  package func stop(
     mode: StopMode = .fast, timeout: Duration = .seconds(60)
   ) throws(EmbeddedServerError) -> Bool {
     try shutDown(mode: mode, timeout: timeout)
@@ -83,12 +83,12 @@ public struct EmbeddedServer: Sendable {
 
   /// Whether the server crashed: its process has ended, but the file that it removes at a regular stop
   /// exists.
-  public var hasCrashed: Bool {
+  package var hasCrashed: Bool {
     access(folder.pidFile, F_OK) == 0 && Postmaster.current(folder) == nil
   }
 
   /// The state of the server, without starting it or waiting for a lock.
-  public func status() throws(EmbeddedServerError) -> Status {
+  package func status() throws(EmbeddedServerError) -> Status {
     try folder.checkAccess()
     let postmaster = Postmaster.current(folder)
     return Status(
@@ -117,9 +117,9 @@ public struct EmbeddedServer: Sendable {
 }
 
 /// Why the embedded server could not be found, started, stopped or reached.
-public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
+package struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   /// The class of a failure, which a tool maps to an exit status.
-  public enum Kind: Sendable {
+  package enum Kind: Sendable {
     /// The server is not available (exit status 69).
     case unavailable
     /// The server has not been created, and the caller did not want to create it (69).
@@ -133,16 +133,16 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   }
 
   /// The class of the failure.
-  public var kind: Kind
+  package var kind: Kind
   /// One line, lower case, no full stop.
-  public var message: String
+  package var message: String
   /// More about the cause, in sentences or as lines of a program's output.
-  public var detail: String?
+  package var detail: String?
   /// What to do next, in sentences.
-  public var hint: String?
+  package var hint: String?
 
   /// An error of `kind`; `detail` and `hint` may be left out.
-  public init(_ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil) {
+  package init(_ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil) {
     self.kind = kind
     self.message = message
     // The output of a program may be empty.
@@ -151,7 +151,7 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   }
 
   /// What a caller can do about it.
-  public var category: ErrorCategory {
+  package var category: ErrorCategory {
     switch kind {
     case .unavailable, .absent: .unavailable
     case .tryLater: .tryLater
@@ -164,29 +164,29 @@ public struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
 extension EmbeddedServer {
   /// The folders and settings of the embedded server. The library does not read the environment; a tool sets
   /// the options, usually with `fromEnvironment(_:)`.
-  public struct Options: Sendable {
+  package struct Options: Sendable {
     /// The folder that holds everything of the server (data, socket, log, lock); an absolute path. It is
     /// created when needed, and only the server's account may enter it.
-    public var home: String
+    package var home: String
     /// The account that the server runs as if the caller is root; `nil` means `postgres`. For other callers
     /// the server runs as the caller.
-    public var account: String?
+    package var account: String?
     /// The folder of PostgreSQL's programs; `nil` to search for it.
-    public var binDirectory: String?
+    package var binDirectory: String?
     /// The folders to search for `pg_config`, for `psql` and, last, for the server's programs: the caller's
     /// PATH.
-    public var searchPath: [String]
+    package var searchPath: [String]
     /// The folder in which the system's packages have a folder `<version>/bin` for each version of
     /// PostgreSQL.
-    public var packageRoot = "/usr/lib/postgresql"
+    package var packageRoot = "/usr/lib/postgresql"
     /// Settings that override the server's configuration files at each start, such as `["fsync": "off"]` in a
     /// test.
-    public var settings: [String: String] = [:]
+    package var settings: [String: String] = [:]
     /// The longest time for a start, not counting crash recovery.
-    public var startTimeout: Duration = .seconds(60)
+    package var startTimeout: Duration = .seconds(60)
 
     /// Options for a server in the folder `home`, whose programs are searched last in `searchPath`.
-    public init(
+    package init(
       home: String, searchPath: [String] = ["/usr/local/bin", "/usr/bin", "/bin"]
     ) {
       self.home = home
@@ -198,7 +198,7 @@ extension EmbeddedServer {
     ///
     /// Root's server is in `/var/lib/quake`, regardless of `HOME` and `XDG_DATA_HOME`: `sudo` may have kept
     /// these from a user whose folders the server's account cannot enter.
-    public static func fromEnvironment(
+    package static func fromEnvironment(
       _ value: (String) -> String?
     ) throws(EmbeddedServerError) -> Options {
       func given(_ name: String) -> String? {

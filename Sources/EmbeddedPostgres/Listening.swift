@@ -3,27 +3,27 @@ import Glibc
 extension EmbeddedServer {
   /// TCP on the loopback address, for programs that cannot use the Unix socket, or run as another account.
   /// Only one role may connect that way, with its password (SCRAM).
-  public struct Listening: Equatable, Sendable {
+  package struct Listening: Equatable, Sendable {
     /// The port of 127.0.0.1.
-    public var port: Int
+    package var port: Int
     /// The role that may connect.
-    public var role: String
+    package var role: String
   }
 
   /// The port that is used if the user names none. Not PostgreSQL's own, which another server may have.
-  public static let standardPort = 15432
+  package static let standardPort = 15432
 
   /// The TCP address on which the server listens, or will after its next start; nil: none.
-  public var listening: Listening? { Self.listening(folder) }
+  package var listening: Listening? { Self.listening(folder) }
 
   /// Whether the server runs and listens by TCP now. It does not if another program had the port when it started.
-  public var isListening: Bool { Postmaster.current(folder)?.hasTCP ?? false }
+  package var isListening: Bool { Postmaster.current(folder)?.hasTCP ?? false }
 
   /// The file with the role's password, in the form of libpq's password files.
-  public var passwordFile: String { folder.home + "/reader.pgpass" }
+  package var passwordFile: String { folder.home + "/reader.pgpass" }
 
   /// The role's password; nil if there is none yet.
-  public var password: String? {
+  package var password: String? {
     guard let line = Files.text(passwordFile)?.split(separator: "\n").first else { return nil }
     return line.split(separator: ":", maxSplits: 4).last.map(String.init)
   }
@@ -33,7 +33,7 @@ extension EmbeddedServer {
   /// - Parameters:
   ///   - role: The role that may connect. Its name needs no quotes.
   ///   - password: Its password: letters and digits.
-  public func listen(
+  package func listen(
     on port: Int, role: String, password: String
   ) throws(EmbeddedServerError) {
     try replace(
@@ -43,13 +43,13 @@ extension EmbeddedServer {
   }
 
   /// Makes the server stop listening at its next start.
-  public func stopListening() throws(EmbeddedServerError) {
+  package func stopListening() throws(EmbeddedServerError) {
     unlink(folder.listenFile)
     try setAuthentication(nil)
   }
 
   /// Whether another program listens on a port of 127.0.0.1.
-  public static func isUsed(_ port: Int) -> Bool {
+  package static func isUsed(_ port: Int) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

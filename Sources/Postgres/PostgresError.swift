@@ -43,10 +43,10 @@ public struct PostgresError: ExplainedError, Sendable {
   /// The error's place in the statement, in characters from 1; nil if the server reports none.
   public var position: Int?
   /// The line of the statement that `position` is in, from 1.
-  public var line: Int?
+  package var line: Int?
 
   /// An error of the given parts.
-  public init(
+  package init(
     kind: Kind, sqlState: String = "", message: String, detail: String? = nil, hint: String? = nil
   ) {
     self.kind = kind
@@ -58,7 +58,7 @@ public struct PostgresError: ExplainedError, Sendable {
 
   /// Whether the connection is gone, or could not be opened because the server is starting, stopping or
   /// full: connecting again later may help.
-  public var isConnectionLoss: Bool {
+  package var isConnectionLoss: Bool {
     switch kind {
     case .connection, .timeout: true
     case .interrupted, .tooLarge: false

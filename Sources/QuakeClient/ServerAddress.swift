@@ -3,25 +3,25 @@ internal import QuakeModel
 /// Where a `quake-serve` is, and the header fields that a proxy in front of it requires.
 ///
 /// User and password are kept apart from the address, so that no message can contain them.
-public struct ServerAddress: Sendable {
+package struct ServerAddress: Sendable {
   /// Why a text is not an address.
-  public struct Invalid: Error {
+  package struct Invalid: Error {
     /// The expected form, for the end of a sentence.
-    public let expected: String
+    package let expected: String
   }
 
   /// Scheme, host, port and path, without user, password and final slashes.
-  public let shown: String
+  package let shown: String
   let user: String?
   let password: String?
   /// Header fields to send with each request, such as `Authorization: Bearer ...`.
-  public var headers: [String] = []
+  package var headers: [String] = []
 
   /// The longest address in bytes.
   private static let longest = 2048
 
   /// Reads `http://HOST:PORT`, with `https`, a user and password, and a path if there are some.
-  public init(_ text: String) throws(Invalid) {
+  package init(_ text: String) throws(Invalid) {
     guard text.utf8.count <= Self.longest else {
       throw Invalid(expected: "at most \(Self.longest) bytes")
     }
@@ -87,20 +87,20 @@ public struct ServerAddress: Sendable {
 }
 
 /// Reads header fields for requests from the text of a file: one `Name: value` a line.
-public enum HeaderFile {
+package enum HeaderFile {
   /// Why a text is not such a file. The value of a field may be a secret, so only the line's number is named.
-  public struct Invalid: Error {
+  package struct Invalid: Error {
     /// The line, from 1.
-    public let line: Int
+    package let line: Int
     /// The expected content, for the end of a sentence.
-    public let expected: String
+    package let expected: String
   }
 
   /// The largest file in bytes.
-  public static let longest = 16 << 10
+  package static let longest = 16 << 10
 
   /// The fields of a file. Empty lines are ignored.
-  public static func read(_ bytes: [UInt8]) throws(Invalid) -> [String] {
+  package static func read(_ bytes: [UInt8]) throws(Invalid) -> [String] {
     var fields: [String] = []
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {

@@ -1,9 +1,9 @@
-public import Basics
+package import Basics
 
 /// A server of `quake-serve` could not be followed.
-public struct ServerError: ExplainedError, Sendable {
+package struct ServerError: ExplainedError, Sendable {
   /// The kind of failure.
-  public enum Kind: Sendable, Equatable {
+  package enum Kind: Sendable, Equatable {
     /// libcurl is missing, or too old.
     case noLibrary
     /// The server could not be reached, the connection was lost, or a proxy has no server at the moment.
@@ -23,15 +23,15 @@ public struct ServerError: ExplainedError, Sendable {
   }
 
   /// The kind of failure.
-  public let kind: Kind
+  package let kind: Kind
   /// What failed, in a few words, lower case, without a full stop.
-  public let message: String
+  package let message: String
   /// More about it, in sentences.
-  public let detail: String?
+  package let detail: String?
   /// What to do about it, in sentences.
-  public let hint: String?
+  package let hint: String?
   /// How long the server asks to wait before the next request.
-  public let retryAfter: Duration?
+  package let retryAfter: Duration?
 
   init(
     _ kind: Kind, _ message: String, detail: String? = nil, hint: String? = nil,
@@ -45,12 +45,12 @@ public struct ServerError: ExplainedError, Sendable {
   }
 
   /// Whether the same request may succeed later.
-  public var isTransient: Bool { kind == .unavailable || kind == .silent }
+  package var isTransient: Bool { kind == .unavailable || kind == .silent }
 }
 
 extension ServerError {
   /// What a caller can do about it.
-  public var category: ErrorCategory {
+  package var category: ErrorCategory {
     switch kind {
     case .noLibrary: .schema
     case .unavailable, .silent: .unavailable

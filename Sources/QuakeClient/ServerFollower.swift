@@ -1,14 +1,14 @@
 package import Basics
-public import QuakeModel
+package import QuakeModel
 
 /// Follows the history that a server of `quake-serve` has: hands over the changes after a cursor in commit
 /// order, some at a time, and waits for new ones. It is to a server what `HistoryFollower` is to a database.
 ///
 /// It asks again by itself only after `pause`: its owner decides what to do after a lost connection, and calls
 /// `resume`. Not safe for concurrent use.
-public final class ServerFollower {
+package final class ServerFollower {
   /// The outcome of a wait.
-  public enum WaitOutcome: Sendable {
+  package enum WaitOutcome: Sendable {
     /// There may be new changes.
     case ready
     case timedOut
@@ -17,7 +17,7 @@ public final class ServerFollower {
   }
 
   /// A parameter of the stream: a filter by its name and value.
-  public typealias Parameter = (name: String, value: String)
+  package typealias Parameter = (name: String, value: String)
 
   /// Where the open stream is.
   private enum Place: Equatable {
@@ -41,9 +41,9 @@ public final class ServerFollower {
   private var isReadingSnapshot = false
 
   /// How far it has come: everything up to there has been handed over. Nil before `begin`.
-  public private(set) var cursor: HistoryCursor?
+  package private(set) var cursor: HistoryCursor?
   /// Whether the open stream has reached the end of the history since it was opened.
-  public private(set) var hasReachedEnd = false
+  package private(set) var hasReachedEnd = false
 
   /// The most changes that are handed over at a time.
   private static let pageSize = 500
@@ -53,7 +53,7 @@ public final class ServerFollower {
   /// - Parameters:
   ///   - filter: The filters of the stream; the server leaves out changes that do not pass.
   ///   - wake: The descriptor that becomes readable when a wait is to end.
-  public init(_ address: ServerAddress, filter: [Parameter], wake: @escaping () -> Int32) {
+  package init(_ address: ServerAddress, filter: [Parameter], wake: @escaping () -> Int32) {
     self.address = address
     self.filter = filter
     wakeDescriptor = wake
@@ -64,7 +64,7 @@ public final class ServerFollower {
   /// Begins after `cursor`.
   ///
   /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history, `ServerError`.
-  public func begin(after cursor: HistoryCursor) throws {
+  package func begin(after cursor: HistoryCursor) throws {
     if stream == nil || place != .after(cursor) { try open(after: cursor) }
     self.cursor = cursor
   }
@@ -72,13 +72,13 @@ public final class ServerFollower {
   /// Continues at its cursor with another connection.
   ///
   /// - Throws: `StoreError` of kind `token` if the server's history is not the one that was read before.
-  public func resume() throws {
+  package func resume() throws {
     guard let cursor else { return }
     try open(after: cursor)
   }
 
   /// The cursor at which the history ends now.
-  public func newestCursor() throws -> HistoryCursor {
+  package func newestCursor() throws -> HistoryCursor {
     for _ in 0..<Self.attempts {
       try open([])
       switch try next() {
@@ -103,10 +103,10 @@ public final class ServerFollower {
   private static let attempts = 10
 
   /// The token of the last transaction committed by a time, by the clock of the server's database.
-  public func token(at time: Timestamp) throws -> ChangeToken { try token(of: "\(time)") }
+  package func token(at time: Timestamp) throws -> ChangeToken { try token(of: "\(time)") }
 
   /// The token before the oldest change that the server still holds.
-  public func oldestToken() throws -> ChangeToken { try token(of: "oldest") }
+  package func oldestToken() throws -> ChangeToken { try token(of: "oldest") }
 
   /// The token of a point of the history.
   private func token(of point: String) throws -> ChangeToken {
@@ -135,7 +135,7 @@ public final class ServerFollower {
   /// Makes sure that a token is one of the server's history.
   ///
   /// - Throws: `StoreError` of kind `token` if it is not, or no longer.
-  public func verify(_ token: ChangeToken) throws {
+  package func verify(_ token: ChangeToken) throws {
     let probe = try ServerStream(
       address, [(name: "after", value: "\(token)"), (name: "limit", value: "1")],
       silence: silence, wake: wake)
@@ -162,7 +162,7 @@ public final class ServerFollower {
   }
 
   /// Forgets the connection, but not the cursor.
-  public func disconnect() {
+  package func disconnect() {
     stream = nil
     place = nil
     pending = nil
@@ -172,7 +172,7 @@ public final class ServerFollower {
 
   /// Closes the stream, or keeps the rest of a list, while the owner is busy, perhaps within a call of
   /// `readPage` or `readSnapshot`.
-  public func pause() {
+  package func pause() {
     // The list cannot be continued over another connection.
     if isReadingSnapshot { stream?.keepRest() } else { stream = nil }
   }
@@ -200,7 +200,7 @@ public final class ServerFollower {
   /// - Parameters:
   ///   - begin: Gets the token of the list first: the changes after it can be followed without a gap or repeat.
   ///   - body: Gets each event, newest origin time first.
-  public func readSnapshot(
+  package func readSnapshot(
     begin: (ChangeToken) throws -> Void, _ body: (QuakeRecord) throws -> Void
   ) throws {
     var token: ChangeToken?
@@ -242,7 +242,7 @@ public final class ServerFollower {
   ///   change before.
   /// - Returns: Whether that was all that has come.
   /// - Throws: `StoreError` of kind `token` if the next changes are not available, `ServerError`.
-  public func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+  package func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     if let failure {
       self.failure = nil
       throw failure

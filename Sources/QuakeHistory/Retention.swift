@@ -1,24 +1,24 @@
 internal import Basics
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Purges old history: below the retention floor only the newest version of each event stays.
-public struct Retention {
+package struct Retention {
   private let connection: Connection
   /// A durable cursor with a greater lag does not hold the purge back.
   private let holdLimit: Duration
 
   /// The default limit of the lag with which a durable cursor holds a purge back.
-  public static let standardHoldLimit = Duration.seconds(7 * 86_400)
+  package static let standardHoldLimit = Duration.seconds(7 * 86_400)
 
   /// A retention over `connection`.
-  public init(connection: Connection, holdLimit: Duration = standardHoldLimit) {
+  package init(connection: Connection, holdLimit: Duration = standardHoldLimit) {
     self.connection = connection
     self.holdLimit = holdLimit
   }
 
   /// Up to where to purge the history.
-  public enum Bound: Sendable {
+  package enum Bound: Sendable {
     /// The token that becomes the oldest valid one.
     case token(ChangeToken)
     /// The token that was the newest this long ago.
@@ -28,37 +28,37 @@ public struct Retention {
   }
 
   /// The effects that a purge would have.
-  public struct Plan: Sendable {
+  package struct Plan: Sendable {
     /// The oldest valid token now.
-    public let oldest: ChangeToken
+    package let oldest: ChangeToken
     /// The requested token.
-    public let asked: ChangeToken
+    package let asked: ChangeToken
     /// The oldest valid token afterwards.
-    public let floor: ChangeToken
+    package let floor: ChangeToken
     /// Durable cursors that hold the floor below the requested token.
-    public let pinning: [DurableCursor.Status]
+    package let pinning: [DurableCursor.Status]
     /// Versions below the floor that a purge would remove.
-    public let versions: Int64
+    package let versions: Int64
     /// Transactions that it would remove with them.
-    public let transactions: Int64
+    package let transactions: Int64
   }
 
   /// The effects of a purge.
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// The oldest valid token.
-    public let floor: ChangeToken
+    package let floor: ChangeToken
     /// Removed versions.
-    public var versions: Int64 = 0
+    package var versions: Int64 = 0
     /// Removed transactions.
-    public var transactions: Int64 = 0
+    package var transactions: Int64 = 0
     /// Whether everything below the floor that can be removed is removed.
-    public var isFinished = false
+    package var isFinished = false
   }
 
   /// Computes the effects of `purge` without purging.
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
-  public func plan(before bound: Bound) throws -> Plan {
+  package func plan(before bound: Bound) throws -> Plan {
     try connection.transaction(.repeatableRead, readOnly: true) {
       let oldest = try token("select quake.oldest_token()")
       let asked = try resolve(bound)
@@ -81,7 +81,7 @@ public struct Retention {
   ///   - shouldStop: Is called after each batch. The next purge removes the rest.
   ///   - progress: Gets what is done so far, after each batch.
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
-  public func purge(
+  package func purge(
     before bound: Bound, shouldStop: () -> Bool = { false },
     progress: (Outcome) -> Void = { _ in }
   ) throws -> Outcome {

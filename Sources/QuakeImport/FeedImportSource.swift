@@ -1,5 +1,5 @@
 import Glibc
-public import Postgres
+package import Postgres
 public import QuakeFeed
 public import QuakeModel
 
@@ -49,12 +49,12 @@ public struct FeedImportSource: ImportSource {
 }
 
 /// The body of a snapshot in quarantine, as a feed that can be read again.
-public struct QuarantinedFeed {
+package struct QuarantinedFeed {
   private let quarantine: Quarantine
   private let id: Int64
 
   /// The stored body of import `id`.
-  public init(import id: Int64, over connection: Connection) {
+  package init(import id: Int64, over connection: Connection) {
     quarantine = Quarantine(connection: connection)
     self.id = id
   }
@@ -62,7 +62,7 @@ public struct QuarantinedFeed {
   /// The body's bytes, decompressed; nil if none is stored.
   ///
   /// - Parameter folder: The folder of the temporary file that they are read from.
-  public func open(in folder: String) throws -> (any ByteSource)? {
+  package func open(in folder: String) throws -> (any ByteSource)? {
     let file = try BodyFile.create(in: folder)
     // From here on the source closes the file.
     let source = FileDescriptorSource(
@@ -76,7 +76,7 @@ public struct QuarantinedFeed {
 
 extension QuarantineVerdict {
   /// The verdict on a snapshot whose body caused the error; nil if another cause is possible.
-  public init?(_ error: FeedError) {
+  package init?(_ error: FeedError) {
     let reason: QuarantineReason
     switch error.code {
     case .truncated, .truncatedGzip, .truncatedZstd, .truncatedTransfer: reason = .truncated
@@ -93,7 +93,7 @@ extension QuarantineVerdict {
 
 extension ImportOptions {
   /// Completes the options with the headers of the HTTP answer, if there is one.
-  public mutating func describe(_ response: FeedResponse?) {
+  package mutating func describe(_ response: FeedResponse?) {
     guard let response else { return }
     httpStatus = response.status
     etag = response.validators.etag

@@ -1,30 +1,30 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// The imports in `quake.import`.
-public enum ImportList {
+package enum ImportList {
   /// One import, as `quake.import` has it.
-  public struct Entry: Sendable {
+  package struct Entry: Sendable {
     /// Its number.
-    public let id: Int64
+    package let id: Int64
     /// The feed's name.
-    public let feed: String
+    package let feed: String
     /// Where the import read, without a password.
-    public let source: String
+    package let source: String
     /// The body's format.
-    public let format: String
+    package let format: String
     /// When the snapshot was generated; nil: unknown.
-    public let generated: Timestamp?
+    package let generated: Timestamp?
     /// When the import began.
-    public let startedAt: Timestamp
+    package let startedAt: Timestamp
     /// The counts; `quarantine` says why the snapshot is in quarantine.
-    public let report: ImportReport
+    package let report: ImportReport
     /// The decision on a snapshot in quarantine: `applied`, `discarded`; nil: none yet.
-    public let decision: String?
+    package let decision: String?
     /// The import that applied it.
-    public let appliedBy: Int64?
+    package let appliedBy: Int64?
     /// The size of the stored body, compressed; 0: none is stored.
-    public let keptBytes: Int64
+    package let keptBytes: Int64
   }
 
   /// Lists imports, the newest first.
@@ -32,7 +32,7 @@ public enum ImportList {
   /// - Parameters:
   ///   - quarantined: Whether to list only those in quarantine without a decision.
   ///   - limit: The most imports to list.
-  public static func read(
+  package static func read(
     quarantined: Bool = false, limit: Int64, over connection: Connection
   ) throws -> [Entry] {
     try read(
@@ -42,12 +42,12 @@ public enum ImportList {
   }
 
   /// The import of this number; nil if there is none.
-  public static func find(_ id: Int64, over connection: Connection) throws -> Entry? {
+  package static func find(_ id: Int64, over connection: Connection) throws -> Entry? {
     try read(condition: "i.id = $2", limit: 1, id: id, over: connection).first
   }
 
   /// When the first import of a feed began; nil if it has none.
-  public static func first(of feed: String, over connection: Connection) throws -> Timestamp? {
+  package static func first(of feed: String, over connection: Connection) throws -> Timestamp? {
     try connection.execute(
       "select i.started_at from quake.import i where i.feed = $1 order by i.id limit 1",
       [.text(feed)]

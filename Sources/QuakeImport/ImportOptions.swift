@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 public import QuakeModel
 
 /// The rule for an event that the store already has, with other contents.
@@ -19,21 +19,21 @@ public enum MergePolicy: String, CaseIterable, Sendable {
 /// The options of an import, and what its row in `quake.import` says about its source.
 public struct ImportOptions: Sendable {
   /// The URL (without a password), path or `-` that the import reads.
-  public var source: String
+  package var source: String
   /// Short name of the feed.
-  public var feed: String
+  package var feed: String
   /// Name and version of the program.
-  public var program: String
+  package var program: String
   /// Author of the change in the history.
   public var author: String
   /// Context of the change in the history; by default the feed's name.
   public var context: String?
   /// Status of the HTTP answer.
-  public var httpStatus: Int?
+  package var httpStatus: Int?
   /// ETag of the HTTP answer.
-  public var etag: String?
+  package var etag: String?
   /// Last-Modified of the HTTP answer, as it was given.
-  public var lastModified: String?
+  package var lastModified: String?
   /// When the snapshot was generated, if it does not say so itself; nil: unknown. A snapshot of unknown
   /// age overwrites any other, and any other overwrites it.
   public var generated: Timestamp?
@@ -42,17 +42,17 @@ public struct ImportOptions: Sendable {
   /// The rule for events that the store already has.
   public var policy = MergePolicy.incoming
   /// Which events a snapshot of the feed should hold; nil: unknown.
-  public var scope: FeedScope?
+  package var scope: FeedScope?
   /// How bad a snapshot may be and still be applied; a worse one goes into quarantine. Nil: the snapshot
   /// is not judged. An import that commits in batches is never judged: the judge needs all records.
-  public var limits: SnapshotLimits?
+  package var limits: SnapshotLimits?
   /// Whether simulated events may be stored beside those of other sources. Otherwise such an import is refused.
   public var mixesSimulated = false
   /// Whether the import is rolled back at its end.
   public var dryRun = false
 
   /// Options for an import of `source`.
-  public init(source: String, feed: String, program: String, author: String) {
+  package init(source: String, feed: String, program: String, author: String) {
     self.source = source
     self.feed = feed
     self.program = program
@@ -61,20 +61,20 @@ public struct ImportOptions: Sendable {
 }
 
 /// An import that was refused because of the contents of its source. Nothing of it was stored.
-public struct ImportRefusal: ExplainedError, Sendable {
+package struct ImportRefusal: ExplainedError, Sendable {
   /// The problem of the source: a few words, lower case, no full stop.
-  public let message: String
+  package let message: String
   /// More about it, in sentences.
-  public let detail: String?
+  package let detail: String?
   /// What to do about it, in sentences.
-  public let hint: String?
+  package let hint: String?
   /// The source cannot be used.
-  public var category: ErrorCategory { .badData }
+  package var category: ErrorCategory { .badData }
   /// The counts, if the source was read to its end.
-  public let report: ImportReport?
+  package let report: ImportReport?
 
   /// A refusal with this message, and more about it.
-  public init(
+  package init(
     _ message: String, detail: String? = "Nothing was imported.", hint: String? = nil,
     report: ImportReport? = nil
   ) {

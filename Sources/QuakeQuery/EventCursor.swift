@@ -142,6 +142,14 @@ extension EventCursor: CustomStringConvertible {
   }
 }
 
+extension EventCursor: Codable {
+  /// Reads a cursor's text.
+  public init(from decoder: any Decoder) throws { self = try decoder.value { EventCursor($0) } }
+
+  /// Writes the cursor's text.
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: self) }
+}
+
 /// Bytes as letters, digits, `-` and `_` (RFC 4648, section 5, without padding): text that needs no quotes in a
 /// shell or a URL.
 enum Base64URL {

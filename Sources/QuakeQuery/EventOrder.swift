@@ -42,7 +42,7 @@ public struct EventOrder: Sendable, Hashable {
   }
 
   /// These orders one after the other, each column once, ended by the code: then no two events are equal.
-  static func total(_ orders: [EventOrder]) -> [EventOrder] {
+  package static func total(_ orders: [EventOrder]) -> [EventOrder] {
     var total: [EventOrder] = []
     for order in orders + [EventOrder(.code)]
     where !total.contains(where: { $0.column == order.column }) {
@@ -84,4 +84,12 @@ extension QuakeColumn {
     case .bool: "bool"
     }
   }
+}
+
+extension EventOrder: Codable {
+  /// Reads an order's text.
+  public init(from decoder: any Decoder) throws { self = try decoder.value { EventOrder($0) } }
+
+  /// Writes the order's text.
+  public func encode(to encoder: any Encoder) throws { try encoder.encode(text: self) }
 }

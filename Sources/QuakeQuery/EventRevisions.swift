@@ -1,10 +1,10 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Counts how often events have been written, in the snapshot of another connection's transaction.
 ///
 /// A query that is read as a stream keeps its connection busy, so a second connection counts.
-public struct EventRevisions {
+package struct EventRevisions {
   private let connection: Connection
   private let token: ChangeToken?
 
@@ -12,7 +12,7 @@ public struct EventRevisions {
   ///   - other: A connection with an open REPEATABLE READ transaction.
   ///   - connection: A connection of this object's own.
   ///   - token: Only changes up to this transaction count; nil: all.
-  public init(
+  package init(
     inSnapshotOf other: Connection, over connection: Connection, upTo token: ChangeToken? = nil
   ) throws {
     let snapshot = try other.execute("select pg_catalog.pg_export_snapshot()").text(0, 0) ?? ""
@@ -32,7 +32,7 @@ public struct EventRevisions {
 
   /// The number of changes of each event that the history holds, except deletes. Events without any are
   /// missing.
-  public func count(of codes: [String]) throws -> [String: Int64] {
+  package func count(of codes: [String]) throws -> [String: Int64] {
     let rows = try connection.executePrepared(
       """
       select v.code, pg_catalog.count(*)

@@ -1,4 +1,4 @@
-public import Postgres
+package import Postgres
 internal import QuakeModel
 
 /// Any number of codes that the server holds for the rest of a transaction, so that a query can select the
@@ -6,9 +6,9 @@ internal import QuakeModel
 ///
 /// They are held in settings of the transaction. A temporary table would need a privilege that roles which
 /// only read do not have, and cannot exist on a standby.
-public struct SessionCodes: Sendable {
+package struct SessionCodes: Hashable, Sendable {
   /// How many codes were sent, repeated ones included.
-  public let count: Int
+  package let count: Int
   private let parts: Int
 
   /// The most bytes of a part.
@@ -20,7 +20,7 @@ public struct SessionCodes: Sendable {
   ///
   /// - Parameter next: Returns the next code, which holds no line feed and no NUL; nil at the end.
   /// - Throws: `StoreError` of kind `badData` if there are more codes than a server should hold.
-  public static func send(
+  package static func send(
     over connection: Connection, _ next: () throws -> String?
   ) throws -> SessionCodes {
     var (count, parts, bytes) = (0, 0, 0)

@@ -1,12 +1,12 @@
-public import Postgres
+package import Postgres
 
 /// The triggers that note changed events, so that they are compared with the events of other sources. While
 /// they are disabled, no writer pays for them.
-public enum AssociationTriggers {
+package enum AssociationTriggers {
   /// Enables them. Waits for the transactions that write events now.
   ///
   /// - Throws: `StoreError` of kind `locked` if the locks are not available in time; `PostgresError`.
-  public static func enable(
+  package static func enable(
     over connection: Connection, patience: LockPatience = LockPatience()
   ) throws {
     try patience.transaction(over: connection, "enable associations") {
@@ -24,7 +24,7 @@ public enum AssociationTriggers {
   /// Disables them, and forgets the notes.
   ///
   /// - Throws: As `enable`.
-  public static func disable(
+  package static func disable(
     over connection: Connection, patience: LockPatience = LockPatience()
   ) throws {
     try patience.transaction(over: connection, "disable associations") {

@@ -4,18 +4,18 @@ internal import QuakeModel
 
 /// Limits the waits of statements that need strong locks, such as DDL. Other sessions queue behind such a
 /// wait, so each attempt waits only a few seconds, and attempts are repeated up to a total time.
-public struct LockPatience {
+package struct LockPatience {
   /// The longest wait of one attempt.
-  public var timeout: Duration
+  package var timeout: Duration
   /// The longest time of all attempts together.
-  public var total: Duration
+  package var total: Duration
   /// A descriptor that becomes readable when the program is asked to stop.
-  public var wake: Int32?
+  package var wake: Int32?
   /// Describes the wait of the last statement, in sentences; nil if it was not examined.
-  public var lastWait: () -> String?
+  package var lastWait: () -> String?
 
   /// Limits with the given values.
-  public init(
+  package init(
     timeout: Duration = .seconds(4), total: Duration = .seconds(60), wake: Int32? = nil,
     lastWait: @escaping () -> String? = { nil }
   ) {

@@ -1,12 +1,12 @@
 internal import CMigrations
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Applies the pending migrations of this program to a database.
 ///
 /// Migrations only go forward. Each one runs in its own transaction, which also adds its row to the ledger,
 /// `quake.migration`. Several programs may migrate at once.
-public struct Migrator {
+package struct Migrator {
   private let connection: Connection
   private let migrations: [Migration]
   private let program: String
@@ -17,7 +17,7 @@ public struct Migrator {
   /// - Parameters:
   ///   - program: Name and version of the program, for the ledger.
   ///   - patience: The limits of its waits for locks.
-  public init(
+  package init(
     connection: Connection, program: String, patience: LockPatience = LockPatience()
   ) throws(StoreError) {
     var migrations: [Migration] = []
@@ -31,7 +31,7 @@ public struct Migrator {
   /// A migrator with the caller's migrations.
   ///
   /// - Throws: `StoreError` of kind `schema` if a number is missing or occurs twice.
-  public init(
+  package init(
     connection: Connection, migrations: [Migration], program: String,
     patience: LockPatience = LockPatience()
   ) throws(StoreError) {
@@ -58,15 +58,15 @@ public struct Migrator {
   }
 
   /// A migration and its state in the database.
-  public struct Entry: Sendable {
+  package struct Entry: Sendable {
     /// The number, from 1.
-    public let version: Int
+    package let version: Int
     /// The name.
-    public let name: String
+    package let name: String
     /// When it was applied, as the database prints it; nil if it is pending.
-    public let appliedAt: String?
+    package let appliedAt: String?
     /// Program and version that applied it; nil if it is pending.
-    public let program: String?
+    package let program: String?
   }
 
   private struct LedgerRow {
@@ -90,7 +90,7 @@ public struct Migrator {
   /// All migrations with their states in the database.
   ///
   /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other.
-  public func status() throws -> [Entry] {
+  package func status() throws -> [Entry] {
     let ledger = try readLedger() ?? []
     try check(ledger)
     return migrations.map { migration in
@@ -105,7 +105,7 @@ public struct Migrator {
   ///
   /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other, or a
   ///   migration fails, which is then rolled back.
-  public func migrate() throws -> [Entry] {
+  package func migrate() throws -> [Entry] {
     // Usually nothing is pending, and then no lock is needed.
     let pending = try status().filter { $0.appliedAt == nil }
     guard !pending.isEmpty else { return [] }
@@ -128,7 +128,7 @@ public struct Migrator {
   /// Checks that the schema is the one of this program, with one query, for programs that do not migrate.
   ///
   /// - Throws: `StoreError` of kind `schema` if it is missing, older or newer.
-  public static func checkSchema(of connection: Connection) throws {
+  package static func checkSchema(of connection: Connection) throws {
     let expected = EmbeddedMigrations.files.count
     guard let ledger = try readVersions(connection) else {
       throw StoreError(
@@ -280,13 +280,13 @@ public struct Migrator {
 }
 
 /// One step of the schema: a file `NNNN_name.sql`.
-public struct Migration: Sendable {
+package struct Migration: Sendable {
   /// The number, from 1.
-  public let version: Int
+  package let version: Int
   /// The name, without number and ending.
-  public let name: String
+  package let name: String
   /// The file's name.
-  public let file: String
+  package let file: String
   /// The statements.
   let sql: SQL
 
@@ -294,7 +294,7 @@ public struct Migration: Sendable {
   ///
   /// - Throws: `StoreError` of kind `schema` if the name is not of the form `NNNN_name.sql` or the
   ///   text is not UTF-8.
-  public init(file: String, contents: [UInt8]) throws(StoreError) {
+  package init(file: String, contents: [UInt8]) throws(StoreError) {
     let digits = file.prefix(4)
     guard digits.utf8.count == 4, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let version = Int(digits), version > 0, file.dropFirst(4).hasPrefix("_"),

@@ -1,4 +1,4 @@
-public import Postgres
+package import Postgres
 internal import QuakeModel
 
 /// The geometry of the events, for programs that read PostGIS: a generated column `geom` of `quake.quake`
@@ -6,7 +6,7 @@ internal import QuakeModel
 ///
 /// It is not part of the migrations, because most databases have no PostGIS. The history does not record
 /// the column, and imports do not mention it.
-public enum PostGIS {
+package enum PostGIS {
   private static let mark = "made by quake-admin postgis enable"
 
   /// Adds the column, its index and the view. This writes the table anew; readers and writers wait for it.
@@ -14,7 +14,7 @@ public enum PostGIS {
   /// - Returns: False if they were there already.
   /// - Throws: `StoreError` of kind `conflict` if the server lacks PostGIS or the table has another column
   ///   `geom`, of kind `locked` if the locks are not available in time; `PostgresError`.
-  public static func enable(
+  package static func enable(
     over connection: Connection, patience: LockPatience = LockPatience()
   ) throws -> Bool {
     try patience.transaction(over: connection, "enable PostGIS") {
@@ -44,7 +44,7 @@ public enum PostGIS {
   ///
   /// - Returns: False if they were not there.
   /// - Throws: `StoreError` of kind `locked` if the locks are not available in time; `PostgresError`.
-  public static func disable(
+  package static func disable(
     over connection: Connection, patience: LockPatience = LockPatience()
   ) throws -> Bool {
     try patience.transaction(over: connection, "disable PostGIS") {

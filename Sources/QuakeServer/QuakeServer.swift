@@ -1,13 +1,13 @@
 internal import Glibc
-public import Postgres
+package import Postgres
 internal import QuakeTool
 
 /// The HTTP server over one database: documents, streams of changes, and the services of this field.
 ///
 /// It runs on threads of its own from `init` until `stop`.
-public final class QuakeServer: Sendable {
+package final class QuakeServer: Sendable {
   /// Where the server listens, with its port.
-  public let address: ListenAddress
+  package let address: ListenAddress
   private let parts: ServerParts
   private let http: MicrohttpdServer
 
@@ -19,7 +19,7 @@ public final class QuakeServer: Sendable {
   ///   - onNotice: Called with a sentence when the streams lose the database, and when they have it again.
   /// - Throws: `ListenError` if the address cannot be used; errors of starting threads and the HTTP library. The
   ///   threads that were started end then. The database is not needed yet.
-  public init(
+  package init(
     _ settings: Settings, onAccess: @escaping @Sendable (AccessRecord) -> Void,
     onFailure: @escaping @Sendable (_ target: String, _ error: any Error) -> Void,
     onNotice: @escaping @Sendable (_ sentence: String) -> Void
@@ -82,22 +82,22 @@ public final class QuakeServer: Sendable {
   }
 
   /// Ends connections whose requests are late. Call it every few seconds.
-  public func endLateConnections() { parts.connections.endLate() }
+  package func endLateConnections() { parts.connections.endLate() }
 
   /// Begins to stop: refuses new connections, ends the streams, and makes `/readyz` answer 503. Requests in
   /// progress are still answered. Blocks until the streams have ended, which takes up to `limit` if clients do
   /// not read.
-  public func beginDrain(within limit: Duration) {
+  package func beginDrain(within limit: Duration) {
     parts.drain.begin()
     http.stopListening()
     parts.streams.stop(within: limit)
   }
 
   /// How many requests are being answered.
-  public var requestsInProgress: Int { parts.connections.busy }
+  package var requestsInProgress: Int { parts.connections.busy }
 
   /// Closes the remaining connections, and returns when all threads of the HTTP library have ended.
-  public func stop() {
+  package func stop() {
     parts.pool.close()
     http.stop()
   }
@@ -105,49 +105,49 @@ public final class QuakeServer: Sendable {
 
 extension QuakeServer {
   /// How the server runs.
-  public struct Settings: Sendable {
+  package struct Settings: Sendable {
     /// Where to listen.
-    public var listen: ListenAddress
+    package var listen: ListenAddress
     /// The database.
-    public var database: ConnectionSettings
+    package var database: ConnectionSettings
     /// The version that documents state.
-    public var version: String
+    package var version: String
     /// The most connections to the database for queries; 1 to 100.
-    public var queryConnections = 4
+    package var queryConnections = 4
     /// The most time that a query may take.
-    public var queryTimeout = Duration.seconds(30)
+    package var queryTimeout = Duration.seconds(30)
     /// The most clients at once.
-    public var mostConnections = 20_000
+    package var mostConnections = 20_000
     /// The most connections of one address; 0: no limit.
-    public var connectionsPerAddress = 200
+    package var connectionsPerAddress = 200
     /// The requests per second of one address in the long run; 0: no limit.
-    public var requestRate = 100.0
+    package var requestRate = 100.0
     /// Whether these two limits are for loopback addresses as well.
-    public var limitsLoopback = false
+    package var limitsLoopback = false
     /// How long a client may take to send a request; at least a second.
-    public var requestTimeout = Duration.seconds(60)
+    package var requestTimeout = Duration.seconds(60)
     /// Whether pages of other sites may read.
-    public var allowsOrigins = true
+    package var allowsOrigins = true
     /// The proxies whose `X-Forwarded-*` fields are believed: numeric addresses.
-    public var trustedProxies: [String] = []
+    package var trustedProxies: [String] = []
     /// The address that clients use, without a slash at its end; nil: the one that they send.
-    public var publicURL: String?
+    package var publicURL: String?
     /// How the streams of changes run.
     var streams = StreamSettings()
     /// After how long without a change a stream gets a heartbeat.
-    public var heartbeat: Duration {
+    package var heartbeat: Duration {
       get { streams.heartbeat }
       set { streams.heartbeat = newValue }
     }
     /// The tokens of the people who may edit.
-    public var tokens = AccessTokens()
+    package var tokens = AccessTokens()
     /// The operator's settings for the page.
-    public var page = PageSettings()
+    package var page = PageSettings()
     /// The folder of the embedded server, which the status names; nil if the database is not embedded.
-    public var embedded: String?
+    package var embedded: String?
 
     /// Settings with the usual limits.
-    public init(listen: ListenAddress, database: ConnectionSettings, version: String) {
+    package init(listen: ListenAddress, database: ConnectionSettings, version: String) {
       self.listen = listen
       self.database = database
       self.version = version
@@ -157,21 +157,21 @@ extension QuakeServer {
 
 extension QuakeServer {
   /// A request that has been answered, for the access log.
-  public struct AccessRecord: Sendable {
+  package struct AccessRecord: Sendable {
     /// The method, empty if it is not a known one.
-    public let method: String
+    package let method: String
     /// The path and the query as they were sent: not safe to print.
-    public let target: String
+    package let target: String
     /// The client's address.
-    public let client: String
+    package let client: String
     /// The HTTP status; 0: the client left before.
-    public let status: Int
+    package let status: Int
     /// The bytes of the body; nil: a stream.
-    public let size: Int?
+    package let size: Int?
     /// From the first line of the request to the end of its answer.
-    public let duration: Duration
+    package let duration: Duration
     /// The client's program, as it names itself: not safe to print.
-    public let userAgent: String?
+    package let userAgent: String?
 
     init(_ request: RequestObserver.Completed) {
       method = request.method

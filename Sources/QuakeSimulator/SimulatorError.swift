@@ -1,10 +1,10 @@
-public import Basics
+package import Basics
 import Glibc
 
 /// An error of the simulator, in the style of PostgreSQL's messages.
-public struct SimulatorError: ExplainedError, Sendable, Equatable {
+package struct SimulatorError: ExplainedError, Sendable, Equatable {
   /// The kind of failure.
-  public enum Code: Sendable {
+  package enum Code: Sendable {
     /// An option is out of its range.
     case invalidOption
     /// The port is not available.
@@ -16,15 +16,15 @@ public struct SimulatorError: ExplainedError, Sendable, Equatable {
   }
 
   /// The kind of failure.
-  public var code: Code
+  package var code: Code
   /// One line in lower case, without a full stop.
-  public var message: String
+  package var message: String
   /// More about it, as sentences, or nil.
-  public var detail: String?
+  package var detail: String?
   /// What to do next, as sentences, or nil.
-  public var hint: String?
+  package var hint: String?
   /// A port, a server or an output is unavailable.
-  public var category: ErrorCategory { .unavailable }
+  package var category: ErrorCategory { .unavailable }
 
   init(_ code: Code, _ message: String, detail: String? = nil, hint: String? = nil) {
     self.code = code

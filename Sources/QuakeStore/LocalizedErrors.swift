@@ -1,8 +1,8 @@
 public import Basics
-public import EmbeddedPostgres
+internal import EmbeddedPostgres
 public import Postgres
-public import QuakeFeed
-public import QuakeImport
+internal import QuakeFeed
+internal import QuakeImport
 public import QuakeModel
 public import QuakeQuery
 

@@ -1,124 +1,226 @@
+internal import EmbeddedPostgres
 public import Postgres
-public import QuakeHistory
+internal import QuakeHistory
 public import QuakeModel
-internal import QuakeQuery
+internal import QuakeSchema
 
-/// A quake database, for programs with Swift concurrency: its list of events, its history, and the
-/// changes to it as they are committed.
+/// A quake database, for programs with Swift concurrency: its events, their history, and the changes to them as
+/// they are committed.
 ///
 /// ```swift
 /// let database = QuakeDatabase("postgresql://reader@db.example.org/quake", applicationName: "map")
-/// let token = try await database.latestToken()
-/// for try await change in database.changes(after: token) { ... }
+/// let strong = EventQuery(where: .magnitude >= 6)
+/// for try await update in database.live(strong) { ... }
 /// ```
 ///
 /// It holds no connection. Each call, and each iterator of a sequence, has a connection and a thread of its
-/// own for as long as it needs them: blocking calls never run on the threads that Swift's tasks share. The
-/// schema is checked on each connection.
+/// own for as long as it needs them: blocking calls never run on the threads that Swift's tasks share. Cancelling
+/// the task ends a call at once, with `CancellationError`. The schema is checked on each connection.
 public final class QuakeDatabase: Sendable {
   package let settings: ConnectionSettings
+  let log: @Sendable (LogEvent) -> Void
 
-  /// The database that the settings name; connects to nothing yet.
-  public init(_ settings: ConnectionSettings) {
+  package init(
+    _ settings: ConnectionSettings, log: @escaping @Sendable (LogEvent) -> Void = { _ in }
+  ) {
     self.settings = settings
+    self.log = log
   }
 
   /// The database that a URL or `keyword=value` pairs name; connects to nothing yet.
   ///
-  /// - Parameter applicationName: The program's name in `pg_stat_activity`.
-  public convenience init(_ conninfo: String, applicationName: String) {
-    self.init(ConnectionSettings(conninfo, applicationName: applicationName))
+  /// - Parameters:
+  ///   - conninfo: What libpq understands; empty: what its environment variables name.
+  ///   - applicationName: The program's name in `pg_stat_activity`, and by default the author of its imports.
+  ///   - log: Gets what happens beside the results: lost connections, imports, migrations.
+  public convenience init(
+    _ conninfo: String, applicationName: String,
+    log: @escaping @Sendable (LogEvent) -> Void = { _ in }
+  ) {
+    self.init(ConnectionSettings(conninfo, applicationName: applicationName), log: log)
   }
+
+  /// The database of a private PostgreSQL server, which is created and started if it does not run yet. It listens on
+  /// a Unix socket only, and continues when the program ends; `stopEmbedded(in:)` stops it.
+  ///
+  /// - Parameters:
+  ///   - folder: The folder of everything that belongs to the server; an absolute path. It is created if necessary.
+  ///   - programs: The folder of PostgreSQL's programs; nil: they are searched where Linux distributions put them.
+  ///   - applicationName: The program's name in `pg_stat_activity`, and by default the author of its imports.
+  ///   - log: Gets what happens beside the results: lost connections, imports, migrations.
+  /// - Throws: An error of category `unavailable` if the server could not be started, of category `schema` if
+  ///   PostgreSQL is not installed; `CancellationError`, after which the server may still start.
+  public static func embedded(
+    in folder: String, programs: String? = nil, applicationName: String,
+    log: @escaping @Sendable (LogEvent) -> Void = { _ in }
+  ) async throws -> QuakeDatabase {
+    let conninfo = try await onOwnThread { _ in
+      var options = EmbeddedServer.Options(home: folder)
+      options.binDirectory = programs
+      let server = try EmbeddedServer(options)
+      try server.startIfNeeded()
+      return server.conninfo
+    }
+    return QuakeDatabase(conninfo, applicationName: applicationName, log: log)
+  }
+
+  /// Stops the private server in a folder, and waits until it has ended.
+  ///
+  /// - Returns: Whether it was running.
+  @discardableResult
+  public static func stopEmbedded(in folder: String) async throws -> Bool {
+    try await onOwnThread { _ in
+      try EmbeddedServer(EmbeddedServer.Options(home: folder)).stop()
+    }
+  }
+
+  // MARK: - Schema
 
   /// Checks that the database can be reached and that its schema is the one this library was built for.
   ///
   /// - Throws: `PostgresError`; `StoreError` of kind `schema`; `CancellationError`.
   public func check() async throws {
-    try await ask { _ in }
+    try await withConnection { _ in }
   }
 
-  /// The newest token; `beginning` if nothing has ever changed.
+  /// Creates the schema, or applies the migrations that the database lacks. Several programs may migrate at once.
   ///
-  /// - Throws: As `check()`.
-  public func latestToken() async throws -> ChangeToken {
-    try await ask { try HistoryReader.latestToken(over: $0) }
+  /// - Parameter program: Name and version of the program, for the ledger.
+  /// - Returns: The names of the migrations that were applied.
+  /// - Throws: `StoreError` of kind `schema` if the database has migrations that this library does not know;
+  ///   otherwise as `check()`.
+  @discardableResult
+  public func migrate(as program: String) async throws -> [String] {
+    let applied = try await Self.onOwnThread { [settings] wake in
+      let connection = try Connection(settings, wake: wake)
+      connection.interrupt = wake
+      return try Migrator(connection: connection, program: program).migrate().map(\.name)
+    }
+    for name in applied { log(LogEvent(.info, "applied migration \(name)")) }
+    return applied
   }
 
-  /// The events as they are now, and the token after which changes to them can be followed.
+  // MARK: - One event
+
+  /// The event that has, or had, this id; nil if there is none.
   ///
-  /// - Parameter filter: Only events that meet its conditions on events; those on changes do not count.
-  /// - Throws: As `check()`.
-  public func snapshot(filter: QuakeFilter = QuakeFilter()) async throws -> QuakeSnapshot {
-    var query = EventQuery()
-    query.filter = filter
-    query.past = [.superseded, .withdrawn]
-    return try await ask { [query] connection in
-      try connection.atOneMoment {
-        let token = try HistoryReader.latestToken(over: connection)
-        return QuakeSnapshot(token: token, quakes: try query.page(over: connection).events)
-      }
+  /// - Parameter point: The point of the history; nil: now.
+  /// - Throws: `StoreError` of kind `token` if the point is not in this history, or no longer; otherwise as
+  ///   `check()`.
+  public func event(_ id: String, asOf point: HistoryBound? = nil) async throws -> QuakeRecord? {
+    try await withConnection { connection in
+      let history = EventHistory(connection: connection)
+      guard let point else { return try history.event(id) }
+      guard let code = try history.code(of: id) else { return nil }
+      var query = EventQuery()
+      query.asOf = point
+      query.filter.codes = [code]
+      return try query.page(over: connection).events.first
     }
   }
 
-  /// The changes after a token, as they are committed, without an end.
+  // MARK: - What is not here
+
+  /// Calls a closure with a connection, on a thread of its own, for statements that no other call runs.
   ///
-  /// - Parameters:
-  ///   - token: The transaction after which to begin; nil: from when the sequence is first asked.
-  ///   - filter: Which changes to hand over.
-  public func changes(
-    after token: ChangeToken? = nil, filter: QuakeFilter = QuakeFilter()
-  ) -> QuakeChanges {
-    changes(from: token.map { .after(HistoryCursor(token: $0)) } ?? .now, filter: filter)
-  }
-
-  /// The changes after a cursor, as they are committed, without an end.
+  /// ```swift
+  /// let deepest = try await database.withConnection { connection in
+  ///   try connection.execute("select max(depth) from quake.quake").text(0, 0)
+  /// }
+  /// ```
   ///
-  /// - Parameters:
-  ///   - cursor: That of the last change that has been processed (`Change.cursor`), or the end of a batch
-  ///     (`ChangeBatch.cursor`).
-  ///   - filter: Which changes to hand over.
-  public func changes(
-    after cursor: HistoryCursor, filter: QuakeFilter = QuakeFilter()
-  ) -> QuakeChanges {
-    changes(from: .after(cursor), filter: filter)
-  }
-
-  /// A list of the events that is kept up to date.
+  /// The connection is closed when the closure returns, and a transaction that is open then is rolled back. If the
+  /// calling task is cancelled, the statement that runs is cancelled, and the closure gets `PostgresError` of kind
+  /// `interrupted`.
   ///
-  /// - Parameters:
-  ///   - order: The order of the list.
-  ///   - filter: Only events that meet its conditions on events; those on changes do not count.
-  public func liveQuakes(
-    order: QuakeOrder = .timeDescending, filter: QuakeFilter = QuakeFilter()
-  ) -> LiveQuakes {
-    LiveQuakes { [settings] wake in
-      LiveSource(
-        ReconnectingFollower(settings, wake: wake, start: .now), order: order, filter: filter)
-    }
-  }
-
-  /// The answers to a query of the history.
-  public func history(_ query: HistoryQuery) -> QuakeHistory {
-    QuakeHistory(query, of: self) { [settings] wake in
-      try HistorySource(query, of: settings, wake: wake)
-    }
-  }
-
-  private func changes(from start: ReconnectingFollower.Start, filter: QuakeFilter) -> QuakeChanges
-  {
-    QuakeChanges { [settings] wake in
-      ChangePageSource(ReconnectingFollower(settings, wake: wake, start: start), filter: filter)
-    }
-  }
-
-  /// Runs a query on a thread of its own, over a connection of its own.
-  package func ask<Answer: Sendable>(
-    _ question: @escaping @Sendable (Connection) throws -> Answer
+  /// - Throws: The error of the closure; otherwise as `check()`.
+  public func withConnection<Answer: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
-    var iterator = PullIterator<Answer> { [settings] wake in
-      OneShotQuery(settings, wake: wake, question)
+    try await Self.onOwnThread { [settings] wake in
+      let connection = try Connection(settings, wake: wake)
+      connection.interrupt = wake
+      // Preparing does not pay for one answer, and there may be a pooler in between.
+      connection.keepsStatements = false
+      try Migrator.checkSchema(of: connection)
+      return try body(connection)
     }
+  }
+
+  /// Runs a blocking call on a thread of its own.
+  ///
+  /// - Parameter body: Gets a descriptor that becomes readable when the calling task was cancelled; then it must
+  ///   end soon.
+  static func onOwnThread<Answer: Sendable>(
+    _ body: @escaping @Sendable (_ wake: Int32) throws -> Answer
+  ) async throws -> Answer {
+    var iterator = PullIterator<Answer> { wake in OneCall(wake: wake, body) }
     guard let answer = try await iterator.next() else { throw CancellationError() }
     return answer
+  }
+}
+
+extension Connection {
+  /// Connects to any database: for a program without tasks, or for a database that is not one of Quake's.
+  ///
+  /// The calls of a connection block; in a task, use `QuakeDatabase.withConnection(_:)`.
+  ///
+  /// - Parameters:
+  ///   - conninfo: A URL or `keyword=value` pairs, as libpq understands them.
+  ///   - applicationName: The program's name in `pg_stat_activity`.
+  public convenience init(_ conninfo: String, applicationName: String) throws(PostgresError) {
+    try self.init(ConnectionSettings(conninfo, applicationName: applicationName))
+  }
+}
+
+/// One call as a source of one element.
+private struct OneCall<Answer: Sendable>: PullSource {
+  let wake: Int32
+  let body: @Sendable (_ wake: Int32) throws -> Answer
+  private var isDone = false
+
+  init(wake: Int32, _ body: @escaping @Sendable (_ wake: Int32) throws -> Answer) {
+    self.wake = wake
+    self.body = body
+  }
+
+  mutating func next() throws -> Answer? {
+    guard !isDone else { return nil }
+    isDone = true
+    return try body(wake)
+  }
+
+  mutating func pause() {}
+}
+
+/// Something that happened beside the results of calls, for a program's log.
+///
+/// The levels have the names of swift-log's:
+///
+/// ```swift
+/// let database = QuakeDatabase(url, applicationName: "map") { event in
+///   logger.log(level: .init(rawValue: event.level.rawValue) ?? .info, "\(event.message)")
+/// }
+/// ```
+public struct LogEvent: Hashable, Sendable {
+  /// How much it matters.
+  public enum Level: String, CaseIterable, Sendable {
+    /// What was done.
+    case info
+    /// What is not usual, but no problem.
+    case notice
+    /// A problem that the library deals with.
+    case warning
+  }
+
+  /// How much it matters.
+  public let level: Level
+  /// What happened: a phrase in lower case, without a full stop. The details of an error follow on lines of their
+  /// own.
+  public let message: String
+
+  init(_ level: Level, _ message: String) {
+    self.level = level
+    self.message = message
   }
 }

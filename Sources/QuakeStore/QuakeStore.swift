@@ -1,13 +1,49 @@
-@_exported public import EmbeddedPostgres
-@_exported public import Postgres
-@_exported public import QuakeFeed
-@_exported public import QuakeHistory
-@_exported public import QuakeImport
-@_exported public import QuakeModel
-@_exported public import QuakeQuery
-@_exported public import QuakeSchema
-@_exported public import QuakeWorker
+// The library under one name. A program gets the types that its articles describe, and no others of these modules.
 
-// The store under one name, for other programs: `import QuakeStore` brings in what follows.
 @_exported public import enum Basics.ErrorCategory
 @_exported public import protocol Basics.ExplainedError
+@_exported public import class Postgres.Connection
+@_exported public import enum Postgres.Parameter
+@_exported public import struct Postgres.PostgresError
+@_exported public import struct Postgres.QueryResult
+@_exported public import struct Postgres.SQL
+@_exported public import enum QuakeHistory.HistoryBound
+@_exported public import struct QuakeHistory.HistoryQuery
+@_exported public import struct QuakeImport.ImportOptions
+@_exported public import enum QuakeImport.MergePolicy
+@_exported public import struct QuakeModel.Change
+@_exported public import struct QuakeModel.ChangeConditions
+@_exported public import enum QuakeModel.ChangeOperation
+@_exported public import struct QuakeModel.ChangeToken
+@_exported public import class QuakeModel.ChangeTransaction
+@_exported public import enum QuakeModel.EventCondition
+@_exported public import struct QuakeModel.EventDifference
+@_exported public import struct QuakeModel.EventVersion
+@_exported public import struct QuakeModel.HistoryCursor
+@_exported public import struct QuakeModel.ImportReject
+@_exported public import struct QuakeModel.ImportReport
+@_exported public import enum QuakeModel.QuakeColumn
+@_exported public import struct QuakeModel.QuakeFilter
+@_exported public import struct QuakeModel.QuakeRecord
+@_exported public import struct QuakeModel.StoreError
+@_exported public import struct QuakeModel.Timestamp
+@_exported public import struct QuakeQuery.BValue
+@_exported public import enum QuakeQuery.Completeness
+@_exported public import enum QuakeQuery.EditAction
+@_exported public import struct QuakeQuery.EditAuthor
+@_exported public import struct QuakeQuery.EditOutcome
+@_exported public import struct QuakeQuery.EditPlan
+@_exported public import struct QuakeQuery.EventAssignment
+@_exported public import struct QuakeQuery.EventCursor
+@_exported public import struct QuakeQuery.EventEdit
+@_exported public import struct QuakeQuery.EventGroup
+@_exported public import enum QuakeQuery.EventKey
+@_exported public import struct QuakeQuery.EventOrder
+@_exported public import struct QuakeQuery.EventQuery
+@_exported public import struct QuakeQuery.EventRestore
+@_exported public import struct QuakeQuery.EventSelection
+@_exported public import struct QuakeQuery.EventStatistics
+@_exported public import struct QuakeQuery.EventSummary
+@_exported public import struct QuakeQuery.InvalidEdit
+@_exported public import struct QuakeQuery.RestoreConflict
+@_exported public import struct QuakeQuery.RestorePlan

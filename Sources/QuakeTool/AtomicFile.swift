@@ -5,24 +5,24 @@ internal import Glibc
 ///
 /// The new contents are written to a new file in the same folder. Other users, who may be allowed to write
 /// into the folder, cannot guess its name. A symbolic link at the path is replaced, not followed.
-public struct AtomicFile {
+package struct AtomicFile {
   /// The path of the file.
-  public let path: String
+  package let path: String
 
   /// The file at a path. It need not exist.
-  public init(_ path: String) {
+  package init(_ path: String) {
     self.path = path
   }
 
   /// The reason why the file cannot be written.
-  public enum SystemError: Error, CustomStringConvertible {
+  package enum SystemError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
     /// The path is a pipe, a device or a folder, which must not be replaced.
     case notAFile
 
     /// In a few words.
-    public var description: String {
+    package var description: String {
       switch self {
       case .refused(let code): String(cString: strerror(code))
       case .notAFile: "it is not a regular file"
@@ -31,14 +31,14 @@ public struct AtomicFile {
   }
 
   /// Replaces the contents.
-  public func write(_ bytes: [UInt8]) throws(SystemError) {
+  package func write(_ bytes: [UInt8]) throws(SystemError) {
     let (temporary, descriptor) = try begin()
     let isWritten = bytes.withUnsafeBytes { Self.writeAll($0, to: descriptor) }
     try end(temporary, descriptor, failure: isWritten ? 0 : errno)
   }
 
   /// Replaces the contents by the parts that `body` hands over. If it throws, the contents stay.
-  public func write(
+  package func write(
     _ body: (@escaping (UnsafeRawBufferPointer) throws -> Void) throws -> Void
   ) throws {
     let (temporary, descriptor) = try begin()
@@ -110,7 +110,7 @@ public struct AtomicFile {
 
 extension AtomicFile {
   /// The reason why the contents cannot be read.
-  public enum ReadingError: Error, CustomStringConvertible {
+  package enum ReadingError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
     /// The path is a pipe, a device or a folder.
@@ -119,7 +119,7 @@ extension AtomicFile {
     case foreign
 
     /// In a few words.
-    public var description: String {
+    package var description: String {
       switch self {
       case .refused(let code): String(cString: strerror(code))
       case .notAFile: "it is not a regular file"
@@ -129,7 +129,7 @@ extension AtomicFile {
   }
 
   /// Reads the first `count` bytes; nil if there is no file. It never blocks.
-  public func read(atMost count: Int) throws(ReadingError) -> [UInt8]? {
+  package func read(atMost count: Int) throws(ReadingError) -> [UInt8]? {
     // Without O_NONBLOCK, opening a named pipe would block.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {

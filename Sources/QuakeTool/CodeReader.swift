@@ -4,7 +4,7 @@ internal import QuakeModel
 /// Reads codes of events, one a line, from a descriptor, in bounded memory.
 ///
 /// Spaces around a code and empty lines do not count.
-public struct CodeReader {
+package struct CodeReader {
   private let descriptor: Int32
   private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
   private var unread = 0..<0
@@ -16,14 +16,14 @@ public struct CodeReader {
   private static let longestLine = 2048
 
   /// A reader of standard input, or of another descriptor.
-  public init(descriptor: Int32 = 0) {
+  package init(descriptor: Int32 = 0) {
     self.descriptor = descriptor
   }
 
   /// The next code; nil at the end.
   ///
   /// - Throws: `StoreError` of kind `badData` if a line cannot be a code.
-  public mutating func next() throws -> String? {
+  package mutating func next() throws -> String? {
     while try readLine() {
       // Some editors begin a file with a byte order mark.
       if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }

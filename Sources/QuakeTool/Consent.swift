@@ -1,12 +1,12 @@
-public import CommandLine
+package import CommandLine
 
 /// The consent of a person to something that cannot be undone: a question on a terminal, elsewhere `--yes`.
-public struct Consent {
+package struct Consent {
   /// `--yes`. Not in a configuration file, where it would be forgotten.
-  public static let option = Option.flag("yes", help: "do not ask").onCommandLineOnly()
+  package static let option = Option.flag("yes", help: "do not ask").onCommandLineOnly()
 
   /// Whether the person has to be asked.
-  public let asks: Bool
+  package let asks: Bool
   private let diagnostics: Diagnostics
 
   /// Reads `--yes`, and `--dry-run`, which changes nothing and needs no consent.
@@ -14,7 +14,7 @@ public struct Consent {
   /// - Parameter isNeededElsewhere: Whether `--yes` is needed where there is no terminal to ask on. False for a
   ///   command that removes one named object, because programs ran it before it asked for consent.
   /// - Throws: `UsageError` if the person has to be asked and there is no terminal to ask on.
-  public init(
+  package init(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics, isNeededElsewhere: Bool = true
   ) throws(UsageError) {
     self.diagnostics = diagnostics
@@ -28,7 +28,7 @@ public struct Consent {
   }
 
   /// Asks, if that is necessary. If the answer is no, it says that nothing was changed.
-  public func isGiven(_ question: @autoclosure () -> String) -> Bool {
+  package func isGiven(_ question: @autoclosure () -> String) -> Bool {
     guard asks else { return true }
     guard Confirmation.ask(question()) else {
       diagnostics.note("nothing was changed")
@@ -39,9 +39,9 @@ public struct Consent {
 }
 
 /// Standard input, if it is a terminal: a command that reads it without a message looks as if it hung.
-public enum TerminalInput {
+package enum TerminalInput {
   /// Says what the command waits for, if standard input is a terminal.
-  public static func announce(_ what: String, _ diagnostics: Diagnostics) {
+  package static func announce(_ what: String, _ diagnostics: Diagnostics) {
     guard Terminal.isTerminal(0) else { return }
     diagnostics.note("waiting for \(what) on standard input; Ctrl-D ends it")
   }

@@ -1,16 +1,16 @@
-public import Basics
-public import CommandLine
-public import EmbeddedPostgres
-public import Postgres
-public import QuakeSchema
+package import Basics
+package import CommandLine
+package import EmbeddedPostgres
+package import Postgres
+package import QuakeSchema
 
 /// Finds a tool's database: `--database`, else `DATABASE_URL`, else libpq's `PG*` variables, else the key `database`
 /// of the user's or the system's configuration file, else the embedded server, which is started if it does not run.
 /// Only commands that bring data, or that are there to make a database, create it: with a new and empty one, a query
 /// would answer with nothing.
-public struct DatabaseAccess {
+package struct DatabaseAccess {
   /// The option that names a database.
-  public static let option = Option.value(
+  package static let option = Option.value(
     "database", short: "d", "URL",
     help: """
       the database, as a URL or keyword=value pairs; by default $DATABASE_URL, then libpq's PG* \
@@ -18,7 +18,7 @@ public struct DatabaseAccess {
       """)
 
   /// The environment variables that a tool reads.
-  public static let environment: [Command.Variable] = [
+  package static let environment: [Command.Variable] = [
     .init("DATABASE_URL", "the database, if --database is not given"),
     .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's variables, used if neither is given"),
     .init(
@@ -39,9 +39,9 @@ public struct DatabaseAccess {
   ]
 
   /// The settings of the connection.
-  public let settings: ConnectionSettings
+  package let settings: ConnectionSettings
   /// The embedded server, if it holds the database; else nil.
-  public let embedded: EmbeddedServer?
+  package let embedded: EmbeddedServer?
   /// Whether to create the embedded server if there is none.
   private let creates: Bool
   private let diagnostics: Diagnostics
@@ -51,7 +51,7 @@ public struct DatabaseAccess {
   /// Finds the database that the arguments and the environment name, without connecting to it.
   ///
   /// - Parameter creates: Whether `connect` creates the embedded server if that is the database and there is none.
-  public init(
+  package init(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics, creates: Bool = false
   ) throws {
     self.creates = creates
@@ -91,7 +91,7 @@ public struct DatabaseAccess {
   }
 
   /// The embedded server in the folder that the environment names.
-  public static func embeddedServer() throws -> EmbeddedServer {
+  package static func embeddedServer() throws -> EmbeddedServer {
     try EmbeddedServer(.fromEnvironment { Environment.value($0) })
   }
 
@@ -99,7 +99,7 @@ public struct DatabaseAccess {
   ///
   /// - Parameter migrates: Whether to apply pending migrations. By default only those of the embedded
   ///   database, which belongs to the tools; any other is migrated only on request.
-  public func connect(wake: Int32? = nil, migrates: Bool? = nil) throws -> Connection {
+  package func connect(wake: Int32? = nil, migrates: Bool? = nil) throws -> Connection {
     if let embedded { try start(embedded) }
     let connection = try connectWhenReady(wake: wake)
     if migrates ?? (embedded != nil) { try migrate(connection) }
@@ -109,7 +109,7 @@ public struct DatabaseAccess {
   /// Connects to the store: like `connect`, and checks that the schema is the one of this program.
   ///
   /// - Parameter answerTimeout: See `Connection.answerTimeout`.
-  public func connectToStore(
+  package func connectToStore(
     answerTimeout: Duration? = nil, wake: Int32? = nil, migrates: Bool? = nil
   ) throws -> Connection {
     let connection = try connect(wake: wake, migrates: migrates)
@@ -119,7 +119,7 @@ public struct DatabaseAccess {
   }
 
   /// Connects without starting a server or changing the schema: for commands that only read.
-  public func connectAsItIs() throws -> Connection {
+  package func connectAsItIs() throws -> Connection {
     if let embedded, try !embedded.status().running {
       guard embedded.exists else { throw NoDatabase(home: embedded.options.home) }
       throw PostgresError(
@@ -135,7 +135,7 @@ public struct DatabaseAccess {
   }
 
   /// Opens another connection to the database and reports its waits for locks; see `LockWaits`.
-  public func open(wake: Int32? = nil) throws(PostgresError) -> Connection {
+  package func open(wake: Int32? = nil) throws(PostgresError) -> Connection {
     let connection: Connection
     do throws(PostgresError) {
       connection = try Connection(settings, wake: wake)
@@ -151,7 +151,7 @@ public struct DatabaseAccess {
 
   /// Connects again after a connection was lost. The embedded server is restarted if it crashed, but not if a
   /// user stopped it.
-  public func reconnect(wake: Int32? = nil) throws -> Connection {
+  package func reconnect(wake: Int32? = nil) throws -> Connection {
     if let embedded, embedded.hasCrashed { try start(embedded) }
     return try open(wake: wake)
   }
@@ -180,7 +180,7 @@ public struct DatabaseAccess {
   }
 
   /// A migrator with the tool's migrations.
-  public func migrator(over connection: Connection) throws -> Migrator {
+  package func migrator(over connection: Connection) throws -> Migrator {
     let waits = LockWaits(settings, diagnostics)
     waits.lookAfter(connection)
     return try Migrator(
@@ -217,7 +217,7 @@ public struct DatabaseAccess {
   }
 
   /// Warns that the embedded server was started without its TCP port.
-  public static func portInUse(_ port: Int, _ diagnostics: Diagnostics) {
+  package static func portInUse(_ port: Int, _ diagnostics: Diagnostics) {
     diagnostics.warning(
       "port \(port) of 127.0.0.1 is in use, so the embedded server only listens on its Unix socket",
       hint: """
@@ -227,26 +227,26 @@ public struct DatabaseAccess {
 }
 
 /// No database is named, and the embedded server has not been created by a command that may.
-public struct NoDatabase: ExplainedError {
+package struct NoDatabase: ExplainedError {
   /// The folder in which the embedded server would be.
-  public let home: String
+  package let home: String
 
   /// There is no embedded server in this folder.
-  public init(home: String) { self.home = home }
+  package init(home: String) { self.home = home }
 
   /// Says that there is no database, and names two ways to get one.
-  public var message: String { "no database here yet: run `quake-ingest run`, or give `-d`" }
+  package var message: String { "no database here yet: run `quake-ingest run`, or give `-d`" }
 
   /// Where it was looked for.
-  public var detail: String? {
+  package var detail: String? {
     "No database is named, and \"\(home)\" has no embedded server. Each Unix account has its own."
   }
 
   /// Other commands that create one.
-  public var hint: String? {
+  package var hint: String? {
     "\"quake-ingest import FILE\" and \"quake-admin server start\" create it, too."
   }
 
   /// The database is not available.
-  public var category: ErrorCategory { .unavailable }
+  package var category: ErrorCategory { .unavailable }
 }

@@ -1,23 +1,23 @@
-public import Basics
-public import CommandLine
+package import Basics
+package import CommandLine
 internal import Postgres
 internal import QuakeSchema
 
 /// An error as it is reported to the user, with its exit status.
-public struct Failure {
+package struct Failure {
   /// What failed, on what, and why.
-  public let message: String
+  package let message: String
   /// More about it.
-  public let detail: String?
+  package let detail: String?
   /// What to do next.
-  public let hint: String?
+  package let hint: String?
   /// The exit status.
-  public let status: ExitStatus
+  package let status: ExitStatus
   /// The statement that failed, without its values.
   private let statement: String?
 
   /// A failure of the given parts.
-  public init(
+  package init(
     _ status: ExitStatus, _ message: String, detail: String? = nil, hint: String? = nil
   ) {
     self.init(status, message, detail: detail, hint: hint, statement: nil)
@@ -34,7 +34,7 @@ public struct Failure {
   }
 
   /// The report for an error of the libraries; nil for any other error.
-  public init?(_ error: any Error) {
+  package init?(_ error: any Error) {
     guard let error = error as? any ExplainedError else { return nil }
     var message = error.message
     var hint = error.hint
@@ -52,7 +52,7 @@ public struct Failure {
   /// Prints it as an error of the tool, with `--verbose` also the statement.
   ///
   /// - Parameter subject: What the error is about, where the tool handles several files or feeds.
-  public func report(about subject: String? = nil, to diagnostics: Diagnostics) {
+  package func report(about subject: String? = nil, to diagnostics: Diagnostics) {
     diagnostics.error(
       subject.map { "\($0): \(message)" } ?? message, detail: detail,
       hints: hint.map { [$0] } ?? [], fields: ["status": .integer(Int64(status.rawValue))])
@@ -96,16 +96,16 @@ extension ExitStatus {
 }
 
 /// A file that a tool cannot read or write.
-public struct FileError: ExplainedError {
+package struct FileError: ExplainedError {
   /// What failed, on which file, and why.
-  public let message: String
+  package let message: String
   /// More about it.
-  public let detail: String?
+  package let detail: String?
   /// The exit status is 1.
-  public var category: ErrorCategory { .failed }
+  package var category: ErrorCategory { .failed }
 
   /// An error with what failed, on which file, and why.
-  public init(_ message: String, detail: String? = nil) {
+  package init(_ message: String, detail: String? = nil) {
     self.message = message
     self.detail = detail
   }

@@ -1,15 +1,15 @@
-public import CommandLine
+package import CommandLine
 internal import Postgres
 
 /// The common part of every tool's `main`: read the command line, run, and turn errors into messages and the
 /// documented exit status.
-public enum Tool {
+package enum Tool {
   /// The options every tool has.
-  public static let commonOptions: [Option] =
+  package static let commonOptions: [Option] =
     [DatabaseAccess.option, .quiet, .verbose, .colour, .logFormat] + GeneratedDocuments.options
 
   /// The exit statuses every tool has.
-  public static let exitStatuses: [Command.Outcome] = [
+  package static let exitStatuses: [Command.Outcome] = [
     .init(.ok), .init(.failed), .init(.usage), .init(.badData), .init(.unavailable),
     .init(.internal), .init(.tryLater), .init(.notAllowed), .init(.schema),
   ]
@@ -18,7 +18,7 @@ public enum Tool {
   ///
   /// - Parameters:
   ///   - complete: Adds the settings of a configuration file to the command line; see `Program.run`.
-  public static func run(
+  package static func run(
     _ tool: Command,
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
       arguments, _ in arguments
@@ -61,7 +61,7 @@ public enum Tool {
 }
 
 /// The version of all of Quake's programs, which are built together.
-public let productVersion = "0.1.0"
+package let productVersion = "0.1.0"
 
 /// The project's page for problems.
 let problemsAddress = "https://github.com/quake-project/quake/issues"
@@ -70,15 +70,15 @@ let problemsAddress = "https://github.com/quake-project/quake/issues"
 let productDate = "2026-11-21"
 
 /// The folder of temporary files.
-public enum TemporaryFolder {
+package enum TemporaryFolder {
   /// The folder that `TMPDIR` names; `/tmp` if it names none.
-  public static var path: String {
+  package static var path: String {
     guard let named = Environment.value("TMPDIR"), !named.isEmpty else { return "/tmp" }
     return named
   }
 
   /// The variable's entry in the help of the tools that use it.
-  public static let variable = Command.Variable(
+  package static let variable = Command.Variable(
     "TMPDIR", "folder of temporary files; by default /tmp")
 }
 

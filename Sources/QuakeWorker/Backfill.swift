@@ -1,27 +1,27 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// A backfill and its progress: a row of `quake.backfill`.
 ///
 /// An advisory lock of the session ensures that only one process works on it. The lock ends with the
 /// connection.
-public struct Backfill: Sendable {
+package struct Backfill: Sendable {
   /// The parameters of a backfill. A backfill with the same parameters as an unfinished one continues it.
-  public struct Parameters: Sendable, Equatable {
+  package struct Parameters: Sendable, Equatable {
     /// Base address of the event service, without user name and password, or the absolute path of the
     /// folder or file.
-    public var url: String
+    package var url: String
     /// The data centre; nil if the files contain it.
-    public var source: String?
+    package var source: String?
     /// The span of time; nil for files.
-    public var span: BackfillWindow?
+    package var span: BackfillWindow?
     /// Least magnitude; nil: all events.
-    public var minimumMagnitude: Double?
+    package var minimumMagnitude: Double?
     /// The region of the epicentres, as text; nil: everywhere.
-    public var region: String?
+    package var region: String?
 
     /// The parameters of a backfill.
-    public init(
+    package init(
       url: String, source: String?, span: BackfillWindow? = nil, minimumMagnitude: Double? = nil,
       region: String? = nil
     ) {
@@ -41,17 +41,17 @@ public struct Backfill: Sendable {
   }
 
   /// Its number.
-  public let id: Int64
+  package let id: Int64
   /// Its parameters.
-  public let parameters: Parameters
+  package let parameters: Parameters
   /// Whether it continues a backfill that an earlier process did not finish.
-  public let isResumed: Bool
+  package let isResumed: Bool
 
   /// Continues the unfinished backfill with these parameters, or begins one.
   ///
   /// - Parameter restart: Delete an unfinished one first, and the record of the files that were stored.
   /// - Throws: `StoreError` of kind `locked` if another process is working on it.
-  public static func open(
+  package static func open(
     _ parameters: Parameters, restart: Bool, over connection: Connection
   ) throws -> Backfill {
     try connection.transaction {
@@ -122,7 +122,7 @@ public struct Backfill: Sendable {
 
   /// The data centre of the unfinished backfill of the same service, span, magnitude and region; nil if there is
   /// none.
-  public static func source(
+  package static func source(
     ofUnfinished parameters: Parameters, over connection: Connection
   ) throws(PostgresError) -> String? {
     let values = Array(parameters.values.suffix(4))
@@ -175,7 +175,7 @@ public struct Backfill: Sendable {
   }
 
   /// Marks it as finished, unless one of its windows is not done.
-  public func finish(over connection: Connection) throws(PostgresError) {
+  package func finish(over connection: Connection) throws(PostgresError) {
     try connection.execute(
       """
       update quake.backfill b set finished_at = clock_timestamp()
@@ -185,7 +185,7 @@ public struct Backfill: Sendable {
   }
 
   /// The sums of the counts of all its imports, including those of earlier processes.
-  public func totals(over connection: Connection) throws(PostgresError) -> ImportReport {
+  package func totals(over connection: Connection) throws(PostgresError) -> ImportReport {
     let result = try connection.execute(
       """
       select seen, inserted, updated, unchanged, rejected, duplicate, finished_at is not null

@@ -1,19 +1,19 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// The files that backfills have stored.
-public struct BackfillFiles {
+package struct BackfillFiles {
   /// A file as it is now.
-  public struct File: Sendable, Equatable {
+  package struct File: Sendable, Equatable {
     /// Absolute path.
-    public let path: String
+    package let path: String
     /// Bytes.
-    public let size: Int64
+    package let size: Int64
     /// When it was last modified.
-    public let modified: Timestamp
+    package let modified: Timestamp
 
     /// A file of these properties.
-    public init(path: String, size: Int64, modified: Timestamp) {
+    package init(path: String, size: Int64, modified: Timestamp) {
       self.path = path
       self.size = size
       self.modified = modified
@@ -23,12 +23,12 @@ public struct BackfillFiles {
   private let connection: Connection
 
   /// The files that a database has stored.
-  public init(over connection: Connection) {
+  package init(over connection: Connection) {
     self.connection = connection
   }
 
   /// Whether the file was stored with this size and modification time.
-  public func isStored(_ file: File) throws(PostgresError) -> Bool {
+  package func isStored(_ file: File) throws(PostgresError) -> Bool {
     let result = try connection.executePrepared(
       """
       select from quake.backfill_file where path = $1 and size = $2 and modified_at = $3
@@ -37,7 +37,7 @@ public struct BackfillFiles {
   }
 
   /// Marks a file as stored, within the transaction of the import that stores its events.
-  public func markStored(
+  package func markStored(
     _ file: File, of backfill: Backfill, with report: ImportReport
   ) throws(PostgresError) {
     try backfill.add(report, over: connection)

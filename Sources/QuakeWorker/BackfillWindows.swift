@@ -1,22 +1,22 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// The windows of a backfill, as stored in the database.
-public struct BackfillWindows {
+package struct BackfillWindows {
   /// The progress of a backfill.
-  public struct Progress: Sendable, Equatable {
+  package struct Progress: Sendable, Equatable {
     /// Windows whose events are stored.
-    public var done = 0
+    package var done = 0
     /// Windows that have not been fetched.
-    public var pending = 0
+    package var pending = 0
     /// Records in the windows that are done.
-    public var records: Int64 = 0
+    package var records: Int64 = 0
     /// The number of events in the whole span, according to the service; nil if unknown.
-    public var expected: Int64?
+    package var expected: Int64?
     /// Seconds of the span that are done.
-    public var secondsDone: Int64 = 0
+    package var secondsDone: Int64 = 0
     /// The most records in a window that is done.
-    public var longest: Int64 = 0
+    package var longest: Int64 = 0
   }
 
   private let id: Int64
@@ -28,7 +28,7 @@ public struct BackfillWindows {
   }
 
   /// The windows of `backfill`.
-  public init(of backfill: Backfill, over connection: Connection) {
+  package init(of backfill: Backfill, over connection: Connection) {
     self.init(backfill: backfill.id, connection: connection)
   }
 
@@ -45,7 +45,7 @@ public struct BackfillWindows {
   }
 
   /// The earliest window that has not been fetched; nil if all are done.
-  public func next() throws(PostgresError) -> BackfillWindow? {
+  package func next() throws(PostgresError) -> BackfillWindow? {
     let result = try connection.executePrepared(
       """
       select (extract(epoch from start_time) * 1000000)::bigint,
@@ -61,7 +61,7 @@ public struct BackfillWindows {
   }
 
   /// Stores the number of events in a window, and if the window is the whole span, as the expected total.
-  public func set(count: Int64?, of window: BackfillWindow) throws {
+  package func set(count: Int64?, of window: BackfillWindow) throws {
     try connection.transaction {
       try connection.execute(
         "update quake.backfill_window set count = $3 where backfill_id = $1 and start_time = $2",
@@ -77,7 +77,7 @@ public struct BackfillWindows {
   /// Replaces a window by its halves.
   ///
   /// - Returns: False if it is too short to be split; then nothing changes.
-  public func cut(_ window: BackfillWindow) throws -> Bool {
+  package func cut(_ window: BackfillWindow) throws -> Bool {
     guard let (first, second) = window.halves else { return false }
     try connection.transaction { try replace(window, by: first, and: second) }
     return true
@@ -102,7 +102,7 @@ public struct BackfillWindows {
   ///   - limit: The most events in one answer.
   ///   - longest: The most events of an answer so far.
   /// - Throws: `StoreError` of kind `badData` if it must be split but is too short.
-  public func complete(
+  package func complete(
     _ window: BackfillWindow, of backfill: Backfill, with report: ImportReport,
     received: Int64? = nil,
     limit: Int64, longest: Int64 = 0
@@ -129,7 +129,7 @@ public struct BackfillWindows {
   }
 
   /// The progress of the backfill.
-  public func progress() throws(PostgresError) -> Progress {
+  package func progress() throws(PostgresError) -> Progress {
     let result = try connection.executePrepared(
       """
       select count(*) filter (where state = 'done'), count(*) filter (where state = 'pending'),
@@ -156,17 +156,17 @@ public struct BackfillWindows {
 /// Windows are half-open, [start, end), and begin and end with whole seconds, which every service accepts.
 /// Both bounds of a service's query are inclusive: an event on the border of two windows may be in both
 /// answers, but never in none.
-public struct BackfillWindow: Sendable, Equatable {
+package struct BackfillWindow: Sendable, Equatable {
   /// The earliest origin time of its events.
-  public let start: Timestamp
+  package let start: Timestamp
   /// The origin time before which its events end; after `start`.
-  public let end: Timestamp
+  package let end: Timestamp
   /// The number of events in it, according to the service; nil if unknown.
-  public var count: Int64?
+  package var count: Int64?
 
   /// The window from `start` to `end`, widened to whole seconds; nil if it would be empty, or is outside the
   /// years that a feed may contain.
-  public init?(from start: Timestamp, to end: Timestamp, count: Int64? = nil) {
+  package init?(from start: Timestamp, to end: Timestamp, count: Int64? = nil) {
     guard start < end, start >= .earliest, end <= .latest else { return nil }
     self.start = Timestamp(microseconds: Self.seconds(start, .down) * 1_000_000)
     self.end = Timestamp(microseconds: Self.seconds(end, .up) * 1_000_000)
@@ -182,10 +182,10 @@ public struct BackfillWindow: Sendable, Equatable {
   }
 
   /// Its length in seconds, 1 or more.
-  public var seconds: Int64 { (end.microseconds - start.microseconds) / 1_000_000 }
+  package var seconds: Int64 { (end.microseconds - start.microseconds) / 1_000_000 }
 
   /// The two halves, the earlier first; nil for a window of one second, which cannot be split.
-  public var halves: (BackfillWindow, BackfillWindow)? {
+  package var halves: (BackfillWindow, BackfillWindow)? {
     guard seconds > 1 else { return nil }
     let middle = Timestamp(microseconds: start.microseconds + seconds / 2 * 1_000_000)
     return BackfillWindow(from: start, to: middle).flatMap { first in
@@ -194,7 +194,7 @@ public struct BackfillWindow: Sendable, Equatable {
   }
 
   /// The next step with a window.
-  public enum Step: Sendable, Equatable {
+  package enum Step: Sendable, Equatable {
     /// Ask the service for the number of its events.
     case count
     /// Split it into halves.
@@ -206,7 +206,7 @@ public struct BackfillWindow: Sendable, Equatable {
   /// The next step, for a service that returns at most `limit` events in one answer.
   ///
   /// - Parameter counts: Whether the service can count events.
-  public func step(limit: Int64, counts: Bool) -> Step {
+  package func step(limit: Int64, counts: Bool) -> Step {
     guard let count else { return counts ? .count : .fetch }
     return count > limit ? .cut : .fetch
   }
@@ -222,7 +222,7 @@ public struct BackfillWindow: Sendable, Equatable {
   /// - Parameters:
   ///   - limit: The most events in one answer.
   ///   - longest: The most events of an answer so far.
-  public func isWhole(seen: Int64, limit: Int64, longest: Int64 = 0) -> Bool {
+  package func isWhole(seen: Int64, limit: Int64, longest: Int64 = 0) -> Bool {
     guard let count else {
       guard seen < limit - limit / 10 else { return false }
       return seconds == 1 || seen < longest || !Self.isRound(seen)
@@ -238,7 +238,7 @@ public struct BackfillWindow: Sendable, Equatable {
   }
 
   /// Whether a number of events may be a limit of the service: 10, 20, 25, or a multiple of 50.
-  public static func isRound(_ seen: Int64) -> Bool {
+  package static func isRound(_ seen: Int64) -> Bool {
     seen > 0 && (seen % 50 == 0 || [10, 20, 25].contains(seen))
   }
 }

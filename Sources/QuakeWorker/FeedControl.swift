@@ -1,10 +1,10 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// An operator's actions on feeds: pause, resume, reset and forget.
-public enum FeedControl {
+package enum FeedControl {
   /// The names of all feeds.
-  public static func names(over connection: Connection) throws(PostgresError) -> [String] {
+  package static func names(over connection: Connection) throws(PostgresError) -> [String] {
     let rows = try connection.execute("select name from quake.feed_status order by name")
     return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
   }
@@ -13,7 +13,7 @@ public enum FeedControl {
   /// it before each poll.
   ///
   /// - Returns: The pause, and whether it is new; nil if there is no such feed.
-  public static func pause(
+  package static func pause(
     _ feed: String, over connection: Connection
   ) throws(PostgresError) -> (pause: FeedPause, isNew: Bool)? {
     let rows = try connection.execute(
@@ -35,7 +35,7 @@ public enum FeedControl {
   /// Resumes a paused feed.
   ///
   /// - Returns: Whether it was paused; nil if there is no such feed.
-  public static func resume(
+  package static func resume(
     _ feed: String, over connection: Connection
   ) throws(PostgresError) -> Bool? {
     let rows = try connection.execute(
@@ -55,7 +55,7 @@ public enum FeedControl {
   /// that lacked an event which is not withdrawn yet. A Retry-After of the feed's server stays.
   ///
   /// - Returns: The number of events whose absences were forgotten; nil if there is no such feed.
-  public static func reset(
+  package static func reset(
     _ feed: String, over connection: Connection
   ) throws(PostgresError) -> Int? {
     let rows = try connection.execute(
@@ -76,7 +76,7 @@ public enum FeedControl {
   ///
   /// - Returns: Whether there was such a feed.
   /// - Throws: `StoreError` of kind `locked` if a worker polls the feed; `PostgresError`.
-  public static func forget(_ feed: String, over connection: Connection) throws -> Bool {
+  package static func forget(_ feed: String, over connection: Connection) throws -> Bool {
     let known = try connection.execute(
       "select holder_pid, holder_application from quake.feed_status where name = $1", [.text(feed)])
     guard known.rowCount == 1 else { return false }
@@ -97,7 +97,7 @@ public enum FeedControl {
   }
 
   /// The pauses of feeds, by name. A feed that has no state is missing.
-  public static func pauses(
+  package static func pauses(
     of feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String: FeedPause?] {
     let rows = try connection.executePrepared(
@@ -123,14 +123,14 @@ public enum FeedControl {
 }
 
 /// Who has paused a feed, and when.
-public struct FeedPause: Sendable, Equatable {
+package struct FeedPause: Sendable, Equatable {
   /// The database role that paused it.
-  public let role: String
+  package let role: String
   /// When.
-  public let since: Timestamp
+  package let since: Timestamp
 
   /// A pause by `role`.
-  public init(by role: String, since: Timestamp) {
+  package init(by role: String, since: Timestamp) {
     self.role = role
     self.since = since
   }

@@ -1,22 +1,22 @@
 internal import Basics
-public import Postgres
+package import Postgres
 
 /// The advisory locks of feeds. The session that imports a feed also holds its lock, so that a lost
 /// connection ends both. If a session whose role may not poll feeds holds a feed's lock, the feed gets
 /// another lock.
-public enum FeedLock {
+package enum FeedLock {
   /// The session that polls a feed, as other sessions see it.
-  public struct Holder: Sendable, Equatable {
+  package struct Holder: Sendable, Equatable {
     /// The feed.
-    public let feed: String
+    package let feed: String
     /// Process id of the session's server process.
-    public let processID: Int
+    package let processID: Int
     /// Its condition, as far as this role can see it.
-    public let condition: Condition
+    package let condition: Condition
   }
 
   /// The condition of a session that polls a feed.
-  public enum Condition: Sendable, Equatable {
+  package enum Condition: Sendable, Equatable {
     /// It is working, or has recently sent a statement.
     case alive
     /// Its server process has been idle for longer than a living worker allows.
@@ -29,26 +29,26 @@ public enum FeedLock {
   private static let copyPatience = 20.0
 
   /// A feed whose lock the calling connection has taken.
-  public struct Acquired: Sendable, Equatable {
+  package struct Acquired: Sendable, Equatable {
     /// The feed.
-    public let feed: String
+    package let feed: String
     /// The session that held the feed's earlier lock although its role may not poll feeds; nil if there was
     /// none.
-    public let displaced: ForeignSession?
+    package let displaced: ForeignSession?
   }
 
   /// A session that held a feed's lock although its role may not poll feeds.
-  public struct ForeignSession: Sendable, Equatable {
+  package struct ForeignSession: Sendable, Equatable {
     /// Process id of its server process; nil if a prepared transaction held the lock.
-    public let processID: Int?
+    package let processID: Int?
     /// Its role; nil if unknown.
-    public let role: String?
+    package let role: String?
   }
 
   /// Acquires the free locks of feeds in one statement, without waiting.
   ///
   /// - Returns: The feeds whose locks this connection now holds.
-  public static func acquire(
+  package static func acquire(
     _ feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [Acquired] {
     let result = try connection.executePrepared(
@@ -67,7 +67,7 @@ public enum FeedLock {
   ///
   /// - Parameter limit: The longest time that a living session is idle. Within a COPY, during which a session
   ///   sends no statements, the limit is 20 times as long.
-  public static func holders(
+  package static func holders(
     of feeds: [String], idleLimit limit: Duration, over connection: Connection
   ) throws(PostgresError) -> [Holder] {
     let result = try connection.executePrepared(
@@ -92,7 +92,7 @@ public enum FeedLock {
   /// next uses the connection.
   ///
   /// - Throws: `PostgresError` with SQLSTATE 42501 if this role may not.
-  public static func end(_ holder: Holder, over connection: Connection) throws(PostgresError) {
+  package static func end(_ holder: Holder, over connection: Connection) throws(PostgresError) {
     try connection.execute(
       "select pg_terminate_backend($1::integer)", [.integer(Int64(holder.processID))])
   }

@@ -1,43 +1,43 @@
 internal import Basics
-public import Postgres
+package import Postgres
 internal import QuakeHistory
-public import QuakeModel
+package import QuakeModel
 
 /// The state of a feed between two polls: a row of `quake.feed`.
-public struct FeedState: Sendable {
+package struct FeedState: Sendable {
   /// ETag of the last imported snapshot.
-  public var etag: String?
+  package var etag: String?
   /// Last-Modified of the last imported snapshot, as the server sent it.
-  public var lastModified: String?
+  package var lastModified: String?
   /// Failed polls since the last that succeeded.
-  public var failures = 0
+  package var failures = 0
   /// The time until it is due, by the server's clock; zero: now.
-  public var dueIn = Duration.zero
+  package var dueIn = Duration.zero
   /// The remaining time of its server's Retry-After; zero if there is none.
-  public var retryIn = Duration.zero
+  package var retryIn = Duration.zero
   /// The time since the last poll; nil if there was none.
-  public var polledAgo: Duration?
+  package var polledAgo: Duration?
   /// When this state was read, by the server's clock, as text for a parameter.
-  public var readAt = ""
+  package var readAt = ""
   /// When the feed was last reset, as text for a parameter; nil: never.
-  public var resetAt: String?
+  package var resetAt: String?
   /// Who has paused the feed, and when; nil: it is not paused.
-  public var pause: FeedPause?
+  package var pause: FeedPause?
 
   /// The state of a feed that was never polled.
-  public init() {}
+  package init() {}
 
   /// The times of a feed's polls.
-  public struct Times: Sendable {
+  package struct Times: Sendable {
     /// Time between two polls.
-    public var every: Duration
+    package var every: Duration
     /// Time until the next poll.
-    public var next: Duration
+    package var next: Duration
     /// The time that its server requested with Retry-After; nil if it did not.
-    public var asked: Duration?
+    package var asked: Duration?
 
     /// Times of the given lengths.
-    public init(every: Duration, next: Duration, asked: Duration? = nil) {
+    package init(every: Duration, next: Duration, asked: Duration? = nil) {
       self.every = every
       self.next = next
       self.asked = asked
@@ -48,7 +48,7 @@ public struct FeedState: Sendable {
   private static let longestWait = Duration.seconds(90_000)
 
   /// Registers feeds, so that a refresh can be requested before they are first polled.
-  public static func register(
+  package static func register(
     _ feeds: [(name: String, url: String)], over connection: Connection
   ) throws(PostgresError) {
     try connection.execute(
@@ -60,7 +60,7 @@ public struct FeedState: Sendable {
   }
 
   /// The feeds of `feeds` that a worker polls at another address, with that address.
-  public static func polledElsewhere(
+  package static func polledElsewhere(
     _ feeds: [(name: String, url: String)], over connection: Connection
   ) throws(PostgresError) -> [(name: String, url: String)] {
     let result = try connection.execute(
@@ -79,7 +79,7 @@ public struct FeedState: Sendable {
   /// ignored.
   ///
   /// - Parameter every: The time between two polls. If it has changed, the next poll is due accordingly.
-  public static func load(
+  package static func load(
     _ name: String, url: String, every: Duration, over connection: Connection
   ) throws(PostgresError) -> FeedState {
     let result = try connection.executePrepared(
@@ -118,7 +118,7 @@ public struct FeedState: Sendable {
   ///   - state: The state when the poll began, with the new validators. Its `resetAt` is compared, and not the time
   ///     at which it was read: a reset that was not committed then has an earlier time.
   ///   - report: The import of the snapshot; nil if the feed was not modified.
-  public static func recordSuccess(
+  package static func recordSuccess(
     _ name: String, url: String, _ state: FeedState, report: ImportReport?, times: Times,
     over connection: Connection
   ) throws(PostgresError) {
@@ -148,7 +148,7 @@ public struct FeedState: Sendable {
   }
 
   /// Records a poll that failed, with its error.
-  public static func recordFailure(
+  package static func recordFailure(
     _ name: String, url: String, error: String, times: Times, over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(
@@ -169,7 +169,7 @@ public struct FeedState: Sendable {
   }
 
   /// Records that a worker polls feeds until it is stopped, so that a missing worker is a problem from now on.
-  public static func begin(
+  package static func begin(
     _ feeds: [String], over connection: Connection
   ) throws(PostgresError) {
     try connection.execute(
@@ -178,7 +178,7 @@ public struct FeedState: Sendable {
   }
 
   /// Records that a worker ends that polled feeds once, so that they need no worker.
-  public static func end(_ feeds: [String], over connection: Connection) throws(PostgresError) {
+  package static func end(_ feeds: [String], over connection: Connection) throws(PostgresError) {
     try connection.execute(
       "update quake.feed set ended_at = clock_timestamp() where name = any ($1::text[])",
       [.array(feeds)])

@@ -1,48 +1,48 @@
 internal import Basics
-public import Postgres
+package import Postgres
 
 /// A session that waits for a lock, and the sessions that block it.
-public struct LockWait: Sendable, Equatable {
+package struct LockWait: Sendable, Equatable {
   /// A session, or a prepared transaction, as another session sees it. Properties that this role may not see
   /// are nil.
-  public struct Session: Sendable, Equatable {
+  package struct Session: Sendable, Equatable {
     /// Process id of its server process; nil for a prepared transaction.
-    public var processID: Int64?
+    package var processID: Int64?
     /// The role.
-    public var role: String?
+    package var role: String?
     /// Its `application_name`.
-    public var application: String?
+    package var application: String?
     /// Address of the client; also nil over a Unix socket.
-    public var client: String?
+    package var client: String?
     /// Its state, such as `idle in transaction`.
-    public var state: String?
+    package var state: String?
     /// Seconds since it entered this state.
-    public var stateSeconds: Double?
+    package var stateSeconds: Double?
     /// Global identifier of a prepared transaction.
-    public var preparedTransaction: String?
+    package var preparedTransaction: String?
   }
 
   /// The waiting session.
-  public var waiter: Session
+  package var waiter: Session
   /// How long it has waited, in seconds; nil if unknown.
-  public var seconds: Double?
+  package var seconds: Double?
   /// Type of the lock, as in `pg_locks.locktype`.
-  public var type: String
+  package var type: String
   /// Its mode, as in `pg_locks.mode`.
-  public var mode: String
+  package var mode: String
   /// The relation that the lock is on, with its schema, if there is one.
-  public var relation: String?
+  package var relation: String?
   /// Description of the lock: `the commit lock`, `a lock on quake.quake`, ...
-  public var object: String
+  package var object: String
   /// The sessions that block it, at most ten. Those that do not wait themselves come first.
-  public var holders: [Session]
+  package var holders: [Session]
   /// The number of sessions that block it.
-  public var holderCount: Int
+  package var holderCount: Int
 }
 
 extension LockWait {
   /// The wait of a server process; nil if it does not wait for a lock.
-  public static func of(
+  package static func of(
     processID: Int32, over connection: Connection
   ) throws(PostgresError) -> LockWait? {
     try find("l.pid = $1", .integer(Int64(processID)), over: connection).first
@@ -50,7 +50,7 @@ extension LockWait {
 
   /// Sessions of Quake's tools, or that hold or want a lock on a relation of the schema, that have waited for a lock
   /// longer than the limit; the longest wait first.
-  public static func all(
+  package static func all(
     longerThan limit: Duration, over connection: Connection
   ) throws(PostgresError) -> [LockWait] {
     try find(

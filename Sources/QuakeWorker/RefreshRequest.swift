@@ -1,9 +1,9 @@
 internal import Basics
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// The outcome of a requested poll.
-public enum RefreshOutcome: String, Sendable {
+package enum RefreshOutcome: String, Sendable {
   /// The snapshot was imported.
   case imported
   /// The feed was not modified.
@@ -17,36 +17,36 @@ public enum RefreshOutcome: String, Sendable {
 }
 
 /// A request to poll feeds now, from the side of the client that makes it.
-public struct RefreshRequest: Sendable {
+package struct RefreshRequest: Sendable {
   /// The status of the request for one feed.
-  public struct Status: Sendable {
+  package struct Status: Sendable {
     /// The feed.
-    public var feed: String
+    package var feed: String
     /// Whether a worker polls it at all.
-    public var isHeld: Bool
+    package var isHeld: Bool
     /// Whether a worker has seen the request.
-    public var isTaken: Bool
+    package var isTaken: Bool
     /// The outcome; nil if there is none yet.
-    public var outcome: RefreshOutcome?
+    package var outcome: RefreshOutcome?
     /// The import of the snapshot; nil if there was none.
-    public var importID: Int64?
+    package var importID: Int64?
     /// Records in the feed, events that were new, and events whose contents differed.
-    public var seen, inserted, updated: Int64?
+    package var seen, inserted, updated: Int64?
     /// The token of the import's transaction; nil if no event changed.
-    public var token: ChangeToken?
+    package var token: ChangeToken?
     /// The error of a failed poll.
-    public var error: String?
+    package var error: String?
   }
 
   /// Its number.
-  public let id: Int64
+  package let id: Int64
 
   /// Requests a poll from the workers.
   ///
   /// - Parameter feed: The feed's name; nil for all polled feeds.
   /// - Throws: `StoreError` of kind `unknownFeed` if there is none; `PostgresError`.
   @discardableResult
-  public static func ask(for feed: String?, over connection: Connection) throws -> RefreshRequest {
+  package static func ask(for feed: String?, over connection: Connection) throws -> RefreshRequest {
     do throws(PostgresError) {
       let result = try connection.execute("select quake.request_refresh($1)", [.text(feed)])
       return RefreshRequest(id: result.integer(0, 0) ?? 0)
@@ -57,18 +57,18 @@ public struct RefreshRequest: Sendable {
   }
 
   /// Begins to listen for answers. The connection becomes readable when there is one.
-  public static func listen(over connection: Connection) throws(PostgresError) {
+  package static func listen(over connection: Connection) throws(PostgresError) {
     try connection.execute("listen quake_refreshed")
   }
 
   /// Ends what `listen` began, for a connection that is used for other things afterwards.
-  public static func stopListening(over connection: Connection) throws(PostgresError) {
+  package static func stopListening(over connection: Connection) throws(PostgresError) {
     try connection.execute("unlisten quake_refreshed")
     while try !connection.takeNotifications().isEmpty {}
   }
 
   /// The status for each feed, by name.
-  public func status(over connection: Connection) throws(PostgresError) -> [Status] {
+  package func status(over connection: Connection) throws(PostgresError) -> [Status] {
     let result = try connection.execute(
       """
       select r.feed, coalesce(s.held, false), r.taken_at is not null, r.outcome, r.import_id, r.seen,
@@ -103,7 +103,7 @@ public struct RefreshRequest: Sendable {
   ///   - wake: A descriptor that becomes readable when the wait shall end early.
   ///   - shouldStop: Whether to end the wait early.
   /// - Returns: The status for each feed, by name.
-  public func results(
+  package func results(
     within timeout: Duration, over connection: Connection, wake: Int32,
     shouldStop: () -> Bool = { false }
   ) throws(PostgresError) -> [Status] {
@@ -123,7 +123,7 @@ public struct RefreshRequest: Sendable {
   }
 
   /// Waits until there may be an answer, `duration` is over or the wake descriptor is readable.
-  public static func wait(
+  package static func wait(
     for duration: Duration, over connection: Connection, wake: Int32
   ) throws(PostgresError) {
     let deadline = Deadline(after: duration)
@@ -134,18 +134,18 @@ public struct RefreshRequest: Sendable {
 }
 
 /// The requests to poll feeds now, from the worker's side.
-public enum RefreshQueue {
+package enum RefreshQueue {
   /// The result of a poll, for the sessions that requested it.
-  public struct Answer: Sendable {
+  package struct Answer: Sendable {
     /// The outcome.
-    public var outcome: RefreshOutcome
+    package var outcome: RefreshOutcome
     /// The report of the import; nil if there was none.
-    public var report: ImportReport?
+    package var report: ImportReport?
     /// The error of a failed poll; else nil.
-    public var error: String?
+    package var error: String?
 
     /// An answer of the given parts.
-    public init(_ outcome: RefreshOutcome, report: ImportReport? = nil, error: String? = nil) {
+    package init(_ outcome: RefreshOutcome, report: ImportReport? = nil, error: String? = nil) {
       self.outcome = outcome
       self.report = report
       self.error = error
@@ -153,7 +153,7 @@ public enum RefreshQueue {
   }
 
   /// Begins to listen for requests. The connection becomes readable when there is one.
-  public static func listen(over connection: Connection) throws(PostgresError) {
+  package static func listen(over connection: Connection) throws(PostgresError) {
     try connection.execute("listen quake_refresh")
   }
 
@@ -161,7 +161,7 @@ public enum RefreshQueue {
   ///
   /// - Parameter feeds: The feeds that this worker polls.
   /// - Returns: The feeds with open requests. Requests older than ten minutes are ignored.
-  public static func accept(
+  package static func accept(
     for feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String] {
     let result = try connection.executePrepared(
@@ -180,7 +180,7 @@ public enum RefreshQueue {
   /// poll.
   ///
   /// - Parameter time: When the poll began (`FeedState.readAt`).
-  public static func begin(
+  package static func begin(
     _ feed: String, at time: String, over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(
@@ -195,7 +195,7 @@ public enum RefreshQueue {
   /// Answers all requests made before a poll began. The commit sends them a notification.
   ///
   /// - Parameter time: When the poll began (`FeedState.readAt`).
-  public static func answer(
+  package static func answer(
     _ feed: String, before time: String, _ answer: Answer, over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(

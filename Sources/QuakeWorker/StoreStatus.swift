@@ -1,107 +1,107 @@
-public import Postgres
-public import QuakeHistory
-public import QuakeModel
+package import Postgres
+package import QuakeHistory
+package import QuakeModel
 
 /// The state of a store: its feeds and their workers, its newest import and change, its watchers, its sizes.
-public struct StoreStatus: Sendable {
+package struct StoreStatus: Sendable {
   /// A feed and its worker (`quake.feed_status`).
-  public struct Feed: Sendable {
+  package struct Feed: Sendable {
     /// Its short name.
-    public var name: String
+    package var name: String
     /// When the last imported snapshot was generated.
-    public var generated: Timestamp?
+    package var generated: Timestamp?
     /// Last attempt.
-    public var polledAt: Timestamp?
+    package var polledAt: Timestamp?
     /// Last attempt that succeeded, including answers "not modified".
-    public var succeededAt: Timestamp?
+    package var succeededAt: Timestamp?
     /// Time between two polls, in seconds; nil if unknown.
-    public var interval: Double?
+    package var interval: Double?
     /// When the next poll is due; nil: at once.
-    public var nextDue: Timestamp?
+    package var nextDue: Timestamp?
     /// Failed attempts since the last that succeeded.
-    public var failures: Int
+    package var failures: Int
     /// The error of the last attempt; nil if it succeeded.
-    public var error: String?
+    package var error: String?
     /// The last import of it.
-    public var lastImport: Int64?
+    package var lastImport: Int64?
     /// Whether a worker polls it now.
-    public var isHeld: Bool
+    package var isHeld: Bool
     /// Process id of that worker's server process.
-    public var holderPID: Int64?
+    package var holderPID: Int64?
     /// Its `application_name`.
-    public var holderApplication: String?
+    package var holderApplication: String?
     /// Its address; nil over a Unix socket, or if the role may not see it.
-    public var holderAddress: String?
+    package var holderAddress: String?
     /// The address that is polled, without a password.
-    public var url: String
+    package var url: String
     /// Who has paused it, and when; nil: it is not paused.
-    public var pause: FeedPause?
+    package var pause: FeedPause?
     /// When a worker ended that polled it only once; nil if a worker polled it last that was to run until
     /// stopped.
-    public var endedAt: Timestamp?
+    package var endedAt: Timestamp?
   }
 
   /// The newest import (`quake.import`).
-  public struct LastImport: Sendable {
+  package struct LastImport: Sendable {
     /// Its number.
-    public var id: Int64
+    package var id: Int64
     /// The feed's short name.
-    public var feed: String
+    package var feed: String
     /// When it finished; nil if it has not.
-    public var finishedAt: Timestamp?
+    package var finishedAt: Timestamp?
     /// Records in the feed.
-    public var seen: Int64
+    package var seen: Int64
     /// Events that were new.
-    public var inserted: Int64
+    package var inserted: Int64
     /// Events whose contents differed.
-    public var updated: Int64
+    package var updated: Int64
     /// Events with equal contents.
-    public var unchanged: Int64
+    package var unchanged: Int64
     /// Records that could not be imported.
-    public var rejected: Int64
+    package var rejected: Int64
   }
 
   /// The newest transaction of the history.
-  public struct Newest: Sendable {
+  package struct Newest: Sendable {
     /// Its token.
-    public var token: ChangeToken
+    package var token: ChangeToken
     /// When it was committed, by the server's clock.
-    public var at: Timestamp
+    package var at: Timestamp
   }
 
   /// A table with its indexes and its large values.
-  public struct Table: Sendable {
+  package struct Table: Sendable {
     /// Its name, without the schema's.
-    public var name: String
+    package var name: String
     /// In bytes.
-    public var bytes: Int64
+    package var bytes: Int64
   }
 
   /// The server's time when the status was read.
-  public var time: Timestamp
+  package var time: Timestamp
   /// The feeds by name.
-  public var feeds: [Feed]
+  package var feeds: [Feed]
   /// The newest import; nil if there is none.
-  public var lastImport: LastImport?
+  package var lastImport: LastImport?
   /// Quarantined snapshots that are neither applied nor discarded.
-  public var quarantined: Int64
+  package var quarantined: Int64
   /// Simulated events, which never happened; nil if the role may not read events.
-  public var simulatedEvents: Int64?
+  package var simulatedEvents: Int64?
   /// The newest transaction; nil if there is none.
-  public var newest: Newest?
+  package var newest: Newest?
   /// The named watchers.
-  public var watchers: [DurableCursor.Status]
+  package var watchers: [DurableCursor.Status]
   /// The used share of the server's notification queue, 0 to 1.
-  public var notificationQueueUsage: Double
+  package var notificationQueueUsage: Double
   /// Size of the whole database in bytes.
-  public var databaseBytes: Int64
+  package var databaseBytes: Int64
   /// The tables of the schema `quake`, the largest first.
-  public var tables: [Table]
+  package var tables: [Table]
   /// Sessions that have waited for a lock longer than the limit; see `LockWait.all`.
-  public var lockWaits: [LockWait] = []
+  package var lockWaits: [LockWait] = []
   /// The sessions that may pin the notification queue. They are determined only if the queue is fuller than
   /// the limit.
-  public var notificationQueueSuspects: [LockWait.Session] = []
+  package var notificationQueueSuspects: [LockWait.Session] = []
 }
 
 extension StoreStatus {
@@ -111,7 +111,7 @@ extension StoreStatus {
   /// - Parameters:
   ///   - lockWait: The longest time that a session may wait for a lock.
   ///   - queueShare: The largest used share of the notification queue, 0 to 1.
-  public static func read(
+  package static func read(
     over connection: Connection, lockWait: Duration, queueShare: Double
   ) throws -> StoreStatus {
     let now = try connection.execute(
@@ -144,7 +144,7 @@ extension StoreStatus {
   }
 
   /// The feeds by name.
-  public static func feeds(_ connection: Connection) throws -> [Feed] {
+  package static func feeds(_ connection: Connection) throws -> [Feed] {
     let rows = try connection.execute(
       """
       select name, generated, polled_at, succeeded_at, extract(epoch from every)::double precision,
@@ -209,14 +209,14 @@ extension StoreStatus {
 
 /// The server's notification queue. It fills up if a listener does not read; when it is full, commits that
 /// send a notification fail.
-public enum NotificationQueue {
+package enum NotificationQueue {
   /// The used share from which it needs attention. Above it, Quake's commits send no notifications.
-  public static let standardLimit = 0.25
+  package static let standardLimit = 0.25
 
   /// The sessions that most likely pin it, at most five, the most likely first. The server does not show
   /// which sessions listen, but a session that does not read, or stays in a transaction, receives no
   /// notifications.
-  public static func suspects(
+  package static func suspects(
     over connection: Connection
   ) throws(PostgresError) -> [LockWait.Session] {
     let rows = try connection.execute(

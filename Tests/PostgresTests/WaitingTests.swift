@@ -16,7 +16,7 @@ import Testing
   }
 
   /// Waits for a notification and takes those that have arrived.
-  private func notifications() throws -> [Postgres.Notification] {
+  private func notifications() throws -> [ServerNotification] {
     let deadline = Deadline(after: .seconds(120))
     while true {
       let taken = try connection.takeNotifications()

@@ -66,7 +66,7 @@ import Testing
   private static let author = EditAuthor(program: "tests 1", author: "ann")
 
   private static func codes(_ query: EventQuery, _ scene: Scene) async throws -> [String] {
-    try await scene.database.live.page(query).events.compactMap { $0.text(.code) }
+    try await scene.database.live.events(query).events.compactMap { $0.text(.code) }
   }
 
   private static func apply(
@@ -95,7 +95,7 @@ import Testing
       var query = EventQuery()
       query.columns = [.code, .magnitude]
       query.order = [EventOrder(.code)]
-      return try await scene.database.live.page(query).events.map {
+      return try await scene.database.live.events(query).events.map {
         #expect(!$0.has(.place))
         return "\($0.text(.code) ?? "")|\($0.double(.magnitude).map { "\($0)" } ?? "")"
       }
@@ -110,7 +110,7 @@ import Testing
       var query = EventQuery()
       query.order = [EventOrder(.code)]
       for try await page in scene.database.live.pages(query, size: 2) {
-        return page.events.compactMap { $0.text(.code) }
+        return page.compactMap { $0.code }
       }
       return []
     },
@@ -133,13 +133,12 @@ import Testing
       }.sorted()
     },
     "One object by any of its ids": Ability { scene in
-      let event = try EventHistory(connection: scene.connection).event("shallow")
-      return [event?.text(.code) ?? ""]
+      [try await scene.database.live.event("shallow")?.code ?? ""]
     },
     "Batch insert": Ability(
       state: "select time, magnitude from quake.quake where code in ('new', 'bulletin:new')"
     ) { scene in
-      _ = try importBulletin("new 2026-01-02T00:00:00Z 3.5", over: scene.connection)
+      _ = try await importBulletin("new 2026-01-02T00:00:00Z 1 2 3.5", into: scene.database.live)
       return []
     },
     "Batch update": Ability(state: "select code from quake.quake where validated order by code") {
@@ -183,8 +182,8 @@ import Testing
       return lines
     },
     "A list that refreshes itself": Ability { scene in
-      for try await update in scene.database.live.liveQuakes() {
-        return update.quakes.compactMap { $0.text(.code) }
+      for try await update in scene.database.live.live() {
+        return update.events.compactMap { $0.text(.code) }
       }
       return []
     },

@@ -17,7 +17,7 @@ import Testing
 
   /// Cancels a task that reads the first change when `isReached`; how long it took to end, and with what.
   private static func cancel(
-    _ stream: QuakeChanges, when isReached: () throws -> Bool
+    _ stream: EventChanges, when isReached: () throws -> Bool
   ) async throws -> Duration {
     let task = Task(executorPreference: OwnThread.shared) {
       try await stream.first(1) { $0.label }
@@ -139,7 +139,7 @@ import Testing
       let observer = try database.test.connect()
       try connection.run("begin", "lock table quake.quake in access exclusive mode")
       let task = Task(executorPreference: OwnThread.shared) {
-        try await database.live.snapshot()
+        try await database.live.events()
       }
       #expect(try observer.waitUntilBlocked(applicationName: LiveDatabase.applicationName))
       let begun = ContinuousClock.now

@@ -19,7 +19,7 @@ import Testing
       Task { try await changes.first(writers * each * 2) { $0.label } }
     }
     let large = Task {
-      try await database.live.changes(after: .beginning, filter: Self.magnitude(7))
+      try await database.live.changes(EventQuery(Self.magnitude(7)), after: .beginning)
         .first(writers * each) { $0.label }
     }
     let test = database.test
@@ -69,7 +69,7 @@ import Testing
     filter.changeConditions.leaves = true
     filter.changeConditions.magnitudeChange = 0.3
     let expected = ["insert large", "update grows", "update grows", "delete large", "delete grows"]
-    let all = try await database.live.changes(after: .beginning, filter: filter)
+    let all = try await database.live.changes(EventQuery(filter), after: .beginning)
       .first(expected.count) { "\($0.op.rawValue) \($0.code ?? "")" }
     #expect(all.count == expected.count && Set(all) == Set(expected), "\(all)")
     var limiter = RateLimiter(try #require(RateLimit(2, per: .seconds(86_400))))
@@ -125,7 +125,7 @@ import Testing
     try connection.insertQuakes("large", 2, magnitude: 7)
     try connection.insertQuakes("small again", 10, magnitude: 2)
     let token = try await database.live.latestToken()
-    let batches = database.live.changes(after: .beginning, filter: Self.magnitude(7)).batches
+    let batches = database.live.changes(EventQuery(Self.magnitude(7)), after: .beginning).batches
     let first = try #require(try await batches.first(1) { $0 }.first)
     #expect(first.changes.map(\.code) == ["large1", "large2"])
     #expect(first.cursor == HistoryCursor(token: token))

@@ -27,19 +27,21 @@ import Testing
     return query
   }
 
-  @Test func aSnapshotOfASelectionHasTheTokenAfterWhichToFollow() async throws {
+  @Test func aListHasTheTokenAfterWhichToFollow() async throws {
     let connection = try database.test.connect()
     try connection.run("update quake.quake set withdrawn_at = now() where code = 'e12'")
     try connection.run("update quake.quake set superseded_by = 'e7' where code = 'e6'")
-    let all = try await database.live.snapshot()
-    #expect(all.quakes.count == 100 && all.quakes.first?.code == "e99")
-    var filter = QuakeFilter()
-    filter.minimumMagnitude = 5
-    filter.places = ["Chile"]
-    let some = try await database.live.snapshot(filter: filter)
-    #expect(some.quakes == all.quakes.filter(filter.accepts) && !some.quakes.isEmpty)
-    #expect(some.quakes.contains { $0.withdrawnAt != nil })
-    #expect(some.quakes.contains { $0.supersededBy != nil })
+    var query = EventQuery()
+    query.past = [.superseded, .withdrawn]
+    let all = try await database.live.events(query)
+    #expect(all.events.count == 100 && all.events.first?.code == "e99")
+    #expect(try await database.live.events().events.count == 98)
+    query.filter.minimumMagnitude = 5
+    query.filter.places = ["Chile"]
+    let some = try await database.live.events(query)
+    #expect(some.events == all.events.filter(query.filter.accepts) && !some.events.isEmpty)
+    #expect(some.events.contains { $0.withdrawnAt != nil })
+    #expect(some.events.contains { $0.supersededBy != nil })
     #expect(some.token == (try await database.live.latestToken()))
   }
 
@@ -49,10 +51,10 @@ import Testing
     var query = query
     query.filter.minimumMagnitude = 3
     query.limit = 40
-    let first = try await live.page(query)
+    let first = try await live.events(query)
     #expect(first.events.count == 40 && first.events[0].double(.magnitude) == 6)
     query.after = first.next
-    let second = try await live.page(query)
+    let second = try await live.events(query)
     #expect(second.events.count == 16 && second.next == nil)
     let codes = (first.events + second.events).compactMap { $0.text(.code) }
 
@@ -61,13 +63,13 @@ import Testing
     var sizes: [Int] = []
     var all: [String] = []
     for try await page in live.pages(query, size: 25) {
-      sizes.append(page.events.count)
-      all += page.events.compactMap { $0.text(.code) }
+      sizes.append(page.count)
+      all += page.compactMap { $0.code }
     }
     #expect(sizes == [25, 25, 6] && all == codes)
     query.limit = 30
     sizes = []
-    for try await page in live.pages(query, size: 25) { sizes.append(page.events.count) }
+    for try await page in live.pages(query, size: 25) { sizes.append(page.count) }
     #expect(sizes == [25, 5])
     query.filter.minimumMagnitude = 9
     for try await _ in live.pages(query) { Issue.record("there is no page") }
@@ -92,6 +94,6 @@ import Testing
   @Test func eventsAtAPointThatTheHistoryLacksAreAnError() async throws {
     var query = query
     query.asOf = .number(99)
-    await #expect(throws: StoreError.self) { try await database.live.page(query) }
+    await #expect(throws: StoreError.self) { try await database.live.events(query) }
   }
 }

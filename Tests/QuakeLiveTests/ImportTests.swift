@@ -43,12 +43,12 @@ import Testing
 
   /// Imports records on threads of its own: other tests block those that tasks share, some of them until the
   /// server has dropped a database, which waits for the import's COPY.
-  private func importQuakes<Records: AsyncSequence & Sendable>(
+  private func importEvents<Records: AsyncSequence & Sendable>(
     _ records: Records
   ) async throws -> ImportReport where Records.Element == QuakeRecord {
     try await OwnThread.run { [database] in
-      try await database.live.importQuakes(
-        from: records, named: "bulletin",
+      try await database.live.importEvents(
+        records, named: "bulletin",
         columns: [.code, .time, .latitude, .longitude, .magnitude])
     }
   }
@@ -59,11 +59,11 @@ import Testing
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
     try FeedFileWriter(seed: 3, events: 300).write(to: descriptor)
     close(descriptor)
-    let first = try await database.live.importQuakes(from: FeedReference(path)) {
+    let first = try await database.live.importFeed(path) {
       $0.author = "map"
     }
     #expect(first.inserted == 300 && first.token != nil)
-    let second = try await database.live.importQuakes(from: URL(fileURLWithPath: path))
+    let second = try await database.live.importFeed(URL(fileURLWithPath: path))
     #expect(second.inserted == 0 && second.unchanged == 300 && second.token == nil)
     let authors = try database.test.connect().table(
       "select distinct author from quake.change_transaction")
@@ -78,10 +78,10 @@ import Testing
     defer { server.stop() }
     let feed = try #require(SummaryFeed(name: "all_month"))
     let url = try #require(URL(string: server.url(of: feed)))
-    #expect(try await database.live.importQuakes(from: url).inserted == 200)
+    #expect(try await database.live.importFeed(url).inserted == 200)
     let missing = try #require(URL(string: server.baseURL + "/nothing.geojson"))
     await #expect(throws: FeedError.self) {
-      try await database.live.importQuakes(from: missing)
+      try await database.live.importFeed(missing)
     }
   }
 
@@ -94,9 +94,9 @@ import Testing
     let (records, sender) = AsyncStream<QuakeRecord>.makeStream()
     for record in bad + (0..<1000).map(Self.record) { sender.yield(record) }
     sender.finish()
-    let report = try await importQuakes(records)
+    let report = try await importEvents(records)
     #expect(report.inserted == 1000 && report.rejected == 2)
-    let page = try await database.live.page(EventQuery())
+    let page = try await database.live.events()
     #expect(page.events.count == 1000)
     let reasons = try database.test.connect().table(
       "select reason from quake.import_reject order by reason")
@@ -110,11 +110,11 @@ import Testing
       $0.yield(revised)
       $0.finish()
     }
-    let update = try await importQuakes(one)
+    let update = try await importEvents(one)
     #expect(update.updated == 1)
     var query = EventQuery()
     query.filter.codes = ["local5"]
-    let event = try #require(try await database.live.page(query).events.first)
+    let event = try #require(try await database.live.events(query).events.first)
     #expect(event.magnitude == 6.5 && event.place == "here" && event.id == "local5")
   }
 
@@ -122,7 +122,7 @@ import Testing
     struct Interruption: Error {}
     let records = Self.records(2000, then: Interruption())
     await #expect(throws: Interruption.self) {
-      try await importQuakes(records)
+      try await importEvents(records)
     }
     #expect(try stored() == 0)
   }
@@ -132,7 +132,7 @@ import Testing
     for number in 0..<500 { sender.yield(Self.record(number)) }
     try await OwnThread.run { [database] in
       let importing = Task(executorPreference: OwnThread.shared) {
-        try await database.live.importQuakes(from: records, named: "bulletin")
+        try await database.live.importEvents(records, named: "bulletin")
       }
       let observer = try database.test.connect()
       #expect(try observer.eventually(LiveDatabase.connections(1)))

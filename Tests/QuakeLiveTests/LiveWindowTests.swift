@@ -18,13 +18,13 @@ import Testing
     query.columns = [.code, .magnitude]
     query.filter.minimumMagnitude = 2
     query.limit = 3
-    var iterator = database.live.liveWindow(query).makeAsyncIterator()
+    var iterator = database.live.live(query).makeAsyncIterator()
     var rows: [String] = []
 
-    func next() async throws -> LiveWindow.Update {
+    func next() async throws -> LiveEvents.Update {
       let update = try #require(try await iterator.next())
       update.difference.apply(to: &rows) {
-        "\(update.quakes[$0].text(.code) ?? "") \(update.quakes[$0].double(.magnitude) ?? 0)"
+        "\(update.events[$0].text(.code) ?? "") \(update.events[$0].double(.magnitude) ?? 0)"
       }
       return update
     }
@@ -32,7 +32,7 @@ import Testing
     let first = try await next()
     #expect(first.generation == 0 && first.count == 8 && first.reset == nil)
     #expect(rows == ["w9 9.0", "w8 8.0", "w7 7.0"])
-    #expect(first.quakes.allSatisfy { !$0.has(.time) })
+    #expect(first.events.allSatisfy { !$0.has(.time) })
 
     // Neither changes the window or the number of events.
     try connection.run("update quake.quake set magnitude = 2.5 where code = 'w3'")
@@ -60,9 +60,9 @@ import Testing
 
     // The next window begins where this one ends.
     query.after = last.next
-    var below = database.live.liveWindow(query).makeAsyncIterator()
+    var below = database.live.live(query).makeAsyncIterator()
     let update = try #require(try await below.next())
-    #expect(update.quakes.compactMap { $0.text(.code) } == ["w6", "w5", "w4"])
+    #expect(update.events.compactMap { $0.text(.code) } == ["w6", "w5", "w4"])
 
     try connection.run("truncate quake.quake, quake.quake_alias")
     let empty = try await next()

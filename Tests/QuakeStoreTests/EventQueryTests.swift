@@ -139,6 +139,7 @@ import Testing
     let conditions: [EventCondition] = [
       .atLeast(.magnitude, 1.25), .atMost(.magnitude, 0), .atLeast(.felt, 2.5), .atMost(.felt, 3),
       .atLeast(.tsunami, 1), .notBefore(.updated, Timestamp(microseconds: 1_706_745_600_000_004)),
+      .before(.updated, Timestamp(microseconds: 1_706_745_600_000_004)),
       .text(.magnitudeType, isOneOf: ["ML", "mw"]), .text(.status, isOneOf: ["Reviewed"]),
       .lists(.sources, "us"), .lists(.sources, "hv"), .lists(.sources, ""),
       .lists(.sources, "us,hv"), .isPresent(.longitude), .isMissing(.updated),

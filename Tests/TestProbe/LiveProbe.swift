@@ -20,8 +20,8 @@ enum LiveProbe {
   private static func holdList(of database: QuakeDatabase, count: Int) async throws {
     try await database.check()
     print(memory("VmRSS"))
-    var iterator = database.liveQuakes().makeAsyncIterator()
-    guard let update = try await iterator.next(), update.quakes.count == count else { exit(1) }
+    var iterator = database.live().makeAsyncIterator()
+    guard let update = try await iterator.next(), update.events.count == count else { exit(1) }
     print(memory("VmRSS"))
   }
 

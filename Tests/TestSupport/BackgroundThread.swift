@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// A thread for code that blocks: Swift's cooperative pool has no thread to spare for that.
-public final class BackgroundThread: Sendable {
+package final class BackgroundThread: Sendable {
   private let state: State
   private let handle: pthread_t
 
@@ -16,7 +16,7 @@ public final class BackgroundThread: Sendable {
   }
 
   /// Starts a thread.
-  public init(_ body: @escaping @Sendable () throws -> Void) {
+  package init(_ body: @escaping @Sendable () throws -> Void) {
     state = State(body)
     var thread = pthread_t()
     let argument = Unmanaged.passRetained(state).toOpaque()
@@ -37,19 +37,19 @@ public final class BackgroundThread: Sendable {
   }
 
   /// Waits for the thread to end, and throws its error. Call this once.
-  public func join() throws {
+  package func join() throws {
     pthread_join(handle, nil)
     if let failure = state.failure.withLock({ $0 }) { throw failure }
   }
 
   /// Starts a thread without waiting for its end.
-  public static func detach(_ body: @escaping @Sendable () -> Void) {
+  package static func detach(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(BackgroundThread(body).handle)
   }
 
   /// Runs `body` on `count` threads at once, each with its number, waits for all of them, and
   /// throws their first error.
-  public static func run(
+  package static func run(
     _ count: Int, _ body: @escaping @Sendable (Int) throws -> Void
   ) throws {
     let threads = (0..<count).map { number in BackgroundThread { try body(number) } }

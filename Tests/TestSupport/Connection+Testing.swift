@@ -1,19 +1,19 @@
-public import Postgres
+package import Postgres
 
 extension Connection {
   /// Runs statements one after the other.
-  public func run(_ statements: String...) throws {
+  package func run(_ statements: String...) throws {
     for statement in statements { try execute(SQL(trusted: statement)) }
   }
 
   /// The first column of the first row of a query's answer in text form; nil for null or no row.
-  public func ask(_ query: String, _ parameters: [Parameter] = []) throws -> String? {
+  package func ask(_ query: String, _ parameters: [Parameter] = []) throws -> String? {
     let result = try execute(SQL(trusted: query), parameters)
     return result.rowCount > 0 ? result.text(0, 0) : nil
   }
 
   /// A query's answer as `psql -At` prints it: a line for each row, columns separated by `|`.
-  public func table(_ query: String, _ parameters: [Parameter] = []) throws -> [String] {
+  package func table(_ query: String, _ parameters: [Parameter] = []) throws -> [String] {
     let result = try execute(SQL(trusted: query), parameters)
     return (0..<result.rowCount).map { row in
       (0..<result.columnCount).map { result.text(row, $0) ?? "" }.joined(separator: "|")
@@ -23,7 +23,7 @@ extension Connection {
   /// Repeats a query about another session until it answers true, at most for `duration`.
   ///
   /// - Returns: Whether it answered true in time.
-  public func eventually(
+  package func eventually(
     _ condition: String, _ parameters: [Parameter] = [],
     within duration: Duration = ToolProcess.patience
   ) throws -> Bool {
@@ -36,7 +36,7 @@ extension Connection {
   }
 
   /// Waits until a session with this application name waits for a lock in this database.
-  public func waitUntilBlocked(applicationName: String) throws -> Bool {
+  package func waitUntilBlocked(applicationName: String) throws -> Bool {
     try eventually(
       """
       exists (select from pg_stat_activity

@@ -2,18 +2,18 @@ import Glibc
 import Synchronization
 
 /// Something that happens once, and that other threads may wait for.
-public final class Event: Sendable {
+package final class Event: Sendable {
   private let hasHappened = Atomic<Bool>(false)
 
   /// Something that has not happened yet.
-  public init() {}
+  package init() {}
 
   /// Makes it happen.
-  public func happen() { hasHappened.store(true, ordering: .releasing) }
+  package func happen() { hasHappened.store(true, ordering: .releasing) }
 
   /// Waits until it has happened; false if it had not in time.
   @discardableResult
-  public func wait(within patience: Duration = ToolProcess.patience) -> Bool {
+  package func wait(within patience: Duration = ToolProcess.patience) -> Bool {
     let deadline = ContinuousClock.now + patience
     while !hasHappened.load(ordering: .acquiring) {
       guard ContinuousClock.now < deadline else { return false }
@@ -23,7 +23,7 @@ public final class Event: Sendable {
   }
 
   /// Waits until it has happened.
-  public func require(_ what: String) throws {
+  package func require(_ what: String) throws {
     guard wait() else { throw ToolProcess.Failure(description: "waited in vain: \(what)") }
   }
 }

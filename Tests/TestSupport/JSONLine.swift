@@ -1,13 +1,13 @@
 import Foundation
 
 /// One line of a tool's JSON output.
-public struct JSONLine {
+package struct JSONLine {
   /// The line.
-  public let text: String
+  package let text: String
   private let members: [String: Any]
 
   /// Reads a line; throws if it holds anything but one JSON object.
-  public init(_ text: String) throws {
+  package init(_ text: String) throws {
     self.text = text
     let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
     guard let members = value as? [String: Any] else {
@@ -22,30 +22,30 @@ public struct JSONLine {
   }
 
   /// The names of its members.
-  public var keys: Set<String> { Set(members.keys) }
+  package var keys: Set<String> { Set(members.keys) }
   /// Whether a member is present and null.
-  public func isNull(_ key: String) -> Bool { members[key] is NSNull }
+  package func isNull(_ key: String) -> Bool { members[key] is NSNull }
   /// A member of that type; nil for another, or none.
-  public func string(_ key: String) -> String? { members[key] as? String }
+  package func string(_ key: String) -> String? { members[key] as? String }
   /// A member of that type; nil for another, or none.
-  public func integer(_ key: String) -> Int? { (members[key] as? NSNumber)?.intValue }
+  package func integer(_ key: String) -> Int? { (members[key] as? NSNumber)?.intValue }
   /// A member of that type; nil for another, or none.
-  public func double(_ key: String) -> Double? { (members[key] as? NSNumber)?.doubleValue }
+  package func double(_ key: String) -> Double? { (members[key] as? NSNumber)?.doubleValue }
   /// A member of that type; nil for another, or none.
-  public func bool(_ key: String) -> Bool? { (members[key] as? NSNumber)?.boolValue }
+  package func bool(_ key: String) -> Bool? { (members[key] as? NSNumber)?.boolValue }
   /// A member that is an array of strings; empty for another, or none.
-  public func strings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
+  package func strings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
   /// A member that is an array of objects; nil for another, or none.
-  public func objects(_ key: String) -> [JSONLine]? {
+  package func objects(_ key: String) -> [JSONLine]? {
     (members[key] as? [[String: Any]])?.map { JSONLine(text: text, members: $0) }
   }
   /// A member that is an object.
-  public subscript(key: String) -> JSONLine? {
+  package subscript(key: String) -> JSONLine? {
     (members[key] as? [String: Any]).map { JSONLine(text: text, members: $0) }
   }
 
   /// A change as `TestDatabase.history()` writes it.
-  public var change: String {
+  package var change: String {
     let position = integer("position").map(String.init) ?? "?"
     return [string("token") ?? "?", position, string("op") ?? "?", string("code") ?? "null"]
       .joined(separator: " ")

@@ -1,13 +1,13 @@
 /// Parts of the text that describes a place, such as `6 km SSW of Pāhala, Hawaii`.
 ///
 /// The functions `quake.locality` and `quake.region` of the database are compared with these.
-public enum PlaceName {
+package enum PlaceName {
   /// The place without the distance and direction in front of it: `Pāhala, Hawaii`. Spaces and commas around
   /// it are removed. Nil if nothing is left.
   ///
   /// Distance and direction are a number, with or without decimals; `km` or `mi`; one to three of the letters
   /// N, S, E and W; and `of`. Spaces part them; there may be none between number and unit.
-  public static func locality(_ place: String) -> String? {
+  package static func locality(_ place: String) -> String? {
     var rest = trimmed(place.utf8[...])
     if let end = afterDistance(rest) { rest = rest[end...] }
     return rest.isEmpty ? nil : String(Substring(rest))
@@ -15,7 +15,7 @@ public enum PlaceName {
 
   /// The part of the locality after its last comma, such as `Hawaii`; without a comma, all of it. Nil if
   /// there is none.
-  public static func region(_ place: String) -> String? {
+  package static func region(_ place: String) -> String? {
     guard let locality = locality(place) else { return nil }
     let bytes = locality.utf8
     let start = bytes.lastIndex(of: comma).map { bytes.index(after: $0) } ?? bytes.startIndex

@@ -1,14 +1,14 @@
 /// Random numbers that are the same in each run, so that a failure can be repeated (SplitMix64).
-public struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
   /// The numbers that belong to `seed`.
-  public init(_ seed: UInt64) {
+  package init(_ seed: UInt64) {
     state = seed
   }
 
   /// The next number.
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,15 +1,15 @@
 import Synchronization
 
 /// A sum that several threads add to.
-public final class Tally: Sendable {
+package final class Tally: Sendable {
   private let value = Atomic<Int>(0)
 
   /// Begins with 0.
-  public init() {}
+  package init() {}
 
   /// Adds to the sum.
-  public func add(_ number: Int) { value.add(number, ordering: .relaxed) }
+  package func add(_ number: Int) { value.add(number, ordering: .relaxed) }
 
   /// The sum.
-  public var total: Int { value.load(ordering: .relaxed) }
+  package var total: Int { value.load(ordering: .relaxed) }
 }

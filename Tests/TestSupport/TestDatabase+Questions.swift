@@ -4,10 +4,10 @@ import Synchronization
 
 extension TestDatabase {
   /// The option `--database` with the connection string.
-  public var option: [String] { ["--database", conninfo] }
+  package var option: [String] { ["--database", conninfo] }
 
   /// The first column of the answer, as text.
-  public func column(_ query: String) throws -> [String] {
+  package func column(_ query: String) throws -> [String] {
     let rows = try questions.withLockIfAvailable { session in
       do {
         if let session { return try Self.column(query, in: session) }
@@ -26,7 +26,7 @@ extension TestDatabase {
 
   /// Ends the session for questions, for statements that no other session may disturb. The next question begins
   /// another one.
-  public func endQuestions() {
+  package func endQuestions() {
     questions.withLock { $0 = nil }
   }
 
@@ -36,7 +36,7 @@ extension TestDatabase {
   }
 
   /// The first value of the answer, as text.
-  public func value(_ query: String) throws -> String {
+  package func value(_ query: String) throws -> String {
     guard let value = try column(query).first else {
       throw ToolProcess.Failure(description: "no row: \(query)")
     }
@@ -44,13 +44,13 @@ extension TestDatabase {
   }
 
   /// How many rows a table has.
-  public func count(_ table: String) throws -> Int {
+  package func count(_ table: String) throws -> Int {
     Int(try value("select count(*) from \(table)")) ?? -1
   }
 
   /// Runs `psql` with `script` as its standard input; throws if it fails.
   @discardableResult
-  public func psql(
+  package func psql(
     _ script: String, options: [String] = [], environment: [String: String] = [:]
   ) throws -> ToolProcess.Outcome {
     let folder = try TemporaryFolder()
@@ -66,7 +66,7 @@ extension TestDatabase {
   }
 
   /// Waits until a session of `application` is idle after a statement that contains `statement`.
-  public func waitForIdle(_ application: String, after statement: String) throws {
+  package func waitForIdle(_ application: String, after statement: String) throws {
     try eventually("\(application) is idle after \(statement)") {
       try value(
         """

@@ -3,7 +3,7 @@ import QuakeSchema
 
 extension TestDatabase {
   /// A new database with Quake's schema and without events.
-  public convenience init(on server: TestServer = .shared) throws {
+  package convenience init(on server: TestServer = .shared) throws {
     let template = try server.template("quake_template") { settings in
       _ = try Migrator(connection: Connection(settings), program: "tests").migrate()
     }
@@ -11,7 +11,7 @@ extension TestDatabase {
   }
 
   /// A digest of every table that an import may write, for comparisons.
-  public func contents() throws -> String {
+  package func contents() throws -> String {
     let tables = [
       "quake", "quake_alias", "quake_version", "change_transaction", "change_pending", "import",
       "import_reject", "feed", "migration",
@@ -27,7 +27,7 @@ extension TestDatabase {
   }
 
   /// The history in its order, each change as `token position op code`.
-  public func history() throws -> [String] {
+  package func history() throws -> [String] {
     try column(
       """
       select concat_ws(' ', token, position, op, coalesce(code, 'null'))

@@ -1,15 +1,15 @@
 import Glibc
-public import Postgres
+package import Postgres
 import Synchronization
 
 /// A database for one test, dropped after the last reference to it is gone.
-public final class TestDatabase: Sendable {
+package final class TestDatabase: Sendable {
   private static let counter = Atomic<Int>(0)
 
   /// Its name.
-  public let name: String
+  package let name: String
   /// Its connection string.
-  public let conninfo: String
+  package let conninfo: String
 
   private let server: TestServer
   /// The session for questions: to start one costs PostgreSQL more than most questions, and tests ask until
@@ -17,18 +17,18 @@ public final class TestDatabase: Sendable {
   let questions = Mutex<Connection?>(nil)
 
   /// A new database without anything in it.
-  public static func empty(on server: TestServer = .shared) throws -> TestDatabase {
+  package static func empty(on server: TestServer = .shared) throws -> TestDatabase {
     try TestDatabase(template: "template1", on: server)
   }
 
   /// A copy of a database that has no sessions but the one for questions.
-  public convenience init(copying other: TestDatabase) throws {
+  package convenience init(copying other: TestDatabase) throws {
     other.endQuestions()
     try self.init(template: other.name, on: other.server)
   }
 
   /// A copy of a database of the server that has no sessions.
-  public init(template: String, on server: TestServer) throws {
+  package init(template: String, on server: TestServer) throws {
     self.server = server
     let number = Self.counter.add(1, ordering: .relaxed).newValue
     name = "test_\(getpid())_\(number)"
@@ -39,7 +39,7 @@ public final class TestDatabase: Sendable {
   deinit { server.dropLater(name) }
 
   /// Refuses further connections and ends those that are open, or accepts connections again.
-  public func allowConnections(_ allows: Bool) throws {
+  package func allowConnections(_ allows: Bool) throws {
     let administrator = try server.administrator()
     try administrator.execute(
       SQL(trusted: "alter database \(name) with allow_connections \(allows)"))
@@ -49,7 +49,7 @@ public final class TestDatabase: Sendable {
   }
 
   /// A new connection to it.
-  public func connect(applicationName: String = "tests") throws -> Connection {
+  package func connect(applicationName: String = "tests") throws -> Connection {
     try TestServer.connect(conninfo, applicationName: applicationName)
   }
 }

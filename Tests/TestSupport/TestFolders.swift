@@ -3,7 +3,7 @@ import EmbeddedPostgres
 import Glibc
 
 /// Where tests keep what they write.
-public enum TestFolders {
+package enum TestFolders {
   private static let prefix = "quake-test-"
   private static let memory = "/dev/shm"
   private static let disk = "/tmp"
@@ -23,7 +23,7 @@ public enum TestFolders {
   /// The path of a new folder, which the caller makes and removes.
   ///
   /// - Parameter name: The end of the folder's name.
-  public static func path(_ name: String) -> String {
+  package static func path(_ name: String) -> String {
     "\(parent)/\(prefix)\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)"
   }
 
@@ -51,7 +51,7 @@ public enum TestFolders {
   }
 
   /// Removes a folder with all that is in it.
-  public static func remove(_ folder: String) {
+  package static func remove(_ folder: String) {
     _ = try? ChildProcess("/bin/rm", ["-rf", "--", folder]).run()
   }
 }

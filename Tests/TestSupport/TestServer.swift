@@ -1,14 +1,14 @@
 import Dispatch
-public import EmbeddedPostgres
+package import EmbeddedPostgres
 import Glibc
-public import Postgres
+package import Postgres
 import Synchronization
 
 /// The private PostgreSQL server of a test run, in a folder of its own, started at its first use
 /// and stopped when the process ends. `QUAKE_PG_BIN` chooses another version.
-public final class TestServer: Sendable {
+package final class TestServer: Sendable {
   /// The server of this process.
-  public static let shared: TestServer = {
+  package static let shared: TestServer = {
     do {
       return try TestServer()
     } catch {
@@ -18,7 +18,7 @@ public final class TestServer: Sendable {
 
   /// A second server of another version, whose programs `QUAKE_PG18_BIN` names; nil: there is none.
   /// For tests of roles and privileges, which depend on the version.
-  public static let other: TestServer? = {
+  package static let other: TestServer? = {
     guard let folder = getenv("QUAKE_PG18_BIN").map({ String(cString: $0) }), !folder.isEmpty else {
       return nil
     }
@@ -32,9 +32,9 @@ public final class TestServer: Sendable {
   }()
 
   /// The server itself.
-  public let server: EmbeddedServer
+  package let server: EmbeddedServer
   /// The path of its `psql`.
-  public let psqlPath: String
+  package let psqlPath: String
 
   private let drops = DispatchQueue(label: "dropped databases")
   /// The sessions that create and that drop databases, from their first statement on.
@@ -82,7 +82,7 @@ public final class TestServer: Sendable {
   ///
   /// - Parameter fill: Gets the database in which it makes what each copy has.
   /// - Returns: `name`.
-  public func template(
+  package func template(
     _ name: String, filledBy fill: (ConnectionSettings) throws -> Void
   ) throws -> String {
     try templates.withLock { present in

@@ -1,13 +1,13 @@
 import Basics
-public import Foundation
+package import Foundation
 
 /// A program that runs beside the test: its output is read line by line, every wait has a deadline, and
 /// the program is killed with the last reference to this object.
 ///
 /// Used from one thread.
-public final class ToolProcess {
+package final class ToolProcess {
   /// How a program ended.
-  public enum Ending: Equatable, Sendable {
+  package enum Ending: Equatable, Sendable {
     /// With this status.
     case exited(Int32)
     /// By this signal.
@@ -15,29 +15,29 @@ public final class ToolProcess {
   }
 
   /// A wait that timed out, or a program or call that failed.
-  public struct Failure: Error, CustomStringConvertible {
+  package struct Failure: Error, CustomStringConvertible {
     /// What failed, and what was there instead.
-    public let description: String
+    package let description: String
 
     /// A failure with a text.
-    public init(description: String) {
+    package init(description: String) {
       self.description = description
     }
   }
 
   /// The result of a program.
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// How it ended.
-    public var ending: Ending
+    package var ending: Ending
     /// The part of standard output that had not been read yet.
-    public var output: String
+    package var output: String
     /// All of standard error.
-    public var errors: String
+    package var errors: String
 
     /// The exit status; -1 for a program that a signal ended.
-    public var status: Int32 { if case .exited(let status) = ending { status } else { -1 } }
+    package var status: Int32 { if case .exited(let status) = ending { status } else { -1 } }
     /// Its lines that are not empty, without their ends: LF, or a terminal's CR LF.
-    public var lines: [String] {
+    package var lines: [String] {
       var text = output
       return text.withUTF8 { bytes in
         var lines: [String] = []
@@ -56,10 +56,10 @@ public final class ToolProcess {
   }
 
   /// Generous, because other programs may load the machine.
-  public static let patience = Duration.seconds(180)
+  package static let patience = Duration.seconds(180)
 
   /// Its process id.
-  public let pid: pid_t
+  package let pid: pid_t
   private let name: String
   private var outputDescriptor: Int32
   private var errorDescriptor: Int32
@@ -76,7 +76,7 @@ public final class ToolProcess {
   ///   - folder: The folder to start it in.
   ///   - output: A descriptor for its standard output, for a test that reads it itself. The caller
   ///     closes it.
-  public init(
+  package init(
     _ executable: String, _ arguments: [String], environment: [String: String],
     input: String = "/dev/null", folder: String? = nil, output: Int32? = nil
   ) throws {
@@ -149,12 +149,12 @@ public final class ToolProcess {
   // MARK: Signals and output
 
   /// Sends it a signal, unless it has ended.
-  public func signal(_ number: Int32) {
+  package func signal(_ number: Int32) {
     if ending == nil { kill(pid, number) }
   }
 
   /// Stops it until it gets a SIGCONT. When this returns, none of its threads runs any more.
-  public func stop() throws {
+  package func stop() throws {
     signal(SIGSTOP)
     try eventually("process \(pid) is stopped") {
       var found = siginfo_t()
@@ -164,19 +164,19 @@ public final class ToolProcess {
   }
 
   /// Closes the reading end of its standard output.
-  public func closeOutput() {
+  package func closeOutput() {
     close(outputDescriptor)
     outputDescriptor = -1
   }
 
   /// Reads what the program has written so far, for a test that looks at it later: a full pipe would
   /// block the program.
-  public func takeIn() {
+  package func takeIn() {
     while pump(milliseconds: 0) {}
   }
 
   /// Reads what the program has written to standard output so far, and forgets it.
-  public func discardOutput() {
+  package func discardOutput() {
     repeat {
       output.removeAll(keepingCapacity: true)
       returned = 0
@@ -184,22 +184,22 @@ public final class ToolProcess {
   }
 
   /// All of standard error so far.
-  public var errorText: String { String(decoding: errors, as: UTF8.self) }
+  package var errorText: String { String(decoding: errors, as: UTF8.self) }
 
   /// The next line of standard output.
-  public func line(within patience: Duration = ToolProcess.patience) throws -> String {
+  package func line(within patience: Duration = ToolProcess.patience) throws -> String {
     try wait(for: "a line", within: patience) { self.takeLine() }
   }
 
   /// The next lines of standard output.
-  public func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws
+  package func lines(_ count: Int, within patience: Duration = ToolProcess.patience) throws
     -> [String]
   {
     try (0..<count).map { _ in try line(within: patience) }
   }
 
   /// Waits until standard error holds `text`, `count` times.
-  public func waitForError(
+  package func waitForError(
     _ text: String, count: Int = 1, within patience: Duration = ToolProcess.patience
   ) throws {
     _ = try wait(for: "\"\(text)\" on standard error", within: patience) {
@@ -208,10 +208,10 @@ public final class ToolProcess {
   }
 
   /// Whether it has ended; what it has written may not have been read.
-  public var hasEnded: Bool { reap() }
+  package var hasEnded: Bool { reap() }
 
   /// Waits for its end.
-  public func exit(within patience: Duration = ToolProcess.patience) throws -> Outcome {
+  package func exit(within patience: Duration = ToolProcess.patience) throws -> Outcome {
     let deadline = ContinuousClock.now + patience
     while !reap() || outputDescriptor >= 0 || errorDescriptor >= 0 {
       guard ContinuousClock.now < deadline else { throw timeout("its end") }

@@ -2,29 +2,29 @@ import EmbeddedPostgres
 import Foundation
 
 /// The built binaries: in the folder `QUAKE_BIN`, by default the release build of this package.
-public enum Tools {
+package enum Tools {
   /// A tool that was not built.
-  public struct Missing: Error, CustomStringConvertible {
+  package struct Missing: Error, CustomStringConvertible {
     let path: String
     /// What to do.
-    public var description: String {
+    package var description: String {
       "there is no \(path): run \"make build\" first, or set QUAKE_BIN"
     }
   }
 
   /// The package's folder.
-  public static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  package static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
 
   /// The folder of the binaries.
-  public static let folder =
+  package static let folder =
     ProcessInfo.processInfo.environment["QUAKE_BIN"] ?? package + "/.build/release"
 
   /// Whether to run the soak tests, which take longer.
-  public static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
+  package static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
 
   /// The environment of every tool, without variables of the caller that name a database.
-  public static var environment: [String: String] {
+  package static var environment: [String: String] {
     let caller = ProcessInfo.processInfo.environment
     var environment = [
       "PATH": caller["PATH"] ?? "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
@@ -39,7 +39,7 @@ public enum Tools {
   }
 
   /// Starts a tool.
-  public static func start(
+  package static func start(
     _ tool: String, _ arguments: [String], environment: [String: String] = [:],
     input: String = "/dev/null", folder: String? = nil, output: Int32? = nil
   ) throws -> ToolProcess {
@@ -51,7 +51,7 @@ public enum Tools {
   }
 
   /// Runs a tool to its end.
-  public static func run(
+  package static func run(
     _ tool: String, _ arguments: [String], environment: [String: String] = [:],
     input: String = "/dev/null", folder: String? = nil
   ) throws -> ToolProcess.Outcome {
@@ -60,7 +60,7 @@ public enum Tools {
 
   /// Runs a tool to its end, and throws its messages unless it succeeds.
   @discardableResult
-  public static func succeed(
+  package static func succeed(
     _ tool: String, _ arguments: [String], environment: [String: String] = [:],
     input: String = "/dev/null", folder: String? = nil
   ) throws -> ToolProcess.Outcome {
@@ -75,14 +75,14 @@ public enum Tools {
   }
 
   /// Runs a shell command to its end, with the binaries in PATH.
-  public static func shell(
+  package static func shell(
     _ command: String, environment: [String: String] = [:], folder: String? = nil
   ) throws -> ToolProcess.Outcome {
     try startShell(command, environment: environment, folder: folder).exit()
   }
 
   /// Starts a shell command, with the binaries in PATH.
-  public static func startShell(
+  package static func startShell(
     _ command: String, environment: [String: String] = [:], folder: String? = nil
   ) throws -> ToolProcess {
     var all = Self.environment.merging(environment) { $1 }
@@ -92,16 +92,16 @@ public enum Tools {
   }
 
   /// The real `psql` of the server under test.
-  public static let psql = TestServer.shared.psqlPath
+  package static let psql = TestServer.shared.psqlPath
 }
 
 /// A folder for one test, removed with the last reference to it.
-public final class TemporaryFolder {
+package final class TemporaryFolder {
   /// Where it is.
-  public let path: String
+  package let path: String
 
   /// Makes a folder.
-  public init() throws {
+  package init() throws {
     path = TestFolders.path("folder")
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
@@ -111,13 +111,13 @@ public final class TemporaryFolder {
 
   /// Writes a file and returns its path.
   @discardableResult
-  public func write(_ name: String, _ text: String) throws -> String {
+  package func write(_ name: String, _ text: String) throws -> String {
     try write(name, Array(text.utf8))
   }
 
   /// Writes a file and returns its path.
   @discardableResult
-  public func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+  package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
     let file = path + "/" + name
     try Data(bytes).write(to: URL(fileURLWithPath: file))
     return file
@@ -126,7 +126,7 @@ public final class TemporaryFolder {
 
 /// Waits until `holds`, with a deadline, for a state that no event announces, such as another
 /// process's.
-public func eventually(
+package func eventually(
   _ what: String, within patience: Duration = ToolProcess.patience, _ holds: () throws -> Bool
 ) throws {
   let begun = ContinuousClock.now

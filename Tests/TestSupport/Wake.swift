@@ -1,13 +1,13 @@
 import Glibc
 
 /// A pipe whose reading end is a wake descriptor.
-public final class Wake {
+package final class Wake {
   /// Its number.
-  public let descriptor: Int32
+  package let descriptor: Int32
   private let writing: Int32
 
   /// A pipe with nothing in it.
-  public init() throws {
+  package init() throws {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else {
       throw ToolProcess.Failure(
@@ -23,7 +23,7 @@ public final class Wake {
   }
 
   /// Makes the descriptor readable.
-  public func trigger() {
+  package func trigger() {
     var byte: UInt8 = 1
     _ = write(writing, &byte, 1)
   }

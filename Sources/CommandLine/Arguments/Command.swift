@@ -4,78 +4,78 @@
 /// the shell completions (``completions(for:)``) all use this description. A command has either subcommands
 /// or arguments of its own. Its options apply to its subcommands too, and users may write them before or
 /// after the subcommand's name. `--help` and `--version` need no declaration.
-public struct Command: Sendable {
+package struct Command: Sendable {
   /// A line to type, and what it does.
-  public struct Example: Sendable, Equatable {
+  package struct Example: Sendable, Equatable {
     /// The command line.
-    public let line: String
+    package let line: String
     /// Its description.
-    public let purpose: String
+    package let purpose: String
 
     /// An example.
-    public init(_ line: String, _ purpose: String) {
+    package init(_ line: String, _ purpose: String) {
       self.line = line
       self.purpose = purpose
     }
   }
 
   /// An environment variable that the command reads.
-  public struct Variable: Sendable, Equatable {
+  package struct Variable: Sendable, Equatable {
     /// Its name.
-    public let name: String
+    package let name: String
     /// Its description.
-    public let help: String
+    package let help: String
 
     /// A variable.
-    public init(_ name: String, _ help: String) {
+    package init(_ name: String, _ help: String) {
       self.name = name
       self.help = help
     }
   }
 
   /// An exit status of the command, with its meaning.
-  public struct Outcome: Sendable, Equatable {
+  package struct Outcome: Sendable, Equatable {
     /// The status.
-    public let status: ExitStatus
+    package let status: ExitStatus
     /// The situation in which the command ends with it.
-    public let meaning: String
+    package let meaning: String
 
     /// A status; by default with its usual meaning.
-    public init(_ status: ExitStatus, _ meaning: String? = nil) {
+    package init(_ status: ExitStatus, _ meaning: String? = nil) {
       self.status = status
       self.meaning = meaning ?? status.meaning
     }
   }
 
   /// The name, as users type it.
-  public var name: String
+  package var name: String
   /// Its purpose, in one line without a full stop.
-  public var purpose: String
+  package var purpose: String
   /// More about the command, in sentences; empty lines separate paragraphs.
-  public var discussion: String?
+  package var discussion: String?
   /// The program's version; only that of the outermost command is used.
-  public var version: String?
+  package var version: String?
   /// Where to report problems with the program; only that of the outermost command is used.
-  public var problems: String?
+  package var problems: String?
   /// The options, in the order of the help.
-  public var options: [Option]
+  package var options: [Option]
   /// The arguments, in order.
-  public var positionals: [Positional]
+  package var positionals: [Positional]
   /// The subcommands, in the order of the help.
-  public var subcommands: [Command]
+  package var subcommands: [Command]
   /// The subcommand that runs if the command line names none.
-  public var standard: String?
+  package var standard: String?
   /// Whether help, manual page and completions leave the command out, because only programs use it.
-  public var isHidden: Bool
+  package var isHidden: Bool
   /// Examples; two are enough.
-  public var examples: [Example]
+  package var examples: [Example]
   /// Environment variables; a subcommand without any shows those of the command above it.
-  public var environment: [Variable]
+  package var environment: [Variable]
   /// Exit statuses; a subcommand without any shows those of the command above it.
-  public var exitStatuses: [Outcome]
+  package var exitStatuses: [Outcome]
 
   /// A command.
-  public init(
+  package init(
     _ name: String, purpose: String, discussion: String? = nil, version: String? = nil,
     options: [Option] = [], positionals: [Positional] = [], subcommands: [Command] = [],
     standard: String? = nil, isHidden: Bool = false, examples: [Example] = [],

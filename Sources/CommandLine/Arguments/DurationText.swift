@@ -8,7 +8,7 @@ extension Duration {
   ///
   /// At most four decimals are accepted. Nil if the text has any other form, is negative, or exceeds 292
   /// years, the largest number of nanoseconds in 64 bits.
-  public init?(text: String) {
+  package init?(text: String) {
     var rest = text.utf8[...]
     var total: Int64 = 0
     var previousUnit = Int64.max
@@ -48,7 +48,7 @@ extension Duration {
   /// The shortest form that ``init(text:)`` reads back: `1h30m`, `500ms`, `0s`.
   ///
   /// Exact down to a millisecond; less than that is dropped.
-  public var text: String {
+  package var text: String {
     let (seconds, attoseconds) = components
     let parts: [(Int64, String)] = [
       (seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "m"),

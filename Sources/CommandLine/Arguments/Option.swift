@@ -1,5 +1,5 @@
 /// The completions that a shell offers for the value of an option or argument.
-public enum ValueCompletion: Sendable, Equatable {
+package enum ValueCompletion: Sendable, Equatable {
   /// No completions.
   case none
   /// Names of files and folders.
@@ -27,7 +27,7 @@ public enum ValueCompletion: Sendable, Equatable {
 
 /// One option of a command. The parser, the help, the manual page and the completions all use this
 /// description, so they cannot disagree.
-public struct Option: Sendable, Equatable {
+package struct Option: Sendable, Equatable {
   /// The value that follows the option's name.
   enum Kind: Sendable, Equatable {
     /// No value: the option is given or not.
@@ -42,20 +42,20 @@ public struct Option: Sendable, Equatable {
   }
 
   /// The long name without its dashes.
-  public let name: String
+  package let name: String
   /// The one-letter name, if it has one. It must not be a digit, which the parser would take for a negative
   /// number.
-  public let short: Character?
+  package let short: Character?
   /// Its description, as a phrase without a full stop.
-  public let help: String
+  package let help: String
   /// Whether it may be given more than once.
-  public let isRepeatable: Bool
+  package let isRepeatable: Bool
   /// The default, as the help shows it. The program, not the parser, applies it.
-  public let defaultText: String?
+  package let defaultText: String?
   /// The completions that a shell offers for the value.
-  public let completion: ValueCompletion
+  package let completion: ValueCompletion
   /// Whether a configuration file can give it.
-  public private(set) var isConfigurable = true
+  package private(set) var isConfigurable = true
   let kind: Kind
 
   private init(
@@ -72,7 +72,7 @@ public struct Option: Sendable, Equatable {
   }
 
   /// An option without a value: `--json`.
-  public static func flag(
+  package static func flag(
     _ name: String, short: Character? = nil, repeatable: Bool = false, help: String
   ) -> Option {
     Option(
@@ -84,7 +84,7 @@ public struct Option: Sendable, Equatable {
   ///
   /// The help shows the form that changes the default: `--no-migrate` if it is on `initially`; both forms if
   /// that is nil, because the program decides.
-  public static func toggle(
+  package static func toggle(
     _ name: String, short: Character? = nil, initially: Bool?, help: String
   ) -> Option {
     Option(
@@ -93,7 +93,7 @@ public struct Option: Sendable, Equatable {
   }
 
   /// An option with a value: `--limit N`.
-  public static func value(
+  package static func value(
     _ name: String, short: Character? = nil, _ placeholder: String, repeatable: Bool = false,
     default defaultText: String? = nil, completion: ValueCompletion = .none, help: String
   ) -> Option {
@@ -106,7 +106,7 @@ public struct Option: Sendable, Equatable {
   ///
   /// The next word is its value unless it begins with a dash, so only commands without arguments and
   /// subcommands can have such an option.
-  public static func optionalValue(
+  package static func optionalValue(
     _ name: String, _ placeholder: String, completion: ValueCompletion = .none, help: String
   ) -> Option {
     Option(
@@ -115,37 +115,37 @@ public struct Option: Sendable, Equatable {
   }
 
   /// The same option, which a configuration file cannot give.
-  public func onCommandLineOnly() -> Option {
+  package func onCommandLineOnly() -> Option {
     var option = self
     option.isConfigurable = false
     return option
   }
 
   /// `--log-format`; see ``Diagnostics/obey(_:)``.
-  public static let logFormat = Option.value(
+  package static let logFormat = Option.value(
     "log-format", "FORMAT", default: "text",
     completion: .words(Diagnostics.Format.allCases.map(\.rawValue)),
     help: "messages as text for people, or as json: one object a line")
   /// `--quiet`; see ``Diagnostics/obey(_:)``.
-  public static let quiet = Option.flag(
+  package static let quiet = Option.flag(
     "quiet", short: "q", help: "print the result, warnings and errors only")
   /// `--verbose`; see ``Diagnostics/obey(_:)``.
-  public static let verbose = Option.flag(
+  package static let verbose = Option.flag(
     "verbose", short: "v", help: "also print the details of the work")
 
   /// `--color` and `--no-color`; see ``ColourChoice``.
-  public static let colour = Option.toggle(
+  package static let colour = Option.toggle(
     "color", initially: nil,
     help: "colour, or none; by default on a terminal, unless NO_COLOR is set"
   ).onCommandLineOnly()
   /// `--limit N` and `-n N`: how much a command prints at most.
-  public static func limit(
+  package static func limit(
     default defaultText: String? = nil, help: String
   ) -> Option {
     .value("limit", short: "n", "N", default: defaultText, help: help)
   }
   /// `--output FILE` and `-o FILE`: where a command writes instead of standard output.
-  public static func output(
+  package static func output(
     help: String = "write this file, which is replaced as a whole, instead of standard output"
   ) -> Option {
     .value("output", short: "o", "FILE", completion: .files, help: help)
@@ -156,7 +156,7 @@ public struct Option: Sendable, Equatable {
   static let versionRequest = Option.flag("version", help: "show the version").onCommandLineOnly()
 
   /// The value's placeholder, or nil when the option takes none.
-  public var placeholder: String? {
+  package var placeholder: String? {
     switch kind {
     case .value(let placeholder), .optionalValue(let placeholder): placeholder
     case .flag, .toggle: nil
@@ -202,7 +202,7 @@ public struct Option: Sendable, Equatable {
 }
 
 /// A range that an option's value must lie in: `1...`, `...10` or `1...10`.
-public protocol ValueRange<Bound> {
+package protocol ValueRange<Bound> {
   /// The type of the values.
   associatedtype Bound: Comparable
   /// The least accepted value, if there is one.
@@ -231,29 +231,29 @@ extension ValueRange {
 
 extension ClosedRange: ValueRange {
   /// The lower bound.
-  public var least: Bound? { lowerBound }
+  package var least: Bound? { lowerBound }
   /// The upper bound.
-  public var greatest: Bound? { upperBound }
+  package var greatest: Bound? { upperBound }
 }
 
 extension PartialRangeFrom: ValueRange {
   /// The lower bound.
-  public var least: Bound? { lowerBound }
+  package var least: Bound? { lowerBound }
   /// Nothing.
-  public var greatest: Bound? { nil }
+  package var greatest: Bound? { nil }
 }
 
 extension PartialRangeThrough: ValueRange {
   /// Nothing.
-  public var least: Bound? { nil }
+  package var least: Bound? { nil }
   /// The upper bound.
-  public var greatest: Bound? { upperBound }
+  package var greatest: Bound? { upperBound }
 }
 
 /// One argument that is not an option: its name, its help and its number of values.
-public struct Positional: Sendable, Equatable {
+package struct Positional: Sendable, Equatable {
   /// How many values an argument takes.
-  public enum Count: Sendable, Equatable {
+  package enum Count: Sendable, Equatable {
     /// Exactly one.
     case one
     /// One or none.
@@ -271,16 +271,16 @@ public struct Positional: Sendable, Equatable {
   }
 
   /// The name as shown in the usage line, in capitals.
-  public let name: String
+  package let name: String
   /// The meaning of the argument, as a phrase without a full stop.
-  public let help: String
+  package let help: String
   /// The number of values.
-  public let count: Count
+  package let count: Count
   /// The completions that a shell offers for it.
-  public let completion: ValueCompletion
+  package let completion: ValueCompletion
 
   /// An argument.
-  public init(
+  package init(
     _ name: String, _ count: Count = .one, completion: ValueCompletion = .none, help: String
   ) {
     self.name = name

@@ -1,5 +1,5 @@
 /// The result of parsing a command line.
-public enum ParsedCommandLine: Sendable {
+package enum ParsedCommandLine: Sendable {
   /// Run the command.
   case run(ParsedArguments)
   /// Print this help on standard output and end with status 0.
@@ -15,7 +15,7 @@ public enum ParsedCommandLine: Sendable {
 ///
 /// The accessors take the long names of options. Access to an option that the command does not declare is a
 /// programming error and traps.
-public struct ParsedArguments: Sendable {
+package struct ParsedArguments: Sendable {
   /// One use of an option on the command line, or in a configuration file.
   struct Occurrence: Sendable {
     var value: String?
@@ -33,10 +33,10 @@ public struct ParsedArguments: Sendable {
 
   /// The chosen command's name and those above it, outermost first: `["quake-admin", "server",
   /// "start"]`.
-  public let path: [String]
+  package let path: [String]
   /// The arguments that are not options, in order; all arguments if the command passes them to another
   /// program.
-  public let positionals: [String]
+  package let positionals: [String]
   let options: [Option]
   let declaredPositionals: [Positional]
   var occurrences: [String: [Occurrence]]
@@ -44,16 +44,16 @@ public struct ParsedArguments: Sendable {
   var notation = Notation.commandLine
 
   /// The names of the chosen subcommands: `["server", "start"]`.
-  public var subcommand: [String] { Array(path.dropFirst()) }
+  package var subcommand: [String] { Array(path.dropFirst()) }
 
   /// The command as typed: `quake-admin server start`.
-  public var title: String { path.joined(separator: " ") }
+  package var title: String { path.joined(separator: " ") }
 
   /// Whether the command has this option.
-  public func takes(_ name: String) -> Bool { options.contains { $0.name == name } }
+  package func takes(_ name: String) -> Bool { options.contains { $0.name == name } }
 
   /// Whether a flag is given; for a toggle, whether it is on.
-  public func flag(_ name: String) -> Bool {
+  package func flag(_ name: String) -> Bool {
     let option = declared(name)
     if let last = occurrences[name]?.last { return last.isOn }
     if case .toggle(let initially) = option.kind { return initially ?? false }
@@ -61,31 +61,31 @@ public struct ParsedArguments: Sendable {
   }
 
   /// How often an option is given.
-  public func count(_ name: String) -> Int {
+  package func count(_ name: String) -> Int {
     _ = declared(name)
     return occurrences[name]?.count ?? 0
   }
 
   /// Whether an option is given at all.
-  public func isGiven(_ name: String) -> Bool { count(name) > 0 }
+  package func isGiven(_ name: String) -> Bool { count(name) > 0 }
 
   /// Whether an option is given by the user, not only by a file of settings.
-  public func isTyped(_ name: String) -> Bool {
+  package func isTyped(_ name: String) -> Bool {
     _ = declared(name)
     return occurrences[name]?.contains { $0.setting == nil } ?? false
   }
 
   /// The option's value as it was typed, or nil when the option is not given.
-  public func string(_ name: String) -> String? { strings(name).last }
+  package func string(_ name: String) -> String? { strings(name).last }
 
   /// All values of a repeatable option, in order.
-  public func strings(_ name: String) -> [String] {
+  package func strings(_ name: String) -> [String] {
     _ = declared(name)
     return occurrences[name]?.compactMap(\.value) ?? []
   }
 
   /// The value of the argument declared with this name, or nil if it is omitted.
-  public func positional(_ name: String) -> String? {
+  package func positional(_ name: String) -> String? {
     guard let index = declaredPositionals.firstIndex(where: { $0.name == name }) else {
       preconditionFailure("argument \(name) is not declared by \(title)")
     }
@@ -93,7 +93,7 @@ public struct ParsedArguments: Sendable {
   }
 
   /// An option as its user writes it: `--limit`, or `limit` in a URL.
-  public func spelled(_ name: String) -> String {
+  package func spelled(_ name: String) -> String {
     switch notation {
     case .commandLine: "--" + name
     case .url: name
@@ -101,7 +101,7 @@ public struct ParsedArguments: Sendable {
   }
 
   /// An option at the beginning of a message: `--limit`, or `parameter limit` in a URL.
-  public func subject(_ name: String) -> String {
+  package func subject(_ name: String) -> String {
     switch notation {
     case .commandLine: "--" + name
     case .url: "parameter " + name
@@ -109,7 +109,7 @@ public struct ParsedArguments: Sendable {
   }
 
   /// The word for one option: `option`, or `parameter` in a URL.
-  public var noun: String {
+  package var noun: String {
     switch notation {
     case .commandLine: "option"
     case .url: "parameter"
@@ -117,19 +117,19 @@ public struct ParsedArguments: Sendable {
   }
 
   /// An error in the use of this command, for rules that the program checks itself.
-  public func usageError(_ message: String, suggestion: String? = nil) -> UsageError {
+  package func usageError(_ message: String, suggestion: String? = nil) -> UsageError {
     UsageError(message, suggestion: suggestion, command: title)
   }
 
   /// An error about options that are valid by themselves but not together.
-  public func contradiction(_ message: String) -> UsageError {
+  package func contradiction(_ message: String) -> UsageError {
     var error = usageError(message)
     error.isContradiction = true
     return error
   }
 
   /// An error about an option's value: `invalid value '…' for option --name: expected …`.
-  public func invalidValue(
+  package func invalidValue(
     _ value: String, for name: String, expected: String, suggestion: String? = nil
   ) -> UsageError {
     let place = place(of: value, for: name).map { "\($0): " } ?? ""
@@ -140,12 +140,12 @@ public struct ParsedArguments: Sendable {
 
   /// The file and line that give the option this value, such as `quake-ingest.conf:7`; nil if the command
   /// line does.
-  public func place(of value: String, for name: String) -> String? {
+  package func place(of value: String, for name: String) -> String? {
     occurrences[name]?.last { $0.value == value }?.setting?.place
   }
 
   /// Throws a `UsageError` if more than one of these options is given.
-  public func requireAtMostOne(of names: String...) throws(UsageError) {
+  package func requireAtMostOne(of names: String...) throws(UsageError) {
     let given = names.filter { isGiven($0) }
     if given.count > 1 {
       throw contradiction(
@@ -163,24 +163,24 @@ public struct ParsedArguments: Sendable {
 
 extension ParsedArguments {
   /// The option's value as a whole number, or nil when the option is not given.
-  public func integer(_ name: String) throws(UsageError) -> Int? {
+  package func integer(_ name: String) throws(UsageError) -> Int? {
     try number(name, range: nil, kind: "a whole number") { Int($0) }
   }
 
   /// The option's value as a whole number within `range`.
-  public func integer(_ name: String, in range: some ValueRange<Int>) throws(UsageError) -> Int? {
+  package func integer(_ name: String, in range: some ValueRange<Int>) throws(UsageError) -> Int? {
     try number(name, range: range.text { "\($0)" }, kind: "a whole number") { text in
       Int(text).flatMap { range.contains($0) ? $0 : nil }
     }
   }
 
   /// The option's value as a finite number, or nil when the option is not given.
-  public func double(_ name: String) throws(UsageError) -> Double? {
+  package func double(_ name: String) throws(UsageError) -> Double? {
     try number(name, range: nil, kind: "a number") { Self.finite($0) }
   }
 
   /// The option's value as a finite number within `range`.
-  public func double(
+  package func double(
     _ name: String, in range: some ValueRange<Double>
   ) throws(UsageError) -> Double? {
     try number(name, range: range.text(Self.plain), kind: "a number") { text in
@@ -189,7 +189,7 @@ extension ParsedArguments {
   }
 
   /// The option's value as exactly `count` numbers separated by commas, as in `--bbox W,S,E,N`.
-  public func doubles(_ name: String, count: Int) throws(UsageError) -> [Double]? {
+  package func doubles(_ name: String, count: Int) throws(UsageError) -> [Double]? {
     try number(name, range: nil, kind: "\(count) numbers separated by commas") { text in
       let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
         Self.finite(String($0))
@@ -200,12 +200,12 @@ extension ParsedArguments {
   }
 
   /// The option's value as a duration, or nil when the option is not given.
-  public func duration(_ name: String) throws(UsageError) -> Duration? {
+  package func duration(_ name: String) throws(UsageError) -> Duration? {
     try number(name, range: nil, kind: Self.durationKind) { Duration(text: $0) }
   }
 
   /// The option's value as a duration within `range`.
-  public func duration(
+  package func duration(
     _ name: String, in range: some ValueRange<Duration>
   ) throws(UsageError) -> Duration? {
     try number(name, range: range.text(\.text), kind: Self.durationKind) { text in
@@ -214,13 +214,13 @@ extension ParsedArguments {
   }
 
   /// The option's value as one of `words`, or nil when the option is not given.
-  public func choice(_ name: String, of words: [String]) throws(UsageError) -> String? {
+  package func choice(_ name: String, of words: [String]) throws(UsageError) -> String? {
     guard let value = string(name) else { return nil }
     return try checked(value, name, among: words)
   }
 
   /// The words of an option such as `--op insert,delete`, separated by commas, of all its occurrences.
-  public func list(_ name: String) throws(UsageError) -> [String] {
+  package func list(_ name: String) throws(UsageError) -> [String] {
     var words: [String] = []
     for value in strings(name) {
       for word in value.split(separator: ",", omittingEmptySubsequences: false) {
@@ -235,7 +235,7 @@ extension ParsedArguments {
   }
 
   /// The words of an option such as `--op insert,delete`, each of which must be one of `words`.
-  public func list(_ name: String, of words: [String]) throws(UsageError) -> [String] {
+  package func list(_ name: String, of words: [String]) throws(UsageError) -> [String] {
     let values = try list(name)
     for value in values { _ = try checked(value, name, among: words) }
     return values
@@ -293,7 +293,7 @@ extension ParsedArguments {
   ///   - options: The options that it has.
   ///   - parameters: Names and values, decoded, in their order.
   /// - Throws: `UsageError` if a parameter is not known, is given twice, or is a flag with another value.
-  public init(
+  package init(
     url title: String, options: [Option], parameters: some Sequence<(name: String, value: String)>
   ) throws(UsageError) {
     self.init(
@@ -366,15 +366,15 @@ extension ParsedArguments {
 }
 
 /// A value that may have a duration after its last `@`, such as `all_day@5m`.
-public struct TimedValue: Sendable, Equatable {
+package struct TimedValue: Sendable, Equatable {
   /// The part before the duration.
-  public let value: String
+  package let value: String
   /// The duration, or nil if there is none.
-  public let duration: Duration?
+  package let duration: Duration?
 
   /// Splits `text`. If the part after the last `@` is not a duration, as in
   /// `https://user:password@example.org/feed`, it belongs to the value.
-  public init(_ text: String) {
+  package init(_ text: String) {
     if let at = text.lastIndex(of: "@"), at != text.startIndex,
       let duration = Duration(text: String(text[text.index(after: at)...]))
     {

@@ -10,7 +10,7 @@ extension Command {
   /// - `--` ends the options; `-` is an argument.
   /// - `help` before a subcommand's name is the same as `--help` after it, also as the only argument of a command
   ///   that takes none.
-  public func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
+  package func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
     var parser = Parser(root: self, arguments: arguments)
     return try parser.parse()
   }
@@ -306,25 +306,25 @@ private struct Parser {
 }
 
 /// An error in a command line, in a configuration file or in the parameters of a URL.
-public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The message, with the name of the option or argument and the accepted values.
-  public let message: String
+  package let message: String
   /// The option or command that the user may have meant, ready to be typed.
-  public let suggestion: String?
+  package let suggestion: String?
   /// The command whose help explains the usage, such as `quake-ingest run`.
-  public let command: String
+  package let command: String
   /// Whether each value is valid by itself, and only their combination is not.
-  public var isContradiction = false
+  package var isContradiction = false
 
   /// An error in the use of `command`.
-  public init(_ message: String, suggestion: String? = nil, command: String) {
+  package init(_ message: String, suggestion: String? = nil, command: String) {
     self.message = message
     self.suggestion = suggestion
     self.command = command
   }
 
   /// The hints to print below the message.
-  public var hints: [String] {
+  package var hints: [String] {
     var hints: [String] = []
     if let suggestion { hints.append("did you mean '\(suggestion)'?") }
     hints.append("see '\(command) --help'")
@@ -332,12 +332,12 @@ public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   /// The message and its hints in one line.
-  public var description: String { ([message] + hints).joined(separator: "; ") }
+  package var description: String { ([message] + hints).joined(separator: "; ") }
 }
 
 extension UsageError {
   /// Whether two errors read the same.
-  public static func == (left: UsageError, right: UsageError) -> Bool {
+  package static func == (left: UsageError, right: UsageError) -> Bool {
     (left.message, left.suggestion, left.command) == (
       right.message, right.suggestion, right.command
     )
@@ -345,15 +345,15 @@ extension UsageError {
 }
 
 /// The arguments with which the process was started.
-public enum ProcessArguments {
+package enum ProcessArguments {
   /// All of them except the program's name.
   ///
   /// A program that imports this module cannot write `CommandLine.arguments`: the module hides the
   /// standard library's type of the same name.
-  public static var current: [String] { Array(Swift.CommandLine.arguments.dropFirst()) }
+  package static var current: [String] { Array(Swift.CommandLine.arguments.dropFirst()) }
 
   /// Overwrites an option's value in the process list, where other users of the machine could read it.
-  public static func hide(_ value: String) {
+  package static func hide(_ value: String) {
     let argv = Swift.CommandLine.unsafeArgv
     for index in 1..<max(1, Int(Swift.CommandLine.argc)) {
       guard let argument = argv[index] else { continue }
@@ -366,9 +366,9 @@ public enum ProcessArguments {
 }
 
 /// The process's environment variables.
-public enum Environment {
+package enum Environment {
   /// The variable's value, which may be empty, or nil if the variable is not set.
-  public static func value(_ name: String) -> String? {
+  package static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }
 }

@@ -1,16 +1,16 @@
 /// One entry of a configuration file: the long name of an option, and its value.
-public struct Setting: Sendable, Equatable {
+package struct Setting: Sendable, Equatable {
   /// The name, without dashes.
-  public let key: String
+  package let key: String
   /// The value as written.
-  public let value: String
+  package let value: String
   /// The file.
-  public let file: String
+  package let file: String
   /// The line, from 1.
-  public let line: Int
+  package let line: Int
 
   /// An entry.
-  public init(_ key: String, _ value: String, file: String, line: Int) {
+  package init(_ key: String, _ value: String, file: String, line: Int) {
     self.key = key
     self.value = value
     self.file = file
@@ -18,7 +18,7 @@ public struct Setting: Sendable, Equatable {
   }
 
   /// File and line, for messages: `quake-ingest.conf:7`.
-  public var place: String { "\(file):\(line)" }
+  package var place: String { "\(file):\(line)" }
 
   /// The value for an option without a value, or nil if the word is not one.
   static func isOn(_ word: String) -> Bool? {
@@ -37,7 +37,7 @@ extension ParsedArguments {
   /// precedence, also for repeatable options. The value for an option without a value is `yes` or `no`.
   ///
   /// - Throws: `UsageError` with file, line and key of the first invalid entry.
-  public func completed(by settings: [Setting]) throws(UsageError) -> ParsedArguments {
+  package func completed(by settings: [Setting]) throws(UsageError) -> ParsedArguments {
     var completed = self
     var first: [String: Setting] = [:]
     for setting in settings {

@@ -1,7 +1,7 @@
 /// Finds the name that a user may have mistyped.
-public enum Suggestion {
+package enum Suggestion {
   /// The candidate nearest to `word`, or nil if none is near enough.
-  public static func nearest(to word: String, among candidates: [String]) -> String? {
+  package static func nearest(to word: String, among candidates: [String]) -> String? {
     let word = word.lowercased()
     var best: (distance: Int, candidate: String)?
     for candidate in candidates {

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// `#` and `;` begin a comment at the start of a line, `;` after a space anywhere. A line that begins with a
 /// space adds a further value to the key above. There are no sections.
-public enum ConfigurationFile {
+package enum ConfigurationFile {
   /// The largest file in bytes: more than any list of options needs, and a limit for files of another kind.
   private static let largestSize = 1 << 20
   private static let longestLine = 4096
@@ -18,7 +18,7 @@ public enum ConfigurationFile {
   ///   - kind: What the file is to its reader, for errors.
   ///   - command: The command that reads the file, for errors.
   /// - Throws: `UsageError` with file and line if the file cannot be read, or does not have this form.
-  public static func read(
+  package static func read(
     _ path: String, as kind: String = "configuration file", for command: String
   ) throws(UsageError) -> [Setting] {
     try settings(in: try contents(of: path, kind, command), file: path, command)
@@ -138,9 +138,9 @@ final class ConfigurationReading {
 }
 
 /// The configuration file of a command: `--config`, else `QUAKE_CONFIG`.
-public enum CommandConfiguration {
+package enum CommandConfiguration {
   /// The option that names the file.
-  public static let option = Option.value(
+  package static let option = Option.value(
     "config", "FILE", completion: .files,
     help: """
       read options that the command line does not give from this file: lines of key = value, where a \
@@ -149,7 +149,7 @@ public enum CommandConfiguration {
   ).onCommandLineOnly()
 
   /// The environment variable that names the file.
-  public static let environment: [Command.Variable] = [
+  package static let environment: [Command.Variable] = [
     .init("QUAKE_CONFIG", "the configuration file, if --config is not given")
   ]
 
@@ -159,7 +159,7 @@ public enum CommandConfiguration {
   ///
   /// - Parameter findSecret: Looks for a further secret: the warning's words for it, such as "a token of a
   ///   feed", its line, and how to keep it elsewhere.
-  public static func complete(
+  package static func complete(
     _ arguments: ParsedArguments, _ diagnostics: inout Diagnostics,
     findSecret: ([Setting]) -> (what: String, line: Int, hint: String)? = { _ in nil }
   ) throws -> ParsedArguments {
@@ -193,9 +193,9 @@ public enum CommandConfiguration {
 }
 
 /// Whether a configuration file keeps its secrets.
-public enum SecretFile {
+package enum SecretFile {
   /// Whether a database's URL, or its keyword=value pairs, contain a password.
-  public static func holdsPassword(_ conninfo: String) -> Bool {
+  package static func holdsPassword(_ conninfo: String) -> Bool {
     // As a keyword, or as a parameter of a URL.
     var rest = conninfo[...]
     while let word = rest.firstRange(of: "password") {
@@ -211,7 +211,7 @@ public enum SecretFile {
 
   /// Whether other users can read a file, by the rule that libpq applies to key files: a group may read a file
   /// of root.
-  public static func isReadableByOthers(_ path: String) -> Bool {
+  package static func isReadableByOthers(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
     return status.st_mode & (status.st_uid == 0 ? 0o007 : 0o077) != 0

@@ -1,5 +1,5 @@
 /// A shell for which completions can be generated.
-public enum Shell: String, Sendable, CaseIterable {
+package enum Shell: String, Sendable, CaseIterable {
   /// GNU bash.
   case bash
   /// Z shell.
@@ -10,7 +10,7 @@ public enum Shell: String, Sendable, CaseIterable {
 
 extension Command {
   /// The script that teaches the shell this command's subcommands, options and values.
-  public func completions(for shell: Shell) -> String {
+  package func completions(for shell: Shell) -> String {
     switch shell {
     case .bash: BashCompletion.script(for: self)
     case .zsh: ZshCompletion.script(for: self)

@@ -1,6 +1,6 @@
 extension Command {
   /// The help of this command as the outermost one.
-  public func help(width: Int = 80) -> String { CommandPath(self).help(width: width) }
+  package func help(width: Int = 80) -> String { CommandPath(self).help(width: width) }
 }
 
 extension CommandPath {

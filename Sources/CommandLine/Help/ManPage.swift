@@ -3,7 +3,7 @@ extension Command {
   ///
   /// The footer shows `date`, such as `2026-03-01`; the header shows `manual`. The page includes the
   /// subcommands.
-  public func manPage(date: String, manual: String) -> String {
+  package func manPage(date: String, manual: String) -> String {
     var page = RoffPage()
     let root = CommandPath(self)
     let source = [name, version ?? ""].filter { !$0.isEmpty }.joined(separator: " ")

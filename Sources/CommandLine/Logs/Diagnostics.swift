@@ -9,9 +9,9 @@ import SwiftOverlayShims  // where this compiler finds the members of timespec
 ///   detail: The server answered 503.
 ///   hint: Try again in a minute.
 /// ```
-public struct Diagnostics: Sendable {
+package struct Diagnostics: Sendable {
   /// Which messages are printed.
-  public enum Verbosity: Int, Sendable, Comparable {
+  package enum Verbosity: Int, Sendable, Comparable {
     /// Warnings and errors.
     case quiet
     /// Notes too.
@@ -20,13 +20,13 @@ public struct Diagnostics: Sendable {
     case verbose
 
     /// Quiet is less than normal, and normal less than verbose.
-    public static func < (first: Verbosity, second: Verbosity) -> Bool {
+    package static func < (first: Verbosity, second: Verbosity) -> Bool {
       first.rawValue < second.rawValue
     }
   }
 
   /// How a message begins.
-  public enum Form: Sendable, Equatable {
+  package enum Form: Sendable, Equatable {
     /// With the program's name, for a program that ends soon.
     case message
     /// With the time, for a program that runs for long: the time of day on a terminal, else ISO 8601 in UTC
@@ -35,7 +35,7 @@ public struct Diagnostics: Sendable {
   }
 
   /// The format of messages.
-  public enum Format: String, Sendable, CaseIterable {
+  package enum Format: String, Sendable, CaseIterable {
     /// For people.
     case text
     /// For programs: a JSON object a line, with `time` (RFC 3339, UTC), `level` (`debug`, `info`,
@@ -44,23 +44,23 @@ public struct Diagnostics: Sendable {
   }
 
   /// The program's name.
-  public let tool: String
+  package let tool: String
   /// Which messages are printed.
-  public var verbosity: Verbosity
+  package var verbosity: Verbosity
   /// How a message begins.
-  public var form: Form
+  package var form: Form
   /// The format of messages.
-  public var format = Format.text
+  package var format = Format.text
   /// Colour for the words "error" and "warning".
-  public private(set) var colour: Colour
+  package private(set) var colour: Colour
   /// The file descriptor that messages are written to.
-  public let descriptor: Int32
+  package let descriptor: Int32
   private let isTerminal: Bool
 
   /// Messages on standard error.
   ///
   /// `noColor` is the value of the environment variable `NO_COLOR`.
-  public init(
+  package init(
     tool: String, verbosity: Verbosity = .normal, form: Form = .message,
     noColor: String? = nil, term: String? = nil, descriptor: Int32 = 2
   ) {
@@ -73,7 +73,7 @@ public struct Diagnostics: Sendable {
   }
 
   /// The verbosity that ``Option/quiet`` and ``Option/verbose`` ask for.
-  public static func verbosity(of arguments: ParsedArguments) throws(UsageError) -> Verbosity {
+  package static func verbosity(of arguments: ParsedArguments) throws(UsageError) -> Verbosity {
     try arguments.requireAtMostOne(of: "quiet", "verbose")
     if arguments.flag("quiet") { return .quiet }
     return arguments.flag("verbose") ? .verbose : .normal
@@ -81,7 +81,7 @@ public struct Diagnostics: Sendable {
 
   /// Applies ``Option/quiet``, ``Option/verbose``, ``Option/logFormat`` and ``Option/colour``, if the command has
   /// them.
-  public mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
+  package mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
     if arguments.options.contains(.colour), arguments.isGiven(Option.colour.name) {
       ColourChoice.current = arguments.flag(Option.colour.name) ? .always : .never
       colour = Colour(for: descriptor, noColor: nil)
@@ -98,13 +98,13 @@ public struct Diagnostics: Sendable {
   }
 
   /// Applies ``ColourChoice`` anew, after a configuration file has been read.
-  public mutating func choosePreferredColour() {
+  package mutating func choosePreferredColour() {
     colour = Colour(
       for: descriptor, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
   }
 
   /// Reports an error.
-  public func error(
+  package func error(
     _ message: String, detail: String? = nil, hints: [String] = [], fields: LogFields = [:]
   ) {
     let label = colour.apply(.bold, .red, to: "error:") + " "
@@ -112,14 +112,14 @@ public struct Diagnostics: Sendable {
   }
 
   /// Reports an error with one hint.
-  public func error(
+  package func error(
     _ message: String, detail: String? = nil, hint: String, fields: LogFields = [:]
   ) {
     error(message, detail: detail, hints: [hint], fields: fields)
   }
 
   /// Reports something that may need attention.
-  public func warning(
+  package func warning(
     _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
   ) {
     let label = colour.apply(.bold, .yellow, to: "warning:") + " "
@@ -127,7 +127,7 @@ public struct Diagnostics: Sendable {
   }
 
   /// Reports progress or a result; not shown with `--quiet`.
-  public func note(
+  package func note(
     _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
   ) {
     guard verbosity >= .normal else { return }
@@ -135,13 +135,13 @@ public struct Diagnostics: Sendable {
   }
 
   /// Reports a detail; only shown with `--verbose`.
-  public func verbose(_ message: @autoclosure () -> String, fields: LogFields = [:]) {
+  package func verbose(_ message: @autoclosure () -> String, fields: LogFields = [:]) {
     guard verbosity == .verbose else { return }
     emit(.debug, "", message(), nil, [], fields)
   }
 
   /// Reports a usage error with its hints.
-  public func report(_ error: UsageError) {
+  package func report(_ error: UsageError) {
     self.error(
       error.message, hints: error.hints,
       fields: ["status": .integer(Int64(ExitStatus.usage.rawValue))])
@@ -248,9 +248,9 @@ struct LogRecord {
 /// ```
 ///
 /// A field whose value is nil is left out. Fields are stored in log files, so they must not contain secrets.
-public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
+package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
   /// A field's value.
-  public enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
+  package enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
     /// Words.
     case text(String)
     /// A whole number.
@@ -261,7 +261,7 @@ public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     case flag(Bool)
 
     /// Words.
-    public init(stringLiteral value: String) { self = .text(value) }
+    package init(stringLiteral value: String) { self = .text(value) }
   }
 
   /// The names of the members that each message has.
@@ -270,7 +270,7 @@ public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
   private(set) var members: [(name: String, value: FieldValue)] = []
 
   /// Fields in this order. A name must occur once, and must not be reserved.
-  public init(dictionaryLiteral elements: (String, FieldValue?)...) {
+  package init(dictionaryLiteral elements: (String, FieldValue?)...) {
     for (name, value) in elements {
       precondition(
         !Self.reserved.contains(name) && !members.contains { $0.name == name },

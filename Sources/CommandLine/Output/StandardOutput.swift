@@ -7,9 +7,9 @@ import SwiftOverlayShims  // where this compiler finds the members of stat
 /// The buffer is written when it is full and by ``flush()``. Call ``flush()`` at the end, because only then
 /// can a failure be reported. After a failure, every further call throws the same error. Use it from one
 /// thread only.
-public final class StandardOutput {
+package final class StandardOutput {
   /// The file descriptor that bytes are written to.
-  public let descriptor: Int32
+  package let descriptor: Int32
   private let buffer: UnsafeMutableRawBufferPointer
   private var used = 0
   private var failure: OutputError?
@@ -20,12 +20,12 @@ public final class StandardOutput {
   ///
   /// It cannot throw, so that it never cuts off output. Only pipes, sockets and terminals are watched,
   /// because files do not block for long.
-  public var onStall: (() -> Void)? {
+  package var onStall: (() -> Void)? {
     didSet { stallWatch = onStall.map { StallWatch(descriptor, onStall: $0) } }
   }
 
   /// Output to `descriptor`, which stays open afterwards.
-  public init(descriptor: Int32 = 1, capacity: Int = 64 * 1024) {
+  package init(descriptor: Int32 = 1, capacity: Int = 64 * 1024) {
     self.descriptor = descriptor
     buffer = .allocate(byteCount: max(capacity, 1), alignment: 16)
   }
@@ -33,30 +33,30 @@ public final class StandardOutput {
   deinit { buffer.deallocate() }
 
   /// Writes bytes.
-  public func write(_ bytes: [UInt8]) throws(OutputError) {
+  package func write(_ bytes: [UInt8]) throws(OutputError) {
     let result = bytes.withUnsafeBytes { attempt($0) }
     if let result { throw result }
   }
 
   /// Writes bytes.
-  public func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
     if let error = attempt(bytes) { throw error }
   }
 
   /// Writes text as UTF-8.
-  public func write(_ text: String) throws(OutputError) {
+  package func write(_ text: String) throws(OutputError) {
     var text = text
     if let error = text.withUTF8({ attempt(UnsafeRawBufferPointer($0)) }) { throw error }
   }
 
   /// Writes text and a line feed.
-  public func writeLine(_ text: String) throws(OutputError) {
+  package func writeLine(_ text: String) throws(OutputError) {
     try write(text)
     try write("\n")
   }
 
   /// Writes the buffer to the descriptor.
-  public func flush() throws(OutputError) {
+  package func flush() throws(OutputError) {
     if let error = drain() { throw error }
     stallWatch?.reset()
   }
@@ -89,14 +89,14 @@ public final class StandardOutput {
 }
 
 /// Why output could not be written.
-public enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The reader has closed its end (EPIPE): the program should end quietly, with status 0.
   case closed
   /// The system refused; `code` is its errno.
   case failed(code: Int32)
 
   /// The reason, for an error message.
-  public var description: String {
+  package var description: String {
     switch self {
     case .closed: "output was closed by its reader"
     case .failed(let code): "could not write output: \(String(cString: strerror(code)))"
@@ -222,28 +222,28 @@ final class StallWatch {
 
 /// Calls back once when the total time blocked exceeds the limit, because a blocked program neglects its
 /// other work.
-public final class StallTimer {
+package final class StallTimer {
   /// The limit of the total time blocked.
-  public static let patience = Duration.milliseconds(250)
+  package static let patience = Duration.milliseconds(250)
 
   private let onStall: () -> Void
   private var remaining = StallTimer.patience
   private var isTold = false
 
   /// A timer that calls `onStall` when the total reaches `patience`.
-  public init(onStall: @escaping () -> Void) {
+  package init(onStall: @escaping () -> Void) {
     self.onStall = onStall
   }
 
   /// Sets the total to zero.
-  public func reset() {
+  package func reset() {
     remaining = Self.patience
     isTold = false
   }
 
   /// Calls `isOver` until it returns true. It must wait with poll(2), at most for the given duration; nil
   /// means for ever.
-  public func wait(_ isOver: (Duration?) -> Bool) {
+  package func wait(_ isOver: (Duration?) -> Bool) {
     while !isTold {
       let start = MonotonicClock.now()
       let isOver = isOver(remaining)

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The part of `main` that all tools share.
-public enum Program {
+package enum Program {
   /// Reads the command line, runs the body and ends the process with the resulting status.
   ///
   /// This function prints `--help` and `--version`, and reports usage errors. The body may throw a
@@ -11,7 +11,7 @@ public enum Program {
   ///
   /// - Parameter complete: Adds the settings of a configuration file to the command line. It may set the
   ///   format of the diagnostics first, so that its own errors are printed in that format.
-  public static func run(
+  package static func run(
     _ command: Command, arguments: [String] = ProcessArguments.current,
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
       arguments, _ in arguments
@@ -90,34 +90,34 @@ public enum Program {
 }
 
 /// The exit status of a program; the numbers above 1 are those of BSD's `sysexits.h`.
-public struct ExitStatus: RawRepresentable, Sendable, Hashable {
+package struct ExitStatus: RawRepresentable, Sendable, Hashable {
   /// The number.
-  public let rawValue: Int32
+  package let rawValue: Int32
 
   /// Any status, such as one of another program.
-  public init(rawValue: Int32) { self.rawValue = rawValue }
+  package init(rawValue: Int32) { self.rawValue = rawValue }
 
   /// Done.
-  public static let ok = ExitStatus(rawValue: 0)
+  package static let ok = ExitStatus(rawValue: 0)
   /// Failed, for a reason without a number of its own.
-  public static let failed = ExitStatus(rawValue: 1)
+  package static let failed = ExitStatus(rawValue: 1)
   /// The command line was wrong.
-  public static let usage = ExitStatus(rawValue: 64)
+  package static let usage = ExitStatus(rawValue: 64)
   /// The input was wrong.
-  public static let badData = ExitStatus(rawValue: 65)
+  package static let badData = ExitStatus(rawValue: 65)
   /// The database or the feed could not be reached.
-  public static let unavailable = ExitStatus(rawValue: 69)
+  package static let unavailable = ExitStatus(rawValue: 69)
   /// A bug in this program.
-  public static let `internal` = ExitStatus(rawValue: 70)
+  package static let `internal` = ExitStatus(rawValue: 70)
   /// Another program holds a lock; trying again later may work.
-  public static let tryLater = ExitStatus(rawValue: 75)
+  package static let tryLater = ExitStatus(rawValue: 75)
   /// Not permitted.
-  public static let notAllowed = ExitStatus(rawValue: 77)
+  package static let notAllowed = ExitStatus(rawValue: 77)
   /// The database's schema is missing, newer or modified.
-  public static let schema = ExitStatus(rawValue: 78)
+  package static let schema = ExitStatus(rawValue: 78)
 
   /// The usual meaning of the status, as a phrase for the help.
-  public var meaning: String {
+  package var meaning: String {
     switch self {
     case .ok: "done"
     case .failed: "failed"
@@ -133,7 +133,7 @@ public struct ExitStatus: RawRepresentable, Sendable, Hashable {
   }
 
   /// Ends the process with this status.
-  public func exit() -> Never { Glibc.exit(rawValue) }
+  package func exit() -> Never { Glibc.exit(rawValue) }
 }
 
 /// Standard input, output and error, which the caller may have closed.

@@ -9,7 +9,7 @@ internal import SwiftOverlayShims  // where this compiler finds the members of t
 ///
 /// Use it from one thread only. Without a service manager it sends nothing. Messages that cannot be delivered
 /// are lost; the program's work does not depend on them.
-public final class ServiceManager {
+package final class ServiceManager {
   private let socket: String?
   private let tick: Duration?
   private var due: Duration
@@ -22,7 +22,7 @@ public final class ServiceManager {
   ///   - watchdog: `WATCHDOG_USEC`: the microseconds without a message after which systemd considers the
   ///     program hung.
   ///   - watched: `WATCHDOG_PID`: the process that the watchdog supervises, if it is set.
-  public init(socket: String?, watchdog: String? = nil, watched: String? = nil) {
+  package init(socket: String?, watchdog: String? = nil, watched: String? = nil) {
     self.socket = socket.flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     let isMeant = watched.map { $0 == "\(getpid())" } ?? true
     let limit = watchdog.flatMap { Int64($0) } ?? 0
@@ -31,31 +31,31 @@ public final class ServiceManager {
   }
 
   /// Reports that the program has started.
-  public func ready(_ status: String) {
+  package func ready(_ status: String) {
     send("READY=1\nSTATUS=" + PrintableText.line(status))
   }
 
   /// Reports what the program is doing, in one line for people.
-  public func status(_ status: String) { send("STATUS=" + PrintableText.line(status)) }
+  package func status(_ status: String) { send("STATUS=" + PrintableText.line(status)) }
 
   /// Reports that the program is ending.
-  public func stopping() { send("STOPPING=1") }
+  package func stopping() { send("STOPPING=1") }
 
   /// Feeds the watchdog. Call it in each round of the main loop: it sends a message only when half of the
   /// watchdog's time has passed.
-  public func alive() {
+  package func alive() {
     guard let tick, MonotonicClock.now() >= due else { return }
     due = MonotonicClock.now() + tick
     send("WATCHDOG=1")
   }
 
   /// The time until ``alive()`` must be called; nil if there is no watchdog.
-  public var remaining: Duration? {
+  package var remaining: Duration? {
     tick == nil ? nil : max(.zero, due - MonotonicClock.now())
   }
 
   /// Like `Signals.wait`, but feeds the watchdog meanwhile.
-  public func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
+  package func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
     let end = MonotonicClock.now() + timeout
     while true {
       alive()

@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// The first SIGINT or SIGTERM asks the program to finish the work in progress; the second one ends the
 /// process at once with status 128 + the signal's number.
-public enum Signals {
+package enum Signals {
   /// Installs the handlers and ignores SIGPIPE; a second call changes nothing.
   ///
   /// Signals interrupt system calls (EINTR), so that a blocked one returns.
-  public static func install() {
+  package static func install() {
     ignoreClosedPipes()
     _ = stopRequested
     openWakePipe()
@@ -19,31 +19,31 @@ public enum Signals {
   }
 
   /// Ignores SIGPIPE, so that writing to a closed pipe is an error that can be handled.
-  public static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
+  package static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
 
   /// Restores the default effect of every signal. Call it just before exec(3), because the new program would
   /// inherit the ignored SIGPIPE.
-  public static func restoreDefaults() {
+  package static func restoreDefaults() {
     for number in [SIGPIPE, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
   }
 
   /// Whether SIGINT or SIGTERM has arrived.
-  public static var stopRequested: Bool { stopSignalNumber != nil }
+  package static var stopRequested: Bool { stopSignalNumber != nil }
 
   /// The signal that requested the stop, if any.
-  public static var stopSignalNumber: Int32? {
+  package static var stopSignalNumber: Int32? {
     let number = stopSignal.load(ordering: .sequentiallyConsistent)
     return number == 0 ? nil : number
   }
 
   /// A descriptor that becomes readable when a signal has arrived; before ``install`` it is -1, which poll(2)
   /// ignores.
-  public static var wakeDescriptor: Int32 {
+  package static var wakeDescriptor: Int32 {
     wakeReadEnd.load(ordering: .sequentiallyConsistent)
   }
 
   /// Makes ``wakeDescriptor`` unreadable until the next signal; the flags stay.
-  public static func drainWake() {
+  package static func drainWake() {
     var bytes: (UInt64, UInt64) = (0, 0)
     while read(wakeDescriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
   }
@@ -51,7 +51,7 @@ public enum Signals {
   /// Waits until a descriptor is readable, a signal arrives or the time is up; true if it is readable.
   ///
   /// Without a descriptor, it waits for a signal or the end of the time.
-  public static func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
+  package static func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
     if stopRequested { return false }
     var polled = [
       pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),

@@ -3,17 +3,17 @@ internal import Synchronization
 
 /// The one form of moments in text for people: ISO 8601 in whole seconds, in UTC (`2026-01-31T12:00:00Z`) or
 /// in the time zone of the user (`2026-01-31T13:00:00+01:00`). Every option that takes a time reads it.
-public enum MomentText {
+package enum MomentText {
   private static let isLocal = Atomic<Bool>(false)
 
   /// Whether moments are shown in another time zone than UTC.
-  public static var usesLocalTime: Bool { isLocal.load(ordering: .relaxed) }
+  package static var usesLocalTime: Bool { isLocal.load(ordering: .relaxed) }
 
   /// Shows moments in UTC from now on.
-  public static func useUTC() { isLocal.store(false, ordering: .relaxed) }
+  package static func useUTC() { isLocal.store(false, ordering: .relaxed) }
 
   /// Shows moments in the time zone of the process (`TZ`) from now on, instead of UTC.
-  public static func useLocalTime() {
+  package static func useLocalTime() {
     tzset()
     isLocal.store(true, ordering: .relaxed)
   }
@@ -21,7 +21,7 @@ public enum MomentText {
   /// The text of a moment.
   ///
   /// - Parameter microseconds: Since 1970-01-01T00:00:00Z.
-  public static func text(microseconds: Int64) -> String {
+  package static func text(microseconds: Int64) -> String {
     var seconds = Int(microseconds / 1_000_000) - (microseconds % 1_000_000 < 0 ? 1 : 0)
     var parts = tm()
     let isLocal = usesLocalTime

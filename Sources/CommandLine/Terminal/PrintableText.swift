@@ -4,39 +4,39 @@ internal import CLinux
 /// Cleans text from untrusted sources for a terminal, a log or an environment variable.
 ///
 /// Text is cut before it is cleaned, so that the cost does not depend on its length.
-public enum PrintableText {
+package enum PrintableText {
   /// The most bytes of a value on a line.
-  public static let lineLimit = 1024
+  package static let lineLimit = 1024
   /// The most bytes of a message.
-  public static let messageLimit = 16 * 1024
+  package static let messageLimit = 16 * 1024
 
   /// The text with each `HiddenCharacter`, which could control the terminal or reverse the order of the text,
   /// replaced by U+FFFD. Line feeds and tabs are kept.
   ///
   /// - Parameter limit: Bytes beyond this number are replaced by an ellipsis.
-  public static func clean(_ text: String, atMost limit: Int = messageLimit) -> String {
+  package static func clean(_ text: String, atMost limit: Int = messageLimit) -> String {
     withUTF8(text) { made(from: $0, limit, keepsLines: true) }
   }
 
   /// The cleaned text on one line.
-  public static func line(_ text: String, atMost limit: Int = lineLimit) -> String {
+  package static func line(_ text: String, atMost limit: Int = lineLimit) -> String {
     withUTF8(text) { line(utf8: $0, atMost: limit) }
   }
 
   /// The cleaned text on one line, from UTF-8.
-  public static func line(
+  package static func line(
     utf8: UnsafeRawBufferPointer, atMost limit: Int = lineLimit
   ) -> String {
     made(from: utf8, limit, keepsLines: false)
   }
 
   /// Whether `line` replaces a character. It also replaces line feeds and tabs.
-  public static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+  package static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     HiddenCharacter.includes(scalar.value)
   }
 
   /// The text, cut but not cleaned.
-  public static func cut(_ text: String, atMost limit: Int = lineLimit) -> String {
+  package static func cut(_ text: String, atMost limit: Int = lineLimit) -> String {
     guard text.utf8.count > limit else { return text }
     return withUTF8(text) { utf8 in
       String(decoding: utf8.prefix(UTF8Text.length(of: utf8, upTo: limit)), as: UTF8.self) + "…"

@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// It is drawn only on a terminal, from the second second on, at most ten times a second, and erased at the
 /// end. Messages of ``Diagnostics`` are printed above it. Use it from one thread only.
-public final class ProgressBar {
+package final class ProgressBar {
   /// The unit of the counts.
-  public enum Unit: Sendable, Equatable {
+  package enum Unit: Sendable, Equatable {
     /// Bytes.
     case bytes
     /// Items of this name, in the plural.
@@ -16,12 +16,12 @@ public final class ProgressBar {
   }
 
   /// The amount that is done.
-  public private(set) var done = 0
+  package private(set) var done = 0
   /// The total amount, or nil if it is unknown.
-  public var total: Int?
+  package var total: Int?
   /// The part that is done, 0 to 1, for an operation whose total amount is unknown but whose size is known in
   /// another unit.
-  public var share: (() -> Double?)?
+  package var share: (() -> Double?)?
   private let label: String
   private let unit: Unit
   private let isShown: Bool
@@ -34,7 +34,7 @@ public final class ProgressBar {
   private var lastDrawn: Duration?
 
   /// A bar. It draws nothing if the diagnostics are quiet, in JSON, or not on a terminal.
-  public init(
+  package init(
     _ label: String, unit: Unit, total: Int? = nil, after delay: Duration = .seconds(1),
     diagnostics: Diagnostics
   ) {
@@ -51,16 +51,16 @@ public final class ProgressBar {
   deinit { finish() }
 
   /// Adds to the amount that is done.
-  public func advance(by amount: Int = 1) { update(done: done + amount) }
+  package func advance(by amount: Int = 1) { update(done: done + amount) }
 
   /// Sets the amount that an earlier run of the same operation did.
-  public func begin(with done: Int) {
+  package func begin(with done: Int) {
     before = done
     update(done: done)
   }
 
   /// Sets the amount that is done.
-  public func update(done: Int) {
+  package func update(done: Int) {
     self.done = done
     guard isShown else { return }
     let now = MonotonicClock.now()
@@ -76,7 +76,7 @@ public final class ProgressBar {
   }
 
   /// Erases the bar.
-  public func finish() {
+  package func finish() {
     guard isShown, lastDrawn != nil else { return }
     lastDrawn = nil
     ProgressLine.isShown = false

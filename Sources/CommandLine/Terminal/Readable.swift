@@ -1,7 +1,7 @@
 /// Formats numbers for people.
-public enum Readable {
+package enum Readable {
   /// `1,234,567`.
-  public static func count(_ number: Int) -> String {
+  package static func count(_ number: Int) -> String {
     let digits = Array("\(number.magnitude)".utf8)
     var text: [UInt8] = number < 0 ? [UInt8(ascii: "-")] : []
     for (index, digit) in digits.enumerated() {
@@ -15,7 +15,7 @@ public enum Readable {
   ///
   /// - Parameter noun: The noun in the singular, also with words after it: `transaction of the history`. Its
   ///   first word gets an `s` in the plural.
-  public static func count(_ number: some BinaryInteger, _ noun: StaticString) -> String {
+  package static func count(_ number: some BinaryInteger, _ noun: StaticString) -> String {
     let words = "\(noun)"
     let number = Int(clamping: number)
     guard number != 1 else { return "1 \(words)" }
@@ -24,7 +24,7 @@ public enum Readable {
   }
 
   /// `999 B`, `1.5 KiB`, `20 MiB`: one decimal below ten.
-  public static func bytes(_ number: Int) -> String {
+  package static func bytes(_ number: Int) -> String {
     if number < 1024 { return "\(number) B" }
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
     var scaled = number
@@ -40,7 +40,7 @@ public enum Readable {
   }
 
   /// `12 ms`, `3.4 s`, `42 s`, `5m 03s`, `2h 05m`, `3d 04h`.
-  public static func duration(_ duration: Duration) -> String {
+  package static func duration(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     if seconds < 0 || attoseconds < 0 { return "-" + self.duration(.zero - duration) }
     let milliseconds = attoseconds / 1_000_000_000_000_000
@@ -55,7 +55,7 @@ public enum Readable {
   /// A number with a fixed number of decimals, rounded half away from zero: `4.50`.
   ///
   /// Numbers that are too large for that have the format of the standard library.
-  public static func decimal(_ number: Double, places: Int = 1) -> String {
+  package static func decimal(_ number: Double, places: Int = 1) -> String {
     var scale = 1
     for _ in 0..<places { scale *= 10 }
     let magnitude = number.magnitude * Double(scale) + 0.5
@@ -69,13 +69,13 @@ public enum Readable {
   }
 
   /// A number with as few digits as tell it from every other, and none for a fraction of zero: `4.5`, `10`.
-  public static func shortest(_ number: Double) -> String {
+  package static func shortest(_ number: Double) -> String {
     let text = "\(number)"
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 
   /// A number that may be very large or small, with three digits: `1.23e15`.
-  public static func scientific(_ number: Double) -> String {
+  package static func scientific(_ number: Double) -> String {
     guard number != 0, number.isFinite else { return shortest(number) }
     var exponent = 0
     var mantissa = number.magnitude

@@ -2,12 +2,12 @@ import Glibc
 import Synchronization
 
 /// Queries the terminal of a file descriptor.
-public enum Terminal {
+package enum Terminal {
   /// Whether the descriptor is a terminal.
-  public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+  package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// The terminal's width in columns, or nil if the descriptor is not a terminal or the width is unknown.
-  public static func columns(_ descriptor: Int32) -> Int? {
+  package static func columns(_ descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return Int(size.ws_col)
@@ -15,7 +15,7 @@ public enum Terminal {
 }
 
 /// A style of text on a terminal.
-public enum TextStyle: Sendable, Equatable, CaseIterable {
+package enum TextStyle: Sendable, Equatable, CaseIterable {
   /// Green.
   case green
   /// Yellow.
@@ -46,18 +46,18 @@ public enum TextStyle: Sendable, Equatable, CaseIterable {
 }
 
 /// Applies styles to text, or returns it unchanged if colour is off.
-public struct Colour: Sendable, Equatable {
+package struct Colour: Sendable, Equatable {
   /// Whether styles are applied.
-  public let isEnabled: Bool
+  package let isEnabled: Bool
 
   /// Colour on or off.
-  public init(isEnabled: Bool) { self.isEnabled = isEnabled }
+  package init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
   /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty, unless the person has
   /// decided otherwise (``ColourChoice``).
   ///
   /// `noColor` is the value of the environment variable `NO_COLOR`, `term` that of `TERM`.
-  public init(for descriptor: Int32, noColor: String?, term: String? = nil) {
+  package init(for descriptor: Int32, noColor: String?, term: String? = nil) {
     isEnabled =
       switch ColourChoice.current {
       case .always: true
@@ -68,7 +68,7 @@ public struct Colour: Sendable, Equatable {
   }
 
   /// The text in the given styles.
-  public func apply(_ styles: TextStyle..., to text: String) -> String {
+  package func apply(_ styles: TextStyle..., to text: String) -> String {
     apply(styles, to: text)
   }
 
@@ -79,7 +79,7 @@ public struct Colour: Sendable, Equatable {
 }
 
 /// Whether a person wants colour: by ``Option/colour``, else by the environment.
-public enum ColourChoice: Int, Sendable {
+package enum ColourChoice: Int, Sendable {
   /// On a terminal that can show it.
   case automatic
   /// Everywhere, also in a pipe.
@@ -109,18 +109,18 @@ public enum ColourChoice: Int, Sendable {
 
 extension ColourChoice {
   /// Sets the choice of a configuration file, unless an option or the environment has decided.
-  public static func prefer(_ choice: ColourChoice) {
+  package static func prefer(_ choice: ColourChoice) {
     if current == .automatic { current = choice }
   }
 }
 
 /// Asks the person at the terminal for confirmation.
-public enum Confirmation {
+package enum Confirmation {
   /// Whether standard input and standard error, which shows the question, are terminals.
-  public static var isPossible: Bool { Terminal.isTerminal(0) && Terminal.isTerminal(2) }
+  package static var isPossible: Bool { Terminal.isTerminal(0) && Terminal.isTerminal(2) }
 
   /// Asks a question; every answer except "y" and "yes" is no.
-  public static func ask(_ question: String) -> Bool {
+  package static func ask(_ question: String) -> Bool {
     guard Descriptor.writeAll(PrintableText.clean(question) + " [y/N] ", to: 2) == nil else {
       return false
     }

@@ -1,58 +1,58 @@
 /// A table of aligned columns for people to read.
-public struct TextTable: Sendable {
+package struct TextTable: Sendable {
   /// A column.
-  public struct Column: Sendable {
+  package struct Column: Sendable {
     /// The text above it.
-    public let header: String
+    package let header: String
     /// Whether its cells are aligned to the right, like numbers.
-    public let isRightAligned: Bool
+    package let isRightAligned: Bool
 
     /// A column of text.
-    public static func text(_ header: String) -> Column {
+    package static func text(_ header: String) -> Column {
       Column(header: PrintableText.line(header), isRightAligned: false)
     }
 
     /// A column of numbers.
-    public static func number(_ header: String) -> Column {
+    package static func number(_ header: String) -> Column {
       Column(header: header, isRightAligned: true)
     }
   }
 
   /// A cell.
-  public struct Cell: Sendable, ExpressibleByStringLiteral {
+  package struct Cell: Sendable, ExpressibleByStringLiteral {
     /// Its text on one line. Hidden characters are replaced, and a long text is cut.
-    public let text: String
+    package let text: String
     /// Its styles on a terminal.
-    public let styles: [TextStyle]
+    package let styles: [TextStyle]
 
     /// A cell.
-    public init(_ text: String, _ styles: TextStyle...) {
+    package init(_ text: String, _ styles: TextStyle...) {
       self.text = PrintableText.line(text)
       self.styles = styles
     }
 
     /// A plain cell.
-    public init(stringLiteral value: String) { self.init(value) }
+    package init(stringLiteral value: String) { self.init(value) }
   }
 
   /// The columns.
-  public let columns: [Column]
+  package let columns: [Column]
   private var rows: [[Cell]] = []
 
   /// A table without rows.
-  public init(_ columns: [Column]) { self.columns = columns }
+  package init(_ columns: [Column]) { self.columns = columns }
 
   /// Adds a row. Missing cells are empty; excess cells are ignored.
-  public mutating func add(_ cells: [Cell]) {
+  package mutating func add(_ cells: [Cell]) {
     let missing = max(0, columns.count - cells.count)
     rows.append(Array(cells.prefix(columns.count)) + Array(repeating: "", count: missing))
   }
 
   /// Adds a row of plain cells.
-  public mutating func add(_ cells: [String]) { add(cells.map { Cell($0) }) }
+  package mutating func add(_ cells: [String]) { add(cells.map { Cell($0) }) }
 
   /// The table as lines of text, the header first; plain unless `colour` is enabled.
-  public func render(colour: Colour = Colour(isEnabled: false)) -> String {
+  package func render(colour: Colour = Colour(isEnabled: false)) -> String {
     let widths = columns.indices.map { column in
       rows.reduce(DisplayWidth.of(columns[column].header)) {
         max($0, DisplayWidth.of($1[column].text))
@@ -84,7 +84,7 @@ public struct TextTable: Sendable {
 /// On a terminal, columns of text share the width that is left, and longer texts are cut, those in `whole` only
 /// after all others are at the least width. Elsewhere nothing is cut, and a later text that is longer than its
 /// column moves the rest of its line to the right.
-public struct FittedTable {
+package struct FittedTable {
   private let columns: [TextTable.Column]
   private let whole: Set<Int>
   private let lineWidth: Int?
@@ -104,7 +104,7 @@ public struct FittedTable {
   /// - Parameters:
   ///   - whole: The indices of columns of text that are cut last.
   ///   - width: The columns of the terminal; nil: as wide as it gets.
-  public init(
+  package init(
     _ columns: [TextTable.Column], keeping whole: Set<Int> = [], width: Int?, colour: Colour,
     output: StandardOutput
   ) {
@@ -116,7 +116,7 @@ public struct FittedTable {
   }
 
   /// Adds a row with a cell for each column.
-  public mutating func add(_ cells: [TextTable.Cell]) throws(OutputError) {
+  package mutating func add(_ cells: [TextTable.Cell]) throws(OutputError) {
     if widths.isEmpty {
       waiting.append(cells)
       if waiting.count == Self.sample { try writeWaiting() }
@@ -126,7 +126,7 @@ public struct FittedTable {
   }
 
   /// Writes the rows that are left. A table without rows has no header either.
-  public mutating func finish() throws(OutputError) {
+  package mutating func finish() throws(OutputError) {
     if !waiting.isEmpty { try writeWaiting() }
   }
 
@@ -188,23 +188,23 @@ public struct FittedTable {
 /// Names and values below one another, and paragraphs, no wider than a number of columns: for people to read.
 ///
 /// Values are wrapped at words; a single word that is longer stays whole, because it may be a path.
-public struct DetailList {
+package struct DetailList {
   /// The usual width of a terminal.
-  public static let standardWidth = 80
+  package static let standardWidth = 80
 
   private let width: Int
   private let nameWidth: Int
   /// The lines so far.
-  public private(set) var text = ""
+  package private(set) var text = ""
 
   /// A list whose values begin in the column `nameWidth`.
-  public init(nameWidth: Int, width: Int = standardWidth) {
+  package init(nameWidth: Int, width: Int = standardWidth) {
     self.nameWidth = nameWidth
     self.width = width
   }
 
   /// Adds a name and its value.
-  public mutating func add(_ name: String, _ value: String) {
+  package mutating func add(_ name: String, _ value: String) {
     let indent = String(repeating: " ", count: nameWidth)
     let lines = TextWrapping.lines(PrintableText.line(value), width: width - nameWidth)
     let padding = String(
@@ -214,7 +214,7 @@ public struct DetailList {
   }
 
   /// Adds a paragraph.
-  public mutating func add(paragraph: String, indent: Int = 0) {
+  package mutating func add(paragraph: String, indent: Int = 0) {
     let lines = TextWrapping.lines(PrintableText.line(paragraph), width: width - indent - 2)
     for (index, line) in lines.enumerated() {
       // The lines after the first are indented further, so that paragraphs stay apart.
@@ -223,5 +223,5 @@ public struct DetailList {
   }
 
   /// Adds lines unchanged.
-  public mutating func add(lines: String) { text += lines }
+  package mutating func add(lines: String) { text += lines }
 }

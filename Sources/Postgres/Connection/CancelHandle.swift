@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// `@unchecked Sendable` holds because the handle is never changed after its creation and libpq
 /// documents `PQcancel` as safe to call from another thread, and from a signal handler.
-public final class CancelHandle: @unchecked Sendable {
+package final class CancelHandle: @unchecked Sendable {
   private let handle: OpaquePointer
 
   init?(connection: OpaquePointer) {
@@ -78,7 +78,7 @@ public final class CancelHandle: @unchecked Sendable {
   }
 
   /// Sends the request. If it arrived in time, the statement fails with SQLSTATE 57014.
-  public func cancel() throws(PostgresError) {
+  package func cancel() throws(PostgresError) {
     let failure: String? = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       PQcancel(handle, buffer.baseAddress, Int32(buffer.count)) == 1
         ? nil : buffer.baseAddress.map { String(cString: $0) } ?? ""

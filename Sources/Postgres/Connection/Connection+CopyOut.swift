@@ -17,7 +17,7 @@ extension Connection {
   ///   - rowLimit: The most bytes of a row, approximately; nil for no limit. A larger one is an error of kind
   ///     `tooLarge`, after which the connection is unusable.
   ///   - body: Reads the rows.
-  public func copyOut(
+  package func copyOut(
     _ query: SQL, _ parameters: [Parameter] = [], columns: Int, rowLimit: Int? = nil,
     _ body: (inout CopyReader) throws -> Void
   ) throws {
@@ -41,7 +41,7 @@ extension Connection {
   /// Sends a COPY as `copyOut` does, and returns without waiting for its rows, so that the server works while
   /// the caller does. `readPrefetchedCopy` reads them. If another statement runs before all are read, rows of
   /// 4 MiB are received first; the statement is cancelled if there are more, and `isCutShort` is set.
-  public func prefetchCopy(
+  package func prefetchCopy(
     _ query: SQL, _ parameters: [Parameter] = [], columns: Int, rowLimit: Int? = nil
   ) throws(PostgresError) -> PrefetchTicket {
     dropPrefetched()
@@ -66,7 +66,7 @@ extension Connection {
   ///   - row: How many rows the caller has read before.
   /// - Returns: Whether `body` was called. It is not if another statement was prefetched since, or if
   ///   other code has read some of the rows.
-  public func readPrefetchedCopy(
+  package func readPrefetchedCopy(
     _ ticket: PrefetchTicket, after row: Int, _ body: (inout CopyReader) throws -> Void
   ) throws -> Bool {
     guard ticket.number == prefetchCount, case .copying(let stream) = prefetched,

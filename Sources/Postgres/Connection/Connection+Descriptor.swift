@@ -3,5 +3,5 @@ internal import CLibpq
 extension Connection {
   /// The connection's socket, for callers that poll several descriptors. When it is readable, notifications
   /// may have arrived.
-  public var descriptor: Int32 { PQsocket(connection) }
+  package var descriptor: Int32 { PQsocket(connection) }
 }

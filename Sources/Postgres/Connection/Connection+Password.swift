@@ -5,7 +5,7 @@ extension Connection {
   /// password from it.
   ///
   /// - Parameter role: The name of the role that gets the password.
-  public func scramVerifier(password: String, role: String) throws(PostgresError) -> String {
+  package func scramVerifier(password: String, role: String) throws(PostgresError) -> String {
     guard let text = PQencryptPasswordConn(connection, password, role, "scram-sha-256") else {
       throw PostgresError(connection: connection, doing: "could not hash a password")
     }

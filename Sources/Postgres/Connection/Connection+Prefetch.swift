@@ -12,7 +12,7 @@ extension Connection {
   }
 
   /// Identifies a prefetched statement.
-  public struct PrefetchTicket: Equatable, Sendable {
+  package struct PrefetchTicket: Equatable, Sendable {
     let number: Int
   }
 
@@ -22,7 +22,7 @@ extension Connection {
   ///
   /// - Parameter limit: The most bytes that the answer may have, as for `executePrepared`.
   /// - Returns: The ticket for `takePrefetched`.
-  public func prefetch(
+  package func prefetch(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> PrefetchTicket {
     dropPrefetched()
@@ -47,13 +47,13 @@ extension Connection {
 
   /// Reads the part of the prefetched answer that has arrived, without blocking. The server cannot continue a
   /// long answer until the client reads.
-  public func receivePrefetched() throws(PostgresError) {
+  package func receivePrefetched() throws(PostgresError) {
     guard case .underWay = prefetched else { return }
     try takeIn()
   }
 
   /// The prefetched answer; nil if it was taken already, or another statement was prefetched since.
-  public func takePrefetched(_ ticket: PrefetchTicket) throws(PostgresError) -> QueryResult? {
+  package func takePrefetched(_ ticket: PrefetchTicket) throws(PostgresError) -> QueryResult? {
     ticket.number == prefetchCount ? try takePrefetched() : nil
   }
 
@@ -69,7 +69,7 @@ extension Connection {
 
   /// Receives the whole prefetched answer, if there is one, and keeps it; of a prefetched COPY, as many rows as
   /// `prefetchCopy` says. Afterwards the connection is idle.
-  public func finishPrefetch() throws(PostgresError) {
+  package func finishPrefetch() throws(PostgresError) {
     if case .copying(let stream) = prefetched {
       if stream.isUnderWay { try stream.receiveRest(over: self) }
       return
@@ -84,7 +84,7 @@ extension Connection {
   }
 
   /// Discards a prefetched statement and its answer, unless another one was prefetched since.
-  public func dropPrefetched(_ ticket: PrefetchTicket) {
+  package func dropPrefetched(_ ticket: PrefetchTicket) {
     if ticket.number == prefetchCount { dropPrefetched() }
   }
 

@@ -10,15 +10,15 @@ public final class Connection {
   let connection: OpaquePointer
   /// How long to wait for the answer to a statement; nil for no limit. The time begins again with each notification,
   /// because the answer comes after those that the server has to send. After a timeout the connection is unusable.
-  public var answerTimeout: Duration?
+  package var answerTimeout: Duration?
   /// A descriptor that becomes readable when the caller wants to stop. A running statement is then cancelled
   /// and throws an error of kind `interrupted`, and the connection is unusable.
-  public var interrupt: Int32?
+  package var interrupt: Int32?
   /// Whether prepared statements are kept. Must be false behind a pooler in transaction mode, or of
   /// unknown mode.
-  public var keepsStatements = true
+  package var keepsStatements = true
   /// Examines statements that run for long.
-  public var watch: StatementWatch?
+  package var watch: StatementWatch?
   /// The reason for which the running statement was cancelled, if it was.
   var cancellation: PostgresError?
   /// Whether each transaction must set the pinned settings, because the session may not have them.
@@ -31,7 +31,7 @@ public final class Connection {
   var prefetchCount = 0
   /// The first notifications that have arrived and have not been taken. The number is limited, because every
   /// role that may connect can send any number.
-  private var arrived: [Notification] = []
+  private var arrived: [ServerNotification] = []
   private static let mostNotifications = 64
   /// The most bytes of the answer to the running statement; nil for no limit.
   private var answerLimit: Int?
@@ -54,7 +54,7 @@ public final class Connection {
   ///   - settings: The address and its options.
   ///   - wake: A descriptor that becomes readable when the caller wants to stop.
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
-  public init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
+  package init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
     // The property is set only after `open` has succeeded: an initialiser that throws with all properties set
     // runs `deinit`, which would close the connection a second time.
@@ -194,7 +194,7 @@ public final class Connection {
   // MARK: - Waiting
 
   /// How a wait ended.
-  public enum WaitOutcome: Sendable {
+  package enum WaitOutcome: Sendable {
     /// The descriptor is readable (or writable).
     case ready
     /// The deadline passed.
@@ -229,14 +229,14 @@ public final class Connection {
   }
 
   /// Waits without reading from the server.
-  public static func pause(for duration: Duration, wake: Int32? = nil) -> WaitOutcome {
+  package static func pause(for duration: Duration, wake: Int32? = nil) -> WaitOutcome {
     wait(-1, for: 0, until: Deadline(after: duration), wake: wake)
   }
 
   /// Takes the notifications that have arrived, at most the first 64; never blocks.
   ///
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
-  public func takeNotifications() throws(PostgresError) -> [Notification] {
+  package func takeNotifications() throws(PostgresError) -> [ServerNotification] {
     guard PQconsumeInput(connection) == 1 else { throw lost() }
     _ = collectNotifications()
     defer { arrived.removeAll() }
@@ -247,7 +247,7 @@ public final class Connection {
   ///
   /// - Returns: Whether there were any.
   /// - Throws: `PostgresError` of kind `connection` when the connection is lost.
-  public func dropNotifications() throws(PostgresError) -> Bool {
+  package func dropNotifications() throws(PostgresError) -> Bool {
     try !takeNotifications().isEmpty
   }
 
@@ -259,7 +259,7 @@ public final class Connection {
       defer { PQfreemem(notification) }
       guard arrived.count < Self.mostNotifications else { continue }
       arrived.append(
-        Notification(
+        ServerNotification(
           channel: String(cString: notification.pointee.relname),
           payload: String(cString: notification.pointee.extra),
           processID: notification.pointee.be_pid))
@@ -307,7 +307,7 @@ public final class Connection {
   /// - Parameter limit: The approximate limit of the answer in bytes; nil for no limit. A statement whose
   ///   answer exceeds it is cancelled, with an error of kind `tooLarge`.
   @discardableResult
-  public func executePrepared(
+  package func executePrepared(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
@@ -356,7 +356,7 @@ public final class Connection {
   /// depend on the number of rows. The connection cannot be used for anything else meanwhile.
   ///
   /// When `body` throws, the query is cancelled and the connection stays usable.
-  public func stream(
+  package func stream(
     _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
     _ body: (borrowing QueryResult) throws -> Void
   ) throws {
@@ -537,7 +537,7 @@ public final class Connection {
   ///
   /// - Returns: The number of rows that the server stored.
   @discardableResult
-  public func copyIn(
+  package func copyIn(
     _ statement: SQL, _ body: (inout CopyWriter) throws -> Void
   ) throws -> Int {
     try finishPrefetch()
@@ -650,7 +650,7 @@ public final class Connection {
   }
 
   /// Begins a transaction that does not end in the same function; see `transaction`.
-  public func begin(
+  package func begin(
     _ isolation: Isolation = .readCommitted, readOnly: Bool = false
   ) throws(PostgresError) {
     let begin: SQL =
@@ -670,7 +670,7 @@ public final class Connection {
 
   /// Commits the open transaction. It is ended even if this throws. If the connection was lost, it is not
   /// known whether the transaction was committed, and the error says so.
-  public func commit() throws(PostgresError) {
+  package func commit() throws(PostgresError) {
     do throws(PostgresError) {
       // If a statement failed and the caller ignored its error, the server answers "commit" with a rollback,
       // but without an error.
@@ -694,29 +694,29 @@ public final class Connection {
   }
 
   /// Rolls back the open transaction.
-  public func rollback() throws(PostgresError) {
+  package func rollback() throws(PostgresError) {
     try execute("rollback")
   }
 
   // MARK: - About the connection
 
   /// Whether the session is new. Behind a pooler, other clients may have used it before.
-  public var hasNewSession: Bool { !pinsInTransactions }
+  package var hasNewSession: Bool { !pinsInTransactions }
 
   /// A handle that cancels the running statement from another thread.
-  public var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }
+  package var cancelHandle: CancelHandle? { CancelHandle(connection: connection) }
 
   /// Whether no statement is running and no transaction is open.
-  public var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
+  package var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
   /// The server's version number, such as 150018.
-  public var serverVersion: Int { Int(PQserverVersion(connection)) }
+  package var serverVersion: Int { Int(PQserverVersion(connection)) }
 
   /// Process id of the server process, as in `pg_stat_activity`.
-  public var serverProcessID: Int32 { PQbackendPID(connection) }
+  package var serverProcessID: Int32 { PQbackendPID(connection) }
 
   /// Database and host, for messages: `database "quake" on host "db.example.org"`.
-  public var label: String {
+  package var label: String {
     let database = PQdb(connection).map { String(cString: $0) } ?? ""
     let host = PQhost(connection).map { String(cString: $0) } ?? ""
     return "database \"\(database)\" on host \"\(host)\""

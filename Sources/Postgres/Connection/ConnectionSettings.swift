@@ -2,16 +2,16 @@ internal import CLibpq
 
 /// The settings of a connection in libpq's form: a URL, or `keyword=value` pairs, or an empty text (then
 /// libpq's environment variables and files apply).
-public struct ConnectionSettings: Sendable {
+package struct ConnectionSettings: Sendable {
   /// URL or `keyword=value` pairs. It may contain a password, so it is never printed.
   private let conninfo: String
   /// The `application_name`, unless the conninfo or `PGAPPNAME` gives one.
-  public var applicationName: String
+  package var applicationName: String
   /// The longest time that a host may take to accept, unless the conninfo sets `connect_timeout`.
-  public var connectTimeout: Duration = .seconds(10)
+  package var connectTimeout: Duration = .seconds(10)
 
   /// Settings from a user's text, which is checked when connecting.
-  public init(_ conninfo: String, applicationName: String) {
+  package init(_ conninfo: String, applicationName: String) {
     self.conninfo = conninfo
     self.applicationName = applicationName
   }
@@ -79,7 +79,7 @@ public struct ConnectionSettings: Sendable {
   }
 
   /// Checks the conninfo's form without connecting.
-  public func check() throws(PostgresError) {
+  package func check() throws(PostgresError) {
     guard conninfo.contains("=") || conninfo.contains("://") else { return try checkName(conninfo) }
     try checkURL()
     var message: UnsafeMutablePointer<CChar>?

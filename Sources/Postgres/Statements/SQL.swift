@@ -5,7 +5,7 @@
 /// with `init(trusted:)`, whose caller vouches for the text.
 public struct SQL: ExpressibleByStringLiteral, Hashable, Sendable {
   /// The statement.
-  public let text: String
+  package let text: String
 
   /// The literal's text.
   public init(stringLiteral value: StaticString) {
@@ -13,7 +13,7 @@ public struct SQL: ExpressibleByStringLiteral, Hashable, Sendable {
   }
 
   /// Text that is part of the program: a migration, or names from a list in the source.
-  public init(trusted text: String) {
+  package init(trusted text: String) {
     self.text = text
   }
 
@@ -24,7 +24,7 @@ public struct SQL: ExpressibleByStringLiteral, Hashable, Sendable {
   }
 
   /// The concatenation of two texts.
-  public static func + (left: SQL, right: SQL) -> SQL {
+  package static func + (left: SQL, right: SQL) -> SQL {
     SQL(trusted: left.text + right.text)
   }
 }

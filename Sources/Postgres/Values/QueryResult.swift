@@ -31,7 +31,7 @@ public struct QueryResult: ~Copyable {
   public var rowCount: Int { Int(PQntuples(result)) }
 
   /// The memory that it takes, in bytes.
-  public var memorySize: Int { Int(PQresultMemorySize(result)) }
+  package var memorySize: Int { Int(PQresultMemorySize(result)) }
 
   /// The number of columns.
   public var columnCount: Int { Int(PQnfields(result)) }

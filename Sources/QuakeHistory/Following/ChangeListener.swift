@@ -1,5 +1,5 @@
 internal import Basics
-public import Postgres
+package import Postgres
 
 /// Waits for the notification that each commit sends on channel `quake_changes`.
 ///
@@ -119,7 +119,7 @@ struct ChangeListener {
 }
 
 /// The kind of server process behind a connection. Only a direct session on a primary can `LISTEN`.
-public enum SessionKind: Sendable {
+package enum SessionKind: Sendable {
   /// A session on a primary.
   case direct
   /// A session on a hot standby, where there is no `LISTEN`.
@@ -132,7 +132,7 @@ public enum SessionKind: Sendable {
   ///
   /// - Parameter another: Opens a second connection to the same database; is called only if a pooler is in
   ///   between.
-  public static func of(
+  package static func of(
     _ connection: Connection, another: () throws(PostgresError) -> Connection
   ) throws(PostgresError) -> SessionKind {
     let session = try connection.execute("select pg_is_in_recovery(), pg_backend_pid()")

@@ -1,19 +1,19 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// A cursor that the database stores for a watcher under a name (table `watcher`). It holds a purge back,
 /// up to a limit.
 ///
 /// One process at a time moves it: the last that took it. A process that has lost it gets an error when it
 /// tries to move it.
-public struct DurableCursor {
+package struct DurableCursor {
   /// The watcher's name, 1 to 200 characters.
-  public let name: String
+  package let name: String
   /// Tells this process from others that use the name.
   private let holder: String
 
   /// A cursor by its name; runs no statement yet.
-  public init(name: String) {
+  package init(name: String) {
     self.name = name
     holder = String(UInt64.random(in: .min ... .max), radix: 16)
   }
@@ -21,7 +21,7 @@ public struct DurableCursor {
   /// Takes the cursor over from any process that has it.
   ///
   /// - Returns: The cursor; nil if the name is new.
-  public func take(over connection: Connection) throws -> HistoryCursor? {
+  package func take(over connection: Connection) throws -> HistoryCursor? {
     let row = try connection.execute(
       """
       update quake.watcher set holder = $2, seen_at = now(), role = coalesce(role, current_user)
@@ -40,7 +40,7 @@ public struct DurableCursor {
   ///
   /// - Throws: `StoreError` of kind `replaced` if another process has taken it, `PostgresError` with
   ///   SQLSTATE 42501 if the name is another role's.
-  public func begin(at cursor: HistoryCursor, over connection: Connection) throws {
+  package func begin(at cursor: HistoryCursor, over connection: Connection) throws {
     let rows: Int
     do throws(PostgresError) {
       rows = try insert(cursor, over: connection)
@@ -81,7 +81,7 @@ public struct DurableCursor {
   ///
   /// - Throws: `StoreError` of kind `replaced` if another process has taken it, or it was
   ///   removed.
-  public func move(to cursor: HistoryCursor, over connection: Connection) throws {
+  package func move(to cursor: HistoryCursor, over connection: Connection) throws {
     let moved = try connection.execute(
       """
       with quickly as (select set_config('synchronous_commit', 'off', true))
@@ -104,7 +104,7 @@ public struct DurableCursor {
   /// Records that the process is alive although the cursor has not moved.
   ///
   /// - Throws: `StoreError` of kind `replaced` if another process has taken the cursor.
-  public func touch(over connection: Connection) throws {
+  package func touch(over connection: Connection) throws {
     let touched = try connection.execute(
       """
       with quickly as (select set_config('synchronous_commit', 'off', true))
@@ -123,25 +123,25 @@ public struct DurableCursor {
 
 extension DurableCursor {
   /// A cursor and its lag.
-  public struct Status: Sendable {
+  package struct Status: Sendable {
     /// The watcher's name.
-    public let name: String
+    package let name: String
     /// How far its watcher has come.
-    public let cursor: HistoryCursor
+    package let cursor: HistoryCursor
     /// Transactions that its watcher has not handed over, or not whole.
-    public let transactionsBehind: Int64
+    package let transactionsBehind: Int64
     /// How long the oldest of them has been waiting, in seconds.
-    public let secondsBehind: Double
+    package let secondsBehind: Double
     /// When it last moved.
-    public let movedAt: Timestamp
+    package let movedAt: Timestamp
     /// When its process was last seen.
-    public let seenAt: Timestamp
+    package let seenAt: Timestamp
     /// Whether the history it needs has been purged.
-    public let isExpired: Bool
+    package let isExpired: Bool
   }
 
   /// All cursors of a store, by name.
-  public static func list(over connection: Connection) throws -> [Status] {
+  package static func list(over connection: Connection) throws -> [Status] {
     let rows = try connection.execute(
       """
       select name, token, changes, transactions_behind,
@@ -168,7 +168,7 @@ extension DurableCursor {
   /// Removes a cursor, so that it holds no purge back.
   ///
   /// - Returns: Whether there was one of that name.
-  public static func remove(_ name: String, over connection: Connection) throws(PostgresError)
+  package static func remove(_ name: String, over connection: Connection) throws(PostgresError)
     -> Bool
   {
     try connection.execute("delete from quake.watcher where name = $1", [.text(name)])

@@ -1,6 +1,6 @@
 package import Basics
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Follows the history: hands over the changes after a cursor in commit order, a page at a time, and waits
 /// for new ones.
@@ -22,9 +22,9 @@ public import QuakeModel
 /// not come, and under load.
 ///
 /// It holds no transaction between two calls. Not safe for concurrent use.
-public final class HistoryFollower {
+package final class HistoryFollower {
   /// Why it polls although its session can listen.
-  public enum PollingReason: Sendable {
+  package enum PollingReason: Sendable {
     /// Notifications come without end and bring no changes: another program sends them.
     case uselessNotifications
     /// The server's notification queue is so full that commits do not notify.
@@ -38,12 +38,12 @@ public final class HistoryFollower {
   private var throttle = PollThrottle()
   private var promotionCheck = PeriodicTimer(promotionInterval)
   /// The kind of session that the connection has.
-  public private(set) var session = SessionKind.direct
+  package private(set) var session = SessionKind.direct
   /// Whether the history has been read to its end, as it was at the last read.
-  public private(set) var isAtEnd = false
+  package private(set) var isAtEnd = false
 
   /// How often it polls where it cannot listen.
-  public static let pollInterval = Duration.seconds(1)
+  package static let pollInterval = Duration.seconds(1)
   /// A notification may be lost without a trace. So the history is read this often anyway, which also
   /// shows whether the server is still there.
   private static let safetyInterval = Duration.seconds(5)
@@ -54,28 +54,28 @@ public final class HistoryFollower {
   ///
   /// - Parameter openConnection: Opens another connection to the same database, for a moment. It is called
   ///   only if a pooler is between the program and the server.
-  public init(openConnection: @escaping () throws(PostgresError) -> Connection) {
+  package init(openConnection: @escaping () throws(PostgresError) -> Connection) {
     self.openConnection = openConnection
   }
 
   /// How far it has come: everything up to there has been handed over. Nil before `begin`.
-  public var cursor: HistoryCursor? { reader?.cursor }
+  package var cursor: HistoryCursor? { reader?.cursor }
 
   /// Why it polls now although its session can listen; nil if it listens, if the session cannot listen,
   /// or under load.
-  public var pollingReason: PollingReason? { listener?.pollingReason }
+  package var pollingReason: PollingReason? { listener?.pollingReason }
 
   // MARK: - Connections
 
   /// Takes a connection; `begin` or `resume` comes next.
-  public func connect(over connection: Connection) throws(PostgresError) {
+  package func connect(over connection: Connection) throws(PostgresError) {
     disconnect()
     session = try SessionKind.of(connection, another: openConnection)
     self.connection = connection
   }
 
   /// Forgets the connection, but not the cursor.
-  public func disconnect() {
+  package func disconnect() {
     connection = nil
     listener = nil
     throttle = PollThrottle()
@@ -85,7 +85,7 @@ public final class HistoryFollower {
   /// Begins after `cursor`.
   ///
   /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history.
-  public func begin(after cursor: HistoryCursor) throws {
+  package func begin(after cursor: HistoryCursor) throws {
     reader = try HistoryReader(connection: try connected(), after: cursor)
     isAtEnd = false
   }
@@ -93,7 +93,7 @@ public final class HistoryFollower {
   /// Resumes at its cursor, over a new connection.
   ///
   /// - Throws: `StoreError` of kind `token` if the server's history is not the one that was read before.
-  public func resume() throws {
+  package func resume() throws {
     guard let reader else { throw Self.hasNotBegun }
     self.reader = try HistoryReader(connection: try connected(), continuing: reader)
     isAtEnd = false
@@ -116,7 +116,7 @@ public final class HistoryFollower {
   ///   change before.
   /// - Returns: Whether the end of the history was reached, as it was after the call began.
   /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
-  public func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+  package func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     guard var reader else { throw Self.hasNotBegun }
     let before = reader.cursor
     do {
@@ -133,7 +133,7 @@ public final class HistoryFollower {
 
   /// Begins to listen, if the session can. Call it before the history is read to its end: a commit after
   /// that read sends a notification.
-  public func listen() throws {
+  package func listen() throws {
     listener = try ChangeListener(connection: try connected(), session: session)
     promotionCheck = PeriodicTimer(Self.promotionInterval)
   }
@@ -176,7 +176,7 @@ public final class HistoryFollower {
   ///
   /// It receives the prefetched page, whose statement would keep its snapshot, and stops listening, because
   /// the server keeps notifications until the slowest listener has read them.
-  public func pause() throws(PostgresError) {
+  package func pause() throws(PostgresError) {
     try connection?.finishPrefetch()
     try listener?.pause()
   }
@@ -185,7 +185,7 @@ public final class HistoryFollower {
 extension Duration {
   /// A duration from the database's seconds, limited to values from zero to about thirty years: a double can
   /// be greater than any duration.
-  public init(lag seconds: Double) {
+  package init(lag seconds: Double) {
     self = .seconds(min(max(0, seconds), 1e9))
   }
 }

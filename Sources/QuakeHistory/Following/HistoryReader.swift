@@ -1,6 +1,6 @@
 internal import Basics
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Reads the history after a token, in commit order, a page at a time.
 ///
@@ -12,7 +12,7 @@ public import QuakeModel
 /// Otherwise it holds nothing but its cursor between two calls: however large the backlog, or a single
 /// transaction in it, memory is bounded. Committed history does not change, so pages read by separate
 /// statements fit together.
-public struct HistoryReader {
+package struct HistoryReader {
   private let connection: Connection
   /// The newest transaction that has been handed over whole; or that of the cursor it began at, if
   /// that lies within a transaction.
@@ -38,7 +38,7 @@ public struct HistoryReader {
   private(set) var lastAnswer: PollThrottle.Answer?
 
   /// How far it has come: everything up to here has been handed over.
-  public var cursor: HistoryCursor {
+  package var cursor: HistoryCursor {
     guard let partial else { return HistoryCursor(token: token, changes: done) }
     return HistoryCursor(
       token: partial.transaction.token, changes: max(done, partial.position + 1))
@@ -47,7 +47,7 @@ public struct HistoryReader {
   /// A reader that begins after `cursor`.
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
-  public init(connection: Connection, after cursor: HistoryCursor) throws {
+  package init(connection: Connection, after cursor: HistoryCursor) throws {
     try self.init(connection: connection, after: cursor, bulkSizes: BulkSizes())
   }
 
@@ -65,14 +65,14 @@ public struct HistoryReader {
   /// A reader that begins after `token`.
   ///
   /// - Throws: `StoreError` of kind `token` if the token is not one of this history.
-  public init(connection: Connection, after token: ChangeToken) throws {
+  package init(connection: Connection, after token: ChangeToken) throws {
     try self.init(connection: connection, after: HistoryCursor(token: token))
   }
 
   /// A reader that continues where `other` stopped, over a new connection.
   ///
   /// - Throws: `StoreError` of kind `token` if the server's history is not the one `other` has read.
-  public init(connection: Connection, continuing other: HistoryReader) throws {
+  package init(connection: Connection, continuing other: HistoryReader) throws {
     self.connection = connection
     self.bulkSizes = other.bulkSizes
     self.token = other.token
@@ -99,7 +99,7 @@ public struct HistoryReader {
   }
 
   /// The newest token of a store; `beginning` if nothing has ever changed.
-  public static func latestToken(over connection: Connection) throws -> ChangeToken {
+  package static func latestToken(over connection: Connection) throws -> ChangeToken {
     let result = try connection.executePrepared("select quake.latest_token()")
     guard let token = result.text(0, 0).flatMap({ ChangeToken($0) }) else {
       throw StoreError(.inconsistent, "the store's newest token is not of the form of a token")
@@ -120,7 +120,7 @@ public struct HistoryReader {
   ///   to the change before.
   /// - Returns: Whether the end of the history was reached, as it was after the call began.
   /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
-  public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+  package mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     lastAnswer = nil
     // A bulk read began before this call: more may have been committed since.
     if try readBulk(body) { return false }

@@ -1,24 +1,24 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// One event, found by any of its ids: its present state and its versions.
-public struct EventHistory {
+package struct EventHistory {
   private let connection: Connection
 
   /// The history over `connection`.
-  public init(connection: Connection) {
+  package init(connection: Connection) {
     self.connection = connection
   }
 
   /// The event that has, or had, this id; nil if there is none now.
-  public func event(_ id: String) throws -> QuakeRecord? {
+  package func event(_ id: String) throws -> QuakeRecord? {
     let rows = try connection.execute(Self.find, [.text(id)], format: .binary)
     return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
   }
 
   /// The code of the event that an edit of this id changes: that of `event`, except that an event that is
   /// associated with a preferred one stands for itself; nil if there is none now.
-  public func editedCode(of id: String) throws -> String? {
+  package func editedCode(of id: String) throws -> String? {
     try connection.execute(
       """
       select coalesce((select a.code from quake.association a where a.code = $1),
@@ -28,7 +28,7 @@ public struct EventHistory {
   }
 
   /// The events of other sources that are the same earthquake as a preferred event.
-  public func others(of event: QuakeRecord) throws -> [String] {
+  package func others(of event: QuakeRecord) throws -> [String] {
     guard let code = event.code else { return [] }
     return try connection.execute("select quake.others($1)", [.text(code)], format: .binary)
       .binaryTextArray(0, 0) ?? []
@@ -36,7 +36,7 @@ public struct EventHistory {
 
   /// The code under which the history has the event that has, or had, this id, whether or not the event
   /// exists now; nil if the history has none.
-  public func code(of id: String) throws -> String? {
+  package func code(of id: String) throws -> String? {
     try connection.execute(
       """
       select c.code
@@ -53,7 +53,7 @@ public struct EventHistory {
   /// had the last, the server keeps the snapshot of the beginning.
   ///
   /// - Parameter body: Gets each version. A truncate that removed the event is a version, too.
-  public func versions(
+  package func versions(
     of code: String, _ body: (EventVersion) throws -> Void
   ) throws {
     var last: QuakeRecord?
@@ -93,13 +93,13 @@ public struct EventHistory {
 
 /// The list of events as it is now, and the token after which changes to it can be followed without a gap
 /// or a repeat.
-public enum Snapshot {
+package enum Snapshot {
   /// Reads the list in one REPEATABLE READ transaction.
   ///
   /// - Parameters:
   ///   - begin: Gets the token first.
   ///   - body: Gets each event, newest origin time first.
-  public static func read(
+  package static func read(
     over connection: Connection, begin: (ChangeToken) throws -> Void,
     _ body: (QuakeRecord) throws -> Void
   ) throws {

@@ -239,6 +239,8 @@ package struct HistoryConditions {
       return value(column, "<= \(place(.double(most), "float8"))")
     case .notBefore(let column, let time):
       return value(column, ">= \(place(.text("\(time)"), "timestamptz"))")
+    case .before(let column, let time):
+      return value(column, "< \(place(.text("\(time)"), "timestamptz"))")
     case .foldedText(let column, let texts):
       let wanted = place(texts)
       columns.append(column)

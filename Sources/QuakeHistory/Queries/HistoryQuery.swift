@@ -5,9 +5,9 @@ public import QuakeModel
 ///
 /// The query is a value; `count`, `codes` and `HistoryQueryReader` answer it. An answer holds only changes
 /// that are committed when it begins.
-public struct HistoryQuery: Sendable {
+public struct HistoryQuery: Hashable, Sendable {
   /// The order of the changes.
-  public enum Order: Sendable {
+  public enum Order: Hashable, Sendable {
     /// In commit order.
     case ascending
     /// The newest first, within a transaction, too.
@@ -22,7 +22,7 @@ public struct HistoryQuery: Sendable {
   public var transaction: ChangeToken?
   /// Only changes that come after this one in the order of the query, as the last change of a page read before;
   /// nil: from the beginning. `count` and `codes` ignore it.
-  public var afterChange: ChangePosition?
+  package var afterChange: ChangePosition?
   /// Which changes; the server decides as `QuakeFilter.accepts` does.
   public var filter = QuakeFilter()
   /// The order.
@@ -36,7 +36,7 @@ public struct HistoryQuery: Sendable {
   /// How many changes there are.
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
-  public func count(over connection: Connection) throws -> Int64 {
+  package func count(over connection: Connection) throws -> Int64 {
     let summary = HistorySummary(
       historyQuery: self, range: try HistoryRange(self, over: connection))
     let count = try summary.count.run { statement, parameters in
@@ -51,7 +51,7 @@ public struct HistoryQuery: Sendable {
   /// One statement finds them; the server keeps its snapshot until `body` has had the last.
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
-  public func codes(over connection: Connection, _ body: (String) throws -> Void) throws {
+  package func codes(over connection: Connection, _ body: (String) throws -> Void) throws {
     let summary = HistorySummary(
       historyQuery: self, range: try HistoryRange(self, over: connection))
     try summary.codes.run { statement, parameters in
@@ -164,20 +164,20 @@ extension HistoryQueryCursor {
 /// The position of a change in the history: its transaction, and its number there.
 ///
 /// Its text is `1042.9f3ac2d1:17`.
-public struct ChangePosition: Hashable, Sendable {
+package struct ChangePosition: Hashable, Sendable {
   /// The transaction.
-  public let token: ChangeToken
+  package let token: ChangeToken
   /// The change's number in the transaction, from 0.
-  public let position: Int64
+  package let position: Int64
 
   /// The position of a change.
-  public init(of change: Change) {
+  package init(of change: Change) {
     token = change.transaction.token
     position = change.position
   }
 
   /// Reads the text of a position; nil for anything else.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let token = ChangeToken(String(parts[0])), token != .beginning,
       let position = Int64(parts[1]), position >= 0, "\(position)" == parts[1]
@@ -189,7 +189,7 @@ public struct ChangePosition: Hashable, Sendable {
 
 extension ChangePosition: CustomStringConvertible {
   /// The form that `init(_:)` reads.
-  public var description: String { "\(token):\(position)" }
+  package var description: String { "\(token):\(position)" }
 }
 
 /// The part of the history that a query selects, by the numbers of its transactions.
@@ -233,7 +233,7 @@ struct HistoryRange {
 }
 
 /// One end of a requested range of the history.
-public enum HistoryBound: Sendable {
+public enum HistoryBound: Hashable, Sendable {
   /// After the transaction of a token.
   case token(ChangeToken)
   /// After the transaction of this number in commit order.
@@ -246,7 +246,7 @@ public enum HistoryBound: Sendable {
   /// The token of the transaction.
   ///
   /// - Throws: `StoreError` of kind `token` if it is not in this history, or no longer.
-  public func resolve(over connection: Connection) throws -> ChangeToken {
+  package func resolve(over connection: Connection) throws -> ChangeToken {
     switch self {
     case .token(let token):
       try HistoryReader.verify(token, over: connection)
@@ -269,7 +269,7 @@ public enum HistoryBound: Sendable {
   }
 
   /// When the first transaction was committed, by the server's clock; nil if there was none yet.
-  public static func firstCommit(over connection: Connection) throws(PostgresError) -> Timestamp? {
+  package static func firstCommit(over connection: Connection) throws(PostgresError) -> Timestamp? {
     try connection.execute(
       "select at from quake.change_transaction order by token limit 1", format: .binary
     ).firstTimestamp

@@ -1,11 +1,11 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Reads the changes that a query selects, a page at a time.
 ///
 /// Between two pages it holds no transaction and nothing but its cursor: however many changes there are,
 /// and however large a transaction, memory is bounded. A page may be empty if few changes pass the filter.
-public struct HistoryQueryReader {
+package struct HistoryQueryReader {
   private let connection: Connection
   private let limits: HistoryPage.Limits
   private let fullPage: HistoryPage
@@ -26,7 +26,7 @@ public struct HistoryQueryReader {
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`, or
   ///   `afterChange` is not in it; of kind `badData` if `afterChange` is outside this part of it.
-  public init(_ query: HistoryQuery, over connection: Connection) throws {
+  package init(_ query: HistoryQuery, over connection: Connection) throws {
     try self.init(query, over: connection, limits: HistoryPage.Limits())
   }
 
@@ -61,7 +61,7 @@ public struct HistoryQueryReader {
   ///   as read up to the change before.
   /// - Returns: Whether that was all.
   /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
-  public mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+  package mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
     guard !isAtEnd, remaining != 0 else { return true }
     let result = try nextPage()
     let page = page
@@ -175,9 +175,9 @@ public struct HistoryQueryReader {
 ///
 /// It hands a transaction over in parts, because it may be larger than memory. The query's limit counts
 /// transactions.
-public struct HistoryTransactionReader {
+package struct HistoryTransactionReader {
   /// The parts of a transaction, in this order.
-  public enum Part {
+  package enum Part {
     /// A transaction begins.
     case begin(ChangeTransaction)
     /// One of its changes.
@@ -193,7 +193,7 @@ public struct HistoryTransactionReader {
   /// A reader of the changes that `query` selects among those that are committed now.
   ///
   /// - Throws: `StoreError` of kind `token` if the history does not reach from `after` to `upTo`.
-  public init(_ query: HistoryQuery, over connection: Connection) throws {
+  package init(_ query: HistoryQuery, over connection: Connection) throws {
     remaining = query.limit
     var query = query
     query.limit = nil
@@ -208,7 +208,7 @@ public struct HistoryTransactionReader {
   /// - Parameter body: Gets each part. When it throws, the page counts as read up to the part before.
   /// - Returns: Whether that was all.
   /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
-  public mutating func readPage(_ body: (Part) throws -> Void) throws -> Bool {
+  package mutating func readPage(_ body: (Part) throws -> Void) throws -> Bool {
     var (current, remaining) = (current, remaining)
     defer { (self.current, self.remaining) = (current, remaining) }
     func end() throws {

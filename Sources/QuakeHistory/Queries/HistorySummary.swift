@@ -1,5 +1,5 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// The statements that answer a query with a count or codes instead of changes.
 struct HistorySummary {
@@ -75,7 +75,7 @@ struct HistorySummary {
 }
 
 /// The net changes from one point of the history to another.
-public enum HistoryDifference {
+package enum HistoryDifference {
   /// Reads the difference of each event that is not the same at both points, by code. From a later point to
   /// an earlier one, the differences would undo the changes in between. Until `body` has had the last, the
   /// server keeps the snapshot of the beginning.
@@ -85,7 +85,7 @@ public enum HistoryDifference {
   ///   - end: The second point; nil: now.
   ///   - body: Gets each event's difference.
   /// - Throws: `StoreError` of kind `token` if a point is not in this history, or no longer.
-  public static func read(
+  package static func read(
     from start: HistoryBound, to end: HistoryBound? = nil, over connection: Connection,
     _ body: (EventDifference) throws -> Void
   ) throws {

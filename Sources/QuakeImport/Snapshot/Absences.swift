@@ -1,20 +1,20 @@
-public import Postgres
+package import Postgres
 internal import QuakeQuery
 
 /// Events that enough good snapshots lack for them to be withdrawn, if each event's own page is asked first.
-public struct Absences {
+package struct Absences {
   /// An event that is missing.
-  public struct Event: Sendable {
+  package struct Event: Sendable {
     /// Its code.
-    public let code: String
+    package let code: String
     /// Address of its detail feed; nil: not known.
-    public let detail: String?
+    package let detail: String?
   }
 
   private let connection: Connection
 
   /// The absences in the database of `connection`.
-  public init(connection: Connection) {
+  package init(connection: Connection) {
     self.connection = connection
   }
 
@@ -29,7 +29,7 @@ public struct Absences {
 
   /// The events that a feed lacked in at least `times` good snapshots, one after the other, without those
   /// that were postponed minutes ago.
-  public func missing(
+  package func missing(
     from feed: String, times: Int, limit: Int64
   ) throws(PostgresError) -> [Event] {
     let rows = try connection.execute(
@@ -42,7 +42,7 @@ public struct Absences {
   /// - Parameters:
   ///   - author: Author of the change in the history.
   ///   - context: Its context.
-  public func withdraw(_ event: Event, author: String, context: String) throws {
+  package func withdraw(_ event: Event, author: String, context: String) throws {
     try connection.transaction {
       try connection.execute(
         "select set_config('quake.author', $1, true), set_config('quake.context', $2, true)",
@@ -63,13 +63,13 @@ public struct Absences {
   }
 
   /// Postpones an event whose page did not answer: others come first.
-  public func postpone(_ event: Event) throws {
+  package func postpone(_ event: Event) throws {
     try connection.execute(
       "update quake.absence set asked_at = clock_timestamp() where code = $1", [.text(event.code)])
   }
 
   /// Deletes the absence of an event that exists after all, so that counting begins anew.
-  public func forget(_ event: Event) throws {
+  package func forget(_ event: Event) throws {
     try connection.execute("delete from quake.absence where code = $1", [.text(event.code)])
   }
 }

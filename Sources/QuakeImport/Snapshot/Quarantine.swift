@@ -1,13 +1,13 @@
 internal import Basics
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// The quarantine: bad snapshots with their bodies, until a person applies or discards them.
-public struct Quarantine {
+package struct Quarantine {
   private let connection: Connection
 
   /// The quarantine in the database of `connection`.
-  public init(connection: Connection) {
+  package init(connection: Connection) {
     self.connection = connection
   }
 
@@ -15,7 +15,7 @@ public struct Quarantine {
   /// the server is the feed's latest import, it is not stored again.
   ///
   /// - Returns: Its row in `quake.import`.
-  public func setAside(
+  package func setAside(
     _ verdict: QuarantineVerdict, options: ImportOptions, source: some ImportSource
   ) throws -> ImportReport {
     var report = ImportReport()
@@ -76,7 +76,7 @@ public struct Quarantine {
   /// Deletes the bodies that have been in quarantine for longer than `age`; their rows in `quake.import`
   /// stay. Returns the number of bodies.
   @discardableResult
-  public func purge(olderThan age: Duration) throws -> Int64 {
+  package func purge(olderThan age: Duration) throws -> Int64 {
     try connection.execute(
       """
       with old as (
@@ -93,7 +93,7 @@ public struct Quarantine {
 
 extension Quarantine {
   /// Calls `part` with the parts of an import's body, a gzip file. Returns whether a body is stored.
-  public func withBody(
+  package func withBody(
     of id: Int64, _ part: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Bool {
     var parts = 0
@@ -113,7 +113,7 @@ extension Quarantine {
   ///
   /// - Parameter appliedBy: The import that applied it; nil: it was discarded.
   /// - Throws: `StoreError` of kind `badData` if it is not in quarantine, or no longer.
-  public func decide(on id: Int64, appliedBy: Int64?) throws {
+  package func decide(on id: Int64, appliedBy: Int64?) throws {
     let decided = try connection.execute(
       """
       update quake.import
@@ -131,7 +131,7 @@ extension Quarantine {
 
   /// The number of snapshots that are neither applied nor discarded, and the newest of them; nil if there are
   /// none.
-  public func pending() throws(PostgresError) -> (count: Int64, newest: Int64?) {
+  package func pending() throws(PostgresError) -> (count: Int64, newest: Int64?) {
     let row = try connection.execute(
       """
       select count(*), max(id) from quake.import
@@ -144,7 +144,7 @@ extension Quarantine {
   /// Called within a transaction.
   ///
   /// - Returns: The number of snapshots.
-  public func discardAll(upTo newest: Int64) throws(PostgresError) -> Int64 {
+  package func discardAll(upTo newest: Int64) throws(PostgresError) -> Int64 {
     try connection.execute(
       """
       with discarded as (

@@ -1,16 +1,16 @@
 internal import Basics
-public import Postgres
+package import Postgres
 internal import QuakeModel
 
 /// The rejects of imports: `quake.import_reject`.
-public struct RejectStore {
+package struct RejectStore {
   private let connection: Connection
 
   /// The number of rows that one statement deletes.
   private static let batchSize: Int64 = 1000
 
   /// The rejects in the database of `connection`.
-  public init(connection: Connection) {
+  package init(connection: Connection) {
     self.connection = connection
   }
 
@@ -18,7 +18,7 @@ public struct RejectStore {
   /// of a second; the rows of the imports stay, with their counts. Returns the number of rejects.
   ///
   /// - Parameter shouldStop: Asked after each batch. The next purge deletes the rest.
-  public func purge(
+  package func purge(
     olderThan age: Duration, shouldStop: () -> Bool = { false }
   ) throws(PostgresError) -> Int64 {
     var deleted: Int64 = 0
@@ -79,11 +79,11 @@ public struct RejectStore {
 
 /// The limit on the rejects of one import that are kept in `quake.import_reject`, so that a bad feed does not
 /// fill the database. `quake.import` counts all of them.
-public struct RejectBudget: Sendable {
+package struct RejectBudget: Sendable {
   /// The most that are kept.
-  public static let mostKept: Int64 = 1000
+  package static let mostKept: Int64 = 1000
   /// The most bytes of all of them: places, reasons, and the text of the records.
-  public static let mostBytes: Int64 = 4 << 20
+  package static let mostBytes: Int64 = 4 << 20
 
   private var count: Int64
   private var bytes: Int64

@@ -1,5 +1,5 @@
 /// The operation of a change.
-public enum ChangeOperation: String, CaseIterable, Sendable {
+public enum ChangeOperation: String, CaseIterable, Codable, Sendable {
   /// A new event.
   case insert
   /// Other values for an event.
@@ -86,8 +86,18 @@ public final class ChangeTransaction: Sendable {
   }
 }
 
+extension ChangeTransaction: Hashable {
+  /// Whether both are the same transaction.
+  public static func == (left: ChangeTransaction, right: ChangeTransaction) -> Bool {
+    left.token == right.token
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) { hasher.combine(token) }
+}
+
 /// One change of one event, as it was committed.
-public struct Change: Sendable {
+public struct Change: Hashable, Sendable {
   /// The transaction it belongs to.
   public let transaction: ChangeTransaction
   /// Which of the transaction's changes it is, from 0.
@@ -126,7 +136,7 @@ public struct Change: Sendable {
 }
 
 /// A version of one event: the event as it was after a change.
-public struct EventVersion: Sendable {
+public struct EventVersion: Hashable, Sendable {
   /// The transaction that made it.
   public let transaction: ChangeTransaction
   /// Its position in the transaction, from 0; nil if other changes of the transaction have been purged.
@@ -158,7 +168,7 @@ public struct EventVersion: Sendable {
 }
 
 /// The net change of an event between two states of the store.
-public struct EventDifference: Sendable {
+public struct EventDifference: Hashable, Sendable {
   /// Insert, update or delete.
   public let op: ChangeOperation
   /// The event's code.

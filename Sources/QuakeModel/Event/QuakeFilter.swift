@@ -129,6 +129,11 @@ public struct QuakeFilter: Hashable, Sendable {
   /// A filter that everything passes.
   public init() {}
 
+  /// A filter that the events pass which meet all conditions: `QuakeFilter(where: .magnitude >= 6)`.
+  public init(where condition: EventCondition, _ more: EventCondition...) {
+    conditions = [condition] + more
+  }
+
   /// Whether an event passes the conditions on events at a moment, which is what `newerThan` counts from.
   public func accepts(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
     isNew(record, at: moment) && accepts(record)
@@ -253,7 +258,10 @@ public struct QuakeFilter: Hashable, Sendable {
   }
 }
 
-/// A condition on the values of an event, for columns without a member of their own in `QuakeFilter`.
+/// A condition on the values of an event.
+///
+/// With the library it reads like Swift: `.magnitude >= 6`, `.time < end`, `.type == "earthquake"`, combined by `&&`
+/// and `||`.
 ///
 /// A condition on a value does not hold for an event without that value.
 public indirect enum EventCondition: Hashable, Sendable {
@@ -263,6 +271,8 @@ public indirect enum EventCondition: Hashable, Sendable {
   case atMost(QuakeColumn, Double)
   /// The instant in the column is this or later.
   case notBefore(QuakeColumn, Timestamp)
+  /// The instant in the column is before this.
+  case before(QuakeColumn, Timestamp)
   /// The text in the column, with the capital letters of ASCII as small ones, is one of these; see
   /// `text(_:isOneOf:)`.
   case foldedText(QuakeColumn, Set<String>)
@@ -296,6 +306,7 @@ public indirect enum EventCondition: Hashable, Sendable {
     case .atLeast(let column, let least): Self.number(column, event).map { $0 >= least } ?? false
     case .atMost(let column, let most): Self.number(column, event).map { $0 <= most } ?? false
     case .notBefore(let column, let time): event.timestamp(column).map { $0 >= time } ?? false
+    case .before(let column, let time): event.timestamp(column).map { $0 < time } ?? false
     case .foldedText(let column, let texts):
       event.text(column).map { texts.contains(LetterCase.foldedASCII($0)) } ?? false
     case .lists(let column, let entry):

@@ -1,6 +1,6 @@
 /// The counts of an import. `seen` is the sum of `inserted`, `updated`, `unchanged`, `rejected` and
 /// `duplicate`.
-public struct ImportReport: Sendable {
+public struct ImportReport: Hashable, Sendable {
   /// The import's row; nil after a dry run.
   public var id: Int64?
   /// Records in the feed.
@@ -67,8 +67,8 @@ public struct ImportReport: Sendable {
   }
 }
 
-/// A record that cannot be imported.
-public struct ImportReject: Sendable {
+/// A record that cannot be imported; an error, so that a `Result` can hold it.
+public struct ImportReject: Error, Hashable, Sendable {
   /// Its position in the input: a line or a byte offset, in words.
   public let place: String
   /// Why it was rejected.
@@ -115,7 +115,7 @@ public enum QuarantineReason: String, CaseIterable, Sendable {
 }
 
 /// The fault of a snapshot.
-public struct QuarantineVerdict: Sendable {
+public struct QuarantineVerdict: Hashable, Sendable {
   /// The kind of fault.
   public let reason: QuarantineReason
   /// The figures that led to it, as a sentence.

@@ -1,45 +1,45 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// An earthquake that has events of several sources.
-public struct AssociatedEarthquake: Sendable {
+package struct AssociatedEarthquake: Sendable {
   /// One of its events.
-  public struct Solution: Sendable {
+  package struct Solution: Sendable {
     /// The event.
-    public let code: String
+    package let code: String
     /// Its source.
-    public let source: String
+    package let source: String
     /// Its origin time.
-    public let time: Timestamp
+    package let time: Timestamp
     /// Its magnitude.
-    public let magnitude: Double?
+    package let magnitude: Double?
     /// The type of its magnitude.
-    public let magnitudeType: String?
+    package let magnitudeType: String?
     /// Its place.
-    public let place: String?
+    package let place: String?
     /// The time after the origin time of the preferred event, seconds.
-    public let seconds: Double
+    package let seconds: Double
     /// The distance from the epicentre of the preferred event, kilometres.
-    public let kilometres: Double
+    package let kilometres: Double
     /// The magnitude minus that of the preferred event.
-    public let magnitudes: Double?
+    package let magnitudes: Double?
     /// Whether a person has joined it with another event.
-    public let isByHand: Bool
+    package let isByHand: Bool
   }
 
   /// The event that lists show.
-  public let preferred: Solution
+  package let preferred: Solution
   /// The others, in the order of their sources.
-  public let others: [Solution]
+  package let others: [Solution]
 
   /// All earthquakes that have several events, the latest first.
-  public static func list(over connection: Connection) throws -> [AssociatedEarthquake] {
+  package static func list(over connection: Connection) throws -> [AssociatedEarthquake] {
     try read(statement(where: "true"), [], over: connection)
   }
 
   /// The earthquake that an event belongs to, whichever of its events that is; nil: the event has no
   /// association.
-  public static func find(
+  package static func find(
     _ code: String, over connection: Connection
   ) throws -> AssociatedEarthquake? {
     try read(

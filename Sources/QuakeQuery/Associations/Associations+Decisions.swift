@@ -7,19 +7,19 @@ extension Associations {
   ///
   /// - Throws: `StoreError` of kind `badData` if one of the events does not exist, is superseded or withdrawn;
   ///   of kind `conflict` if the decision contradicts another one, or if both events are of one source.
-  public func join(_ id: String, _ other: String) throws {
+  package func join(_ id: String, _ other: String) throws {
     try decide(id, other, together: true)
   }
 
   /// Decides that two events are different earthquakes, however near they are.
   ///
   /// - Throws: `StoreError` of kind `badData` if one of the events does not exist.
-  public func split(_ id: String, _ other: String) throws {
+  package func split(_ id: String, _ other: String) throws {
     try decide(id, other, together: false)
   }
 
   /// Clears the decision about two events. Returns false if there is none.
-  public func forget(_ id: String, _ other: String) throws -> Bool {
+  package func forget(_ id: String, _ other: String) throws -> Bool {
     try repeating {
       try connection.transaction {
         try begin()
@@ -33,7 +33,7 @@ extension Associations {
 
   /// Decides that no two events of an earthquake belong together. Returns the events; none if the event has
   /// no association.
-  public func dissolve(_ id: String) throws -> [String] {
+  package func dissolve(_ id: String) throws -> [String] {
     try repeating {
       try connection.transaction {
         try begin()
@@ -53,7 +53,7 @@ extension Associations {
   }
 
   /// Ends all associations, and no longer associates events. Manual decisions are kept.
-  public func dissolveAll() throws {
+  package func dissolveAll() throws {
     try connection.transaction {
       try connection.execute(AssociationStatements.lock)
       try connection.execute("update quake.association_settings set enabled = false")
@@ -84,7 +84,7 @@ extension Associations {
   /// The earthquake that an event belongs to; nil: the event has no association.
   ///
   /// - Throws: `StoreError` of kind `badData` if there is no event of this id.
-  public func earthquake(of id: String) throws -> AssociatedEarthquake? {
+  package func earthquake(of id: String) throws -> AssociatedEarthquake? {
     try AssociatedEarthquake.find(try code(of: id), over: connection)
   }
 

@@ -1,4 +1,4 @@
-public import Postgres
+package import Postgres
 internal import QuakeModel
 
 /// The associations of a store: which events of different sources are the same earthquake.
@@ -6,7 +6,7 @@ internal import QuakeModel
 /// No row is merged. One event of an earthquake is preferred; the others are superseded by it, which the
 /// history records as any change. Triggers note the events that change; `update` compares these with the
 /// events of other sources, in transactions of its own, one at a time.
-public struct Associations {
+package struct Associations {
   let connection: Connection
   let author: String
 
@@ -18,7 +18,7 @@ public struct Associations {
   /// The associations in the database of `connection`, which nothing else uses meanwhile.
   ///
   /// - Parameter author: Author of the changes in the history.
-  public init(connection: Connection, author: String) {
+  package init(connection: Connection, author: String) {
     self.connection = connection
     self.author = author
   }
@@ -31,7 +31,7 @@ public struct Associations {
   /// - Throws: `StoreError` of kind `locked` if other sessions keep events locked. These events are compared
   ///   with the next update.
   @discardableResult
-  public func update(
+  package func update(
     shouldStop: () -> Bool = { false }, progress: (Int64) -> Void = { _ in }
   ) throws -> AssociationOutcome {
     var total = AssociationOutcome()
@@ -47,7 +47,7 @@ public struct Associations {
 
   /// The same after a change of events, for callers that must not fail because of it: events that others have
   /// locked are left for the next update.
-  public func updateAfterChange() throws {
+  package func updateAfterChange() throws {
     do {
       guard try AssociationSettings(over: connection).isEnabled else { return }
       try update()
@@ -57,7 +57,7 @@ public struct Associations {
   /// Notes all events, so that `update` compares them.
   ///
   /// - Throws: `StoreError` of kind `conflict` if events are not associated.
-  public func noteAll() throws {
+  package func noteAll() throws {
     try connection.transaction {
       try requireEnabled()
       try connection.execute(AssociationStatements.noteAll)
@@ -67,7 +67,8 @@ public struct Associations {
   /// Compares all events without storing the result. It also works while the association is off.
   ///
   /// - Returns: The counts, and the earthquakes as they would be.
-  public func trial() throws -> (outcome: AssociationOutcome, earthquakes: [AssociatedEarthquake]) {
+  package func trial() throws -> (outcome: AssociationOutcome, earthquakes: [AssociatedEarthquake])
+  {
     struct Done: Error {}
     var outcome = AssociationOutcome()
     var earthquakes: [AssociatedEarthquake] = []
@@ -182,16 +183,16 @@ public struct Associations {
 }
 
 /// The effects of an update of the associations.
-public struct AssociationOutcome: Sendable, Equatable {
+package struct AssociationOutcome: Sendable, Equatable {
   /// Events that were compared with those of other sources.
-  public var compared: Int64 = 0
+  package var compared: Int64 = 0
   /// Events that got an association, or another preferred event.
-  public var associated: Int64 = 0
+  package var associated: Int64 = 0
   /// Events that lost their association.
-  public var released: Int64 = 0
+  package var released: Int64 = 0
 
   /// An outcome with all counts 0.
-  public init() {}
+  package init() {}
 
   mutating func add(_ part: AssociationOutcome) {
     compared += part.compared

@@ -1,15 +1,16 @@
-public import Postgres
-public import QuakeModel
+package import Postgres
+package import QuakeModel
 
 /// Which sources are preferred in a region.
-public struct SourcePreference: Sendable, Equatable {
+package struct SourcePreference: Sendable, Equatable {
   /// The region; the whole Earth has the general order.
-  public let region: QuakeFilter.BoundingBox
+  package let region: QuakeFilter.BoundingBox
   /// The sources, the most preferred first.
-  public let sources: [String]
+  package let sources: [String]
 
   /// The preferences of a store, the smallest region first.
-  public static func list(over connection: Connection) throws(PostgresError) -> [SourcePreference] {
+  package static func list(over connection: Connection) throws(PostgresError) -> [SourcePreference]
+  {
     let rows = try connection.execute(
       "select west, south, east, north, sources from quake.association_preference",
       format: .binary)
@@ -26,7 +27,7 @@ public struct SourcePreference: Sendable, Equatable {
   }
 
   /// The sources of the events of a store, sorted.
-  public static func sources(over connection: Connection) throws(PostgresError) -> [String] {
+  package static func sources(over connection: Connection) throws(PostgresError) -> [String] {
     let rows = try connection.execute("select distinct q.source from quake.quake q")
     return (0..<rows.rowCount).compactMap { rows.text($0, 0) }.sorted()
   }
@@ -34,7 +35,7 @@ public struct SourcePreference: Sendable, Equatable {
   /// Sets the order of the sources in a region.
   ///
   /// - Parameter region: Nil: the general order.
-  public static func set(
+  package static func set(
     _ sources: [String], in region: QuakeFilter.BoundingBox?, over connection: Connection
   ) throws(PostgresError) {
     try connection.execute(
@@ -46,7 +47,7 @@ public struct SourcePreference: Sendable, Equatable {
   }
 
   /// Removes the order of a region. Returns false if it had none.
-  public static func remove(
+  package static func remove(
     _ region: QuakeFilter.BoundingBox?, over connection: Connection
   ) throws(PostgresError) -> Bool {
     try connection.execute(
@@ -58,7 +59,7 @@ public struct SourcePreference: Sendable, Equatable {
   }
 
   /// Whether the region is the whole Earth.
-  public var isGeneral: Bool {
+  package var isGeneral: Bool {
     region.west == -180 && region.south == -90 && region.east == 180 && region.north == 90
   }
 
@@ -106,26 +107,26 @@ struct SourceOrder {
 }
 
 /// Whether events of different sources are associated, and how near they must be.
-public struct AssociationSettings: Sendable, Equatable {
+package struct AssociationSettings: Sendable, Equatable {
   /// Whether events are associated. Only `AssociationTriggers` changes it.
-  public internal(set) var isEnabled = false
+  package internal(set) var isEnabled = false
   /// The largest difference of the origin times, seconds: 0.001 to 600.
-  public var timeWindow = 16.0
+  package var timeWindow = 16.0
   /// The largest distance of the epicentres, kilometres: 0.001 to 2,000.
-  public var distanceWindow = 100.0
+  package var distanceWindow = 100.0
   /// The largest difference of the magnitudes: 0.001 to 22.
-  public var magnitudeWindow = 1.5
+  package var magnitudeWindow = 1.5
   /// The windows of time and distance are this much wider if either solution is automatic or deep: 1 to 10.
-  public var looseFactor = 1.5
+  package var looseFactor = 1.5
 
   /// From this depth on a solution is deep, kilometres.
-  public static let deep = 70.0
+  package static let deep = 70.0
 
   /// The settings of a new store.
-  public init() {}
+  package init() {}
 
   /// Reads the settings of a store.
-  public init(over connection: Connection) throws(PostgresError) {
+  package init(over connection: Connection) throws(PostgresError) {
     let row = try connection.execute(
       """
       select enabled, time_window, distance_window, magnitude_window, loose_factor
@@ -139,7 +140,7 @@ public struct AssociationSettings: Sendable, Equatable {
   }
 
   /// Stores the windows. Events that are associated already stay so until all events are compared anew.
-  public func write(over connection: Connection) throws(PostgresError) {
+  package func write(over connection: Connection) throws(PostgresError) {
     try connection.execute(
       """
       update quake.association_settings

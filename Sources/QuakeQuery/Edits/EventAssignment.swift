@@ -3,7 +3,7 @@ internal import Postgres
 public import QuakeModel
 
 /// A value for a column of events, checked against the limits of the table.
-public struct EventAssignment: Sendable {
+public struct EventAssignment: Hashable, Sendable {
   /// The column.
   public let column: QuakeColumn
   /// The value in PostgreSQL's text form; nil: null.

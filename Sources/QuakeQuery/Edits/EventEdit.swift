@@ -8,7 +8,7 @@ public import QuakeModel
 /// let edit = EventEdit(.delete, of: EventSelection(weak), by: EditAuthor(program: "cleaner", author: "ann"))
 /// let outcome = try await database.apply(edit)
 /// ```
-public struct EventEdit: Sendable {
+public struct EventEdit: Hashable, Sendable {
   /// The action.
   public var action: EditAction
   /// The events that it changes.
@@ -31,7 +31,7 @@ public struct EventEdit: Sendable {
 }
 
 /// The action of a batch edit on each of its events.
-public enum EditAction: Sendable {
+public enum EditAction: Hashable, Sendable {
   /// Marks them as checked by a person.
   case validate
   /// Removes that mark.
@@ -47,7 +47,7 @@ public enum EditAction: Sendable {
   case expire(olderThan: Duration, forever: Bool)
 
   /// Its name, as in `quake.edit`.
-  public var name: String {
+  package var name: String {
     switch self {
     case .validate: "validate"
     case .unvalidate: "unvalidate"
@@ -66,8 +66,8 @@ public enum EditAction: Sendable {
   }
 }
 
-/// Which events a batch edit is about. By default those that `EventList` lists.
-public struct EventSelection: Sendable {
+/// Which events a batch edit is about. By default those that represent an earthquake now.
+public struct EventSelection: Hashable, Sendable {
   /// The conditions on events that an event must meet; its conditions on changes do not count.
   public var filter = QuakeFilter()
   /// Whether superseded events are selected. Those that the filter names by their code always are.
@@ -124,7 +124,7 @@ struct CodeList {
 }
 
 /// The author of an edit and the reason for it, for the history and for `quake.edit`.
-public struct EditAuthor: Sendable {
+public struct EditAuthor: Hashable, Sendable {
   /// Name and version of the program.
   public var program: String
   /// Author of the changes.
@@ -141,7 +141,7 @@ public struct EditAuthor: Sendable {
 }
 
 /// The effects that a batch edit would have.
-public struct EditPlan: Sendable {
+public struct EditPlan: Hashable, Sendable {
   /// The number of events that it would change.
   public let count: Int64
   /// The first of them, as they are now.
@@ -149,7 +149,7 @@ public struct EditPlan: Sendable {
 }
 
 /// The outcome of a batch edit.
-public struct EditOutcome: Sendable {
+public struct EditOutcome: Hashable, Sendable {
   /// The number of the edit (`quake.edit`); nil: there was nothing to do.
   public internal(set) var edit: Int64?
   /// The events that it was to change.
@@ -170,12 +170,12 @@ public struct EditOutcome: Sendable {
   public internal(set) var conflictCount: Int64 = 0
   /// Deleted events that cannot be restored, because the history of their deletion was purged, with those
   /// whose tombstones were removed instead.
-  public internal(set) var lost: Int64 = 0
+  package internal(set) var lost: Int64 = 0
   /// Events that cannot be restored and whose tombstones were removed, so that feeds may store them again.
-  public internal(set) var tombstonesRemoved: Int64 = 0
+  package internal(set) var tombstonesRemoved: Int64 = 0
 
   /// Nothing was done.
-  public init() {}
+  package init() {}
 
   /// There was nothing to do.
   package static var nothingToDo: EditOutcome {

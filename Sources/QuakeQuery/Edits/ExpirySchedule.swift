@@ -1,8 +1,8 @@
 internal import Basics
-public import Postgres
+package import Postgres
 
 /// When workers expire old events, in `quake.expiry`: one worker at a time.
-public struct ExpirySchedule {
+package struct ExpirySchedule {
   private let connection: Connection
   /// A text of this worker alone.
   private let holder: String
@@ -11,14 +11,14 @@ public struct ExpirySchedule {
   private static let lease = "interval '1 minute'"
 
   /// The schedule in the database of `connection`, for the worker of that random text.
-  public init(holder: String, over connection: Connection) {
+  package init(holder: String, over connection: Connection) {
     self.connection = connection
     self.holder = holder
   }
 
   /// Takes the lease if expiry is due and no other worker holds it. This worker keeps it until
   /// `end`, or until it has not reported for a minute. Returns whether it has the lease.
-  public func begin() throws(PostgresError) -> Bool {
+  package func begin() throws(PostgresError) -> Bool {
     try connection.execute(
       SQL(
         trusted: """
@@ -30,7 +30,7 @@ public struct ExpirySchedule {
   }
 
   /// Reports that the worker still expires events. Returns whether no other has taken over.
-  public func report() throws(PostgresError) -> Bool {
+  package func report() throws(PostgresError) -> Bool {
     try connection.execute(
       SQL(
         trusted: """
@@ -42,7 +42,7 @@ public struct ExpirySchedule {
   /// Lets other workers expire events again.
   ///
   /// - Parameter pause: The time until the next look for old events; nil: the work is not finished.
-  public func end(nextIn pause: Duration?) throws(PostgresError) {
+  package func end(nextIn pause: Duration?) throws(PostgresError) {
     try connection.execute(
       """
       update quake.expiry e

@@ -34,7 +34,7 @@ public struct BValue: Sendable, Hashable {
   public let refusal: Refusal?
 
   /// No b-value is computed from fewer events.
-  public static let fewestEvents = 50
+  package static let fewestEvents = 50
 }
 
 extension BValue.Refusal {

@@ -1,8 +1,8 @@
-public import Postgres
+package import Postgres
 public import QuakeModel
 
 /// Events with the same value of a key, counted, and what is known of a column of them.
-public struct EventGroup: Sendable {
+public struct EventGroup: Hashable, Sendable {
   /// The value of the key; nil: the events have none.
   public let key: EventKey.Value?
   /// The number of events, and the values of a column.
@@ -14,7 +14,7 @@ public struct EventGroup: Sendable {
 
 extension EventQuery {
   /// The columns with numbers, which can be averaged.
-  public static let numericColumns = QuakeColumn.allCases.filter { column in
+  package static let numericColumns = QuakeColumn.allCases.filter { column in
     switch column.kind {
     case .float8, .int4, .int2: true
     case .text, .timestamp, .bool: false
@@ -53,7 +53,7 @@ extension EventQuery {
   ///   - body: Gets each group, at most `limit`: those of days, hours, months and magnitudes in ascending
   ///     order, others the largest first. Events without a value of the key come last or by their number.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
-  public func groups(
+  package func groups(
     by key: EventKey, of column: QuakeColumn = .magnitude, everyType: Bool = false,
     over connection: Connection,
     _ body: (EventGroup) throws -> Void
@@ -99,7 +99,7 @@ extension EventQuery {
   ///   - completeness: How the magnitude of completeness for the b-value is found.
   ///   - everyType: Whether events of every type count.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
-  public func statistics(
+  package func statistics(
     of column: QuakeColumn = .magnitude, completeness: Completeness = .maximumCurvature,
     everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
@@ -153,7 +153,7 @@ extension EventQuery {
   /// - Parameter key: What to make sections of: times and magnitudes in descending order, others in the order
   ///   of the database's collation.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
-  public func sections(by key: EventKey, over connection: Connection) throws -> [EventSection] {
+  package func sections(by key: EventKey, over connection: Connection) throws -> [EventSection] {
     var query = self
     query.after = nil
     var selection = try EventQuerySQL(query, over: connection)
@@ -242,11 +242,11 @@ extension EventQuerySQL {
 }
 
 /// Events of a list with the same value of a key, under which a view shows them.
-public struct EventSection: Sendable {
+package struct EventSection: Hashable, Sendable {
   /// The value of the key; nil: the events have none.
-  public let key: EventKey.Value?
+  package let key: EventKey.Value?
   /// The events, in the order of the query.
-  public let events: [QuakeRecord]
+  package let events: [QuakeRecord]
 }
 
 /// Figures about the events of a query.
@@ -312,7 +312,7 @@ public enum EventKey: Sendable, Hashable {
   }
 
   /// Whether its values have an order of their own: times and magnitudes.
-  public var hasNaturalOrder: Bool {
+  package var hasNaturalOrder: Bool {
     switch self {
     case .day, .hour, .month, .magnitude: true
     case .place, .region, .network, .type, .status: false

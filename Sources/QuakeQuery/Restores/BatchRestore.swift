@@ -1,5 +1,5 @@
 internal import Basics
-public import Postgres
+package import Postgres
 internal import QuakeHistory
 internal import QuakeModel
 
@@ -8,7 +8,7 @@ internal import QuakeModel
 /// Restored events are what they were in all columns that the history records, and in when they were first
 /// stored. Events that later transactions changed in the same columns are conflicts, and stay as they are unless
 /// the restore is forced.
-public struct BatchRestore {
+package struct BatchRestore {
   private typealias Step = RestoreStatements.Step
 
   /// One event of a restore.
@@ -28,7 +28,7 @@ public struct BatchRestore {
   private static let mostConflicts = 100
 
   /// A restore over a connection, which nothing else uses while it runs.
-  public init(_ restore: EventRestore, over connection: Connection) {
+  package init(_ restore: EventRestore, over connection: Connection) {
     self.restore = restore
     self.connection = connection
   }
@@ -41,7 +41,7 @@ public struct BatchRestore {
   /// - Throws: `StoreError` of kind `token` if a token is not of this history, or if the history before it was
   ///   purged; of kind `unknownEdit` if there is no such edit; of kind `badData` if a transaction cannot be
   ///   undone.
-  public func plan(
+  package func plan(
     sample: Int = 10, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws -> RestorePlan {
     let scope = try scope()
@@ -80,7 +80,7 @@ public struct BatchRestore {
   ///   - shouldStop: Is asked after each transaction. The same restore again does the rest.
   ///   - progress: Is called after each transaction with the number of events done, and of all.
   /// - Throws: As `plan`; `StoreError` of kind `locked` if other sessions keep events locked.
-  public func run(
+  package func run(
     shouldStop: () -> Bool = { false },
     progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws -> EditOutcome {

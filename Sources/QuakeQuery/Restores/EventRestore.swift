@@ -1,11 +1,11 @@
-public import Postgres
+package import Postgres
 internal import QuakeHistory
 public import QuakeModel
 
 /// Undoes transactions or batch edits, or restores deleted events.
-public struct EventRestore: Sendable {
+public struct EventRestore: Hashable, Sendable {
   /// The transactions or the edit to undo, or the events to restore.
-  public enum Source: Sendable {
+  public enum Source: Hashable, Sendable {
     /// The events as they were before these transactions: inserted events are deleted, updated columns get
     /// their old values, deleted events their rows.
     case transactions([ChangeToken])
@@ -184,7 +184,7 @@ extension EventSelection {
 }
 
 /// The effects that a restore would have.
-public struct RestorePlan: Sendable {
+public struct RestorePlan: Hashable, Sendable {
   /// Events that would be inserted again.
   public internal(set) var inserted: Int64 = 0
   /// Events that would get old values.
@@ -207,7 +207,7 @@ public struct RestorePlan: Sendable {
 }
 
 /// An event that was changed after the transaction that is to be undone.
-public struct RestoreConflict: Sendable {
+public struct RestoreConflict: Hashable, Sendable {
   /// The event.
   public let code: String
   /// The latest of these changes; nil: the table was truncated.
@@ -220,22 +220,22 @@ public struct RestoreConflict: Sendable {
 
 /// An event that was deleted and stays so, until it is restored or somebody inserts it again
 /// (`quake.tombstone`).
-public struct Tombstone: Sendable {
+package struct Tombstone: Sendable {
   /// The event.
-  public let code: String
+  package let code: String
   /// Why it was deleted: `deleted`, `expired` or `undone`.
-  public let reason: String
+  package let reason: String
   /// When.
-  public let deletedAt: Timestamp
+  package let deletedAt: Timestamp
   /// The author of the deletion; nil: not known.
-  public let author: String?
+  package let author: String?
   /// The context that the author gave; nil: none.
-  public let context: String?
+  package let context: String?
   /// The batch edit that deleted it; nil: none did.
-  public let edit: Int64?
+  package let edit: Int64?
 
   /// The tombstone of the event that had this id; nil if there is none.
-  public static func find(_ id: String, over connection: Connection) throws -> Tombstone? {
+  package static func find(_ id: String, over connection: Connection) throws -> Tombstone? {
     let rows = try connection.execute(
       """
       select t.code, t.reason, t.deleted_at, t.author, t.context, t.edit_id

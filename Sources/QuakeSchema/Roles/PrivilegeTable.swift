@@ -1,8 +1,8 @@
 /// The privileges of the roles on each object of a Quake database. The commands that create and check roles,
 /// the documentation and the tests all use this table.
-public enum PrivilegeTable {
+package enum PrivilegeTable {
   /// All objects that migrations make in the schema, and the database itself.
-  public static let objects: [ObjectPrivileges] =
+  package static let objects: [ObjectPrivileges] =
     [
       row(
         .database, "", [.connect: Role.allCases, .temporary: [.writer, .owner], .create: [.owner]]),
@@ -10,7 +10,7 @@ public enum PrivilegeTable {
     ] + tables + views + sequences + types + functions
 
   /// Objects that a database has only if somebody added them with one of Quake's commands.
-  public static let optionalObjects = [
+  package static let optionalObjects = [
     // "quake-admin postgis enable"
     row(.view, "quake.quake_point", [.select: Role.readers + [.writer]])
   ]
@@ -201,7 +201,7 @@ public enum PrivilegeTable {
 }
 
 /// A privilege as PostgreSQL names it.
-public enum Privilege: String, CaseIterable, Sendable {
+package enum Privilege: String, CaseIterable, Sendable {
   case select = "SELECT"
   case insert = "INSERT"
   case update = "UPDATE"
@@ -235,29 +235,29 @@ public enum Privilege: String, CaseIterable, Sendable {
 }
 
 /// A row of the table of privileges: the privileges of the roles on one object.
-public struct ObjectPrivileges: Sendable {
+package struct ObjectPrivileges: Sendable {
   /// A privilege and the roles that have it.
-  public struct Grant: Sendable {
+  package struct Grant: Sendable {
     /// The privilege.
-    public let privilege: Privilege
+    package let privilege: Privilege
     /// The roles that have it, except the owner, which has all privileges.
-    public let roles: [Role]
+    package let roles: [Role]
     /// The columns it is limited to; nil if it applies to all columns of the object.
-    public let columns: [String]?
+    package let columns: [String]?
   }
 
   /// The object.
-  public let object: SecuredObject
+  package let object: SecuredObject
   /// The privileges on it.
-  public let grants: [Grant]
+  package let grants: [Grant]
   /// Privileges that are harmless for PUBLIC: a function that runs with its caller's privileges gives a
   /// caller no new ones.
-  public let harmlessForPublic: [Privilege]
+  package let harmlessForPublic: [Privilege]
   /// Whether a role that writes or executes it can change or forge the history.
-  public let isHistory: Bool
+  package let isHistory: Bool
 
   /// Whether a role has a privilege on all columns of the object.
-  public func grants(_ privilege: Privilege, to role: Role) -> Bool {
+  package func grants(_ privilege: Privilege, to role: Role) -> Bool {
     grants.contains {
       $0.privilege == privilege && $0.columns == nil && $0.roles.contains(role)
     }
@@ -265,7 +265,7 @@ public struct ObjectPrivileges: Sendable {
 
   /// The columns that a role's privilege is limited to; empty if the role has the privilege on no column, or
   /// on all.
-  public func columns(_ privilege: Privilege, for role: Role) -> [String] {
+  package func columns(_ privilege: Privilege, for role: Role) -> [String] {
     grants.first {
       $0.privilege == privilege && $0.columns != nil && $0.roles.contains(role)
     }?.columns ?? []
@@ -273,9 +273,9 @@ public struct ObjectPrivileges: Sendable {
 }
 
 /// An object of a database on which privileges are granted.
-public struct SecuredObject: Hashable, Sendable {
+package struct SecuredObject: Hashable, Sendable {
   /// The kind of an object, named as in SQL.
-  public enum Kind: String, Sendable {
+  package enum Kind: String, Sendable {
     case database, schema, table, view, sequence, type, function
 
     /// The keyword in GRANT, which has none for views.
@@ -283,16 +283,16 @@ public struct SecuredObject: Hashable, Sendable {
   }
 
   /// The kind of the object.
-  public let kind: Kind
+  package let kind: Kind
   /// The name with its schema, and for a function with its argument types. Empty for the connected database.
-  public let name: String
+  package let name: String
 
   /// An object.
-  public init(_ kind: Kind, _ name: String) {
+  package init(_ kind: Kind, _ name: String) {
     self.kind = kind
     self.name = name
   }
 
   /// The name in messages.
-  public var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }
+  package var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }
 }

@@ -1,5 +1,5 @@
 /// A role of a Quake database, named after the task of its programs or persons.
-public enum Role: String, CaseIterable, Sendable {
+package enum Role: String, CaseIterable, Sendable {
   /// Owns the schema and migrates.
   case owner
   /// Imports feeds: `quake-ingest`.
@@ -16,7 +16,7 @@ public enum Role: String, CaseIterable, Sendable {
   case monitor
 
   /// Its task, as a phrase.
-  public var purpose: String {
+  package var purpose: String {
     switch self {
     case .owner: "owns the schema and migrates"
     case .writer: "imports feeds (quake-ingest), decides on quarantined snapshots"
@@ -35,16 +35,16 @@ public enum Role: String, CaseIterable, Sendable {
 }
 
 /// The names that the roles have on a server.
-public struct RoleNames: Sendable {
+package struct RoleNames: Sendable {
   /// The beginning of each name.
-  public let prefix: String
+  package let prefix: String
 
   /// The default prefix.
-  public static let standardPrefix = "quake_"
+  package static let standardPrefix = "quake_"
 
   /// Names that begin with `prefix`; nil if it has other characters than lower-case letters, digits and `_`,
   /// is too long, or begins with `pg_`, which PostgreSQL reserves.
-  public init?(prefix: String = standardPrefix) {
+  package init?(prefix: String = standardPrefix) {
     let first = prefix.utf8.first.map { ($0 >= 0x61 && $0 <= 0x7A) || $0 == 0x5F } ?? false
     let rest = prefix.utf8.allSatisfy {
       ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x5F
@@ -54,10 +54,10 @@ public struct RoleNames: Sendable {
   }
 
   /// The name of a role. It needs no quotes in SQL.
-  public func name(_ role: Role) -> String { prefix + role.rawValue }
+  package func name(_ role: Role) -> String { prefix + role.rawValue }
 
   /// The role of that name; nil if it is not one of Quake's.
-  public func role(named name: String) -> Role? {
+  package func role(named name: String) -> Role? {
     Role.allCases.first { self.name($0) == name }
   }
 
@@ -68,18 +68,18 @@ public struct RoleNames: Sendable {
 ///
 /// They limit the effects of mistakes on other roles. They do not enforce anything: a session can change all
 /// of them except `temp_file_limit` and the connection limit.
-public struct RoleSettings: Sendable {
+package struct RoleSettings: Sendable {
   /// The most concurrent connections.
-  public let connectionLimit: Int
+  package let connectionLimit: Int
   /// Settings of the role in this database, in the order in which they are set.
-  public let settings: [(name: String, value: String)]
+  package let settings: [(name: String, value: String)]
 
   /// A setting that only a superuser, or a role that one has allowed to, can set.
-  public static let privileged = "temp_file_limit"
+  package static let privileged = "temp_file_limit"
 
   /// The recommended settings of a role. The sum of the connection limits is less than PostgreSQL's default
   /// `max_connections`.
-  public static func recommended(for role: Role) -> RoleSettings {
+  package static func recommended(for role: Role) -> RoleSettings {
     switch role {
     // Migrations may take long, and set their own lock timeouts.
     case .owner: RoleSettings(5, statement: nil, lock: "1min", idle: "10min", files: nil)

@@ -1,13 +1,13 @@
-public import Postgres
+package import Postgres
 
 /// Names the role that may do what PostgreSQL refused to another one.
-public enum RoleAdvice {
+package enum RoleAdvice {
   /// What to do about an error with SQLSTATE 42501, or about a refused connection to the database; nil for other
   /// errors.
   ///
   /// PostgreSQL names the object, and the statement shows the privileges that it needs on the object. From a
   /// message in another language than English, only the general advice follows.
-  public static func hint(for error: PostgresError) -> String? {
+  package static func hint(for error: PostgresError) -> String? {
     let message = words(of: error.message)
     if error.kind == .connection {
       return message.contains(["permission", "denied", "for", "database"]) ? general : nil

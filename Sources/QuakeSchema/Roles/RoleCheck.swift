@@ -1,13 +1,13 @@
-public import Postgres
+package import Postgres
 
 /// Compares the roles of a database with the table of privileges and the recommended settings.
-public struct RoleCheck {
+package struct RoleCheck {
   let directory: RoleDirectory
   /// The differences, in the order in which they can be corrected.
   let findings: [RoleFinding]
 
   /// Checks the database of `connection`, and changes nothing. For a missing role it reports only that.
-  public static func run(_ names: RoleNames, over connection: Connection) throws -> [RoleFinding] {
+  package static func run(_ names: RoleNames, over connection: Connection) throws -> [RoleFinding] {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
       let check = try RoleCheck(names, over: connection)
@@ -19,7 +19,7 @@ public struct RoleCheck {
   }
 
   /// The other databases of the server in which the roles are in use.
-  public static func otherDatabases(
+  package static func otherDatabases(
     using names: RoleNames, over connection: Connection
   ) throws -> [String] {
     try RoleDirectory.otherDatabases(using: names.all, over: connection).map(\.name)
@@ -262,9 +262,9 @@ public struct RoleCheck {
 }
 
 /// A difference between the roles of a database and the table of privileges or the recommended settings.
-public struct RoleFinding: Sendable {
+package struct RoleFinding: Sendable {
   /// The kind of a difference.
-  public enum Kind: String, Sendable {
+  package enum Kind: String, Sendable {
     /// The role does not exist.
     case missingRole = "missing role"
     /// Another role owns an object of the schema.
@@ -300,24 +300,24 @@ public struct RoleFinding: Sendable {
   }
 
   /// The kind of the difference.
-  public let kind: Kind
+  package let kind: Kind
   /// The name of the role on the server, or `PUBLIC`.
-  public let role: String
+  package let role: String
   /// The difference, as a phrase.
-  public let text: String
+  package let text: String
   /// The object; nil if the role itself differs.
-  public let object: String?
+  package let object: String?
   /// The privilege or the setting.
-  public let item: String?
+  package let item: String?
   let remedy: Remedy
   let authority: Authority
 
   /// Whether only a superuser, or a role that one has allowed to, can correct it.
-  public var needsSuperuser: Bool { authority == .superuser }
+  package var needsSuperuser: Bool { authority == .superuser }
 
   /// Whether `RoleMaker` corrects it. It leaves differences that need a superuser or a person's decision.
-  public var isCorrectable: Bool { authority != .person && authority != .superuser }
+  package var isCorrectable: Bool { authority != .person && authority != .superuser }
 
   /// The statement that corrects it.
-  public var statement: String { RoleStatements.text(of: remedy) }
+  package var statement: String { RoleStatements.text(of: remedy) }
 }

@@ -1,37 +1,37 @@
-public import Postgres
+package import Postgres
 
 /// Adapts the roles of a database to the table of privileges: creates missing roles, grants and revokes
 /// privileges, and applies recommended settings that are not set.
-public struct RoleMaker {
+package struct RoleMaker {
   /// Further requests.
-  public struct Options: Sendable {
+  package struct Options: Sendable {
     /// New passwords of roles. A role without a new one keeps its password.
-    public var passwords: [Role: String] = [:]
+    package var passwords: [Role: String] = [:]
     /// Make the writer a member of the purger, for a worker that purges (`--keep-history`).
-    public var writerPurges = false
+    package var writerPurges = false
 
     /// No further requests.
-    public init() {}
+    package init() {}
   }
 
   /// A statement to run.
-  public struct Step: Sendable {
+  package struct Step: Sendable {
     /// The statement.
     let text: String
     /// The statement without secrets.
-    public let shown: String
+    package let shown: String
     /// A phrase to print for the statement; nil for minor statements, which are only counted.
-    public let summary: String?
+    package let summary: String?
   }
 
   /// The statements that were run or planned, and the remaining differences.
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// The statements, in order.
-    public let steps: [Step]
+    package let steps: [Step]
     /// Differences that need a role with more privileges, or a person's decision.
-    public let left: [RoleFinding]
+    package let left: [RoleFinding]
     /// The other databases in which the roles are in use, if this database gets them for the first time.
-    public let sharedWith: [String]
+    package let sharedWith: [String]
   }
 
   private let names: RoleNames
@@ -39,14 +39,14 @@ public struct RoleMaker {
   private let connection: Connection
 
   /// A maker of roles with these names over `connection`.
-  public init(_ names: RoleNames, _ options: Options = Options(), over connection: Connection) {
+  package init(_ names: RoleNames, _ options: Options = Options(), over connection: Connection) {
     self.names = names
     self.options = options
     self.connection = connection
   }
 
   /// Plans the statements of `make` without running them.
-  public func plan() throws -> Outcome {
+  package func plan() throws -> Outcome {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
       let check = try RoleCheck(names, over: connection)
@@ -59,7 +59,7 @@ public struct RoleMaker {
   /// Runs all statements in one transaction.
   ///
   /// - Throws: `PostgresError` with SQLSTATE 42501 if the connected role lacks the privileges.
-  public func make() throws -> Outcome {
+  package func make() throws -> Outcome {
     try connection.transaction {
       try connection.executeScript(RoleDirectory.begin)
       try authorise(try RoleCheck(names, over: connection))

@@ -1,37 +1,37 @@
-public import Basics
-public import Postgres
+package import Basics
+package import Postgres
 
 /// Drops the roles that `RoleMaker` created, and their privileges on this database.
-public struct RoleRemoval {
+package struct RoleRemoval {
   /// The result or the plan of a removal.
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// The statements, in order.
-    public let statements: [String]
+    package let statements: [String]
     /// The dropped roles.
-    public let removed: [String]
+    package let removed: [String]
     /// Roles that `RoleMaker` did not create. They are kept, but lose their privileges here.
-    public let kept: [String]
+    package let kept: [String]
     /// The new owner of their objects.
-    public let newOwner: String
+    package let newOwner: String
   }
 
   /// The reason for which the roles cannot be dropped.
-  public struct Refusal: ExplainedError, Sendable {
+  package struct Refusal: ExplainedError, Sendable {
     /// The primary message.
-    public let message: String
+    package let message: String
     /// More about it.
-    public let detail: String?
+    package let detail: String?
     /// What to do.
-    public let hint: String?
+    package let hint: String?
     /// It cannot be done as long as other databases or roles depend on them.
-    public var category: ErrorCategory { .failed }
+    package var category: ErrorCategory { .failed }
   }
 
   private let names: RoleNames
   private let connection: Connection
 
   /// A removal of roles with these names over `connection`.
-  public init(_ names: RoleNames, over connection: Connection) {
+  package init(_ names: RoleNames, over connection: Connection) {
     self.names = names
     self.connection = connection
   }
@@ -39,7 +39,7 @@ public struct RoleRemoval {
   /// Plans the statements of `remove` without running them.
   ///
   /// - Throws: `Refusal` if `remove` would throw it.
-  public func plan() throws -> Outcome {
+  package func plan() throws -> Outcome {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
       return try outcome()
@@ -50,7 +50,7 @@ public struct RoleRemoval {
   /// database.
   ///
   /// - Throws: `Refusal`; `PostgresError` with SQLSTATE 42501 if the connected role lacks the privileges.
-  public func remove() throws -> Outcome {
+  package func remove() throws -> Outcome {
     try connection.transaction {
       try connection.executeScript(RoleDirectory.begin)
       let outcome = try outcome()

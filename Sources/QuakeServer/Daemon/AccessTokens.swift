@@ -1,8 +1,8 @@
-public import Basics
+package import Basics
 import CLibcrypto
 
 /// The bearer tokens that allow edits. The server knows only their hashes.
-public struct AccessTokens: Sendable {
+package struct AccessTokens: Sendable {
   private struct Entry {
     let name: String
     let hash: [UInt8]
@@ -11,7 +11,7 @@ public struct AccessTokens: Sendable {
   private let entries: [Entry]
 
   /// No tokens: all edits are refused.
-  public init() {
+  package init() {
     entries = []
   }
 
@@ -20,7 +20,7 @@ public struct AccessTokens: Sendable {
 
   /// Tokens from texts `NAME:HASH`, where the hash is the SHA-256 of the token in hexadecimal digits, and the name
   /// has 1 to 200 bytes.
-  public init(_ texts: [String]) throws(InvalidAccessToken) {
+  package init(_ texts: [String]) throws(InvalidAccessToken) {
     entries = try texts.map { text throws(InvalidAccessToken) in
       guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
         let hash = Self.bytes(text[text.index(after: colon)...]), hash.count == 32,
@@ -72,14 +72,14 @@ public struct AccessTokens: Sendable {
 }
 
 /// A token is not of the form `NAME:HASH`. The message does not show it.
-public struct InvalidAccessToken: ExplainedError {
+package struct InvalidAccessToken: ExplainedError {
   /// What failed.
-  public let message = "an edit token is not of the form NAME:HASH"
+  package let message = "an edit token is not of the form NAME:HASH"
   /// The form.
-  public let detail: String? = "The hash is the SHA-256 of the token, as 64 hexadecimal digits."
+  package let detail: String? = "The hash is the SHA-256 of the token, as 64 hexadecimal digits."
   /// What to do.
-  public let hint: String? =
+  package let hint: String? =
     "Make one with: printf %s \"$TOKEN\" | sha256sum"
   /// The operator's mistake.
-  public let category = ErrorCategory.usage
+  package let category = ErrorCategory.usage
 }

@@ -1,15 +1,15 @@
-public import Basics
+package import Basics
 internal import Glibc
 
 /// An address to listen on: `127.0.0.1:8080`, `[::1]:8080`, or `localhost:0` for any free port.
-public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
+package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
   /// A name or a numeric address; empty: all addresses.
-  public let host: String
+  package let host: String
   /// 0 to 65535; 0: any free port.
-  public let port: Int
+  package let port: Int
 
   /// Reads `HOST:PORT`; nil if it has another form.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") {
@@ -30,7 +30,7 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// `HOST:PORT`.
-  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Listens at the first address that the host's name has.
   ///
@@ -46,13 +46,13 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// The server cannot listen on its address.
-public struct ListenError: ExplainedError {
+package struct ListenError: ExplainedError {
   /// What failed.
-  public let message: String
+  package let message: String
   /// What to do.
-  public let hint: String?
+  package let hint: String?
   /// What a caller can do about it.
-  public let category: ErrorCategory
+  package let category: ErrorCategory
 
   init(_ address: ListenAddress, _ failure: SystemFailure) {
     let code = failure.code

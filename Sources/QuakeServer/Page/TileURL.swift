@@ -1,14 +1,14 @@
 /// The address of map tiles that the operator has: `https://tiles.example.org/{z}/{x}/{y}.png`.
-public struct TileURL: Sendable {
+package struct TileURL: Sendable {
   /// The address with its placeholders.
-  public let template: String
+  package let template: String
   /// The origin that a content security policy must allow, such as `https://tiles.example.org`; nil: the
   /// server itself has the tiles.
   let origin: String?
 
   /// Reads a template; nil if it is not one. It is an address of http or https, or a path of this server, and
   /// has the placeholders `{z}`, `{x}` and `{y}` in its path or its query.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let bytes = Array(text.utf8)
     // These would end the value in a policy, in a header or in JSON.
     let isPlain = bytes.allSatisfy {

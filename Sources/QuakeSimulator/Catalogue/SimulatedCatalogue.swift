@@ -1,10 +1,10 @@
 import Glibc
-public import QuakeModel
+package import QuakeModel
 
 /// The change that one step made to a catalogue.
-public struct SimulatedChange: Sendable, Equatable {
+package struct SimulatedChange: Sendable, Equatable {
   /// The kinds of changes in a real catalogue.
-  public enum Kind: String, CaseIterable, Sendable {
+  package enum Kind: String, CaseIterable, Sendable {
     /// A new event, at most an hour old.
     case arrival
     /// A new event that happened more than an hour ago.
@@ -20,13 +20,13 @@ public struct SimulatedChange: Sendable, Equatable {
   }
 
   /// The kind of the change.
-  public var kind: Kind
+  package var kind: Kind
   /// The event's id after the change (of a removed one: its last).
-  public var id: String
+  package var id: String
   /// The id before an `identifierSwitch`; nil otherwise.
-  public var previousID: String?
+  package var previousID: String?
   /// The feed's names of the revised values; empty unless it is a `revision`.
-  public var changed: [String] = []
+  package var changed: [String] = []
 }
 
 /// A simulated earthquake catalogue, whose events arrive, are revised, change their ids and are withdrawn
@@ -36,11 +36,11 @@ public struct SimulatedChange: Sendable, Equatable {
 /// give the same bytes. It is not a model of seismology; it imitates the properties of the feed (magnitudes
 /// after Gutenberg and Richter, swarms, missing values, late arrivals, revisions that leave `updated` alone,
 /// ids that change).
-public struct SimulatedCatalogue: Sendable {
+package struct SimulatedCatalogue: Sendable {
   /// The number of changes of each kind.
-  public private(set) var counts: [SimulatedChange.Kind: Int] = [:]
+  package private(set) var counts: [SimulatedChange.Kind: Int] = [:]
   /// The number of calls of `step`.
-  public private(set) var steps = 0
+  package private(set) var steps = 0
 
   /// All events, in the order of `SimulatedEvent.isEarlier`.
   private(set) var events: [SimulatedEvent] = []
@@ -59,12 +59,12 @@ public struct SimulatedCatalogue: Sendable {
   private let span: Double
 
   /// The number of events.
-  public var count: Int { events.count }
+  package var count: Int { events.count }
 
   /// A catalogue of `events` (0 or more) over the `days` (1 or more) before `now`.
   ///
   /// - Parameter margin: Milliseconds by which the events span less than that.
-  public init(
+  package init(
     seed: UInt64, events count: Int, now: Timestamp, days: Int = 30, margin: Int64 = 0
   ) {
     span = Double(days) * Double(Self.day) - Double(margin)
@@ -107,7 +107,7 @@ public struct SimulatedCatalogue: Sendable {
   /// Moves the catalogue by exactly one change at the instant `now`, which must not go backwards
   /// from one call to the next.
   @discardableResult
-  public mutating func step(at now: Timestamp) -> SimulatedChange {
+  package mutating func step(at now: Timestamp) -> SimulatedChange {
     let now = now.microseconds / 1000
     let change = change(at: now)
     steps += 1

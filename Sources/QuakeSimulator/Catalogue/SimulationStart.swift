@@ -1,10 +1,10 @@
-public import QuakeModel
+package import QuakeModel
 
 /// When a simulated catalogue begins.
 ///
 /// The first events lie before this instant, and all changes are derived from it: two simulators with the same
 /// seed, options and start serve the same events, times and links at the same moment.
-public enum SimulationStart: Sendable, Equatable {
+package enum SimulationStart: Sendable, Equatable {
   /// When the simulator starts: each run has a catalogue of its own.
   case now
   /// A moment that runs of the same hour share: the last full hour, or at high rates a later minute or second.
@@ -25,7 +25,7 @@ public enum SimulationStart: Sendable, Equatable {
   }
 
   /// The beginning that simulators share which start at `instant`, for those that start later.
-  public static func shared(at instant: Timestamp, rate: Double) -> SimulationStart {
+  package static func shared(at instant: Timestamp, rate: Double) -> SimulationStart {
     .at(sharedBeginning(before: instant, rate: rate))
   }
 

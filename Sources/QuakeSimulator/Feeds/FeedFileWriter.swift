@@ -1,36 +1,36 @@
 import Glibc
-public import QuakeModel
+package import QuakeModel
 
 /// Writes a catalogue of any size as GeoJSON to a file descriptor, event by event, in bounded memory.
 ///
 /// The events reach back from an instant, the latest first, at the rate of the real feed (11,000 in 30 days):
 /// a million span seven and a half years. The same seed, count and instant give the same bytes. With
 /// revisions, they give the same events, some of them with other contents.
-public struct FeedFileWriter: Sendable {
+package struct FeedFileWriter: Sendable {
   /// The seed of the events.
-  public var seed: UInt64
+  package var seed: UInt64
   /// The number of events, 0 or more.
-  public var events: Int
+  package var events: Int
   /// The instant before which they happen.
-  public var now: Timestamp
+  package var now: Timestamp
   /// The number of events, chosen by the seed, that are revised: at most all. The others are unchanged, and
   /// the snapshot is one minute later.
-  public var revised = 0
+  package var revised = 0
   /// The number before the first id. Catalogues of different events must use distant numbers.
-  public var serial = 0
+  package var serial = 0
 
   private static let bufferSize = 256 * 1024
   private static let interval = 30.0 * 86_400_000 / 11_000
 
   /// A writer of `events` (0 or more) that happened before `now`.
-  public init(seed: UInt64, events: Int, now: Timestamp) {
+  package init(seed: UInt64, events: Int, now: Timestamp) {
     self.seed = seed
     self.events = events
     self.now = now
   }
 
   /// A writer of events before `start`.
-  public init(seed: UInt64, events: Int, start: SimulationStart = .now) {
+  package init(seed: UInt64, events: Int, start: SimulationStart = .now) {
     self.init(seed: seed, events: events, now: start.instant(now: .now(), rate: 0))
   }
 
@@ -39,7 +39,7 @@ public struct FeedFileWriter: Sendable {
   /// It calls `progress` with the number of events written so far, every few hundred. If `progress` returns
   /// false, writing stops with an incomplete document.
   @discardableResult
-  public func write(
+  package func write(
     to descriptor: Int32, progress: (Int) -> Bool = { _ in true }
   ) throws(SimulatorError) -> Int {
     var random = SeededGenerator(seed: seed)

@@ -1,5 +1,5 @@
 /// A kind of fault of the feed.
-public enum FaultKind: String, CaseIterable, Sendable {
+package enum FaultKind: String, CaseIterable, Sendable {
   /// A body generated 20 hours ago.
   case stale
   /// Status 200 and a body of no bytes.
@@ -19,21 +19,21 @@ public enum FaultKind: String, CaseIterable, Sendable {
 }
 
 /// A recurring fault.
-public struct ScheduledFault: Sendable, Equatable {
+package struct ScheduledFault: Sendable, Equatable {
   /// The kind of fault.
-  public var kind: FaultKind
+  package var kind: FaultKind
   /// The number of answers for each faulty one: 1 (always) or more.
-  public var every: Int
+  package var every: Int
 
   /// `kind` goes wrong at each answer whose number is a multiple of `every` (1 or more).
-  public init(_ kind: FaultKind, every: Int) {
+  package init(_ kind: FaultKind, every: Int) {
     precondition(every >= 1)
     self.kind = kind
     self.every = every
   }
 
   /// Reads `KIND` (always) or `KIND:N` (every Nth answer); nil if it is anything else.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count <= 2, let kind = FaultKind(rawValue: String(parts[0])) else { return nil }
     let every = parts.count == 2 ? Int(parts[1]) : 1

@@ -1,20 +1,20 @@
 import Basics
 import CMicrohttpd
-public import QuakeModel
+package import QuakeModel
 import Synchronization
 
 /// An HTTP server on 127.0.0.1 that serves a simulated catalogue at USGS's paths.
 ///
 /// It runs on a thread of its own from `init` until `stop`; safe to use from any thread.
-public final class SimulatedFeedServer: Sendable {
+package final class SimulatedFeedServer: Sendable {
   /// The port, also where any was asked for: 1 to 65535.
-  public let port: Int
+  package let port: Int
   private let service: SimulatedService
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 
   /// Creates the catalogue and starts to serve it.
-  public init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
+  package init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
     try options.validate()
     let socket = try Self.listen(on: options.port)
     port = socket.port
@@ -49,19 +49,19 @@ public final class SimulatedFeedServer: Sendable {
   }
 
   /// `http://127.0.0.1:PORT`, without a slash at its end.
-  public var baseURL: String { service.baseURL }
+  package var baseURL: String { service.baseURL }
 
   /// The address of a summary feed on this server.
-  public func url(of feed: SummaryFeed) -> String { service.url(of: feed) }
+  package func url(of feed: SummaryFeed) -> String { service.url(of: feed) }
 
   /// The catalogue as it is at this moment.
-  public var catalogue: SimulatedCatalogue { service.catalogue }
+  package var catalogue: SimulatedCatalogue { service.catalogue }
 
   /// Closes all connections and ends the thread; does nothing the second time.
   ///
   /// Returns when the thread has ended, after at most the answer in progress. Do not call it from that
   /// thread.
-  public func stop() {
+  package func stop() {
     let running = daemon.withLock { daemon -> UInt? in
       defer { daemon = nil }
       return daemon

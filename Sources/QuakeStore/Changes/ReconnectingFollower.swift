@@ -18,8 +18,11 @@ final class ReconnectingFollower {
   private let wake: Int32
   private let start: Start
   private let follower: HistoryFollower
+  private let log: @Sendable (LogEvent) -> Void
   private var connection: Connection?
   private var hasBeenConnected = false
+  /// Whether the log has the loss of the connection, but not yet that it was made again.
+  private var isAway = false
   private var answerTimeout = AnswerTimeout()
   private var backoff = Backoff()
 
@@ -28,10 +31,14 @@ final class ReconnectingFollower {
   /// A follower that connects when it is first asked for something.
   ///
   /// - Parameter wake: A descriptor that becomes readable when the thread is to end.
-  init(_ settings: ConnectionSettings, wake: Int32, start: Start) {
+  init(
+    _ settings: ConnectionSettings, wake: Int32, start: Start,
+    log: @escaping @Sendable (LogEvent) -> Void
+  ) {
     self.settings = settings
     self.wake = wake
     self.start = start
+    self.log = log
     follower = HistoryFollower { () throws(PostgresError) in
       try Connection(settings, wake: wake)
     }
@@ -101,10 +108,18 @@ final class ReconnectingFollower {
         let value = try body(try connected(isBeginning: isBeginning))
         answerTimeout.reset()
         backoff.reset()
+        if isAway {
+          isAway = false
+          log(LogEvent(.notice, "connected again"))
+        }
         return value
       } catch let error where mayPass(error) {
         if (error as? PostgresError)?.kind == .timeout { answerTimeout.extend() }
         disconnect()
+        if !isAway {
+          isAway = true
+          log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
+        }
         let pause = Deadline(after: backoff.next())
         if WakeDescriptor.wait(for: wake, until: pause) { throw Self.interrupted }
       }

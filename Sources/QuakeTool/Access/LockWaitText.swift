@@ -1,13 +1,13 @@
 internal import CommandLine
 internal import Postgres
-public import QuakeWorker
+package import QuakeWorker
 
 /// Describes a wait for a lock.
-public struct LockWaitText {
+package struct LockWaitText {
   private let wait: LockWait
 
   /// The description of a wait.
-  public init(_ wait: LockWait) {
+  package init(_ wait: LockWait) {
     self.wait = wait
   }
 
@@ -16,10 +16,10 @@ public struct LockWaitText {
   }
 
   /// The locked object, and how long the session has waited.
-  public var message: String { "waiting\(duration) for \(wait.object)" }
+  package var message: String { "waiting\(duration) for \(wait.object)" }
 
   /// The holders of the lock.
-  public var detail: String {
+  package var detail: String {
     guard let first = wait.holders.first else {
       return "The holder of the lock could not be determined."
     }
@@ -29,7 +29,7 @@ public struct LockWaitText {
   }
 
   /// What to do about it.
-  public var hint: String {
+  package var hint: String {
     guard let holder = wait.holders.first else { return "It continues when the lock is free." }
     if let name = holder.preparedTransaction {
       return "It continues when that transaction ends: \"rollback prepared '\(name)'\" ends it."
@@ -55,7 +55,7 @@ public struct LockWaitText {
   }
 
   /// Describes a session: `process 4711 (role bob, application psql, idle in transaction for 44 s)`.
-  public static func words(for session: LockWait.Session) -> String {
+  package static func words(for session: LockWait.Session) -> String {
     var known: [String] = []
     if let role = session.role { known.append("role \(role)") }
     if let application = session.application, !application.isEmpty {

@@ -1,14 +1,14 @@
-public import CommandLine
+package import CommandLine
 internal import Glibc
-public import QuakeModel
+package import QuakeModel
 
 /// Standard output that goes to a file instead (`--output FILE`). The file is replaced as a whole at the end: an
 /// error or an interrupt leaves it as it was.
-public enum OutputFile {
+package enum OutputFile {
   /// Runs `body` with standard output going to the file.
   ///
   /// - Parameter path: The file; nil or `-`: standard output as it is.
-  public static func run<Value>(to path: String?, _ body: () throws -> Value) throws -> Value {
+  package static func run<Value>(to path: String?, _ body: () throws -> Value) throws -> Value {
     guard let path, path != "-" else { return try body() }
     let waiting = try unnamedFile(beside: path)
     defer { close(waiting) }
@@ -55,7 +55,7 @@ public enum OutputFile {
 extension StandardOutput {
   /// Writes a line that tells what a command did. It is not what the command was asked to print, so that
   /// `--quiet` leaves it out.
-  public func writeResult(
+  package func writeResult(
     _ line: String, _ diagnostics: Diagnostics
   ) throws(OutputError) {
     guard diagnostics.verbosity > .quiet else { return }
@@ -69,7 +69,7 @@ extension StandardOutput {
   /// - Parameters:
   ///   - members: Writes the members of a value's object.
   ///   - text: Returns the text of all values, with a line feed at its end.
-  public func write<Value>(
+  package func write<Value>(
     _ values: [Value], isJSON: Bool, members: (Value, inout JSONWriter) -> Void,
     text: ([Value]) -> String
   ) throws {
@@ -89,9 +89,9 @@ extension StandardOutput {
 }
 
 /// A result without anything in it. In a pipe nothing says so: a program counts lines.
-public enum EmptyResult {
+package enum EmptyResult {
   /// Says so on standard error, if standard output is a terminal.
-  public static func announce(_ what: String, _ diagnostics: Diagnostics) {
+  package static func announce(_ what: String, _ diagnostics: Diagnostics) {
     guard Terminal.isTerminal(1) else { return }
     diagnostics.note(what)
   }

@@ -1,45 +1,45 @@
-public import CommandLine
-public import QuakeModel
-public import QuakeQuery
+package import CommandLine
+package import QuakeModel
+package import QuakeQuery
 
 /// The options of queries of the events, and the query made from them.
-public enum EventQueryOptions {
+package enum EventQueryOptions {
   /// The point of the history.
-  public static let asOf = Option.value(
+  package static let asOf = Option.value(
     "as-of", "TOKEN|NUMBER|TIME",
     help: "the events just after this transaction, or at this time, such as yesterday or 2 h ago")
 
   /// The time on the axis of the feeds' snapshots.
-  public static let asOfFeed = Option.value(
+  package static let asOfFeed = Option.value(
     "as-of-feed", "TIME",
     help: """
       the events as the snapshots generated until this time had them, regardless of when they were imported
       """)
 
   /// The points on both axes.
-  public static let points = [asOf, asOfFeed]
+  package static let points = [asOf, asOfFeed]
 
   /// Options that include events which do not represent an earthquake now.
-  public static let past: [Option] = [
+  package static let past: [Option] = [
     .flag("superseded", help: "also superseded events"),
     .flag("withdrawn", help: "also withdrawn events"),
     .flag("all", help: "the same as --superseded --withdrawn"),
   ]
 
   /// The order.
-  public static let sort = Option.value(
+  package static let sort = Option.value(
     "sort", "COLUMN[:asc|:desc],...", repeatable: true, default: "time:desc",
     completion: .found(or: QuakeColumn.allCases.map(\.name)),
     help: "the order; events without a value come last")
 
   /// The columns to read.
-  public static let columns = Option.value(
+  package static let columns = Option.value(
     "columns", "COLUMN,...", repeatable: true,
     completion: .words(QuakeColumn.allCases.map(\.name)),
     help: "print these columns; only they are read from the database")
 
   /// The query that `FilterOptions.events`, `past`, `asOf` and `asOfFeed` describe.
-  public static func query(_ arguments: ParsedArguments) throws -> EventQuery {
+  package static func query(_ arguments: ParsedArguments) throws -> EventQuery {
     var query = EventQuery()
     query.asOf = try arguments.string("as-of").map { try arguments.place($0) }
     if arguments.takes("as-of-feed") {
@@ -52,15 +52,15 @@ public enum EventQueryOptions {
   }
 
   /// The events that `past` includes.
-  public static func past(_ arguments: ParsedArguments) -> EventList.Past {
-    var past: EventList.Past = []
+  package static func past(_ arguments: ParsedArguments) -> EventQuery.Past {
+    var past: EventQuery.Past = []
     if arguments.flag("superseded") || arguments.flag("all") { past.insert(.superseded) }
     if arguments.flag("withdrawn") || arguments.flag("all") { past.insert(.withdrawn) }
     return past
   }
 
   /// The columns that `columns` names, each once; nil: the option is not given.
-  public static func columns(
+  package static func columns(
     _ arguments: ParsedArguments
   ) throws(UsageError) -> [QuakeColumn]? {
     guard arguments.isGiven("columns") else { return nil }
@@ -76,7 +76,7 @@ public enum EventQueryOptions {
   ///
   /// - Parameter page: The text of the cursor; nil: the first page.
   /// - Throws: `UsageError`; `StoreError` of kind `badData` if the text is not that of a cursor.
-  public static func setOrder(
+  package static func setOrder(
     of query: inout EventQuery, _ arguments: ParsedArguments, page text: String?
   ) throws {
     if arguments.isGiven("sort") {

@@ -1,11 +1,11 @@
 internal import Basics
-public import CommandLine
-public import QuakeModel
+package import CommandLine
+package import QuakeModel
 
 /// The options that select events and changes, and the filter made from them.
-public enum FilterOptions {
+package enum FilterOptions {
   /// Options that select events.
-  public static let events: [Option] =
+  package static let events: [Option] =
     [
       .value("code", "CODE,...", repeatable: true, help: "events with these codes"),
       .value(
@@ -42,7 +42,7 @@ public enum FilterOptions {
     ] + regions
 
   /// Options that select events by their epicentre.
-  public static let regions: [Option] = [
+  package static let regions: [Option] = [
     .value("bbox", "W,S,E,N", help: "epicentres between these degrees; W may lie east of E"),
     .value("within", "KM:LAT,LON", help: "epicentres at most KM kilometres from a place"),
   ]
@@ -54,7 +54,7 @@ public enum FilterOptions {
   private static let statuses = ["automatic", "reviewed", "deleted"]
 
   /// Options that select changes by their kind, author or session.
-  public static let changes: [Option] = [
+  package static let changes: [Option] = [
     .value(
       "op", "OP,...", repeatable: true,
       completion: .words(ChangeOperation.allCases.map(\.rawValue)),
@@ -98,7 +98,7 @@ public enum FilterOptions {
   /// The filter that the arguments describe.
   ///
   /// - Parameter withChanges: Whether the command also has the options of `changes`.
-  public static func filter(
+  package static func filter(
     _ arguments: ParsedArguments, withChanges: Bool = true
   ) throws(UsageError) -> QuakeFilter {
     var filter = QuakeFilter()
@@ -135,7 +135,7 @@ public enum FilterOptions {
   }
 
   /// The filter that the options of `regions` describe.
-  public static func region(_ arguments: ParsedArguments) throws(UsageError) -> QuakeFilter {
+  package static func region(_ arguments: ParsedArguments) throws(UsageError) -> QuakeFilter {
     var filter = QuakeFilter()
     try add(regionOptionsOf: arguments, to: &filter)
     return filter
@@ -176,7 +176,7 @@ public enum FilterOptions {
   private static let everyType = "any"
 
   /// Whether the option `type` asks for events of every type.
-  public static func namesEveryType(_ arguments: ParsedArguments) throws(UsageError) -> Bool {
+  package static func namesEveryType(_ arguments: ParsedArguments) throws(UsageError) -> Bool {
     guard arguments.isGiven("type") else { return false }
     return try arguments.list("type").contains(everyType)
   }

@@ -1,20 +1,20 @@
-public import CommandLine
-public import QuakeHistory
-public import QuakeModel
+package import CommandLine
+package import QuakeHistory
+package import QuakeModel
 
 /// Points of the history as they are written on a command line.
 extension ParsedArguments {
   /// The option's value as a token, or nil when the option is not given.
   ///
   /// - Throws: `StoreError` of kind `token` if it is not a token.
-  public func token(_ name: String) throws -> ChangeToken? {
+  package func token(_ name: String) throws -> ChangeToken? {
     guard let text = string(name) else { return nil }
     guard let token = ChangeToken(text) else { throw Self.malformedToken(text) }
     return token
   }
 
   /// The option's value as an instant, or nil when the option is not given.
-  public func time(_ name: String) throws(UsageError) -> Timestamp? {
+  package func time(_ name: String) throws(UsageError) -> Timestamp? {
     guard let text = string(name) else { return nil }
     guard let time = TimeText.read(text) else {
       throw invalidValue(
@@ -42,7 +42,7 @@ extension ParsedArguments {
   ///
   /// - Throws: `UsageError` if it looks like an instant but is not valid; `StoreError` of kind `token` if it
   ///   is none of the three.
-  public func place(_ text: String) throws -> HistoryBound {
+  package func place(_ text: String) throws -> HistoryBound {
     if text == "oldest" { return .oldest }
     if let token = ChangeToken(text) { return .token(token) }
     if let time = TimeText.read(text) { return .time(time) }
@@ -66,9 +66,9 @@ extension ParsedArguments {
 }
 
 /// The options that select changes of the history, and the query made from them.
-public enum HistoryQueryOptions {
+package enum HistoryQueryOptions {
   /// The range of the history, the conditions, and the order.
-  public static let selection: [Option] =
+  package static let selection: [Option] =
     [
       .value(
         "after", "TOKEN|NUMBER|TIME",
@@ -85,7 +85,7 @@ public enum HistoryQueryOptions {
     ]
 
   /// The query that the options of `selection` describe, without a limit.
-  public static func query(_ arguments: ParsedArguments) throws -> HistoryQuery {
+  package static func query(_ arguments: ParsedArguments) throws -> HistoryQuery {
     try arguments.requireAtMostOne(of: "after", "since", "from-oldest", "transaction")
     try arguments.requireAtMostOne(of: "up-to", "until", "transaction")
     var query = HistoryQuery()

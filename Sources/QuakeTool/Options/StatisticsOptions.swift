@@ -1,19 +1,19 @@
-public import CommandLine
-public import QuakeModel
-public import QuakeQuery
+package import CommandLine
+package import QuakeModel
+package import QuakeQuery
 
 /// The options of statistics: what to group by, and what to summarise.
-public struct StatisticsOptions: Sendable {
+package struct StatisticsOptions: Sendable {
   /// The key to group by.
-  public static let by = Option.value(
+  package static let by = Option.value(
     "by", "KEY", completion: .words(keys), help: "group by \(keys.joined(separator: ", "))")
   /// The column to summarise.
-  public static let of = Option.value(
+  package static let of = Option.value(
     "of", "COLUMN", default: "magnitude",
     completion: .words(EventQuery.numericColumns.map(\.name)),
     help: "average, minimum and maximum of this column")
   /// The width of classes of the magnitude, and the magnitude of completeness.
-  public static let classes: [Option] = [
+  package static let classes: [Option] = [
     .value("bin", "WIDTH", default: "0.1", help: "width of the classes of --by magnitude"),
     .value(
       "completeness", "M|METHOD", default: Completeness.methods[0],
@@ -22,27 +22,27 @@ public struct StatisticsOptions: Sendable {
         + Completeness.methods.joined(separator: " or ")),
   ]
   /// The number of groups.
-  public static let limit = Option.limit(help: "at most N groups")
+  package static let limit = Option.limit(help: "at most N groups")
 
   private static let keys = [
     "place", "region", "network", "type", "status", "day", "hour", "month", "magnitude",
   ]
 
   /// The key to group by; nil: all events are one group.
-  public let key: EventKey?
+  package let key: EventKey?
   /// The column to summarise.
-  public let column: QuakeColumn
+  package let column: QuakeColumn
   /// How the magnitude of completeness is found.
-  public let completeness: Completeness
+  package let completeness: Completeness
   /// Whether events of every type count, and not only earthquakes.
-  public let everyType: Bool
+  package let everyType: Bool
   /// The greatest number of groups; nil: all.
-  public let limit: Int64?
+  package let limit: Int64?
 
   /// Reads the options.
   ///
   /// - Parameter groupOptions: Further options that need `--by`.
-  public init(
+  package init(
     _ arguments: ParsedArguments, groupOptions: [String] = []
   ) throws(UsageError) {
     try arguments.requireAtMostOne(of: "by", "completeness")
@@ -73,7 +73,7 @@ public struct StatisticsOptions: Sendable {
 
   /// Why there is no b-value, and what to do, in a sentence without a full stop; nil: there is one, or no event
   /// has a magnitude.
-  public static func reason(_ value: BValue?, _ arguments: ParsedArguments) -> String? {
+  package static func reason(_ value: BValue?, _ arguments: ParsedArguments) -> String? {
     let article = arguments.noun == "parameter" ? "the parameter " : ""
     // Those of one network may depend on the cutoff, too.
     let select =

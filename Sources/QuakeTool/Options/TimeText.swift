@@ -1,15 +1,15 @@
 internal import Basics
 internal import CommandLine
-public import QuakeModel
+package import QuakeModel
 
 /// Instants as people write them: the only reader of times on command lines and in parameters of URLs.
 ///
 /// - ISO 8601: `2026-01-31`, `2026-01-31T12:00`, `2026-01-31 12:00:00+02:00`; in UTC without an offset.
 /// - `now`; `today` and `yesterday`, the beginning of that day in UTC; `yesterday 14:30`.
 /// - A duration before now: `7d`, `7d ago`, `2 h ago`, `1h30m`, `90 minutes ago`, `2 weeks ago`.
-public enum TimeText {
+package enum TimeText {
   /// The accepted forms, for messages.
-  public static let form =
+  package static let form =
     "a time in UTC such as 2026-01-31T12:00:00Z, a date, yesterday, now, or an age such as 7d or 2 h ago"
 
   /// The most bytes of a text that can be an instant.
@@ -18,7 +18,7 @@ public enum TimeText {
   private static let dayMicroseconds: Int64 = 86_400_000_000
 
   /// Reads an instant; nil if the text is none.
-  public static func read(_ text: String, now: Timestamp = .now()) -> Timestamp? {
+  package static func read(_ text: String, now: Timestamp = .now()) -> Timestamp? {
     guard text.utf8.count <= longest else { return nil }
     if let time = Timestamp(iso8601: text) { return time }
     let words = text.lowercased().split(separator: " ").map(String.init)
@@ -31,7 +31,7 @@ public enum TimeText {
   }
 
   /// The word that a mistyped one was probably meant to be.
-  public static func suggestion(for text: String) -> String? {
+  package static func suggestion(for text: String) -> String? {
     Suggestion.nearest(to: text.lowercased(), among: days)
   }
 

@@ -1,8 +1,8 @@
-public import CommandLine
-public import QuakeModel
+package import CommandLine
+package import QuakeModel
 
 /// Formats events and changes as lines for people.
-public struct ChangeText: Sendable {
+package struct ChangeText: Sendable {
   private let colour: Colour
   /// The terminal that the lines are for; nil if they are not for one.
   private let terminal: Int32?
@@ -13,7 +13,7 @@ public struct ChangeText: Sendable {
   private static let usualWidth = 100
 
   /// Lines with or without colour.
-  public init(colour: Colour) {
+  package init(colour: Colour) {
     self.colour = colour
     terminal = nil
     isRelative = false
@@ -22,7 +22,7 @@ public struct ChangeText: Sendable {
   /// Lines for `output`, in colour if it is a terminal and `NO_COLOR` is not set.
   ///
   /// - Parameter isRelative: Whether a terminal shows origin times as `12 min ago`; otherwise they are in UTC.
-  public init(for output: StandardOutput, isRelative: Bool = false) {
+  package init(for output: StandardOutput, isRelative: Bool = false) {
     colour = Colour(
       for: output.descriptor, noColor: Environment.value("NO_COLOR"),
       term: Environment.value("TERM"))
@@ -32,7 +32,7 @@ public struct ChangeText: Sendable {
   }
 
   /// Whether a change is an update of columns that no person reads, or by less than a line shows.
-  public static func isBookkeeping(
+  package static func isBookkeeping(
     _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
   ) -> Bool {
     guard op == .update, let old, let new else { return false }
@@ -42,14 +42,14 @@ public struct ChangeText: Sendable {
   /// The change, the event and the author of the change, no wider than the terminal, or than 100 columns.
   ///
   /// An author that every import has by default is left out.
-  public func line(_ change: Change) -> String {
+  package func line(_ change: Change) -> String {
     line(change.op, change.changed, change.old, change.new, by: change.transaction)
   }
 
   /// The change and the event, and the author unless `transaction` is nil, in as many columns.
   ///
   /// - Parameter indent: Columns that the caller writes before the line.
-  public func line(
+  package func line(
     _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?,
     by transaction: ChangeTransaction? = nil, indent: Int = 0
   ) -> String {
@@ -61,7 +61,7 @@ public struct ChangeText: Sendable {
 
   /// A version of an event after the token and the time of its transaction, in as many columns. An update has
   /// no place, which is that of the version before unless the notes say otherwise.
-  public func line(_ version: EventVersion) -> String {
+  package func line(_ version: EventVersion) -> String {
     let transaction = version.transaction
     let commit = "\(transaction.token)  \(transaction.at.text)"
     guard let event = version.new ?? version.old else {
@@ -93,7 +93,7 @@ public struct ChangeText: Sendable {
   }
 
   /// An event of a list, in the form of a change.
-  public func line(listed event: QuakeRecord) -> String {
+  package func line(listed event: QuakeRecord) -> String {
     fitted("       ", .origin, event, Self.notes(onNew: event), who: nil, width: width)
   }
 
@@ -217,7 +217,7 @@ public struct ChangeText: Sendable {
 
   /// The author of a transaction: `by alice`. The writer states author and application itself; the server
   /// knows the role. If the author differs from the role, both are shown: `by alice (role bob)`.
-  public static func who(_ transaction: ChangeTransaction) -> String {
+  package static func who(_ transaction: ChangeTransaction) -> String {
     let user = name(transaction.user)
     if let author = transaction.author {
       return author == transaction.user
@@ -237,7 +237,7 @@ public struct ChangeText: Sendable {
   private static let placeLimit = 400
 
   /// Text that matters less, dimmed.
-  public func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
+  package func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
 
   private static func verb(_ op: ChangeOperation) -> String {
     switch op {
@@ -249,7 +249,7 @@ public struct ChangeText: Sendable {
   }
 
   /// Origin time, magnitude in its colour, place and code of an event.
-  public func describe(_ event: QuakeRecord) -> String {
+  package func describe(_ event: QuakeRecord) -> String {
     let code = Self.text(.code, event, Self.nameLimit) ?? ""
     let magnitude = styled(Self.magnitude(event), event)
     return "\(Self.exactTime(event))  \(magnitude)  \(Self.place(event)) (\(code))"
@@ -284,7 +284,7 @@ public struct ChangeText: Sendable {
   }
 
   /// The colour of a magnitude: green below 1, yellow below 2, orange below 3, red below 5, else magenta.
-  public static func style(ofMagnitude magnitude: Double) -> TextStyle {
+  package static func style(ofMagnitude magnitude: Double) -> TextStyle {
     magnitude < 1
       ? .green : magnitude < 2 ? .yellow : magnitude < 3 ? .orange : magnitude < 5 ? .red : .magenta
   }
@@ -298,7 +298,7 @@ public struct ChangeText: Sendable {
   /// - Parameters:
   ///   - width: The most columns that a text takes; nil for no limit but `limit`.
   ///   - limit: The most bytes of a text that are read.
-  public static func value(
+  package static func value(
     _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60, atMost limit: Int = 240
   ) -> String {
     guard record.has(column) else { return "none" }

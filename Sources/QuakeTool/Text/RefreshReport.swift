@@ -1,20 +1,20 @@
-public import CommandLine
-public import QuakeModel
-public import QuakeWorker
+package import CommandLine
+package import QuakeModel
+package import QuakeWorker
 
 /// The result of a request to poll a feed, for people and for programs.
-public struct RefreshReport {
+package struct RefreshReport {
   private let request: Int64
   private let feed: RefreshRequest.Status
 
   /// The result of request number `request` for one feed.
-  public init(request: Int64, feed: RefreshRequest.Status) {
+  package init(request: Int64, feed: RefreshRequest.Status) {
     self.request = request
     self.feed = feed
   }
 
   /// One line; nil if the poll failed or did not happen.
-  public var text: String? {
+  package var text: String? {
     func count(_ value: Int64?) -> String { Readable.count(Int(value ?? 0)) }
     switch feed.outcome {
     case .imported:
@@ -28,7 +28,7 @@ public struct RefreshReport {
   }
 
   /// The failure, if the poll failed or did not happen.
-  public func problem(timeout: Duration) -> Failure? {
+  package func problem(timeout: Duration) -> Failure? {
     switch feed.outcome {
     case .imported, .notModified: nil
     case .badData, .unavailable, .failed:
@@ -50,7 +50,7 @@ public struct RefreshReport {
   }
 
   /// The exit status for the result.
-  public var status: ExitStatus {
+  package var status: ExitStatus {
     switch feed.outcome {
     case .imported, .notModified: .ok
     case .badData: .badData
@@ -60,19 +60,19 @@ public struct RefreshReport {
   }
 
   /// One JSON object.
-  public func write(to json: inout JSONWriter) { json.refresh(feed, request: request) }
+  package func write(to json: inout JSONWriter) { json.refresh(feed, request: request) }
 }
 
 extension ImportReport {
   /// The counts of records by result, for people.
-  public var counts: String {
+  package var counts: String {
     func count(_ value: Int64) -> String { Readable.count(Int(value)) }
     return "\(count(seen)) seen: \(count(inserted)) inserted, \(count(updated)) updated, "
       + "\(count(unchanged)) unchanged, \(count(rejected)) rejected, \(count(duplicate)) duplicate"
   }
 
   /// Writes the counts of records by result as members of an object.
-  public func writeCounts(to json: inout JSONWriter) {
+  package func writeCounts(to json: inout JSONWriter) {
     json.member("seen", seen)
     json.member("inserted", inserted)
     json.member("updated", updated)
@@ -82,7 +82,7 @@ extension ImportReport {
   }
 
   /// Writes the counts of events that the import did not name, or of which the store has a newer state.
-  public func writeOtherCounts(to json: inout JSONWriter) {
+  package func writeOtherCounts(to json: inout JSONWriter) {
     json.member("stale", stale)
     json.member("superseded", superseded)
     json.member("withdrawn", withdrawn)

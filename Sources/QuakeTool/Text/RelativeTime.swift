@@ -1,6 +1,6 @@
 internal import CommandLine
-public import QuakeModel
-public import QuakeWorker
+package import QuakeModel
+package import QuakeWorker
 
 /// Formats an instant as a person says it: `12 min ago`.
 enum RelativeTime {
@@ -31,10 +31,10 @@ enum RelativeTime {
 
 extension Timestamp {
   /// The moment as people read it; see `MomentText`.
-  public var text: String { MomentText.text(microseconds: microseconds) }
+  package var text: String { MomentText.text(microseconds: microseconds) }
 }
 
 extension FeedPause {
   /// "paused by X since T".
-  public var text: String { "paused by \(role) since \(since.text)" }
+  package var text: String { "paused by \(role) since \(since.text)" }
 }

@@ -26,7 +26,7 @@ struct ReplayCommand {
       )
     ],
     examples: [
-      .init("quake-ingest replay snapshots/", "rebuild the history of these days"),
+      .init("quake-ingest replay snapshots/", "rebuild the history of these days")
     ],
     environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
 

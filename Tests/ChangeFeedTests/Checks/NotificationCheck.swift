@@ -74,9 +74,9 @@ enum NotificationCheck {
   /// The notifications of changes that were sent before a marker, which another session sends now.
   private static func notifications(
     of listener: Connection, before marker: String, from sender: Connection
-  ) throws -> [Postgres.Notification] {
+  ) throws -> [ServerNotification] {
     try sender.run("notify quake_marker, '\(marker)'")
-    var sent: [Postgres.Notification] = []
+    var sent: [ServerNotification] = []
     let deadline = Deadline(after: ToolProcess.patience)
     while true {
       for notification in try listener.takeNotifications() {
@@ -91,7 +91,7 @@ enum NotificationCheck {
 
   /// There is one for the transaction, and it says what the history says.
   private static func judge(
-    _ notifications: [Postgres.Notification], over connection: Connection,
+    _ notifications: [ServerNotification], over connection: Connection,
     _ violations: inout Violations
   ) throws {
     guard let first = notifications.first else {

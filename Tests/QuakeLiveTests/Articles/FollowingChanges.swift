@@ -4,18 +4,19 @@ import QuakeStore
 func follow(
   _ database: QuakeDatabase, after cursor: HistoryCursor, handle: (Change) async throws -> Void
 ) async throws {
-  var filter = QuakeFilter()
-  filter.minimumMagnitude = 6
-  for try await change in database.changes(after: cursor, filter: filter) {
+  let strong = EventQuery(where: .magnitude >= 6)
+  for try await change in database.changes(strong, after: cursor) {
     try await handle(change)
   }
 }
 
-/// Keeps rows of the events up to date, largest first.
+/// Keeps rows of the events up to date, greatest magnitude first.
 func show(_ database: QuakeDatabase, draw: ([String]) async throws -> Void) async throws {
+  var query = EventQuery()
+  query.order = [.greatestFirst]
   var rows: [String] = []
-  for try await update in database.liveQuakes(order: .magnitudeDescending) {
-    update.difference.apply(to: &rows) { update.quakes[$0].place ?? "" }
+  for try await update in database.live(query) {
+    update.difference.apply(to: &rows) { update.events[$0].place ?? "" }
     try await draw(rows)
   }
 }
@@ -24,9 +25,9 @@ func show(_ database: QuakeDatabase, draw: ([String]) async throws -> Void) asyn
 func followOthers(
   _ database: QuakeDatabase, handle: ([Change]) async throws -> Void
 ) async throws {
-  var filter = QuakeFilter()
-  filter.excludedAuthors = ["map"]
-  for try await batch in database.changes(filter: filter).batches {
+  var query = EventQuery()
+  query.filter.excludedAuthors = ["map"]
+  for try await batch in database.changes(query).batches {
     try await handle(batch.changes)
   }
 }
@@ -42,4 +43,13 @@ func authors(
     authors.append("\(entry.transaction.author ?? "unknown"): \(entry.changes.count)")
   }
   return authors
+}
+
+/// The magnitudes that an event has had, and the one that it had at a point of the history.
+func magnitudes(
+  of id: String, in database: QuakeDatabase, at token: ChangeToken
+) async throws -> (all: [Double?], then: Double?) {
+  let versions = try await database.versions(of: id)
+  let event = try await database.event(id, asOf: .token(token))
+  return (versions.map { $0.new?.magnitude }, event?.magnitude)
 }

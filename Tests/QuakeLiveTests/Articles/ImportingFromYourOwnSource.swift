@@ -1,61 +1,45 @@
 import QuakeStore
 
-/// A bulletin: a line for each event, with code, origin time and magnitude.
-struct Bulletin: ImportSource {
-  let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
-  let format = "bulletin"
-  let generated: Timestamp? = nil
-  private(set) var bytesRead: Int64 = 0
-  private var lines: ArraySlice<Substring>
-  private var number = 0
+/// Imports the feed of the last day, and one event of our own.
+func importAll(into database: QuakeDatabase, feed: String) async throws {
+  try await database.importFeed(feed)
+  var event = QuakeRecord()
+  event.code = "local1"
+  event.time = Timestamp(iso8601: "2026-11-22T10:00:00Z")
+  (event.latitude, event.longitude) = (37.5, 143.2)
+  event.magnitude = 4.5
+  try await database.importEvents(
+    [event], named: "bulletin", columns: [.code, .time, .latitude, .longitude, .magnitude]
+  ) { $0.author = "alice" }
+}
 
-  init(_ text: String) {
-    lines = text.split(separator: "\n")[...]
-  }
-
-  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
-    guard let line = lines.popFirst() else { return nil }
-    number += 1
-    bytesRead += Int64(line.utf8.count + 1)
+/// Reads a bulletin: a line for each event, with code, origin time, latitude, longitude and magnitude.
+func events(ofBulletin text: String) -> [Result<QuakeRecord, ImportReject>] {
+  text.split(separator: "\n").enumerated().map { index, line in
     let fields = line.split(separator: " ").map(String.init)
-    guard fields.count == 3, let time = Timestamp(iso8601: fields[1]),
-      let magnitude = Double(fields[2])
+    guard fields.count == 5, let time = Timestamp(iso8601: fields[1]),
+      let latitude = Double(fields[2]), let longitude = Double(fields[3]),
+      let magnitude = Double(fields[4])
     else {
-      return .reject(
+      return .failure(
         ImportReject(
-          place: "line \(number)", reason: "expected code, time, magnitude", raw: String(line)))
+          place: "line \(index + 1)", reason: "expected code, time, place and magnitude",
+          raw: String(line)))
     }
-    record.removeAll()
+    var event = QuakeRecord()
     // A prefix of its own: a code belongs to one source.
-    record.set(.code, "bulletin:" + fields[0])
-    record.set(.source, "bulletin")
-    record.set(.time, time)
-    record.set(.magnitude, magnitude)
-    return .record
+    event.code = "bulletin:" + fields[0]
+    event.source = "bulletin"
+    event.time = time
+    (event.latitude, event.longitude) = (latitude, longitude)
+    event.magnitude = magnitude
+    return .success(event)
   }
 }
 
 /// Imports a bulletin in one transaction.
-func importBulletin(_ text: String, over connection: Connection) throws -> ImportReport {
-  var source = Bulletin(text)
-  let options = ImportOptions(
-    source: "bulletin.txt", feed: "bulletin", program: "map 1.0", author: "map")
-  return try Importer(connection: connection, options: options).run(from: &source)
-}
-
-/// Imports the feed of the last day, and one event of our own.
-func importAll(into database: QuakeDatabase, feed: FeedReference) async throws {
-  try await database.importQuakes(from: feed)
-  var quake = QuakeRecord()
-  quake.code = "local1"
-  quake.time = Timestamp(iso8601: "2026-11-22T10:00:00Z")
-  (quake.latitude, quake.longitude) = (37.5, 143.2)
-  quake.magnitude = 4.5
-  let quakes = AsyncStream { [quake] in
-    $0.yield(quake)
-    $0.finish()
-  }
-  try await database.importQuakes(
-    from: quakes, named: "bulletin", columns: [.code, .time, .latitude, .longitude, .magnitude]
-  ) { $0.author = "alice" }
+func importBulletin(_ text: String, into database: QuakeDatabase) async throws -> ImportReport {
+  try await database.importEvents(
+    events(ofBulletin: text), named: "bulletin",
+    columns: [.code, .source, .time, .latitude, .longitude, .magnitude])
 }

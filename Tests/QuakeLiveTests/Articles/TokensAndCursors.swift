@@ -7,20 +7,22 @@ func mirror(
   replaceAll: ([QuakeRecord], HistoryCursor) async throws -> Void,
   apply: (Change, HistoryCursor) async throws -> Void
 ) async throws {
+  var query = EventQuery()
+  query.past = [.superseded, .withdrawn]
   var cursor = saved
   while true {
     if let cursor {
       do {
-        for try await change in database.changes(after: cursor) {
+        for try await change in database.changes(query, after: cursor) {
           try await apply(change, change.cursor)
         }
       } catch let error as StoreError {
         guard case .token = error.kind else { throw error }
       }
     }
-    let snapshot = try await database.snapshot()
-    let start = HistoryCursor(token: snapshot.token)
-    try await replaceAll(snapshot.quakes, start)
+    let list = try await database.events(query)
+    let start = HistoryCursor(token: list.token)
+    try await replaceAll(list.events, start)
     cursor = start
   }
 }

@@ -1,5 +1,7 @@
 import Foundation
+import QuakeFeed
 import QuakeModel
+import QuakeQuery
 import QuakeStore
 import Testing
 
@@ -32,6 +34,48 @@ import Testing
     #expect(abs(time.date.timeIntervalSince1970 - 1_795_342_272.123456) < 1e-6)
     #expect(Timestamp(time.date) == time)
     #expect(Timestamp(Date(timeIntervalSince1970: -0.5)).microseconds == -500_000)
+  }
+
+  @Test func valuesAreCodableByTheirTextsAndTheNamesOfTheirColumns() throws {
+    func copy<Value: Codable>(_ value: Value) throws -> Value {
+      try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
+    }
+    var event = QuakeRecord()
+    event.code = "us7000pn9s"
+    event.magnitude = 6.1
+    event.time = Timestamp(iso8601: "2026-11-22T10:11:12.123456Z")
+    event.felt = 12
+    event.hasTsunamiFlag = true
+    event.isValidated = false
+    #expect(try copy(event) == event && copy(QuakeRecord()) == QuakeRecord())
+    let json = try JSONDecoder().decode(
+      QuakeRecord.self, from: Data(#"{"code":"us1","magnitude":null,"tsunami":1,"more":[]}"#.utf8))
+    #expect(json.code == "us1" && json.magnitude == nil && json.hasTsunamiFlag == true)
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(QuakeRecord.self, from: Data(#"{"place":"\u0000"}"#.utf8))
+    }
+    let cursor = try #require(HistoryCursor("1042.9f3ac2d1 17"))
+    #expect(try copy([cursor]) == [cursor] && copy([cursor.token]) == [cursor.token])
+    #expect(try copy([EventOrder.greatestFirst]) == [.greatestFirst])
+    let place = EventCursor(of: event, in: [.greatestFirst])
+    #expect(try copy([place]) == [place])
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode([ChangeToken].self, from: Data(#"["1042"]"#.utf8))
+    }
+  }
+
+  @Test func conditionsReadLikeSwift() throws {
+    var event = QuakeRecord()
+    event.magnitude = 6
+    event.type = "Earthquake"
+    let time = Timestamp(microseconds: 1_000_000)
+    event.time = time
+    let later = Timestamp(microseconds: 1_000_001)
+    #expect(QuakeFilter(where: .magnitude >= 6, .time < later, .time >= time).accepts(event))
+    #expect(QuakeFilter(where: .type == "earthquake" && .magnitude <= 6).accepts(event))
+    #expect(QuakeFilter(where: .depth <= 70 || .magnitude >= 6).accepts(event))
+    #expect(!QuakeFilter(where: .magnitude >= 6, .time < time).accepts(event))
+    #expect(!QuakeFilter(where: .depth <= 70 && .magnitude >= 6).accepts(event))
   }
 
   @Test func errorsHaveTheDescriptionsOfFoundation() throws {

@@ -128,7 +128,7 @@ import Testing
       "set quake.author = 'somebody'", "set quake.context = 'secret'",
       "insert into quake.quake (code, time, place) values ('hidden', now(), 'hidden')")
     let deadline = Deadline(after: ToolProcess.patience)
-    var heard: [Notification] = []
+    var heard: [ServerNotification] = []
     while heard.isEmpty, scene.outsider.wait(until: deadline) == .ready {
       heard = try scene.outsider.takeNotifications()
     }

@@ -68,9 +68,11 @@ import Testing
 
     // And the library, which quake-query and quake-watch use.
     var list: [String?] = []
-    try EventList.read(asOf: .token(middle), over: connection) { list.append($0.text(.code)) }
+    var query = EventQuery()
+    query.asOf = .token(middle)
+    try query.read(over: connection) { list.append($0.text(.code)) }
     #expect(list.compactMap { $0 }.sorted() == ["a", "b", "before"])
-    #expect(try EventList.count(over: connection) == 2)
+    #expect(try EventQuery().count(over: connection) == 2)
     var operations: [ChangeOperation] = []
     try EventHistory(connection: connection).versions(of: "a") { operations.append($0.op) }
     #expect(operations == [.insert, .update])

@@ -3,9 +3,9 @@ import Synchronization
 
 /// A TCP proxy on 127.0.0.1 in front of a server on this machine, with the faults of a network: cuts, also after
 /// a number of bytes, stalls, connections of which one direction is dead, delays.
-public final class FaultyProxy: Sendable {
+package final class FaultyProxy: Sendable {
   /// What happens to bytes on their way.
-  public enum Behaviour: Equatable, Sendable {
+  package enum Behaviour: Equatable, Sendable {
     /// They are forwarded at once.
     case pass
     /// Each piece waits for 75 ± 50 ms, without overtaking.
@@ -15,19 +15,19 @@ public final class FaultyProxy: Sendable {
   }
 
   /// Where bytes go.
-  public enum Direction: Sendable {
+  package enum Direction: Sendable {
     case toServer
     case toClient
   }
 
   /// What `hold` waits for.
-  public struct Hold: Sendable {
+  package struct Hold: Sendable {
     /// Bytes of a message of the client's.
     let text: String
     /// When they have come, and wait.
-    public let isHeld: Event
+    package let isHeld: Event
     /// They go on when this has happened.
-    public let mayPass: Event
+    package let mayPass: Event
   }
 
   /// The address of the server.
@@ -56,18 +56,18 @@ public final class FaultyProxy: Sendable {
   }
 
   /// The port of the proxy.
-  public let port: Int
+  package let port: Int
   private let listener: Int32
   private let state: Mutex<State>
   private let seed: UInt64
 
   /// A proxy in front of the unix socket at `path`.
-  public convenience init(to path: String, seed: UInt64 = 1) throws {
+  package convenience init(to path: String, seed: UInt64 = 1) throws {
     try self.init(State(target: .socket(path), cuts: []), seed: seed)
   }
 
   /// A proxy in front of a port, whose connections end after these numbers of bytes.
-  public convenience init(toPort port: Int, cuts: [Int] = []) throws {
+  package convenience init(toPort port: Int, cuts: [Int] = []) throws {
     try self.init(State(target: .port(port), cuts: cuts), seed: 1)
   }
 
@@ -88,49 +88,49 @@ public final class FaultyProxy: Sendable {
   deinit { stop() }
 
   /// How libpq reaches a server's database through it.
-  public func conninfo(database: String, user: String) -> String {
+  package func conninfo(database: String, user: String) -> String {
     "host=127.0.0.1 port=\(port) dbname=\(database) user=\(user) sslmode=disable gssencmode=disable"
   }
 
   /// How HTTP clients reach a server through it.
-  public var url: String { "http://127.0.0.1:\(port)" }
+  package var url: String { "http://127.0.0.1:\(port)" }
 
   /// How many connections there have been.
-  public var acceptedCount: Int { state.withLock { $0.accepted } }
+  package var acceptedCount: Int { state.withLock { $0.accepted } }
 
   /// Whether bytes are on their way.
-  public var keepsBytes: Bool {
+  package var keepsBytes: Bool {
     state.withLock { $0.connections.values.contains(where: \.keepsBytes) }
   }
 
   /// What happens from now on, on all connections.
-  public func set(_ behaviour: Behaviour) { state.withLock { $0.behaviour = behaviour } }
+  package func set(_ behaviour: Behaviour) { state.withLock { $0.behaviour = behaviour } }
 
   /// Cuts the next connections after these numbers of bytes.
-  public func set(cuts: [Int]) { state.withLock { $0.cuts = cuts } }
+  package func set(cuts: [Int]) { state.withLock { $0.cuts = cuts } }
 
   /// Leads new connections to another port.
-  public func lead(toPort port: Int) { state.withLock { $0.target = .port(port) } }
+  package func lead(toPort port: Int) { state.withLock { $0.target = .port(port) } }
 
   /// The next message of a client's with these bytes waits.
-  public func hold(_ text: String) -> Hold {
+  package func hold(_ text: String) -> Hold {
     let hold = Hold(text: text, isHeld: Event(), mayPass: Event())
     state.withLock { $0.hold = hold }
     return hold
   }
 
   /// Ends all connections.
-  public func cut() {
+  package func cut() {
     for connection in state.withLock({ $0.connections.values }) { connection.cut() }
   }
 
   /// On all present connections nothing passes any more in one direction; neither end is told.
-  public func halfOpen(losing direction: Direction) {
+  package func halfOpen(losing direction: Direction) {
     for connection in state.withLock({ $0.connections.values }) { connection.lose(direction) }
   }
 
   /// Ends everything.
-  public func stop() {
+  package func stop() {
     let isFirst = state.withLock { state in
       defer { state.isStopped = true }
       return !state.isStopped

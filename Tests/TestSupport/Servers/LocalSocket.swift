@@ -1,12 +1,12 @@
 import Glibc
 
 /// Sockets of this machine.
-public enum LocalSocket {
+package enum LocalSocket {
   /// The address 127.0.0.1.
-  public static let loopback: UInt32 = 0x7F00_0001
+  package static let loopback: UInt32 = 0x7F00_0001
 
   /// A connection to the unix socket at `path`; nil if no process listens there.
-  public static func connect(toPath path: String) -> Int32? {
+  package static func connect(toPath path: String) -> Int32? {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let name = Array(path.utf8)
@@ -16,7 +16,7 @@ public enum LocalSocket {
   }
 
   /// A connection to a port on 127.0.0.1; nil if no process listens there.
-  public static func connect(toPort port: Int) -> Int32? {
+  package static func connect(toPort port: Int) -> Int32? {
     var address = address(loopback, port)
     return connect(AF_INET, &address)
   }
@@ -27,7 +27,7 @@ public enum LocalSocket {
   ///   - port: 0: any that is free.
   ///   - host: Its address; 0 is every address of this machine.
   ///   - reuses: Whether ended connections do not keep the port.
-  public static func bind(
+  package static func bind(
     port: Int = 0, host: UInt32 = loopback, reuses: Bool = false
   ) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -49,7 +49,7 @@ public enum LocalSocket {
   }
 
   /// A listening socket on a free port.
-  public static func listen(host: UInt32 = loopback) throws -> (descriptor: Int32, port: Int) {
+  package static func listen(host: UInt32 = loopback) throws -> (descriptor: Int32, port: Int) {
     let bound = try bind(host: host)
     guard Glibc.listen(bound.descriptor, 64) == 0 else {
       throw ToolProcess.Failure(

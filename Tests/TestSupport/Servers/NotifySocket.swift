@@ -3,9 +3,9 @@ import Synchronization
 
 /// The service manager's end of sd_notify(3): a datagram socket. A thread reads it at once, as a service manager
 /// does: the kernel holds ten messages, and then a program waits and drops its next one.
-public final class NotifySocket {
+package final class NotifySocket {
   /// The value for `NOTIFY_SOCKET`.
-  public let name: String
+  package let name: String
   private let descriptor: Int32
   private let path: String?
   private let received = Received()
@@ -37,7 +37,7 @@ public final class NotifySocket {
   }
 
   /// Listens at a path, or at an abstract name (`@...`).
-  public init(_ name: String) throws {
+  package init(_ name: String) throws {
     self.name = name
     path = name.hasPrefix("@") ? nil : name
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -73,7 +73,7 @@ public final class NotifySocket {
   }
 
   /// The next message; nil if none comes within `patience`.
-  public func message(within patience: Duration = ToolProcess.patience) -> String? {
+  package func message(within patience: Duration = ToolProcess.patience) -> String? {
     var message: String?
     try? eventually("a message to the service manager", within: patience) {
       message = received.next(of: descriptor)
@@ -83,7 +83,7 @@ public final class NotifySocket {
   }
 
   /// Reads messages until one has this line, and returns that one.
-  public func message(
+  package func message(
     with line: String, within patience: Duration = ToolProcess.patience
   ) throws -> String {
     let deadline = ContinuousClock.now + patience

@@ -1,13 +1,13 @@
 import Glibc
 
 /// A TCP port that accepts connections (the kernel queues them) and never sends anything.
-public final class SilentServer {
+package final class SilentServer {
   private let socket: Int32
   /// The port, on 127.0.0.1.
-  public let port: Int
+  package let port: Int
 
   /// Opens a port.
-  public init() throws {
+  package init() throws {
     (socket, port) = try LocalSocket.listen()
   }
 
@@ -16,7 +16,7 @@ public final class SilentServer {
   }
 
   /// Waits for a client to connect, at most for `ToolProcess.patience`; false: none came.
-  public func waitForClient() -> Bool {
+  package func waitForClient() -> Bool {
     var listening = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     return poll(&listening, 1, Int32(ToolProcess.patience / .milliseconds(1))) == 1
   }

@@ -1,5 +1,5 @@
 internal import Basics
-public import Postgres
+package import Postgres
 internal import QuakeHistory
 internal import QuakeModel
 
@@ -8,12 +8,12 @@ internal import QuakeModel
 /// The events are selected once, at the start. Each transaction then changes those that still meet the
 /// conditions. It never waits for a row that another session has locked, but comes back to it. If the edit is
 /// interrupted, all transactions before are committed, and the same edit again does the rest.
-public struct BatchEdit {
+package struct BatchEdit {
   private let edit: EventEdit
   private let connection: Connection
 
   /// An edit over a connection, which nothing else uses while it runs.
-  public init(_ edit: EventEdit, over connection: Connection) {
+  package init(_ edit: EventEdit, over connection: Connection) {
     self.edit = edit
     self.connection = connection
   }
@@ -23,7 +23,7 @@ public struct BatchEdit {
   /// - Parameter sample: The most events to return.
   /// - Throws: `InvalidEdit` or `StoreError` of kind `badData` if the events cannot get the values;
   ///   `PostgresError`.
-  public func plan(sample: Int = 10) throws -> EditPlan {
+  package func plan(sample: Int = 10) throws -> EditPlan {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try AssignmentCheck.run(edit, over: connection)
       let conditions = EditConditions(edit, firstParameter: 1)
@@ -52,7 +52,7 @@ public struct BatchEdit {
   ///     were selected.
   /// - Throws: As `plan`, before anything is changed; `StoreError` of kind `locked` if other sessions keep
   ///   events locked; `PostgresError`. The transactions before are committed.
-  public func run(
+  package func run(
     shouldStop: () -> Bool = { false },
     progress: (_ done: Int64, _ selected: Int64) -> Void = { _, _ in }
   ) throws -> EditOutcome {
@@ -96,7 +96,7 @@ public struct BatchEdit {
 
   /// Those of the codes that no event has. An edit that deletes counts an event that was deleted before as
   /// known, because it may be one that an interrupted run of the edit deleted.
-  public func unknown(_ codes: [String]) throws -> [String] {
+  package func unknown(_ codes: [String]) throws -> [String] {
     let deleted =
       edit.action.deletes
       ? "and not exists (select from quake.tombstone t where t.code = i.code)" : ""

@@ -1,10 +1,11 @@
 import QuakeModel
+import QuakeQuery
 import TestSupport
 import Testing
 
 @testable import QuakeStore
 
-@Suite struct QuakeListTests {
+@Suite struct LiveListTests {
   private static func quake(
     _ code: String, time: Int64 = 0, magnitude: Double? = nil, place: String = ""
   ) -> QuakeRecord {
@@ -27,20 +28,28 @@ import Testing
   }
 
   private static func apply(
-    _ changes: [Change], to list: inout QuakeList, filter: QuakeFilter = QuakeFilter()
-  ) -> QuakeDifference {
+    _ changes: [Change], to list: inout LiveList, filter: QuakeFilter = QuakeFilter()
+  ) -> ListDifference {
+    var query = EventQuery(filter)
+    query.past = [.superseded, .withdrawn]
+    let selection = ListSelection(query, columns: Set(QuakeColumn.allCases))
     var net = NetChanges()
-    for change in changes { net.add(change, filter: filter, list: list) }
+    for change in changes { net.add(change, selection: selection, list: list) }
     return list.apply(net)
   }
 
-  private static func codes(_ list: QuakeList) -> String {
-    list.quakes.map { $0.text(.code) ?? "" }.joined()
+  private static func list(_ order: EventOrder) -> LiveList {
+    guard let order = ListOrder([order]) else { preconditionFailure("no order of a whole list") }
+    return LiveList(order: order)
+  }
+
+  private static func codes(_ list: LiveList) -> String {
+    list.events.map { $0.text(.code) ?? "" }.joined()
   }
 
   /// Four events a to d, a being the newest.
-  private static func fourEvents() -> QuakeList {
-    var list = QuakeList(order: .timeDescending)
+  private static func fourEvents() -> LiveList {
+    var list = Self.list(.newestFirst)
     _ = list.apply(
       NetChanges(
         replacingAllWith: ["d": 10, "b": 30, "a": 40, "c": 20].map { quake($0, time: $1) }))
@@ -48,7 +57,7 @@ import Testing
   }
 
   @Test func aListBeginsInItsOrderAsInsertions() {
-    var list = QuakeList(order: .timeDescending)
+    var list = Self.list(.newestFirst)
     let difference = list.apply(
       NetChanges(replacingAllWith: ["d": 10, "b": 30, "a": 40].map { Self.quake($0, time: $1) }))
     #expect(Self.codes(list) == "abd")
@@ -92,7 +101,7 @@ import Testing
 
   @Test func aListHasNoDifferenceAfterChangesThatCancelOut() {
     var list = Self.fourEvents()
-    let b = list.quakes[1]
+    let b = list.events[1]
     let difference = Self.apply(
       [
         Self.change("b", to: nil), Self.change("b", to: b),
@@ -102,7 +111,7 @@ import Testing
       ], to: &list)
     #expect(difference.isEmpty)
     // Nor of a truncate after which all came back, as after a restore.
-    let all = list.quakes.map { Self.change($0.text(.code), to: $0) }
+    let all = list.events.map { Self.change($0.text(.code), to: $0) }
     #expect(Self.apply([Self.change(nil, to: nil)] + all, to: &list).isEmpty)
     #expect(Self.codes(list) == "abcd")
   }
@@ -123,7 +132,7 @@ import Testing
   @Test func aListHasAnEventWhileItMeetsTheFilter() {
     var filter = QuakeFilter()
     filter.minimumMagnitude = 5
-    var list = QuakeList(order: .magnitudeDescending)
+    var list = Self.list(.greatestFirst)
     #expect(
       Self.apply([Self.change("a", to: Self.quake("a", magnitude: 4))], to: &list, filter: filter)
         .isEmpty)
@@ -133,7 +142,7 @@ import Testing
     #expect(
       Self.apply([Self.change("a", to: Self.quake("a", magnitude: 4))], to: &list, filter: filter)
         .deletions == [0])
-    #expect(list.quakes.isEmpty)
+    #expect(list.events.isEmpty)
   }
 
   @Test func aListOrdersMagnitudesAsPostgreSQLDoes() {
@@ -142,10 +151,10 @@ import Testing
       Self.quake("d", magnitude: -0.0), Self.quake("b", magnitude: 7),
       Self.quake("a", magnitude: .nan),
     ]
-    var descending = QuakeList(order: .magnitudeDescending)
+    var descending = Self.list(.greatestFirst)
     _ = descending.apply(NetChanges(replacingAllWith: quakes))
     #expect(Self.codes(descending) == "abcdef")
-    var ascending = QuakeList(order: .magnitudeAscending)
+    var ascending = Self.list(EventOrder(.magnitude))
     _ = ascending.apply(NetChanges(replacingAllWith: quakes))
     #expect(Self.codes(ascending) == "ecdbaf")
   }
@@ -153,13 +162,16 @@ import Testing
   @Test(arguments: 0..<40)
   func eachDifferenceOfAListLeadsToWhatItsChangesMake(seed: UInt64) {
     var generator = SeededGenerator(seed)
-    let order = QuakeOrder.allCases[Int(seed) % QuakeOrder.allCases.count]
+    let orders: [EventOrder] = [
+      .newestFirst, EventOrder(.time), .greatestFirst, EventOrder(.magnitude),
+    ]
+    let order = orders[Int(seed) % orders.count]
     var filter = QuakeFilter()
     if seed % 3 == 0 { filter.minimumMagnitude = 2 }
-    var list = QuakeList(order: order)
+    var list = Self.list(order)
     var table: [String: QuakeRecord] = [:]
     for _ in 0..<100 {
-      let before = list.quakes
+      let before = list.events
       var changes: [Change] = []
       for _ in 0..<Int.random(in: 0...12, using: &generator) {
         changes.append(Self.randomChange(&table, &generator))
@@ -171,10 +183,10 @@ import Testing
         return keys.0 == keys.1
           ? left.text(.code) ?? "" < right.text(.code) ?? "" : keys.0 < keys.1
       }
-      #expect(list.quakes == expected)
-      #expect(Self.follow(difference, from: before, to: list.quakes) == list.quakes)
-      #expect(difference.isEmpty == (before == list.quakes))
-      Self.check(difference, before: before, after: list.quakes)
+      #expect(list.events == expected)
+      #expect(Self.follow(difference, from: before, to: list.events) == list.events)
+      #expect(difference.isEmpty == (before == list.events))
+      Self.check(difference, before: before, after: list.events)
     }
   }
 
@@ -199,19 +211,15 @@ import Testing
     return change(code, to: new)
   }
 
-  private static func rank(_ quake: QuakeRecord, _ order: QuakeOrder) -> Double {
-    let time = Double(quake.timestamp(.time)?.microseconds ?? 0)
-    switch order {
-    case .timeDescending: return -time
-    case .timeAscending: return time
-    case .magnitudeDescending: return quake.double(.magnitude).map { -$0 } ?? 1_000
-    case .magnitudeAscending: return quake.double(.magnitude) ?? 1_000
-    }
+  private static func rank(_ quake: QuakeRecord, _ order: EventOrder) -> Double {
+    let value =
+      order.column == .time ? quake.time.map { Double($0.microseconds) } : quake.magnitude
+    return value.map { order.direction == .descending ? -$0 : $0 } ?? 1_000
   }
 
-  /// What the rules of `QuakeDifference` make of the old list, done by hand.
+  /// What the rules of `ListDifference` make of the old list, done by hand.
   private static func follow(
-    _ difference: QuakeDifference, from old: [QuakeRecord], to new: [QuakeRecord]
+    _ difference: ListDifference, from old: [QuakeRecord], to new: [QuakeRecord]
   ) -> [QuakeRecord] {
     var left = old.enumerated().filter { !difference.deletions.contains($0.offset) }
       .map(\.element)[...]
@@ -230,7 +238,7 @@ import Testing
   }
 
   private static func check(
-    _ difference: QuakeDifference, before: [QuakeRecord], after: [QuakeRecord]
+    _ difference: ListDifference, before: [QuakeRecord], after: [QuakeRecord]
   ) {
     for indices in [difference.deletions, difference.insertions, difference.modifications] {
       #expect(zip(indices, indices.dropFirst()).allSatisfy { $0 < $1 })

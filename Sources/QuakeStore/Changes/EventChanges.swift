@@ -1,13 +1,58 @@
 internal import Postgres
 internal import QuakeHistory
 public import QuakeModel
+public import QuakeQuery
 internal import QuakeSchema
+
+/// Changes as they are committed.
+extension QuakeDatabase {
+  /// The newest token; `beginning` if nothing has ever changed.
+  ///
+  /// - Throws: As `check()`.
+  public func latestToken() async throws -> ChangeToken {
+    try await withConnection { try HistoryReader.latestToken(over: $0) }
+  }
+
+  /// The changes to the events of a query, as they are committed, without an end.
+  ///
+  /// - Parameters:
+  ///   - query: The query, of which only the filter counts. Its conditions on events hold if the event met them
+  ///     before or after the change.
+  ///   - token: The transaction after which to begin, such as `EventList.token`.
+  public func changes(
+    _ query: EventQuery = EventQuery(), after token: ChangeToken
+  ) -> EventChanges {
+    changes(query, from: .after(HistoryCursor(token: token)))
+  }
+
+  /// The changes to the events of a query, as they are committed, without an end.
+  ///
+  /// - Parameters:
+  ///   - query: The query, of which only the filter counts. Its conditions on events hold if the event met them
+  ///     before or after the change.
+  ///   - cursor: That of the last change that has been processed (`Change.cursor`), or the end of a batch
+  ///     (`ChangeBatch.cursor`); nil: begins when the sequence is first asked.
+  public func changes(
+    _ query: EventQuery = EventQuery(), after cursor: HistoryCursor? = nil
+  ) -> EventChanges {
+    changes(query, from: cursor.map { .after($0) } ?? .now)
+  }
+
+  private func changes(
+    _ query: EventQuery, from start: ReconnectingFollower.Start
+  ) -> EventChanges {
+    EventChanges { [settings, log] wake in
+      ChangePageSource(
+        ReconnectingFollower(settings, wake: wake, start: start, log: log), filter: query.filter)
+    }
+  }
+}
 
 /// The committed changes after a cursor, in commit order, each exactly once, without an end: after the last
 /// one the sequence waits for the next to be committed.
 ///
 /// ```swift
-/// for try await change in database.changes(after: token, filter: filter) {
+/// for try await change in database.changes(query, after: token) {
 ///   print(change.op, change.code ?? "", change.transaction.token)
 /// }
 /// ```
@@ -26,7 +71,7 @@ internal import QuakeSchema
 /// - **Errors** end the stream: `StoreError` of kind `token` if the cursor is not one of the database's
 ///   history, or no longer, of kind `schema` if the schema is not the one this library was built for;
 ///   `PostgresError` for all other errors of the server.
-public struct QuakeChanges: AsyncSequence, Sendable {
+public struct EventChanges: AsyncSequence, Sendable {
   /// The element of the sequence.
   public typealias Element = Change
 
@@ -72,7 +117,7 @@ public struct QuakeChanges: AsyncSequence, Sendable {
     }
   }
 
-  /// The changes a page at a time; the rest is as documented for `QuakeChanges`.
+  /// The changes a page at a time; the rest is as documented for `EventChanges`.
   public struct Batches: AsyncSequence, Sendable {
     /// The element of the sequence.
     public typealias Element = ChangeBatch
@@ -89,11 +134,11 @@ public struct QuakeChanges: AsyncSequence, Sendable {
 /// The changes of one page of the history: up to some hundreds, in commit order.
 ///
 /// A batch may end within a transaction; the next one then begins within it.
-public struct ChangeBatch: Sendable {
+public struct ChangeBatch: Hashable, Sendable {
   /// The changes that passed the filter, one at least.
   public let changes: [Change]
   /// The cursor after this batch, and after changes that the filter dropped. To resume after the batch,
-  /// pass it to `QuakeDatabase.changes(after:filter:)`.
+  /// pass it to `QuakeDatabase.changes(_:after:)`.
   public let cursor: HistoryCursor
 }
 

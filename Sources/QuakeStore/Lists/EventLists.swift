@@ -1,16 +1,24 @@
 internal import Postgres
+internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery
 internal import QuakeSchema
 
-/// Queries of the events. Each call has a connection of its own; cancelling its task cancels the statement.
+/// Lists of events. Each call has a connection of its own; cancelling its task cancels the statement.
 extension QuakeDatabase {
-  /// The events of a query, at most its `limit`, with the cursor of the next page.
+  /// The events of a query, at most its `limit`, with the token after which changes to them can be followed and the
+  /// cursor of the next page. They belong to one moment.
   ///
   /// - Throws: As `check()`; `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of
   ///   kind `badData` if `after` belongs to another order.
-  public func page(_ query: EventQuery) async throws -> EventPage {
-    try await ask { try query.page(over: $0) }
+  public func events(_ query: EventQuery = EventQuery()) async throws -> EventList {
+    try await withConnection { connection in
+      try connection.atOneMoment {
+        let token = try HistoryReader.latestToken(over: connection)
+        let page = try query.page(over: connection)
+        return EventList(token: token, events: page.events, next: page.next)
+      }
+    }
   }
 
   /// The events of a query in pages, each read when the consumer asks for it, without an open transaction in
@@ -28,9 +36,9 @@ extension QuakeDatabase {
 
   /// How many events a query selects, regardless of its `after` and `limit`.
   ///
-  /// - Throws: As `page(_:)`.
+  /// - Throws: As `events(_:)`.
   public func count(_ query: EventQuery) async throws -> Int64 {
-    try await ask { try query.count(over: $0) }
+    try await withConnection { try query.count(over: $0) }
   }
 
   /// The events of a query grouped by a key: those of days, hours, months and magnitudes in ascending order,
@@ -40,12 +48,12 @@ extension QuakeDatabase {
   /// - Parameters:
   ///   - column: The column with numbers to summarise.
   ///   - everyType: Whether events of every type count.
-  /// - Throws: As `page(_:)`.
+  /// - Throws: As `events(_:)`.
   public func groups(
     _ query: EventQuery, by key: EventKey, of column: QuakeColumn = .magnitude,
     everyType: Bool = false
   ) async throws -> [EventGroup] {
-    try await ask { connection in
+    try await withConnection { connection in
       var groups: [EventGroup] = []
       try query.groups(by: key, of: column, everyType: everyType, over: connection) {
         groups.append($0)
@@ -60,12 +68,12 @@ extension QuakeDatabase {
   ///   - column: The column with numbers to summarise.
   ///   - completeness: How the magnitude of completeness for the b-value is found; a number is the magnitude.
   ///   - everyType: Whether events of every type count.
-  /// - Throws: As `page(_:)`.
+  /// - Throws: As `events(_:)`.
   public func statistics(
     _ query: EventQuery, of column: QuakeColumn = .magnitude,
     completeness: Completeness = .maximumCurvature, everyType: Bool = false
   ) async throws -> EventStatistics {
-    try await ask {
+    try await withConnection {
       try query.statistics(
         of: column, completeness: completeness, everyType: everyType, over: $0)
     }
@@ -73,48 +81,47 @@ extension QuakeDatabase {
 
   /// The events of a query in sections: ordered by a key, and within its values by the query's order.
   ///
-  /// - Throws: As `page(_:)`.
-  public func sections(_ query: EventQuery, by key: EventKey) async throws -> [EventSection] {
-    try await ask { try query.sections(by: key, over: $0) }
-  }
-
-  /// A window of the query's list that is kept up to date: its first `limit` events after `after`.
-  ///
-  /// - Parameter query: The query; without a limit it has 50 events. `asOf` and `codes` are ignored.
-  public func liveWindow(_ query: EventQuery) -> LiveWindow {
-    var query = query
-    query.limit = query.limit ?? 50
-    query.asOf = nil
-    query.codes = nil
-    return LiveWindow { [settings, query] wake in
-      WindowSource(ReconnectingFollower(settings, wake: wake, start: .now), query: query)
+  /// - Throws: As `events(_:)`.
+  public func sections(
+    _ query: EventQuery, by key: EventKey
+  ) async throws -> [(key: EventKey.Value?, events: [QuakeRecord])] {
+    try await withConnection { connection in
+      try query.sections(by: key, over: connection).map { ($0.key, $0.events) }
     }
   }
+}
+
+/// Events as of a token, after which changes to them can be followed without a gap or a repeat.
+public struct EventList: Hashable, Sendable {
+  /// The newest transaction when the events were read. They show it, unless the query asks for the past.
+  public let token: ChangeToken
+  /// The events, in the order of the query.
+  public let events: [QuakeRecord]
+  /// The query's `after` for the next page; nil: this one ends the list.
+  public let next: EventCursor?
 }
 
 /// The events of a query, a page at a time.
 ///
 /// ```swift
-/// var query = EventQuery()
-/// query.order = [.greatestFirst]
-/// for try await page in database.pages(query) {
-///   for event in page.events { ... }
+/// for try await page in database.pages(EventQuery(where: .magnitude >= 5)) {
+///   for event in page { ... }
 /// }
 /// ```
 ///
-/// Each iterator has a connection of its own and holds one page. Cancellation works as for `QuakeChanges`.
+/// Each iterator has a connection of its own and holds one page. Cancellation works as for `EventChanges`.
 public struct EventPages: AsyncSequence, Sendable {
   /// The element of the sequence.
-  public typealias Element = EventPage
+  public typealias Element = [QuakeRecord]
 
-  private let makeSource: PullThread<EventPage>.MakeSource
+  private let makeSource: PullThread<[QuakeRecord]>.MakeSource
 
-  init(_ makeSource: @escaping PullThread<EventPage>.MakeSource) {
+  init(_ makeSource: @escaping PullThread<[QuakeRecord]>.MakeSource) {
     self.makeSource = makeSource
   }
 
   /// Begins with the first page, with the first `next()`.
-  public func makeAsyncIterator() -> PullIterator<EventPage> { PullIterator(makeSource) }
+  public func makeAsyncIterator() -> PullIterator<[QuakeRecord]> { PullIterator(makeSource) }
 }
 
 /// Reads the pages of a query, one for each demand.
@@ -136,14 +143,15 @@ struct EventPageSource: PullSource {
     remaining = query.limit
   }
 
-  mutating func next() throws -> EventPage? {
+  mutating func next() throws -> [QuakeRecord]? {
     guard !isAtEnd, remaining != 0 else { return nil }
     query.limit = min(size, remaining ?? size)
     let page = try query.page(over: connection)
     remaining = remaining.map { $0 - Int64(page.events.count) }
     query.after = page.next
+    query.offset = 0
     isAtEnd = page.next == nil
-    return page.events.isEmpty ? nil : page
+    return page.events.isEmpty ? nil : page.events
   }
 
   mutating func pause() {}

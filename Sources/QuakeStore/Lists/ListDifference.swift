@@ -10,9 +10,9 @@ internal import QuakeModel
 ///
 /// This is the order of batch updates in views, and of the standard library's `CollectionDifference`
 /// (removals, then insertions). `apply(to:taking:)` does it. An index is in each array at most once.
-public struct QuakeDifference: Sendable, Equatable {
+public struct ListDifference: Hashable, Sendable {
   /// An event whose change gives it another index among the other events.
-  public struct Move: Sendable, Equatable {
+  public struct Move: Hashable, Sendable {
     /// Its index in the old list.
     public let from: Int
     /// Its index in the new list.
@@ -46,7 +46,7 @@ public struct QuakeDifference: Sendable, Equatable {
   }
 }
 
-extension QuakeDifference {
+extension ListDifference {
   /// The difference between two short lists, by the events' codes.
   init(from old: [QuakeRecord], to new: [QuakeRecord]) {
     let oldCodes = old.map { $0.code ?? "" }

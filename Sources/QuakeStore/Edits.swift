@@ -8,7 +8,7 @@ extension QuakeDatabase {
   ///
   /// - Parameter sample: The most events to return.
   public func plan(_ edit: EventEdit, sample: Int = 10) async throws -> EditPlan {
-    try await ask { try BatchEdit(edit, over: $0).plan(sample: sample) }
+    try await withConnection { try BatchEdit(edit, over: $0).plan(sample: sample) }
   }
 
   /// Makes an edit.
@@ -19,14 +19,14 @@ extension QuakeDatabase {
     _ edit: EventEdit,
     progress: @escaping @Sendable (_ done: Int64, _ selected: Int64) -> Void = { _, _ in }
   ) async throws -> EditOutcome {
-    try await ask { try BatchEdit(edit, over: $0).run(progress: progress) }
+    try await withConnection { try BatchEdit(edit, over: $0).run(progress: progress) }
   }
 
   /// Computes the effects of a restore without making it, and the later changes that are in its way.
   ///
   /// - Parameter sample: The most codes to return.
   public func plan(_ restore: EventRestore, sample: Int = 10) async throws -> RestorePlan {
-    try await ask { try BatchRestore(restore, over: $0).plan(sample: sample) }
+    try await withConnection { try BatchRestore(restore, over: $0).plan(sample: sample) }
   }
 
   /// Restores deleted events, or undoes transactions or an edit. Events that were changed since stay as they
@@ -38,6 +38,6 @@ extension QuakeDatabase {
     _ restore: EventRestore,
     progress: @escaping @Sendable (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) async throws -> EditOutcome {
-    try await ask { try BatchRestore(restore, over: $0).run(progress: progress) }
+    try await withConnection { try BatchRestore(restore, over: $0).run(progress: progress) }
   }
 }

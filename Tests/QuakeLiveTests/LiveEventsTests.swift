@@ -1,6 +1,7 @@
 import Glibc
 import Postgres
 import QuakeModel
+import QuakeQuery
 import TestSupport
 import Testing
 
@@ -8,15 +9,15 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeStore
 
-@Suite struct LiveQuakesTests {
+@Suite struct LiveEventsTests {
   private let database: LiveDatabase
 
   init() throws {
     database = try LiveDatabase()
   }
 
-  private static func codes(_ update: LiveQuakes.Update?) -> [String] {
-    update?.quakes.compactMap { $0.text(.code) } ?? []
+  private static func codes(_ update: LiveEvents.Update?) -> [String] {
+    update?.events.compactMap { $0.text(.code) } ?? []
   }
 
   /// Runs `body` when the library's connection waits for a notification: the demand comes first, the change
@@ -38,7 +39,7 @@ import Testing
     try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.insertQuakes("a", 3)
-      var iterator = database.live.liveQuakes().makeAsyncIterator()
+      var iterator = database.live.live().makeAsyncIterator()
       var update = try await iterator.next()
       #expect(Self.codes(update) == ["a3", "a2", "a1"])
       #expect(update?.difference.insertions == [0, 1, 2])
@@ -51,7 +52,7 @@ import Testing
       update = try await iterator.next()
       try writer.join()
       #expect(update?.difference.modifications == [1])
-      #expect(update?.quakes[1].integer(.felt) == 3)
+      #expect(update?.events[1].integer(.felt) == 3)
       #expect(update?.generation == 1)
 
       try connection.run("delete from quake.quake where code = 'a3'")
@@ -59,7 +60,7 @@ import Testing
       #expect(update?.difference.deletions == [0])
       try connection.run("truncate quake.quake")
       update = try await iterator.next()
-      #expect(update?.quakes.isEmpty == true && update?.difference.deletions == [0, 1])
+      #expect(update?.events.isEmpty == true && update?.difference.deletions == [0, 1])
       try connection.insertQuakes("b", 1)
       #expect(Self.codes(try await iterator.next()) == ["b1"])
     }
@@ -70,7 +71,7 @@ import Testing
     try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.insertQuakes("a", 100)
-      var iterator = database.live.liveQuakes().makeAsyncIterator()
+      var iterator = database.live.live().makeAsyncIterator()
       #expect(Self.codes(try await iterator.next()).count == 100)
       // More than a page of the history.
       for number in 1...150 {
@@ -78,7 +79,7 @@ import Testing
         try connection.run("update quake.quake set felt = \(number) where code = 'a1'")
       }
       let update = try await iterator.next()
-      #expect(update?.quakes.count == 850)
+      #expect(update?.events.count == 850)
       #expect(update?.difference.insertions.count == 750)
       #expect(update?.difference.modifications.count == 1)
       #expect(update?.token == (try HistoryReader.latestToken(over: connection)))
@@ -97,10 +98,8 @@ import Testing
     try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.insertQuakes("large", 2, magnitude: 7)
-      var filter = QuakeFilter()
-      filter.minimumMagnitude = 6
-      var iterator = database.live.liveQuakes(order: .magnitudeDescending, filter: filter)
-        .makeAsyncIterator()
+      let query = EventQuery(where: .magnitude >= 6, order: [.greatestFirst])
+      var iterator = database.live.live(query).makeAsyncIterator()
       #expect(Self.codes(try await iterator.next()) == ["large1", "large2"])
       // Each of these wakes it, and none but the last is worth telling.
       let writer = Self.whenWaiting(database) { connection in
@@ -124,15 +123,42 @@ import Testing
     }
   }
 
+  @Test func hasWithdrawnAndSupersededEventsOnlyIfTheQueryAsksForThem() async throws {
+    let database = database
+    try await OwnThread.run {
+      let connection = try database.test.connect()
+      try connection.insertQuakes("a", 3)
+      try connection.run("update quake.quake set withdrawn_at = now() where code = 'a1'")
+      var query = EventQuery()
+      query.columns = [.code, .magnitude]
+      var iterator = database.live.live(query).makeAsyncIterator()
+      query.past = [.superseded, .withdrawn]
+      var all = database.live.live(query).makeAsyncIterator()
+      #expect(Self.codes(try await iterator.next()) == ["a3", "a2"])
+      #expect(Self.codes(try await all.next()) == ["a3", "a2", "a1"])
+      try connection.run(
+        "update quake.quake set superseded_by = 'a2', place = 'here' where code = 'a3'")
+      let update = try await iterator.next()
+      #expect(Self.codes(update) == ["a2"] && update?.count == 1)
+      // It has the columns of the query and of its order.
+      #expect(update?.events.first?.magnitude == 5 && update?.events.first?.place == nil)
+      try connection.run("update quake.quake set withdrawn_at = null where code = 'a1'")
+      #expect(Self.codes(try await iterator.next()) == ["a2", "a1"])
+      // No column that this list has has changed.
+      try connection.insertQuakes("b")
+      #expect(Self.codes(try await all.next()) == ["a3", "a2", "a1", "b1"])
+    }
+  }
+
   @Test func aLiveListIsReadAnewWhenItsHistoryIsAnotherOne() async throws {
     let database = database
     try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.insertQuakes("a", 5)
-      var iterator = database.live.liveQuakes().makeAsyncIterator()
-      #expect(try await iterator.next()?.quakes.count == 5)
+      var iterator = database.live.live().makeAsyncIterator()
+      #expect(try await iterator.next()?.events.count == 5)
       try connection.insertQuakes("b", 1)
-      #expect(try await iterator.next()?.quakes.count == 6)
+      #expect(try await iterator.next()?.events.count == 6)
       // As after a restore to before b1, and another change instead of it.
       try connection.run(
         "set session_replication_role = replica", "delete from quake.quake where code = 'b1'",
@@ -162,8 +188,8 @@ import Testing
     try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.insertQuakes("a", 5)
-      var iterator = database.live.liveQuakes().makeAsyncIterator()
-      #expect(try await iterator.next()?.quakes.count == 5)
+      var iterator = database.live.live().makeAsyncIterator()
+      #expect(try await iterator.next()?.events.count == 5)
       // While the consumer is busy, and without a loss of the connection.
       try connection.insertQuakes("b", 2)
       try connection.run("delete from quake.quake where code = 'a1'")
@@ -172,7 +198,7 @@ import Testing
       _ = try Retention(connection: connection).purge(before: .token(floor))
       let update = try await iterator.next()
       #expect(update?.reset?.kind == .token(.expired))
-      #expect(update?.quakes.count == 7)
+      #expect(update?.events.count == 7)
       #expect(update?.difference.deletions.count == 1)
       #expect(update?.difference.insertions.count == 3)
       try connection.insertQuakes("d")
@@ -186,13 +212,19 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  /// Orders of whole lists, one for each seed.
+  private static let orders: [[EventOrder]] = [
+    [.newestFirst], [EventOrder(.time)], [.greatestFirst], [EventOrder(.magnitude)],
+    [EventOrder(.felt, .descending), .greatestFirst],
+  ]
+
+  @Test(arguments: [0, 1, 2, 3, 4] as [UInt64])
   func aLiveListIsAlwaysTheTableAtItsToken(seed: UInt64) async throws {
     let database = database
-    let order = QuakeOrder.allCases[Int(seed) % QuakeOrder.allCases.count]
+    let order = Self.orders[Int(seed)]
     var filter = QuakeFilter()
     if seed % 2 == 0 { filter.minimumMagnitude = 3 }
-    let live = database.live.liveQuakes(order: order, filter: filter)
+    let live = database.live.live(EventQuery(filter, order: order))
     let rounds = 3
     let seen = Tally()
     try await OwnThread.run { [filter] in
@@ -204,11 +236,11 @@ import Testing
       var updates = 0
       for try await update in live {
         updates += 1
-        update.difference.apply(to: &copy) { update.quakes[$0] }
-        #expect(copy == update.quakes)
+        update.difference.apply(to: &copy) { update.events[$0] }
+        #expect(copy == update.events)
         let expected = try Self.table(connection, at: update.token, order: order)
           .filter(filter.accepts)
-        #expect(update.quakes == expected)
+        #expect(update.events == expected)
         #expect(update.reset == nil && update.generation == updates - 1)
         while Self.codes(update).contains("end\(seen.total)") { seen.add(1) }
         if seen.total == rounds { break }
@@ -293,15 +325,10 @@ import Testing
 
   /// The list as the database has it.
   private static func table(
-    _ connection: Connection, at token: ChangeToken, order: QuakeOrder
+    _ connection: Connection, at token: ChangeToken, order: [EventOrder]
   ) throws -> [QuakeRecord] {
-    let expression =
-      switch order {
-      case .timeDescending: "time desc"
-      case .timeAscending: "time"
-      case .magnitudeDescending: "magnitude desc nulls last"
-      case .magnitudeAscending: "magnitude nulls last"
-      }
+    let expression = order.map { "\($0.column.name) \($0.direction.rawValue) nulls last" }
+      .joined(separator: ", ")
     let columns = QuakeColumn.allCases.map(\.name).joined(separator: ", ")
     let rows = try connection.execute(
       SQL(

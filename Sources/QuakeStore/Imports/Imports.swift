@@ -1,0 +1,390 @@
+internal import Basics
+internal import Postgres
+internal import QuakeFeed
+public import QuakeImport
+public import QuakeModel
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// Imports. Each call has a connection and a thread of its own. An import is one transaction unless its options say
+/// otherwise: all of it is stored, or nothing; events that did not change are not written. If the calling task is
+/// cancelled, the import is rolled back.
+extension QuakeDatabase {
+  /// Imports a feed: one of USGS's by its name, a URL or a file, in any format that `quake-ingest import` reads.
+  ///
+  /// ```swift
+  /// let report = try await database.importFeed("all_day")
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - feed: The feed, which is read as it arrives.
+  ///   - configure: Changes the options of the import: its author, which is otherwise the name of the program,
+  ///     or what happens to stored events with other contents.
+  ///   - progress: Is called now and then with the number of records read so far.
+  /// - Returns: The counts of the import.
+  /// - Throws: An error of category `unavailable` if the feed cannot be fetched, of category `badData` if it cannot be
+  ///   read or none of its records can be imported; otherwise as `check()`.
+  @discardableResult
+  public func importFeed(
+    _ feed: String, configure: @Sendable (inout ImportOptions) -> Void = { _ in },
+    progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
+  ) async throws -> ImportReport {
+    let answer = try await importFeed(
+      FeedReference(feed), after: nil, configure: configure, progress: progress)
+    // A server that got no validators has sent the feed.
+    return answer.report ?? ImportReport()
+  }
+
+  /// Imports a feed at a URL: `http`, `https`, or a file.
+  ///
+  /// The parameters, results and errors are those of the other import of a feed.
+  @discardableResult
+  public func importFeed(
+    _ url: URL, configure: @Sendable (inout ImportOptions) -> Void = { _ in },
+    progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
+  ) async throws -> ImportReport {
+    try await importFeed(
+      url.isFileURL ? url.path : url.absoluteString, configure: configure, progress: progress)
+  }
+
+  /// Imports a feed, unless its server says that it is the one with these validators.
+  func importFeed(
+    _ feed: FeedReference, after validators: FeedValidators?,
+    configure: @Sendable (inout ImportOptions) -> Void,
+    progress: @escaping @Sendable (_ records: Int64) -> Void
+  ) async throws -> FeedAnswer {
+    var options = importOptions(source: feed.description, feed: feed.name)
+    options.scope = feed.scope
+    configure(&options)
+    let cancellation = ImportCancellation()
+    let answer = try await withTaskCancellationHandler {
+      try await withConnection { [options] connection in
+        try FeedSession(feed, program: options.program, cancellation).run(
+          over: connection, options, after: validators, progress: progress)
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+    if let report = answer.report { tell(of: report, from: feed.name) }
+    return answer
+  }
+
+  /// Imports the events of a collection, or of another sequence.
+  ///
+  /// ```swift
+  /// try await database.importEvents(quakes, named: "bulletin", columns: [.code, .time, .magnitude])
+  /// ```
+  ///
+  /// An event needs a code, an origin time and coordinates. One that cannot be stored is rejected, with the
+  /// reason in `quake.import_reject`; the others are imported.
+  ///
+  /// - Parameters:
+  ///   - events: The events, which are read on the thread of the import.
+  ///   - name: What the history calls their source.
+  ///   - columns: The columns that the events fill. An import sets these, also to null, and leaves the others
+  ///     of a stored event as they are.
+  ///   - generated: When the events were put together; older ones do not overwrite newer ones. Nil: unknown.
+  ///   - configure: Changes the options of the import.
+  ///   - progress: Is called now and then with the number of records read so far.
+  /// - Returns: The counts of the import.
+  /// - Throws: An error of category `badData` if none of the events can be imported; otherwise as `check()`.
+  @discardableResult
+  public func importEvents(
+    _ events: some Sequence<QuakeRecord> & Sendable, named name: String,
+    columns: [QuakeColumn] = QuakeColumn.feed, generated: Timestamp? = nil,
+    configure: @Sendable (inout ImportOptions) -> Void = { _ in },
+    progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
+  ) async throws -> ImportReport {
+    try await importEvents(
+      named: name, columns, generated, configure, progress,
+      from: {
+        var events = events.makeIterator()
+        return { events.next().map { .success($0) } }
+      })
+  }
+
+  /// Imports the events of a sequence that reads them from somewhere: the failures among its elements are stored as
+  /// rejects, with their reasons.
+  ///
+  /// The parameters, results and errors are those of the other import of a sequence.
+  @discardableResult
+  public func importEvents(
+    _ results: some Sequence<Result<QuakeRecord, ImportReject>> & Sendable, named name: String,
+    columns: [QuakeColumn] = QuakeColumn.feed, generated: Timestamp? = nil,
+    configure: @Sendable (inout ImportOptions) -> Void = { _ in },
+    progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
+  ) async throws -> ImportReport {
+    try await importEvents(
+      named: name, columns, generated, configure, progress,
+      from: {
+        var results = results.makeIterator()
+        return { results.next() }
+      })
+  }
+
+  /// Imports the events of an asynchronous sequence, as it produces them. The sequence waits while the database is
+  /// busy.
+  ///
+  /// The transaction is open until the sequence ends. If the sequence pauses for long between its events, import
+  /// them in parts. An error of the sequence rolls the import back, and is thrown; otherwise the parameters, results
+  /// and errors are those of the import of a sequence that is not asynchronous.
+  @discardableResult
+  public func importEvents<Events: AsyncSequence & Sendable>(
+    _ events: Events, named name: String, columns: [QuakeColumn] = QuakeColumn.feed,
+    generated: Timestamp? = nil,
+    configure: @Sendable (inout ImportOptions) -> Void = { _ in },
+    progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
+  ) async throws -> ImportReport where Events.Element == QuakeRecord {
+    let channel = try RecordChannel()
+    return try await withThrowingTaskGroup(of: ImportReport?.self) { group in
+      defer { group.cancelAll() }
+      group.addTask {
+        do {
+          for try await event in events {
+            guard await channel.send(event) else { return nil }
+          }
+          // A sequence may end because its task was cancelled; then the events are not all.
+          try Task.checkCancellation()
+          channel.finish(.success(()))
+        } catch {
+          channel.finish(.failure(error))
+        }
+        return nil
+      }
+      var options = importOptions(source: name, feed: name)
+      configure(&options)
+      group.addTask { [options] in
+        defer { channel.close() }
+        return try await self.importEvents(
+          options, columns, generated, progress,
+          from: {
+            var received: ArraySlice<QuakeRecord> = []
+            return {
+              if received.isEmpty { received = try channel.receive()[...] }
+              return received.popFirst().map { .success($0) }
+            }
+          })
+      }
+      while let outcome = try await group.next() {
+        if let outcome { return outcome }
+      }
+      throw CancellationError()
+    }
+  }
+
+  private func importEvents(
+    named name: String, _ columns: [QuakeColumn], _ generated: Timestamp?,
+    _ configure: @Sendable (inout ImportOptions) -> Void,
+    _ progress: @escaping @Sendable (Int64) -> Void,
+    from makeNext: @escaping @Sendable () -> SequenceSource.Next
+  ) async throws -> ImportReport {
+    var options = importOptions(source: name, feed: name)
+    configure(&options)
+    return try await importEvents(options, columns, generated, progress, from: makeNext)
+  }
+
+  private func importEvents(
+    _ options: ImportOptions, _ columns: [QuakeColumn], _ generated: Timestamp?,
+    _ progress: @escaping @Sendable (Int64) -> Void,
+    from makeNext: @escaping @Sendable () -> SequenceSource.Next
+  ) async throws -> ImportReport {
+    let report = try await withConnection { connection in
+      var source = SequenceSource(columns: columns, generated: generated, makeNext())
+      return try Importer(connection: connection, options: options)
+        .run(from: &source, progress: progress)
+    }
+    tell(of: report, from: options.feed)
+    return report
+  }
+
+  private func importOptions(source: String, feed: String) -> ImportOptions {
+    ImportOptions(
+      source: source, feed: feed, program: settings.applicationName,
+      author: settings.applicationName)
+  }
+
+  private func tell(of report: ImportReport, from name: String) {
+    log(
+      LogEvent(
+        .info,
+        "imported \(name): \(report.inserted) new, \(report.updated) updated, \(report.rejected) rejected"
+      ))
+  }
+}
+
+/// Imports feeds again and again, each when a time has passed since its last import, until its task is cancelled.
+///
+/// ```swift
+/// try await FeedFollower(database, feeds: ["all_hour"], every: .seconds(60)).run()
+/// ```
+///
+/// A server gets the validators of its last answer, and need not send a feed that has not changed. A feed or a
+/// database that is unavailable, or a feed that cannot be read, is reported to the database's log and tried again.
+/// `quake-ingest run` does more: it judges snapshots, backs off, and shares feeds with other workers.
+public struct FeedFollower: Sendable {
+  private let database: QuakeDatabase
+  private let feeds: [String]
+  private let interval: Duration
+
+  /// A follower of feeds.
+  ///
+  /// - Parameters:
+  ///   - feeds: Names of USGS's feeds, URLs or files.
+  ///   - interval: The time from the end of one round of imports to the next.
+  public init(_ database: QuakeDatabase, feeds: [String], every interval: Duration) {
+    self.database = database
+    self.feeds = feeds
+    self.interval = interval
+  }
+
+  /// Follows the feeds. Returns when the task is cancelled.
+  ///
+  /// - Throws: Errors that do not pass: of the name of a feed, of a privilege or of the schema.
+  public func run() async throws {
+    let feeds = try feeds.map { try FeedReference($0) }
+    var validators: [FeedReference: FeedValidators] = [:]
+    do {
+      while true {
+        for feed in feeds {
+          do {
+            validators[feed] = try await database.importFeed(
+              feed, after: validators[feed], configure: { _ in }, progress: { _ in }
+            ).validators
+          } catch let error as any ExplainedError where error.mayPass {
+            try Task.checkCancellation()
+            database.log(LogEvent(.warning, "could not import \(feed.name): \(error)"))
+          }
+        }
+        try await Task.sleep(for: interval)
+      }
+    } catch is CancellationError {}
+  }
+}
+
+extension ExplainedError {
+  /// Whether a later attempt may succeed.
+  fileprivate var mayPass: Bool {
+    switch category {
+    case .badData, .unavailable, .tryLater, .failed, .interrupted: true
+    case .usage, .notAllowed, .schema, .internal: false
+    }
+  }
+}
+
+/// What became of one request for a feed.
+struct FeedAnswer: Sendable {
+  /// The counts of its import; nil: the feed is the one with the validators.
+  var report: ImportReport?
+  /// The validators of the feed.
+  var validators: FeedValidators?
+}
+
+/// One import of a feed over a connection, on the thread of the caller.
+struct FeedSession {
+  private let feed: FeedReference
+  private let client: FeedClient
+  private let interrupt: () -> Bool
+
+  /// - Parameter program: The program's name, which the servers see.
+  init(_ feed: FeedReference, program: String, _ cancellation: ImportCancellation) {
+    self.feed = feed
+    interrupt = { cancellation.isCancelled }
+    client = FeedClient(
+      options: FeedClient.Options(userAgent: "quake (\(program))", interrupt: interrupt))
+  }
+
+  func run(
+    over connection: Connection, _ options: ImportOptions, after validators: FeedValidators?,
+    progress: (Int64) -> Void
+  ) throws -> FeedAnswer {
+    let opened = try open(after: validators)
+    if opened.response?.isNotModified == true {
+      return FeedAnswer(report: nil, validators: validators)
+    }
+    var source = opened.source
+    var described = options
+    described.describe(opened.response)
+    let reopen: Importer.Reopen<FeedImportSource> = { _, source, again in
+      let opened = try open(after: nil)
+      source = opened.source
+      again = options
+      again.describe(opened.response)
+    }
+    let report = try Importer(connection: connection, options: described)
+      .run(
+        from: &source, reopen: feed.canBeReadAgain ? reopen : nil, shouldStop: interrupt,
+        progress: progress)
+    return FeedAnswer(report: report, validators: opened.response?.validators)
+  }
+
+  private func open(
+    after validators: FeedValidators?
+  ) throws(FeedError) -> (source: FeedImportSource, response: FeedResponse?) {
+    var options = FeedReader.Options()
+    var response: FeedResponse?
+    let body: any ByteSource
+    switch feed.location {
+    case .file(let path): body = try FileSource(path: path, interrupt: interrupt)
+    case .standardInput: body = FileDescriptorSource.standardInput(interrupt: interrupt)
+    case .url(let url):
+      options.service = DataCentre(url: url.text)
+      let answer = try client.open(url: url, validators: validators)
+      guard !answer.isEmpty, !answer.isNotModified else { return (FeedImportSource(nil), answer) }
+      response = answer
+      body = answer.body
+    }
+    let reader = try FeedReader(source: body, name: feed.description, options: options)
+    return (FeedImportSource(reader), response)
+  }
+}
+
+/// The elements of a sequence as the source of an import.
+struct SequenceSource: ImportSource {
+  /// Returns the next element; nil at the end.
+  typealias Next = () throws -> Result<QuakeRecord, ImportReject>?
+
+  let columns: [QuakeColumn]
+  let format = "records"
+  let generated: Timestamp?
+  let mayTellGenerated = false
+  let bytesRead: Int64 = 0
+  private let takeNext: Next
+  private var number = 0
+
+  init(columns: [QuakeColumn], generated: Timestamp?, _ next: @escaping Next) {
+    self.columns = columns
+    self.generated = generated
+    takeNext = next
+  }
+
+  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+    guard let element = try takeNext() else { return nil }
+    number += 1
+    switch element {
+    case .failure(let reject): return .reject(reject)
+    case .success(var next):
+      guard let reason = RecordCheck.normalise(&next) else {
+        record = next
+        return .record
+      }
+      return .reject(
+        ImportReject(
+          place: "record \(number)", reason: reason.text, raw: next.title ?? next.place ?? "",
+          code: next.code, isOfTime: reason.isOfTime))
+    }
+  }
+}
+
+/// Tells a thread that imports that its task was cancelled.
+final class ImportCancellation: Sendable {
+  private let flag = Atomic(false)
+
+  var isCancelled: Bool { flag.load(ordering: .relaxed) }
+
+  func cancel() { flag.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,238 @@
+internal import Postgres
+internal import QuakeHistory
+public import QuakeModel
+public import QuakeQuery
+
+/// Live lists.
+extension QuakeDatabase {
+  /// The list of a query, kept up to date: all of it, or the window that `limit`, `after` and `offset` cut out.
+  ///
+  /// - Parameter query: The query. `asOf` and `asOfFeed` are ignored: the past does not change.
+  public func live(_ query: EventQuery = EventQuery()) -> LiveEvents {
+    LiveEvents { [settings, log] wake in
+      var query = query
+      query.asOf = nil
+      query.asOfFeed = nil
+      query.codes = nil
+      let follower = ReconnectingFollower(settings, wake: wake, start: .now, log: log)
+      if let source = WholeListSource(follower, query) { return source }
+      return WindowSource(follower, query)
+    }
+  }
+}
+
+/// A list of events that is kept up to date: first the present list, then, after each change, the new list
+/// and its difference from the one before.
+///
+/// ```swift
+/// var rows: [Row] = []
+/// for try await update in database.live(EventQuery(where: .magnitude >= 5)) {
+///   update.difference.apply(to: &rows) { Row(update.events[$0]) }
+/// }
+/// ```
+///
+/// All transactions that were committed since the consumer last asked become **one** update, however many they are.
+/// It holds their net changes; if there are none, there is no update. An event that begins or ceases to meet the
+/// query's conditions is an insertion or a deletion.
+///
+/// A query without a limit gives the **whole list**, which is in memory: an event takes about 1 kB, depending on its
+/// texts and the query's columns. The library applies the changes to it. Events that are equal in the query's order
+/// are in the order of their codes, byte by byte.
+///
+/// A query with a limit gives a **window**: the rows that a view shows, however long the list is. After changes that
+/// can concern the list, the server selects the rows again. To scroll, begin another window with the `next` of an
+/// update as its `after`. The server also selects lists ordered by a text, whose order is that of the database's
+/// collation, and those with `changedSince` or deleted events.
+///
+/// When the history cannot be followed any more (the database was restored, or changes committed while the
+/// connection was lost have been purged), the list is read again, and that update has `reset` set.
+/// Back-pressure, lost connections, cancellation and errors are as documented for `EventChanges`.
+public struct LiveEvents: AsyncSequence, Sendable {
+  /// A list, and its difference from the one before. All of it belongs to one moment.
+  public struct Update: Sendable {
+    /// Counts the updates of an iterator, from 0.
+    public let generation: Int
+    /// The newest transaction that the list shows.
+    public let token: ChangeToken
+    /// The events, in the order of the query.
+    public let events: [QuakeRecord]
+    /// The number of events in the list, of which a window shows a part.
+    public let count: Int64
+    /// Where the next window begins; nil: the list ends with these events.
+    public let next: EventCursor?
+    /// The difference from the update before; in the first, from an empty list.
+    public let difference: ListDifference
+    /// Why the list was read again instead of being followed; nil if it was followed. There is such an update
+    /// even if the difference is empty, because the tokens from here on belong to another history.
+    public let reset: StoreError?
+  }
+
+  /// The element of the sequence.
+  public typealias Element = Update
+
+  let makeSource: PullThread<Update>.MakeSource
+
+  /// Begins a list of its own, with the first `next()`.
+  public func makeAsyncIterator() -> PullIterator<Update> {
+    PullIterator(makeSource)
+  }
+}
+
+/// Keeps a whole list up to date, on demand, by the changes to it.
+struct WholeListSource: PullSource {
+  private let follower: ReconnectingFollower
+  private let query: EventQuery
+  private let selection: ListSelection
+  private var list: LiveList
+  private var token = ChangeToken.beginning
+  private var generation = 0
+
+  /// Nil: the list can only be selected by the server.
+  init?(_ follower: ReconnectingFollower, _ query: EventQuery) {
+    guard query.limit == nil, query.after == nil, query.offset == 0, query.changedSince == nil,
+      !query.past.contains(.deleted), let order = ListOrder(query.order)
+    else { return nil }
+    var query = query
+    let columns = Set(query.columns).union(order.columns.map(\.column)).union([.code])
+    query.columns = QuakeColumn.allCases.filter(columns.contains)
+    self.follower = follower
+    self.query = query
+    selection = ListSelection(query, columns: columns)
+    list = LiveList(order: order)
+  }
+
+  mutating func next() throws -> LiveEvents.Update? {
+    if generation == 0 { return try load() }
+    do {
+      while true {
+        let difference = try follow()
+        if !difference.isEmpty { return update(difference) }
+      }
+    } catch let error as StoreError {
+      guard case .token = error.kind else { throw error }
+      return try load(because: error)
+    }
+  }
+
+  mutating func pause() {
+    follower.pause()
+  }
+
+  /// Applies everything that has been committed. Read to its end, the history ends with a whole transaction.
+  private mutating func follow() throws -> ListDifference {
+    var changes = NetChanges()
+    // The changes that were read must not wait for later ones.
+    var isAtEnd = try read(into: &changes, waiting: true)
+    while !isAtEnd { isAtEnd = try read(into: &changes, waiting: false) }
+    if let cursor = follower.cursor { token = cursor.token }
+    return list.apply(changes)
+  }
+
+  private func read(into changes: inout NetChanges, waiting: Bool) throws -> Bool {
+    try follower.readPage(waiting: waiting) {
+      changes.add($0, selection: selection, list: list)
+    }
+  }
+
+  private mutating func load(because reason: StoreError? = nil) throws -> LiveEvents.Update {
+    var events: [QuakeRecord] = []
+    try follower.begin { connection in
+      events = []
+      try connection.atOneMoment {
+        try connection.planFreely()
+        token = try HistoryReader.latestToken(over: connection)
+        try query.read(over: connection) { events.append($0) }
+      }
+      return token
+    }
+    return update(list.apply(NetChanges(replacingAllWith: events)), reset: reason)
+  }
+
+  private mutating func update(
+    _ difference: ListDifference, reset: StoreError? = nil
+  ) -> LiveEvents.Update {
+    defer { generation += 1 }
+    return LiveEvents.Update(
+      generation: generation, token: token, events: list.events, count: Int64(list.events.count),
+      next: nil, difference: difference, reset: reset)
+  }
+}
+
+/// Keeps a window of a list up to date, on demand: the server selects it again after changes.
+struct WindowSource: PullSource {
+  private let follower: ReconnectingFollower
+  private let query: EventQuery
+  private var events: [QuakeRecord] = []
+  private var count: Int64 = 0
+  private var generation = 0
+
+  init(_ follower: ReconnectingFollower, _ query: EventQuery) {
+    var query = query
+    // The difference is told by the codes.
+    if !query.columns.contains(.code) { query.columns.append(.code) }
+    self.follower = follower
+    self.query = query
+  }
+
+  mutating func next() throws -> LiveEvents.Update? {
+    if generation == 0 { return try select() }
+    do {
+      while true {
+        guard try follow() else { continue }
+        if let update = try select() { return update }
+      }
+    } catch let error as StoreError {
+      guard case .token = error.kind else { throw error }
+      return try select(because: error)
+    }
+  }
+
+  mutating func pause() {
+    follower.pause()
+  }
+
+  /// Waits for changes and reads them to the end.
+  ///
+  /// - Returns: Whether one of them can concern the list.
+  private func follow() throws -> Bool {
+    var concerns = false
+    let note = { (change: Change) in
+      if change.op == .truncate || query.concerns(change) { concerns = true }
+    }
+    var isAtEnd = try follower.readPage(waiting: true, note)
+    while !isAtEnd { isAtEnd = try follower.readPage(waiting: false, note) }
+    return concerns
+  }
+
+  /// Reads the window; nil if it is the same as before.
+  private mutating func select(because reason: StoreError? = nil) throws -> LiveEvents.Update? {
+    var token = ChangeToken.beginning
+    var page: EventPage?
+    var count: Int64 = 0
+    try follower.begin { connection in
+      try connection.atOneMoment {
+        try connection.planFreely()
+        token = try HistoryReader.latestToken(over: connection)
+        page = try query.page(over: connection)
+        count = try query.count(over: connection)
+      }
+      return token
+    }
+    guard let page else { return nil }
+    let difference = ListDifference(from: events, to: page.events)
+    if generation > 0, reason == nil, difference.isEmpty, count == self.count { return nil }
+    events = page.events
+    self.count = count
+    defer { generation += 1 }
+    return LiveEvents.Update(
+      generation: generation, token: token, events: events, count: count, next: page.next,
+      difference: difference, reset: reason)
+  }
+}
+
+extension EventQuery {
+  /// Whether a change can change the list: the event met the filter before it or meets it afterwards.
+  fileprivate func concerns(_ change: Change) -> Bool {
+    change.old.map(filter.accepts) ?? false || change.new.map(filter.accepts) ?? false
+  }
+}
