@@ -185,7 +185,7 @@ let package = Package(
     .executableTarget(
       name: "quake-query",
       dependencies: [
-        "Basics", "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeHistory", "QuakeSchema",
+        "Basics", "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeHistory",
         "QuakeModel", "Compression", "Postgres", "CommandLine",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
@@ -201,7 +201,7 @@ let package = Package(
     .executableTarget(
       name: "quake-serve",
       dependencies: [
-        "QuakeServer", "QuakeTool", "QuakeSchema", "EmbeddedPostgres", "Postgres", "CommandLine",
+        "QuakeServer", "QuakeTool", "EmbeddedPostgres", "Postgres", "CommandLine",
         "Basics",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
