@@ -86,10 +86,14 @@ extension Connection {
   private func copyStatement(
     _ query: SQL, _ parameters: [Parameter]
   ) throws(PostgresError) -> SQL {
-    var literals: [SQLLiteral] = []
-    for parameter in parameters { literals.append(try literal(parameter)) }
+    var filled = try query.filled { parameter throws(PostgresError) in try literal(parameter) }
+    if !parameters.isEmpty {
+      var literals: [SQLLiteral] = []
+      for parameter in parameters { literals.append(try literal(parameter)) }
+      filled = try filled.filled(with: literals)
+    }
     // On lines of their own, because the query may end with a comment.
-    return "copy (\n" + (try query.filled(with: literals)) + "\n) to stdout (format binary)"
+    return "copy (\n" + filled + "\n) to stdout (format binary)"
   }
 
   private func send(_ copy: SQL) throws(PostgresError) {

@@ -25,7 +25,7 @@ public final class Connection {
   var pinsInTransactions = false
   /// The server process that runs the present statement, if it is known.
   var processID: Int32?
-  private var prepared: [SQL: String] = [:]
+  private var prepared: [PreparedText: String] = [:]
   var prefetched = Prefetched.none
   /// The number of prefetches so far.
   var prefetchCount = 0
@@ -289,12 +289,23 @@ public final class Connection {
   private func send(
     _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
+    let values = try Self.texts(statement.parameters + parameters)
     expectAnswer(limit: limit)
-    let sent = withCStrings(parameters.map(\.textForm)) { values in
+    let sent = withCStrings(values) { pointers in
       PQsendQueryParams(
-        connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
+        connection, statement.text, Int32(values.count), nil, pointers, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
+  }
+
+  /// The text forms of parameters.
+  ///
+  /// - Throws: `PostgresError` of kind `server` for a text with a NUL, which no value in PostgreSQL can have,
+  ///   and at which libpq would cut it.
+  private static func texts(_ parameters: [Parameter]) throws(PostgresError) -> [String?] {
+    let texts = parameters.map(\.textForm)
+    guard !texts.contains(where: { $0?.utf8.contains(0) == true }) else { throw .unstorable }
+    return texts
   }
 
   func expectAnswer(limit: Int?) {
@@ -321,20 +332,22 @@ public final class Connection {
     _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
     guard keepsStatements else { return try send(statement, parameters, format, limit: limit) }
+    let values = try Self.texts(statement.parameters + parameters)
+    let text = PreparedText(text: statement.text)
     let name: String
-    if let known = prepared[statement] {
+    if let known = prepared[text] {
       name = known
     } else {
       name = "quake_\(prepared.count + 1)"
       expectAnswer(limit: nil)
-      guard PQsendPrepare(connection, name, statement.text, 0, nil) == 1 else { throw lost() }
-      _ = try lastResult(statement.text)
-      prepared[statement] = name
+      guard PQsendPrepare(connection, name, text.text, 0, nil) == 1 else { throw lost() }
+      _ = try lastResult(text.text)
+      prepared[text] = name
     }
     expectAnswer(limit: limit)
-    let sent = withCStrings(parameters.map(\.textForm)) { values in
+    let sent = withCStrings(values) { pointers in
       PQsendQueryPrepared(
-        connection, name, Int32(parameters.count), values, nil, nil, format.rawValue)
+        connection, name, Int32(values.count), pointers, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
   }
@@ -720,6 +733,16 @@ public final class Connection {
     let database = PQdb(connection).map { String(cString: $0) } ?? ""
     let host = PQhost(connection).map { String(cString: $0) } ?? ""
     return "database \"\(database)\" on host \"\(host)\""
+  }
+}
+
+/// The text of a prepared statement. Only its length is hashed: a connection has few statements and looks one up
+/// at each execution, and hashing a long text would take longer.
+private struct PreparedText: Hashable {
+  let text: String
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(text.utf8.count)
   }
 }
 

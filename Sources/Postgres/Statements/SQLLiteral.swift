@@ -50,9 +50,7 @@ extension Connection {
       return quoted.map { String(cString: $0) }
     }
     guard let quoted else {
-      throw PostgresError(
-        kind: .server, sqlState: SQLState.characterNotInRepertoire,
-        message: "a text with a character that PostgreSQL cannot store")
+      throw .unstorable
     }
     return SQLLiteral(quoted: quoted)
   }
@@ -69,6 +67,12 @@ extension Connection {
     case .bool(let value): SQLLiteral(bool: value)
     }
   }
+}
+
+extension PostgresError {
+  static let unstorable = PostgresError(
+    kind: .server, sqlState: SQLState.characterNotInRepertoire,
+    message: "a text with a character that PostgreSQL cannot store")
 }
 
 extension SQLLiteral {

@@ -28,20 +28,7 @@ public enum Parameter: Sendable {
 
   /// An array of texts (`text[]`). None may contain NUL.
   public static func array(_ values: some Sequence<String>) -> Parameter {
-    var text: [UInt8] = [UInt8(ascii: "{")]
-    for value in values {
-      if text.count > 1 { text.append(UInt8(ascii: ",")) }
-      text.append(UInt8(ascii: "\""))
-      for byte in value.utf8 {
-        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-          text.append(UInt8(ascii: "\\"))
-        }
-        text.append(byte)
-      }
-      text.append(UInt8(ascii: "\""))
-    }
-    text.append(UInt8(ascii: "}"))
-    return .text(String(decoding: text, as: UTF8.self))
+    Array(values).sqlParameter
   }
 
   /// An array of integers (`bigint[]`).

@@ -6,6 +6,8 @@ internal import CLibpq
 /// chose the format of the columns: `text` reads both formats, the other accessors the one in their name.
 public struct QueryResult: ~Copyable {
   private let result: OpaquePointer
+  /// libpq's result, valid as long as this one.
+  var pointer: OpaquePointer { result }
 
   init(owning result: OpaquePointer) {
     self.result = result

@@ -1,5 +1,6 @@
-import Postgres
 import Testing
+
+@testable import Postgres
 
 @Suite("A statement's text")
 struct SQLTests {
@@ -7,13 +8,26 @@ struct SQLTests {
   func joined() {
     let first: SQL = "select 1"
     #expect((first + " as one").text == "select 1 as one")
-    #expect(first + " as one" == SQL(trusted: "select 1 as one"))
-    #expect(first != "select 2")
+    #expect([first, "2", "3"].joined(separator: ", ").text == "select 1, 2, 3")
   }
 
   @Test("keeps characters beyond ASCII")
   func unicode() {
     let statement: SQL = "select 'é🌋'"
     #expect(statement.text == "select 'é🌋'")
+  }
+
+  @Test("numbers its parameters from the first to the last, also those of a part")
+  func parameters() {
+    let condition: SQL = "a = \(1) or b = \("x")"
+    let statement: SQL = "select \(true) from t where (\(sql: condition)) and c = \(nil as Int?)"
+    #expect(statement.text == "select $1 from t where (a = $2 or b = $3) and c = $4")
+    #expect(statement.parameters.map(\.textForm) == ["t", "1", "x", nil])
+  }
+
+  @Test("quotes a name")
+  func identifiers() {
+    let name = "a\"; drop table \0t; --"
+    #expect(SQL("table \(identifier: name)").text == "table \"a\"\"; drop table t; --\"")
   }
 }
